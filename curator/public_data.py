@@ -1,0 +1,21 @@
+"""The public data set of a task, encoded: what partitions are grown on and estimates lean on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class PublicData:
+    """Encoded public records.
+
+    ``X`` has shape ``(rows, columns)`` in [0, 1]; ``y`` has shape ``(rows,)`` and holds class
+    indices as floats, or label values clipped to the published range.
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.X)

@@ -1,0 +1,147 @@
+"""The contract that every local randomizer keeps, both halves in one object.
+
+A mechanism answers one question at budget ``epsilon``. The holder's private input is one
+*category* out of ``cells * levels``, numbered ``cell * levels + level``. For classification a
+level is the class label. For regression the label is first rounded at random, without bias, onto
+``levels`` evenly spaced points of its published range (two points, unless the mechanism adds its
+own noise to the label and asks for a finer lattice), so a level is a number on that lattice.
+
+The curator's estimate is a ``cells x slots`` array of unbiased counts. For classification
+``slots == levels``. For regression ``slots == 2`` whatever ``levels`` is: slot 1 holds the sum of
+``t = (y - low) / (high - low)`` over the cell's holders and slot 0 that of ``1 - t``, so a cell's
+mean label and its mass are read off in the same way from every mechanism.
+
+Everything here is exact integer work on the holder's side: randomness comes as bytes from a
+``RandomBytes`` callable (``os.urandom`` in production), probabilities are integers over ``2**64``.
+numpy generators appear in ``simulate`` only, which no holder calls.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+RandomBytes = Callable[[int], bytes]
+"""``randomness(n)`` returns n uniform bytes; ``os.urandom`` and ``io.BytesIO(b).read`` qualify."""
+
+Counts = NDArray[np.float64]
+Sums = NDArray[np.int64]
+Payloads = NDArray[np.uint8]
+
+
+class Mechanism(ABC):
+    """One local randomizer for one categorical answer; immutable, cheap to share.
+
+    Subclasses are frozen dataclasses built by ``create(epsilon, cells, slots, **parameters)`` and
+    are reproduced exactly by ``MECHANISMS[name].create(epsilon, cells, slots, **parameters())``,
+    which is what a published task carries.
+    """
+
+    name: ClassVar[str]
+
+    epsilon: float
+    cells: int
+    slots: int
+
+    @classmethod
+    @abstractmethod
+    def create(
+        cls, epsilon: float, cells: int, slots: int, *, regression: bool = False, **parameters: Any
+    ) -> "Mechanism":
+        """Build the mechanism for ``cells x slots`` answers at ``epsilon``.
+
+        ``regression`` says that the two slots are a rounded numeric label.
+        Raises ``protocol.errors.InvalidTask`` for an epsilon that is not finite and positive or
+        that is absurdly small or large, for fewer than one cell or two slots, for a combination
+        the mechanism cannot serve, and for an unknown or impossible parameter.
+        """
+
+    @abstractmethod
+    def parameters(self) -> dict[str, int | float | str]:
+        """What ``create`` needs beyond (epsilon, cells, slots) to build an equal mechanism."""
+
+    @property
+    @abstractmethod
+    def levels(self) -> int:
+        """Points the label is coded on; equals ``slots`` unless the label is a fine lattice."""
+
+    @property
+    def categories(self) -> int:
+        """Number of different private inputs, ``cells * levels``."""
+        return self.cells * self.levels
+
+    @property
+    @abstractmethod
+    def report_bytes(self) -> int:
+        """Length in bytes of every payload, whatever the private value."""
+
+    @property
+    @abstractmethod
+    def sum_size(self) -> int:
+        """Length of the int64 vector that payloads are added up into."""
+
+    @abstractmethod
+    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
+        """One payload of ``report_bytes`` for a holder whose answer is ``category``.
+
+        Draws the same number of random bytes for every category. Raises ``ValueError`` for a
+        category outside ``range(categories)``.
+        """
+
+    @abstractmethod
+    def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
+        """Which rows of a ``(B, report_bytes)`` array some holder could have sent."""
+
+    @abstractmethod
+    def fault(self, payload: bytes) -> str | None:
+        """Why ``payload`` is impossible, in words for its sender; None if it is possible."""
+
+    @abstractmethod
+    def accumulate(self, payloads: Payloads) -> Sums:
+        """Sum of a ``(B, report_bytes)`` array of valid payloads, shape ``(sum_size,)``.
+
+        Additive: the sums of two batches add up to the sums of both. Memory is bounded however
+        large B is. Rows must have passed ``valid``.
+        """
+
+    @abstractmethod
+    def estimate(self, sums: Sums, n: int) -> Counts:
+        """Unbiased counts, shape ``(cells, slots)``, from the sums of n reports."""
+
+    @abstractmethod
+    def variance(self, n: int, counts: Counts) -> Counts:
+        """Variance of each entry of ``estimate`` given the true ``(cells, slots)`` counts.
+
+        The randomness is the mechanism's alone: the true data are held fixed.
+        """
+
+    @abstractmethod
+    def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:
+        """Covariance between the slots of one cell, shape ``(cells, slots, slots)``.
+
+        Its diagonal is ``variance``.
+        """
+
+    @abstractmethod
+    def linear_variance(self, weights: Counts, n: int, counts: Counts) -> float:
+        """Variance of ``sum(weights * estimate)``, correlations between cells included."""
+
+    @abstractmethod
+    def influence(self, weights: Counts) -> tuple[float, float]:
+        """Least and greatest that any one report can add to ``sum(weights * estimate)``."""
+
+    @abstractmethod
+    def log_ratio(self) -> float:
+        """The exact worst-case ln of the likelihood ratio of the integers implemented here.
+
+        At most ``epsilon``; 0 for a mechanism that says nothing, infinite for a truthful one.
+        """
+
+    @abstractmethod
+    def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
+        """Sums that ``counts`` holders would give, exact in distribution, shape ``(sum_size,)``.
+
+        ``counts`` has shape ``(cells, levels)`` and is the true number of holders per category.
+        """

@@ -1,0 +1,241 @@
+"""A partition of the encoded feature space: a binary tree of cells, as a value.
+
+Node 0 is the root, parallel arrays describe the nodes, and every child comes after its parent. A
+record goes left where its column is *below* the threshold. Leaves are the cells, numbered in node
+order; all their ancestors are there too, since pruning needs every level. Growing one is a verb
+and lives elsewhere; this object only answers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.errors import InvalidTask
+from protocol.limits import MAX_CELLS, MAX_COLUMNS, MAX_DEPTH, MAX_NODES
+
+Index = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+LEAF = -1
+LOCATE_CHUNK = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Frozen parallel arrays, one entry per node; ``LEAF`` (-1) stands for no split, no child.
+
+    Build it with ``Partition.build``, which checks everything the methods rely on.
+    """
+
+    columns: int
+    feature: Index
+    threshold: Floats
+    left: Index
+    right: Index
+
+    @classmethod
+    def build(
+        cls,
+        columns: int,
+        feature: Sequence[int] | Index,
+        threshold: Sequence[float] | Floats,
+        left: Sequence[int] | Index,
+        right: Sequence[int] | Index,
+    ) -> "Partition":
+        """A checked partition of a space of ``columns`` columns.
+
+        Raises ``InvalidTask`` unless the arrays form one binary tree whose children come after
+        their parents, with finite thresholds, within the published limits.
+        """
+        tree = cls(
+            columns,
+            np.asarray(feature, dtype=np.int32),
+            np.asarray(threshold, dtype=np.float64),
+            np.asarray(left, dtype=np.int32),
+            np.asarray(right, dtype=np.int32),
+        )
+        _check_shape(tree)
+        _check_children(tree)
+        for array in (tree.feature, tree.threshold, tree.left, tree.right):
+            array.setflags(write=False)
+        if tree.cells > MAX_CELLS or tree.depth > MAX_DEPTH:
+            raise InvalidTask(
+                f"The partition has {tree.cells} cells and depth {tree.depth}; the limits are "
+                f"{MAX_CELLS} cells and depth {MAX_DEPTH}: grow it less deep."
+            )
+        return tree
+
+    @classmethod
+    def root(cls, columns: int) -> "Partition":
+        """The partition with a single cell."""
+        return cls.build(columns, [LEAF], [0.0], [LEAF], [LEAF])
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes, cells included."""
+        return len(self.feature)
+
+    @cached_property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Which nodes are cells, shape ``(nodes,)``."""
+        return self.left == LEAF
+
+    @cached_property
+    def leaves(self) -> Index:
+        """The node of each cell, shape ``(cells,)``."""
+        return np.flatnonzero(self.is_leaf).astype(np.int32)
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return len(self.leaves)
+
+    @cached_property
+    def cell_of_node(self) -> Index:
+        """The cell number of each leaf node and -1 elsewhere, shape ``(nodes,)``."""
+        cell = np.full(self.nodes, -1, dtype=np.int32)
+        cell[self.leaves] = np.arange(len(self.leaves), dtype=np.int32)
+        return cell
+
+    @cached_property
+    def parent(self) -> Index:
+        """The parent of each node, -1 for the root, shape ``(nodes,)``."""
+        parent = np.full(self.nodes, -1, dtype=np.int32)
+        inner = np.flatnonzero(~self.is_leaf)
+        parent[self.left[inner]] = inner
+        parent[self.right[inner]] = inner
+        return parent
+
+    @cached_property
+    def node_depth(self) -> Index:
+        """Depth of each node, 0 for the root, shape ``(nodes,)``."""
+        depth = np.zeros(self.nodes, dtype=np.int32)
+        for level, nodes in enumerate(self.levels):
+            depth[nodes] = level
+        return depth
+
+    @cached_property
+    def levels(self) -> tuple[Index, ...]:
+        """The nodes of each depth, root first."""
+        found = [np.zeros(1, dtype=np.int32)]
+        while True:
+            inner = found[-1][self.left[found[-1]] != LEAF]
+            if not inner.size:
+                return tuple(found)
+            found.append(np.concatenate([self.left[inner], self.right[inner]]))
+
+    @property
+    def depth(self) -> int:
+        """Number of splits on the longest path."""
+        return len(self.levels) - 1
+
+    def locate(self, X: Floats) -> Index:
+        """The cell of each row of an encoded ``(rows, columns)`` matrix, shape ``(rows,)``."""
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        if X.ndim != 2 or X.shape[1] != self.columns:
+            msg = f"expected a (rows, {self.columns}) matrix, got shape {X.shape}"
+            raise ValueError(msg)
+        cells = np.empty(len(X), dtype=np.int32)
+        for start in range(0, len(X), LOCATE_CHUNK):
+            chunk = X[start : start + LOCATE_CHUNK]
+            cells[start : start + len(chunk)] = self.cell_of_node[self._descend(chunk)]
+        return cells
+
+    def locate_one(self, x: Floats) -> int:
+        """The cell of one encoded record of shape ``(columns,)``."""
+        node = 0
+        while self.left[node] != LEAF:
+            goes_left = x[self.feature[node]] < self.threshold[node]
+            node = int(self.left[node] if goes_left else self.right[node])
+        return int(self.cell_of_node[node])
+
+    def path(self, cell: int) -> tuple[int, ...]:
+        """The nodes from the root to a cell, both included."""
+        node = int(self.leaves[cell])
+        found = [node]
+        while node:
+            node = int(self.parent[node])
+            found.append(node)
+        return tuple(reversed(found))
+
+    def node_sums(self, per_cell: NDArray[Any]) -> NDArray[Any]:
+        """Sums over the cells below each node: ``(cells, ...)`` in, ``(nodes, ...)`` out."""
+        per_cell = np.asarray(per_cell)
+        sums = np.zeros((self.nodes, *per_cell.shape[1:]), dtype=per_cell.dtype)
+        sums[self.leaves] = per_cell
+        for nodes in reversed(self.levels):
+            inner = nodes[self.left[nodes] != LEAF]
+            sums[inner] = sums[self.left[inner]] + sums[self.right[inner]]
+        return sums
+
+    def ancestors(self, depth: int) -> Index:
+        """For each cell its ancestor node at ``depth``, or itself if it lies higher."""
+        node = self.leaves.copy()
+        while (below := self.node_depth[node] > depth).any():
+            node[below] = self.parent[node[below]]
+        return node
+
+    def boxes(self) -> tuple[Floats, Floats]:
+        """Lower and upper corners of all nodes within the unit cube, each ``(nodes, columns)``."""
+        low, high = np.zeros((self.nodes, self.columns)), np.ones((self.nodes, self.columns))
+        for nodes in self.levels:
+            inner = nodes[self.left[nodes] != LEAF]
+            split, at = self.feature[inner], self.threshold[inner]
+            for child in (self.left[inner], self.right[inner]):
+                low[child], high[child] = low[inner], high[inner]
+            high[self.left[inner], split] = at
+            low[self.right[inner], split] = at
+        return low, high
+
+    def _descend(self, X: Floats) -> Index:
+        flat, rows = X.ravel(), np.arange(len(X), dtype=np.int64) * self.columns
+        left, right, threshold, feature = self._walkable
+        node = np.zeros(len(X), dtype=np.int32)
+        for _ in range(self.depth):
+            value = flat.take(rows + feature.take(node))
+            node = np.where(value < threshold.take(node), left.take(node), right.take(node))
+        return node
+
+    @cached_property
+    def _walkable(self) -> tuple[Index, Index, Floats, Index]:
+        """The arrays with leaves that lead to themselves, so that all rows take ``depth`` steps."""
+        own = np.arange(self.nodes, dtype=np.int32)
+        leaf = self.is_leaf
+        return (
+            np.where(leaf, own, self.left),
+            np.where(leaf, own, self.right),
+            self.threshold,
+            np.where(leaf, 0, self.feature).astype(np.int32),
+        )
+
+
+def _check_shape(tree: Partition) -> None:
+    if not 1 <= tree.columns <= MAX_COLUMNS:
+        raise InvalidTask(
+            f"A partition needs 1 to {MAX_COLUMNS} columns, not {tree.columns}: "
+            "use fewer features or categories."
+        )
+    shapes = {array.shape for array in (tree.feature, tree.threshold, tree.left, tree.right)}
+    if len(shapes) != 1 or tree.feature.ndim != 1 or not 1 <= tree.nodes <= MAX_NODES:
+        raise InvalidTask(
+            f"A partition's arrays must have one common length of 1 to {MAX_NODES} nodes: "
+            "send the arrays as they were published."
+        )
+    if not np.isfinite(tree.threshold).all():
+        raise InvalidTask("A partition's thresholds must be finite numbers.")
+
+
+def _check_children(tree: Partition) -> None:
+    inner = np.flatnonzero(tree.left != LEAF)
+    children = np.sort(np.concatenate([tree.left[inner], tree.right[inner]]))
+    whole = np.array_equal(children, np.arange(1, tree.nodes))
+    later = bool((tree.left[inner] > inner).all() and (tree.right[inner] > inner).all())
+    split = tree.feature[inner]
+    if not (whole and later and np.array_equal(tree.right == LEAF, tree.left == LEAF)):
+        raise InvalidTask("A partition's nodes must form one binary tree, parents first.")
+    if ((split < 0) | (split >= tree.columns)).any():
+        raise InvalidTask(f"A partition may split only on its columns 0 to {tree.columns - 1}.")
