@@ -1,0 +1,185 @@
+"""From an admin's settings and public columns to the task that is published.
+
+Partitions are grown on the public data alone; the same settings and data give the same bytes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curator.growth import CRITERIA, GROWERS, default_depth
+from curator.inference import infer_features, infer_label
+from curator.public_data import PublicData
+from curator.tables import MAX_VALUES, Columns, count_rows
+from curator.task_settings import TaskSettings, unix_seconds
+from protocol.domain import Classes, Feature, Label, Range
+from protocol.encoding import encode_table, label_value
+from protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask, TooLarge
+from protocol.limits import MAX_REPORT_BYTES, MAX_TASK_BYTES
+from protocol.mechanisms import MECHANISMS
+from protocol.messages import Question, Task, Tree
+from protocol.partition import Partition
+
+REPORT_OVERHEAD = 512
+"""Upper bound in bytes of what a report holds beside its payloads."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Everything a grower is told; equal values share one published partition."""
+
+    grower: str
+    depth: int
+    criterion: str
+    min_leaf: int
+    seed: int
+
+
+def build_task(settings: TaskSettings, columns: Columns) -> tuple[Task, PublicData]:
+    """Grow the partitions on the public columns and build the task with its questions.
+
+    Raises ``InvalidPublicData`` for data nothing can be grown on, ``InvalidTask`` for settings
+    that lead to no answerable task, and ``TooLarge`` above the published limits.
+    """
+    _check_names(settings)
+    if settings.label not in columns:
+        listed = ", ".join(list(columns)[:20])
+        raise InvalidPublicData(
+            f"The public data has no column {settings.label!r}: its columns are {listed}."
+        )
+    label = infer_label(columns, settings)
+    features = infer_features(columns, settings)
+    public = encode_public(features, label, columns)
+    growths = [_growth(settings, i, public, label) for i in range(len(settings.questions))]
+    distinct = list(dict.fromkeys(growths))
+    partitions = [grow(growth, public, label) for growth in distinct]
+    questions = tuple(
+        _question(settings, i, distinct.index(growth), partitions, label)
+        for i, growth in enumerate(growths)
+    )
+    return _task(settings, features, label, partitions, questions), public
+
+
+def encode_public(features: tuple[Feature, ...], label: Label, columns: Columns) -> PublicData:
+    """The public records in encoded form; raises ``InvalidPublicData`` where one does not fit."""
+    width = sum(len(getattr(feature, "categories", (None,))) for feature in features)
+    if width * count_rows(columns) > MAX_VALUES:
+        raise TooLarge(
+            f"The public data takes {width} encoded columns times {count_rows(columns)} rows; "
+            f"the limit is {MAX_VALUES} values: send a sample of the rows."
+        )
+    try:
+        X = encode_table(features, {feature.name: columns[feature.name] for feature in features})
+        return PublicData(X, encode_labels(label, columns[label.name]))
+    except InvalidRecord as error:
+        raise InvalidPublicData(f"The public data does not fit the task. {error.detail}") from None
+
+
+def encode_labels(label: Label, values: Any) -> NDArray[np.float64]:
+    """Class indices, or label values clipped to the published range, shape ``(rows,)``."""
+    if isinstance(label, Range) and isinstance(values, np.ndarray):
+        return np.clip(values, label.low, label.high)
+    codes = {value: label_value(label, value) for value in dict.fromkeys(values)}
+    return np.array([codes[value] for value in values], dtype=np.float64)
+
+
+def grow(growth: Growth, public: PublicData, label: Label) -> Partition:
+    """One partition, from a generator seeded by the published seed."""
+    return GROWERS[growth.grower](
+        public.X,
+        public.y,
+        depth=growth.depth,
+        classes=len(label.classes) if isinstance(label, Classes) else 0,
+        criterion=growth.criterion,
+        min_leaf=growth.min_leaf,
+        rng=np.random.default_rng(growth.seed),
+    )
+
+
+def _growth(settings: TaskSettings, index: int, public: PublicData, label: Label) -> Growth:
+    question = settings.questions[index]
+    depth = settings.depth if question.depth is None else question.depth
+    if depth is None:
+        columns, epsilon = public.X.shape[1], settings.epsilons[index]
+        depth = default_depth(columns, settings.holders, len(public), epsilon)
+    default = "gini" if isinstance(label, Classes) else "variance"
+    return Growth(
+        grower=question.grower or settings.grower,
+        depth=depth,
+        criterion=question.criterion or settings.criterion or default,
+        min_leaf=question.min_leaf or settings.min_leaf,
+        seed=settings.seed if question.seed is None else question.seed,
+    )
+
+
+def _question(
+    settings: TaskSettings, index: int, place: int, partitions: list[Partition], label: Label
+) -> Question:
+    asked = settings.questions[index]
+    name = asked.mechanism or settings.mechanism
+    parameters = settings.parameters if asked.parameters is None else asked.parameters
+    mechanism = MECHANISMS[name].create(
+        settings.epsilons[index],
+        partitions[place].cells,
+        label.slots if asked.asks == "label" else 1,
+        regression=isinstance(label, Range) and asked.asks == "label",
+        **parameters,
+    )
+    return Question(
+        partition=place,
+        mechanism=mechanism.name,
+        epsilon=mechanism.epsilon,
+        parameters=mechanism.parameters(),
+        asks=asked.asks,
+    )
+
+
+def _task(
+    settings: TaskSettings,
+    features: tuple[Feature, ...],
+    label: Label,
+    partitions: list[Partition],
+    questions: tuple[Question, ...],
+) -> Task:
+    fields = {
+        "name": settings.name,
+        "description": settings.description,
+        "features": features,
+        "label": label,
+        "partitions": tuple(Tree.of(partition) for partition in partitions),
+        "questions": questions,
+        "allocation": settings.allocation,
+        "opens": unix_seconds(settings.opens),
+        "closes": unix_seconds(settings.closes),
+    }
+    task = Task.checked(fields)
+    _check_size(task)
+    return task
+
+
+def _check_size(task: Task) -> None:
+    sizes = [mechanism.report_bytes for mechanism in task.mechanisms]
+    report = REPORT_OVERHEAD + (sum(sizes) if task.allocation == "all" else max(sizes))
+    if report > MAX_REPORT_BYTES or len(task.canonical) > MAX_TASK_BYTES:
+        raise InvalidTask(
+            f"A report would take {report} bytes and the task {len(task.canonical)}; the limits "
+            f"are {MAX_REPORT_BYTES} and {MAX_TASK_BYTES}: use fewer cells (less depth), "
+            "fewer questions, or a mechanism with smaller reports."
+        )
+
+
+def _check_names(settings: TaskSettings) -> None:
+    for question in settings.questions:
+        _check_known("grower", question.grower or settings.grower, GROWERS)
+        _check_known("mechanism", question.mechanism or settings.mechanism, MECHANISMS)
+        criterion = question.criterion or settings.criterion
+        if criterion is not None:
+            _check_known("criterion", criterion, CRITERIA)
+
+
+def _check_known(what: str, name: str, known: Mapping[str, Any]) -> None:
+    if name not in known:
+        raise InvalidTask(f"Unknown {what} {name!r}: choose one of {', '.join(sorted(known))}.")
