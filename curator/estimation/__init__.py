@@ -1,0 +1,55 @@
+"""Estimators: pure functions from public data and debiased counts to a model that predicts.
+
+``ESTIMATORS`` names them all; ``fit`` runs one by name. What is fitted is post-processing of
+reports that are already private, so fitting often, or while reports come in, costs no privacy.
+"""
+
+from collections.abc import Sequence
+
+from curator.estimation.estimator import Estimator, Parameter
+from curator.estimation.evidence import Evidence, Label
+from curator.estimation.model import Model, Predictions
+from curator.estimation.weighted import fit_private, fit_public, fit_weighted
+from curator.public_data import PublicData
+from protocol.errors import InvalidRequest
+
+__all__ = [
+    "ESTIMATORS",
+    "Estimator",
+    "Evidence",
+    "Model",
+    "Parameter",
+    "Predictions",
+    "fit",
+]
+
+ESTIMATORS: dict[str, Estimator] = {
+    estimator.name: estimator
+    for estimator in (
+        Estimator(
+            "weighted",
+            "Private and public counts with a fixed weight (LPCT, eq. 8).",
+            fit_weighted,
+            {
+                "weight": Parameter(
+                    1.0, "What a public record counts for: λ of eq. 8.", low=0.0, high=1e12
+                )
+            },
+        ),
+        Estimator("private", "Private counts alone (LPCT, eq. 7).", fit_private),
+        Estimator("public", "Public counts alone (LPCT, eq. 4 on public data).", fit_public),
+    )
+}
+
+
+def fit(
+    name: str,
+    label: Label,
+    public: PublicData,
+    evidence: Sequence[Evidence],
+    **parameters: object,
+) -> Model:
+    """Fit the estimator ``name``; raises ``InvalidRequest`` for an unknown name or parameter."""
+    if name not in ESTIMATORS:
+        raise InvalidRequest(f"Unknown estimator {name!r}: use one of {', '.join(ESTIMATORS)}.")
+    return ESTIMATORS[name].fit(label, public, evidence, **parameters)

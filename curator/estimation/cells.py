@@ -1,0 +1,58 @@
+"""From slots, which every label is counted in, to the values a model keeps per cell."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from curator.estimation.evidence import Evidence, Floats, Label, from_unit
+from curator.estimation.model import Model, Value
+from protocol.domain import Range
+
+
+@dataclass(frozen=True, eq=False)
+class SlotEstimates:
+    """Per cell and slot, ``(cells, slots)``: shares of the cell, and how sure they are.
+
+    ``public_share`` has shape ``(cells,)``; ``sensitivity`` is the most that one report can move
+    a share.
+    """
+
+    shares: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+    public_share: Floats
+    sensitivity: Floats
+
+
+def to_model(
+    label: Label,
+    question: Evidence,
+    slots: SlotEstimates,
+    *,
+    estimator: str,
+    parameters: Mapping[str, Value],
+    n: int | None = None,
+) -> Model:
+    """The model with these shares: class probabilities as they are, numbers in the label's units.
+
+    Intervals are widened where they must be to hold their share.
+    """
+    low, high = slots.low.clip(max=slots.shares), slots.high.clip(min=slots.shares)
+    values, error, sensitivity = slots.shares, slots.standard_error, slots.sensitivity
+    if isinstance(label, Range):
+        width = label.high - label.low
+        values, low, high = (from_unit(label, ends[:, 1:]) for ends in (values, low, high))
+        error, sensitivity = width * error[:, 1:], width * sensitivity[:, 1:]
+    return Model(
+        label=label,
+        partition=question.partition,
+        values=values,
+        standard_error=error,
+        low=low,
+        high=high,
+        public_share=slots.public_share,
+        sensitivity=sensitivity,
+        estimator=estimator,
+        parameters=dict(parameters),
+        n=question.n if n is None else n,
+    )

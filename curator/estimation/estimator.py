@@ -1,0 +1,109 @@
+"""What an estimator is: a pure function of public data and reports, with declared parameters."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from curator.estimation.evidence import Evidence, Label
+from curator.estimation.model import Model, Value
+from curator.public_data import PublicData
+from protocol.domain import Classes, Range
+from protocol.errors import InvalidRequest
+
+Fit = Callable[..., Model]
+"""``fit(label, public, evidence, **parameters) -> Model``"""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter: its default (which gives its type), help, and what it may be."""
+
+    default: Value
+    help: str
+    low: float = -math.inf
+    high: float = math.inf
+    choices: tuple[str, ...] = ()
+
+    def checked(self, name: str, value: object) -> Value:
+        """``value`` as the parameter's type; raises ``InvalidRequest`` if it cannot be one."""
+        if isinstance(self.default, bool):
+            return self._truth(name, value)
+        if isinstance(self.default, str):
+            return self._choice(name, value)
+        return self._number(name, value)
+
+    def _truth(self, name: str, value: object) -> bool:
+        if isinstance(value, bool):
+            return value
+        if str(value).lower() in ("true", "1", "yes", "false", "0", "no"):
+            return str(value).lower() in ("true", "1", "yes")
+        raise InvalidRequest(f"{name} is {value!r}: it must be true or false.")
+
+    def _choice(self, name: str, value: object) -> str:
+        if not isinstance(value, str) or (self.choices and value not in self.choices):
+            raise InvalidRequest(f"{name} is {value!r}: use one of {', '.join(self.choices)}.")
+        return value
+
+    def _number(self, name: str, value: object) -> float | int:
+        whole = isinstance(self.default, int)
+        try:
+            number = float(str(value))
+        except ValueError:
+            number = math.nan
+        if math.isnan(number) or (whole and not number.is_integer()):
+            kind = "a whole number" if whole else "a number"
+            raise InvalidRequest(f"{name} is {value!r}: it must be {kind}.")
+        if not self.low <= number <= self.high:
+            raise InvalidRequest(
+                f"{name} is {number:g}: it must be between {self.low:g} and {self.high:g}."
+            )
+        return int(number) if whole else number
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """A named way to fit a model; ``labels`` are the kinds of label it can estimate."""
+
+    name: str
+    summary: str
+    function: Fit
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    labels: tuple[type, ...] = (Classes, Range)
+
+    def fit(
+        self,
+        label: Label,
+        public: PublicData,
+        evidence: Sequence[Evidence],
+        **parameters: object,
+    ) -> Model:
+        """Fit on encoded public data and one ``Evidence`` per question.
+
+        Raises ``InvalidRequest`` for an unknown or impossible parameter, and for a label or a set
+        of questions that this estimator does not serve.
+        """
+        if not isinstance(label, self.labels):
+            kind = "classes" if isinstance(label, Classes) else "a numeric label"
+            raise InvalidRequest(f"{self.name} does not serve {kind}: choose another estimator.")
+        return self.function(label, public, evidence, **self.checked(parameters))
+
+    def checked(self, parameters: Mapping[str, object]) -> dict[str, Value]:
+        """All parameters with defaults filled in; raises ``InvalidRequest`` for a faulty one."""
+        unknown = sorted(set(parameters) - set(self.parameters))
+        if unknown:
+            known = ", ".join(self.parameters) or "none"
+            raise InvalidRequest(
+                f"{self.name} has no parameter {', '.join(unknown)}: its parameters are {known}."
+            )
+        given = {name: spec.default for name, spec in self.parameters.items()} | dict(parameters)
+        return {name: self.parameters[name].checked(name, value) for name, value in given.items()}
+
+
+def only_question(name: str, evidence: Sequence[Evidence]) -> Evidence:
+    """The evidence of a task with one question; raises ``InvalidRequest`` for any other."""
+    if len(evidence) != 1:
+        raise InvalidRequest(
+            f"{name} needs a task with one question, not {len(evidence)}: "
+            "choose an estimator for several questions."
+        )
+    return evidence[0]

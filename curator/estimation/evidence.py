@@ -1,0 +1,87 @@
+"""What an estimator works on: a question's debiased counts, and the public data in the same form.
+
+Counts have shape ``(cells, slots)``. For classes a slot is a class. For a numeric label there are
+two: slot 1 holds the sum of ``t = (y - low) / (high - low)`` over a cell, slot 0 that of ``1 - t``.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curator.public_data import PublicData
+from protocol.domain import Classes, Range
+from protocol.mechanisms.base import Mechanism, Sums
+from protocol.partition import Partition
+
+Floats = NDArray[np.float64]
+Label = Classes | Range
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What the holders said to one question: the sums of ``n`` reports, and how to read them."""
+
+    partition: Partition
+    mechanism: Mechanism
+    sums: Sums
+    n: int
+
+    @cached_property
+    def counts(self) -> Floats:
+        """Unbiased counts per cell and slot, ``(cells, slots)``; noise makes some negative."""
+        if self.n == 0:
+            return np.zeros((self.mechanism.cells, self.mechanism.slots))
+        return np.asarray(self.mechanism.estimate(self.sums, self.n), dtype=np.float64)
+
+    @cached_property
+    def plausible(self) -> Floats:
+        """The counts made possible: none negative, n in all. What variances are evaluated at."""
+        positive = np.maximum(self.counts, 0.0)
+        total = positive.sum()
+        if total == 0.0:
+            return np.full(self.counts.shape, self.n / self.counts.size)
+        return np.asarray(positive * (self.n / total))
+
+    @cached_property
+    def noise(self) -> Floats:
+        """Covariance of the mechanism's noise between a cell's slots, ``(cells, slots, slots)``."""
+        if self.n == 0:
+            return np.zeros((*self.counts.shape, self.mechanism.slots))
+        return self.mechanism.slot_covariance(self.n, self.plausible)
+
+    @cached_property
+    def total_covariance(self) -> Floats:
+        """The mechanism's noise and the chance of who answered, ``(cells, slots, slots)``."""
+        return self.noise + sampling_covariance(self.plausible)
+
+
+def public_counts(label: Label, public: PublicData, partition: Partition) -> Floats:
+    """The public records' counts per cell and slot, exact, shape ``(cells, slots)``."""
+    cells = partition.locate(public.X)
+    if isinstance(label, Classes):
+        index = cells.astype(np.int64) * label.slots + public.y.astype(np.int64)
+        counts = np.bincount(index, minlength=partition.cells * label.slots)
+        return counts.reshape(partition.cells, label.slots).astype(np.float64)
+    t = to_unit(label, public.y)
+    slots = [np.bincount(cells, weights, minlength=partition.cells) for weights in (1.0 - t, t)]
+    return np.stack(slots, axis=1)
+
+
+def to_unit(label: Range, y: Floats) -> Floats:
+    """A numeric label as t in [0, 1] on its published range; clipped to it."""
+    return np.clip((y - label.low) / (label.high - label.low), 0.0, 1.0)
+
+
+def from_unit(label: Range, t: Floats) -> Floats:
+    """t in [0, 1] in the label's own units."""
+    return label.low + t * (label.high - label.low)
+
+
+def sampling_covariance(counts: Floats) -> Floats:
+    """Covariance of counts whose holders are a sample, ``(cells, slots, slots)``.
+
+    The slots of a cell are independent Poisson counts; for a numeric label this bounds the truth.
+    """
+    return counts[:, :, None] * np.eye(counts.shape[1])

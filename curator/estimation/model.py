@@ -1,0 +1,155 @@
+"""A fitted model: a partition with a value per cell, how sure it is, and what moved it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
+
+from curator.estimation.base_model import BaseModel
+from curator.estimation.evidence import Floats, Label
+from protocol.domain import Classes, Range
+from protocol.errors import InvalidRequest
+from protocol.messages import Tree
+from protocol.partition import Index, Partition
+
+Value = float | int | str | bool
+FORMAT = "privet-model-1"
+CELL_ARRAYS = ("values", "standard_error", "low", "high", "public_share", "sensitivity")
+
+_LABEL: TypeAdapter[Label] = TypeAdapter(Label)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What a model says of ``rows`` records.
+
+    ``values``, ``low`` and ``high`` have shape ``(rows, S)``: class probabilities with the ends of
+    their 95 % intervals, or for a numeric label (S = 1) its mean in the label's units.
+    ``cells`` has shape ``(rows,)``.
+    """
+
+    values: Floats
+    low: Floats
+    high: Floats
+    cells: Index
+
+    def labels(self, label: Label) -> NDArray[Any]:
+        """The most probable class of each row by name (the first of equals), or the mean label."""
+        if isinstance(label, Range):
+            return np.asarray(self.values[:, 0])
+        names: NDArray[Any] = np.array(label.classes)
+        return np.asarray(names[self.values.argmax(axis=1)])
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """An immutable snapshot that predicts.
+
+    For K cells and S values per cell (the classes' probabilities; S = 1 for the mean of a numeric
+    label, in its units):
+
+    - ``values``, ``standard_error``, ``low``, ``high``: ``(K, S)``, the ends of a 95 % interval;
+    - ``public_share``: ``(K,)``, what part of the value came from public data, 0 to 1;
+    - ``sensitivity``: ``(K, S)``, the most that one report can move the value, to first order;
+    - ``n``: how many reports it used;
+    - ``base``: a public model whose prediction ``values - base_values`` is added to, if any;
+      ``base_values``, ``(K, S)``, are its means per cell.
+    """
+
+    label: Label
+    partition: Partition
+    values: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+    public_share: Floats
+    sensitivity: Floats
+    estimator: str
+    parameters: Mapping[str, Value]
+    n: int
+    base: BaseModel | None = None
+    base_values: Floats | None = None
+    facts: Mapping[str, Value] = field(default_factory=dict)
+
+    def predict(self, X: Floats) -> Predictions:
+        """Predictions for encoded rows ``(rows, columns)``."""
+        cells = self.partition.locate(X)
+        if self.base is None or self.base_values is None:
+            return Predictions(self.values[cells], self.low[cells], self.high[cells], cells)
+        shift = self.base.predict(X) - self.base_values[cells]
+        values = self._possible(self.values[cells] + shift)
+        low, high = self.low[cells] + shift, self.high[cells] + shift
+        least, most = self._bounds
+        return Predictions(
+            values,
+            np.minimum(np.clip(low, least, most), values),
+            np.maximum(np.clip(high, least, most), values),
+            cells,
+        )
+
+    def plain(self) -> "Model":
+        """The same model without its public base: a tree that a person can read and follow."""
+        return replace(self, base=None, base_values=None)
+
+    def influence(self, k: int) -> Floats:
+        """The most that ``k`` dishonest reports could have moved each value, ``(K, S)``.
+
+        To first order in the reports, and never more than the whole range of the value.
+        """
+        least, most = self._bounds
+        return np.minimum(k * self.sensitivity, most - least)
+
+    def to_document(self) -> dict[str, Any]:
+        """The model as JSON values; ``from_document`` gives back one that predicts the same."""
+        return {
+            "format": FORMAT,
+            "label": self.label.model_dump(mode="json"),
+            "partition": Tree.of(self.partition).model_dump(mode="json"),
+            **{name: getattr(self, name).tolist() for name in CELL_ARRAYS},
+            "estimator": self.estimator,
+            "parameters": dict(self.parameters),
+            "n": self.n,
+            "base": None if self.base is None else self.base.to_document(),
+            "base_values": None if self.base_values is None else self.base_values.tolist(),
+            "facts": dict(self.facts),
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> "Model":
+        """The model of a document; raises ``InvalidRequest`` for anything else."""
+        if document.get("format") != FORMAT:
+            raise InvalidRequest(f"The document is not a {FORMAT}: export the model again.")
+        try:
+            return cls._read(document)
+        except (KeyError, TypeError, ValueError, ValidationError) as error:
+            raise InvalidRequest(
+                f"The model document is damaged ({error}): export it again."
+            ) from error
+
+    @classmethod
+    def _read(cls, document: Mapping[str, Any]) -> "Model":
+        base, base_values = document["base"], document["base_values"]
+        return cls(
+            label=_LABEL.validate_python(document["label"]),
+            partition=Tree.model_validate(document["partition"]).partition(),
+            **{name: np.array(document[name], dtype=np.float64) for name in CELL_ARRAYS},
+            estimator=str(document["estimator"]),
+            parameters=dict(document["parameters"]),
+            n=int(document["n"]),
+            base=None if base is None else BaseModel.from_document(base),
+            base_values=None if base_values is None else np.array(base_values, dtype=np.float64),
+            facts=dict(document["facts"]),
+        )
+
+    @property
+    def _bounds(self) -> tuple[float, float]:
+        return (self.label.low, self.label.high) if isinstance(self.label, Range) else (0.0, 1.0)
+
+    def _possible(self, values: Floats) -> Floats:
+        clipped = np.clip(values, *self._bounds)
+        if isinstance(self.label, Classes):
+            clipped /= np.maximum(clipped.sum(axis=1, keepdims=True), 1e-300)
+        return clipped

@@ -1,0 +1,112 @@
+"""LPCT's weighted average of private and public counts (Ma and Yang, 2024, eq. 8), and its ends."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from curator.estimation.cells import SlotEstimates, to_model
+from curator.estimation.estimator import only_question
+from curator.estimation.evidence import (
+    Evidence,
+    Floats,
+    Label,
+    public_counts,
+    sampling_covariance,
+)
+from curator.estimation.model import Model, Value
+from curator.estimation.ratios import fieller_interval, share_variance, shares
+from curator.public_data import PublicData
+from protocol.mechanisms.base import Mechanism
+
+TINY = 1e-300
+
+
+def fit_weighted(
+    label: Label, public: PublicData, evidence: Sequence[Evidence], *, weight: float
+) -> Model:
+    """Cell shares of ``private + weight * public`` counts; ``weight`` is λ of eq. 8.
+
+    With λ > 0 the interval is for the share in that weighted mixture of both populations.
+    """
+    question = only_question("weighted", evidence)
+    known = public_counts(label, public, question.partition)
+    counts = question.counts + weight * known
+    covariance = question.total_covariance + weight**2 * sampling_covariance(known)
+    mass = np.maximum(counts.sum(axis=1), TINY)
+    ratio = Ratio(
+        counts=counts,
+        covariance=covariance,
+        public_share=np.clip(weight * known.sum(axis=1) / mass, 0.0, 1.0),
+        sensitivity=ratio_sensitivity(question.mechanism, counts),
+    )
+    parameters: dict[str, Value] = {"weight": weight}
+    return to_model(label, question, ratio.estimates(), estimator="weighted", parameters=parameters)
+
+
+def fit_private(label: Label, _public: PublicData, evidence: Sequence[Evidence]) -> Model:
+    """The private counts alone: eq. 7, which is eq. 8 with λ = 0."""
+    question = only_question("private", evidence)
+    ratio = Ratio(
+        counts=question.counts,
+        covariance=question.total_covariance,
+        public_share=np.zeros(question.partition.cells),
+        sensitivity=ratio_sensitivity(question.mechanism, question.counts),
+    )
+    return to_model(label, question, ratio.estimates(), estimator="private", parameters={})
+
+
+def fit_public(label: Label, public: PublicData, evidence: Sequence[Evidence]) -> Model:
+    """The public counts alone: eq. 4 on public data, which is eq. 8 with λ = infinity."""
+    question = only_question("public", evidence)
+    known = public_counts(label, public, question.partition)
+    ratio = Ratio(
+        counts=known,
+        covariance=sampling_covariance(known),
+        public_share=np.ones(question.partition.cells),
+        sensitivity=np.zeros_like(known),
+    )
+    return to_model(label, question, ratio.estimates(), estimator="public", parameters={})
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """Counts ``(cells, slots)`` whose shares are the cells' values, and what is known of them."""
+
+    counts: Floats
+    covariance: Floats
+    public_share: Floats
+    sensitivity: Floats
+
+    def estimates(self) -> SlotEstimates:
+        """The shares, with standard errors to first order and intervals after Fieller."""
+        values = shares(self.counts, self.covariance)
+        variance = share_variance(values, self.counts, self.covariance)
+        low, high = fieller_interval(self.counts, self.covariance)
+        error = np.minimum(np.sqrt(variance), 0.5)
+        return SlotEstimates(values, error, low, high, self.public_share, self.sensitivity)
+
+
+def ratio_sensitivity(mechanism: Mechanism, counts: Floats) -> Floats:
+    """The most one report can move each share ``A_s / B``, to first order, ``(cells, slots)``.
+
+    It is bounded slot by slot: ``sum_t |e_s - v_s|_t range_t / B``, where ``range_t`` is what one
+    report can change in the count of slot t of one cell; and by 1, the whole range of a share.
+    """
+    ranges = unit_ranges(mechanism)
+    mass = counts.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.where(mass > 0.0, np.clip(counts / mass, 0.0, 1.0), 1.0)
+        moved = ((1.0 - 2.0 * values) * ranges + values * ranges.sum()) / mass
+    return np.where(mass > 0.0, np.minimum(moved, 1.0), 1.0)
+
+
+def unit_ranges(mechanism: Mechanism) -> Floats:
+    """What one report instead of another can change in a cell's count, per slot, ``(slots,)``."""
+    ranges = np.zeros(mechanism.slots)
+    for slot in range(mechanism.slots):
+        unit = np.zeros((mechanism.cells, mechanism.slots))
+        unit[0, slot] = 1.0
+        least, most = mechanism.influence(unit)
+        ranges[slot] = most - least
+    return ranges

@@ -1,0 +1,97 @@
+"""A model's document, predictions and limits."""
+
+import json
+
+import numpy as np
+import pytest
+
+from curator.estimation import Model, fit
+from curator.estimation.base_model import BaseModel, Linear
+from protocol.domain import Classes, Range
+from protocol.errors import InvalidRequest
+from tests.curator.estimation.examples import (
+    BINARY,
+    NUMBER,
+    THREE,
+    complete,
+    public_rows,
+    reports,
+)
+
+LABELS = {"binary": BINARY, "three": THREE, "number": NUMBER}
+
+
+def fitted(label: Classes | Range) -> Model:
+    truth = np.random.default_rng(1).integers(10, 90, size=(8, label.slots))
+    evidence = reports(complete(3), truth, 2.0, seed=2, regression=isinstance(label, Range))
+    return fit("weighted", label, public_rows(label, 60, seed=3), [evidence], weight=2.0)
+
+
+def with_base(model: Model) -> Model:
+    """The same model on top of a linear public one."""
+    width = model.values.shape[1]
+    rng = np.random.default_rng(4)
+    linear = Linear(
+        "softmax" if width > 1 else "identity", rng.normal(size=(2, width)), np.ones(width)
+    )
+    base = BaseModel("linear", (linear,), (1.0,))
+    return Model(**{**vars(model), "base": base, "base_values": np.full_like(model.values, 0.4)})
+
+
+@pytest.mark.parametrize("name", LABELS)
+@pytest.mark.parametrize("based", [False, True])
+def test_document_round_trip_keeps_predictions(name: str, based: bool) -> None:
+    """A model that went through JSON predicts exactly the same."""
+    model = with_base(fitted(LABELS[name])) if based else fitted(LABELS[name])
+    again = Model.from_document(json.loads(json.dumps(model.to_document())))
+    X = np.random.default_rng(5).random((200, 2))
+    before, after = model.predict(X), again.predict(X)
+    for one, other in zip(vars(before).values(), vars(after).values(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(before.labels(model.label), after.labels(again.label))
+    assert (again.estimator, again.parameters, again.n) == ("weighted", {"weight": 2.0}, model.n)
+    np.testing.assert_array_equal(again.influence(3), model.influence(3))
+
+
+@pytest.mark.parametrize("name", LABELS)
+@pytest.mark.parametrize("based", [False, True])
+def test_predictions_are_possible_values_within_their_intervals(name: str, based: bool) -> None:
+    """Probabilities add up to 1, numbers stay in the published range, intervals hold the value."""
+    label = LABELS[name]
+    model = with_base(fitted(label)) if based else fitted(label)
+    found = model.predict(np.random.default_rng(6).random((300, 2)))
+    least, most = (label.low, label.high) if isinstance(label, Range) else (0.0, 1.0)
+    for array in (found.values, found.low, found.high):
+        assert (array >= least).all()
+        assert (array <= most).all()
+    assert (found.low <= found.values).all()
+    assert (found.values <= found.high).all()
+    if isinstance(label, Classes):
+        np.testing.assert_allclose(found.values.sum(axis=1), 1.0)
+
+
+def test_plain_form_follows_the_tree_alone() -> None:
+    """Without its base a model gives every record of a cell the cell's value."""
+    model = with_base(fitted(BINARY))
+    X = np.random.default_rng(7).random((50, 2))
+    plain = model.plain().predict(X)
+    np.testing.assert_array_equal(plain.values, model.values[model.partition.locate(X)])
+    assert not np.allclose(model.predict(X).values, plain.values)
+
+
+def test_labels_are_named() -> None:
+    """Classes are told by name, numbers as numbers."""
+    found = fitted(THREE).predict(np.random.default_rng(8).random((20, 2)))
+    assert set(found.labels(THREE)) <= {"a", "b", "c"}
+    assert found.labels(THREE)[0] == THREE.classes[int(found.values[0].argmax())]
+
+
+@pytest.mark.parametrize("spoil", [{"format": "other"}, {"values": "x"}, {"label": {}}])
+def test_a_damaged_document_is_refused(spoil: dict[str, object]) -> None:
+    """A document that is no model is an InvalidRequest, not another error."""
+    document = fitted(BINARY).to_document() | spoil
+    with pytest.raises(InvalidRequest, match="export"):
+        Model.from_document(document)
+    del document["values"]
+    with pytest.raises(InvalidRequest):
+        Model.from_document(document)
