@@ -1,0 +1,141 @@
+"""What the curator does for its callers, in terms of a store and a clock.
+
+Every method is synchronous and may take long; web code calls it from worker threads. Errors are
+those of ``protocol.errors``; a call that raises has changed nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from curator.clock import Clock
+from curator.estimation import ESTIMATORS, Evidence, Predictions, fit
+from curator.publishing import build_task
+from curator.records import encode_columns, encode_records
+from curator.shelf import FittedModel, ModelShelf
+from curator.storage.base import Status, Store, StoredTask
+from curator.tables import read_table
+from curator.task_settings import TaskSettings
+from protocol.errors import InvalidTask, NotEnoughReports
+from protocol.lifecycle import Move, State
+from protocol.words import describe_path
+
+WITHOUT_REPORTS = frozenset({"public"})
+PREFERRED_ESTIMATORS = ("drift", "weighted")
+
+
+def default_estimator() -> str:
+    """The estimator to fit when none is named."""
+    return next(name for name in PREFERRED_ESTIMATORS if name in ESTIMATORS)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model says of some records, with what is needed to say it in words."""
+
+    model: FittedModel
+    predictions: Predictions
+    paths: Mapping[int, list[str]]
+    """The splits that lead to each cell that was met."""
+
+
+class Curator:
+    """The use cases over one store."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.store = store
+        self.clock = clock
+        self._shelf = ModelShelf(store)
+
+    def create_task(self, settings: TaskSettings, public: bytes) -> tuple[StoredTask, bool]:
+        """Grow, publish and (by default) open a task; whether it is new.
+
+        The same settings and data lead to the same task, which is then left as it is.
+        """
+        now = self.clock.now()
+        if settings.closes is not None and settings.closes.timestamp() <= now:
+            raise InvalidTask("The task would close in the past: give a later closing time.")
+        task, data = build_task(settings, read_table(public))
+        created = self.store.create_task(task, settings.model_dump(mode="json"), data, now)
+        if created and settings.open:
+            self.store.move(task.id, Move.OPEN, now)
+        return self.store.task(task.id), created
+
+    def task(self, task_id: str) -> StoredTask:
+        """One task; raises ``TaskNotFound``."""
+        return self.store.task(task_id)
+
+    def tasks(self) -> list[StoredTask]:
+        """All tasks, oldest first."""
+        return self.store.tasks()
+
+    def move(self, task_id: str, move: Move) -> State:
+        """Open, close or delete a task; raises ``TaskNotFound`` or ``IllegalMove``."""
+        if move is Move.DELETE:
+            self._shelf.forget(task_id)
+        return self.store.move(task_id, move, self.clock.now())
+
+    def status(self, task_id: str) -> Status:
+        """What anyone may know about a task's collection; raises ``TaskNotFound``."""
+        return self.store.status(task_id)
+
+    def is_collecting(self, stored: StoredTask) -> bool:
+        """Whether a report would be counted now: open, and between its published times."""
+        now, task = self.clock.now(), stored.task
+        begun = task.opens is None or now >= task.opens
+        over = task.closes is not None and now >= task.closes
+        return stored.state is State.OPEN and begun and not over
+
+    def evidence(self, task_id: str) -> list[Evidence]:
+        """What the holders have said so far, one entry per question."""
+        task = self.store.task(task_id).task
+        return [
+            Evidence(task.tree_of(question), task.mechanisms[question], sums.vector, sums.n)
+            for question, sums in enumerate(self.store.sums(task_id))
+        ]
+
+    def fit(
+        self,
+        task_id: str,
+        estimator: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> FittedModel:
+        """Fit and keep a numbered model; raises ``NotEnoughReports`` or ``InvalidRequest``."""
+        name = default_estimator() if estimator is None else estimator
+        task = self.store.task(task_id).task
+        evidence = self.evidence(task_id)
+        if name in ESTIMATORS and name not in WITHOUT_REPORTS and not any(e.n for e in evidence):
+            raise NotEnoughReports(
+                f"No report has come in yet, and {name} needs some: wait for holders, "
+                "or fit the estimator 'public' on the public data alone."
+            )
+        public = self.store.public_data(task_id)
+        model = fit(name, task.label, public, evidence, **dict(parameters or {}))
+        return self._shelf.add(task_id, model, self.clock.now())
+
+    def models(self, task_id: str) -> list[FittedModel]:
+        """All models of a task, oldest first; raises ``TaskNotFound``."""
+        numbers = [info.number for info in self.store.models(task_id)]
+        return [self._shelf.get(task_id, number) for number in numbers]
+
+    def model(self, task_id: str, number: int | None = None) -> FittedModel:
+        """One model, or the latest; raises ``TaskNotFound`` or ``ModelNotFound``."""
+        return self._shelf.get(task_id, number)
+
+    def predict(
+        self,
+        task_id: str,
+        number: int | None = None,
+        *,
+        records: Sequence[Mapping[str, Any]] | None = None,
+        columns: Mapping[str, Sequence[Any]] | None = None,
+    ) -> Answers:
+        """Predict for records, or for columns by name; the latest model without a number."""
+        fitted = self._shelf.get(task_id, number)
+        task = self.store.task(task_id).task
+        X = encode_columns(task, columns) if columns else encode_records(task, records or [])
+        predictions = fitted.model.predict(X)
+        partition = fitted.model.partition
+        met = sorted(set(predictions.cells.tolist()))
+        paths = {cell: describe_path(partition, task.columns, cell) for cell in met}
+        return Answers(fitted, predictions, paths)
