@@ -1,19 +1,25 @@
 """What a task says about records: features, label, and the text form of category names."""
 
 import math
+from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from protocol.limits import MAX_CLASSES
+from protocol.limits import MAX_CLASSES, MAX_COLUMNS
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+Category = Annotated[str, Field(min_length=1, max_length=1_000)]
 
 
 class Published(BaseModel):
-    """Base of everything that is part of a task: immutable, strict about fields and numbers."""
+    """Base of everything that crosses the wire: immutable, no other fields, no conversions.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    The one freedom is that a list may stand for a tuple, since msgpack and JSON know only lists.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Numeric(Published):
@@ -40,7 +46,10 @@ class Categorical(Published):
 
     kind: Literal["categorical"] = "categorical"
     name: Name
-    categories: tuple[str, ...] = Field(min_length=1)
+    categories: Annotated[
+        tuple[Category, ...],
+        Field(strict=False, fail_fast=True, min_length=1, max_length=MAX_COLUMNS),
+    ]
     missing: str | None = Field(
         default=None, description="Stands in for a missing value; without it one is refused."
     )
@@ -66,7 +75,10 @@ class Classes(Published):
 
     kind: Literal["classes"] = "classes"
     name: Name
-    classes: tuple[str, ...] = Field(min_length=2, max_length=MAX_CLASSES)
+    classes: Annotated[
+        tuple[Category, ...],
+        Field(strict=False, fail_fast=True, min_length=2, max_length=MAX_CLASSES),
+    ]
 
     @model_validator(mode="after")
     def _check_classes(self) -> Self:
@@ -109,11 +121,13 @@ def category_text(value: Any) -> str:
     Whole numbers lose their fraction and truth values become ``0`` and ``1``, so that ``1``,
     ``1.0``, ``True`` and ``"1"`` name the same class whether they come from CSV, Parquet or JSON.
     """
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, str):
         return value.strip()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
     if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value):
         return str(int(value))
     return str(value)
 

@@ -4,8 +4,9 @@ A numeric feature becomes one column in [0, 1]; a categorical feature becomes on
 category. Values outside a numeric range go to its nearest end, so they fall into the nearest cell.
 """
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,11 +54,14 @@ def encode_record(features: Features, record: Mapping[str, Any]) -> Matrix:
 def encode_table(features: Features, table: Mapping[str, Sequence[Any]]) -> Matrix:
     """Many records, given as columns by name, as a matrix of shape ``(rows, columns)``.
 
-    Row i equals ``encode_record`` of record i; errors are those of ``encode_record`` and name
-    the first row at fault.
+    Row i equals ``encode_record`` of record i. Errors are those of ``encode_record`` and name the
+    first row at fault in the first field at fault; columns of unequal length raise too.
     """
     _check_fields(features, table)
-    rows = len(next(iter(table.values()))) if table else 0
+    lengths = {len(values) for values in table.values()}
+    if len(lengths) > 1:
+        raise InvalidRecord("The columns have unequal lengths: give every record every field.")
+    rows = lengths.pop() if lengths else 0
     blocks = [np.empty((rows, 0))]
     blocks += [_encode_column(f, table.get(f.name, [None] * rows)) for f in features]
     return np.hstack(blocks)
@@ -74,8 +78,9 @@ def label_value(label: Classes | Range, value: Any) -> float:
         return min(max(_number(label.name, value), label.low), label.high)
     text = category_text(value)
     if text not in label.classes:
-        listed = ", ".join(label.classes[:20])
-        raise InvalidRecord(f"The label {label.name!r} is {text!r}: it must be one of {listed}.")
+        raise InvalidRecord(
+            f"The label {label.name!r} is {text!r}: it must be one of {_listed(label.classes)}."
+        )
     return float(label.classes.index(text))
 
 
@@ -95,16 +100,15 @@ def label_level(label: Classes | Range, value: float, levels: int, randomness: R
 
 def _check_fields(features: Features, record: Mapping[str, Any]) -> None:
     names = {feature.name for feature in features}
-    unknown = sorted(set(record) - names)
+    unknown = sorted(map(repr, set(record) - names))
     if unknown:
         raise InvalidRecord(
-            f"Unknown fields {', '.join(map(repr, unknown))}: "
-            f"the task asks for {', '.join(sorted(names))}."
+            f"Unknown fields {_listed(unknown)}: the task asks for {_listed(sorted(names))}."
         )
     required = {feature.name for feature in features if feature.missing is None}
     absent = sorted(required - set(record))
     if absent:
-        raise InvalidRecord(f"Missing fields {', '.join(map(repr, absent))}: give each a value.")
+        raise InvalidRecord(f"Missing fields {_listed(map(repr, absent))}: give each a value.")
 
 
 def _encode_value(feature: Numeric | Categorical, value: Any) -> list[float]:
@@ -122,8 +126,10 @@ def _known_category(feature: Categorical, text: str) -> str:
     if text in feature.categories:
         return text
     if feature.unknown is None:
-        listed = ", ".join(feature.categories[:20])
-        raise InvalidRecord(f"The field {feature.name!r} is {text!r}: it must be one of {listed}.")
+        raise InvalidRecord(
+            f"The field {feature.name!r} is {text!r}: "
+            f"it must be one of {_listed(feature.categories)}."
+        )
     return feature.unknown
 
 
@@ -144,40 +150,51 @@ def _number(name: str, value: Any) -> float:
 
 
 def _encode_column(feature: Numeric | Categorical, values: Sequence[Any]) -> Matrix:
-    if (
-        isinstance(feature, Numeric)
-        and isinstance(values, np.ndarray)
-        and values.dtype.kind in "fiu"
-    ):
+    if isinstance(feature, Categorical):
+        return _encode_categories(feature, values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
         return _encode_numbers(feature, values.astype(np.float64))
-    codes: dict[Any, list[float]] = {}
-    rows = []
+    return np.array([_encode_row(feature, row, v) for row, v in enumerate(values)]).reshape(-1, 1)
+
+
+def _encode_row(feature: Numeric | Categorical, row: int, value: Any) -> list[float]:
+    try:
+        return _encode_value(feature, value)
+    except InvalidRecord as error:
+        raise InvalidRecord(f"Row {row + 1}: {error.detail}") from None
+
+
+def _encode_categories(feature: Categorical, values: Sequence[Any]) -> Matrix:
+    """Each different value is encoded once; values that compare equal have equal text."""
+    kinds: list[list[float]] = []
+    kind_of: dict[Any, int] = {}
+    kind = np.empty(len(values), dtype=np.intp)
     for row, value in enumerate(values):
-        try:
-            encoded = codes.get(value) if isinstance(value, str) else None
-            if encoded is None:
-                encoded = _encode_value(feature, value)
-        except InvalidRecord as error:
-            raise InvalidRecord(f"Row {row + 1}: {error.detail}") from None
-        if isinstance(value, str):
-            codes[value] = encoded
-        rows.append(encoded)
-    width = len(feature.categories) if isinstance(feature, Categorical) else 1
-    return np.array(rows, dtype=np.float64).reshape(len(rows), width)
+        known = kind_of.get(value) if isinstance(value, str | int) else None
+        if known is None:
+            known = len(kinds)
+            kinds.append(_encode_row(feature, row, value))
+            if isinstance(value, str | int):
+                kind_of[value] = known
+        kind[row] = known
+    return np.array(kinds, dtype=np.float64).reshape(-1, len(feature.categories))[kind]
 
 
 def _encode_numbers(feature: Numeric, values: Matrix) -> Matrix:
-    missing = np.isnan(values)
     if feature.missing is not None:
-        values = np.where(missing, feature.missing, values)
+        values = np.where(np.isnan(values), feature.missing, values)
     faulty = np.flatnonzero(~np.isfinite(values))
     if faulty.size:
         row = int(faulty[0])
-        raise InvalidRecord(
-            f"Row {row + 1}: the field {feature.name!r} is {values[row]}: "
-            "it must be a finite number."
-        )
+        _encode_row(feature, row, float(values[row]))
     if feature.high == feature.low:
         return np.zeros((len(values), 1))
-    scaled = (values - feature.low) / (feature.high - feature.low)
+    with np.errstate(over="ignore"):
+        scaled = (values - feature.low) / (feature.high - feature.low)
     return np.clip(scaled, 0.0, 1.0).reshape(-1, 1)
+
+
+def _listed(names: Iterable[str]) -> str:
+    """At most twenty names, so that a message stays readable."""
+    shown = [*itertools.islice(names, 21)]
+    return ", ".join(shown[:20]) + (", ..." if len(shown) > 20 else "")

@@ -6,22 +6,23 @@ order; all their ancestors are there too, since pruning needs every level. Growi
 and lives elsewhere; this object only answers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.descent import Descent
 from protocol.errors import InvalidTask
-from protocol.limits import MAX_CELLS, MAX_COLUMNS, MAX_DEPTH, MAX_NODES
+from protocol.limits import MAX_COLUMNS, MAX_DEPTH, MAX_NODES
 
 Index = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 LEAF = -1
-LOCATE_CHUNK = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +54,16 @@ class Partition:
         """
         tree = cls(
             columns,
-            np.asarray(feature, dtype=np.int32),
-            np.asarray(threshold, dtype=np.float64),
-            np.asarray(left, dtype=np.int32),
-            np.asarray(right, dtype=np.int32),
+            _as_index(feature),
+            np.array(threshold, dtype=np.float64),
+            _as_index(left),
+            _as_index(right),
         )
         _check_shape(tree)
         _check_children(tree)
+        _check_depth(tree)
         for array in (tree.feature, tree.threshold, tree.left, tree.right):
             array.setflags(write=False)
-        if tree.cells > MAX_CELLS or tree.depth > MAX_DEPTH:
-            raise InvalidTask(
-                f"The partition has {tree.cells} cells and depth {tree.depth}; the limits are "
-                f"{MAX_CELLS} cells and depth {MAX_DEPTH}: grow it less deep."
-            )
         return tree
 
     @classmethod
@@ -82,7 +79,8 @@ class Partition:
     @cached_property
     def is_leaf(self) -> NDArray[np.bool_]:
         """Which nodes are cells, shape ``(nodes,)``."""
-        return self.left == LEAF
+        is_leaf: NDArray[np.bool_] = self.left == LEAF
+        return is_leaf
 
     @cached_property
     def leaves(self) -> Index:
@@ -121,12 +119,7 @@ class Partition:
     @cached_property
     def levels(self) -> tuple[Index, ...]:
         """The nodes of each depth, root first."""
-        found = [np.zeros(1, dtype=np.int32)]
-        while True:
-            inner = found[-1][self.left[found[-1]] != LEAF]
-            if not inner.size:
-                return tuple(found)
-            found.append(np.concatenate([self.left[inner], self.right[inner]]))
+        return tuple(_levels(self))
 
     @property
     def depth(self) -> int:
@@ -135,15 +128,10 @@ class Partition:
 
     def locate(self, X: Floats) -> Index:
         """The cell of each row of an encoded ``(rows, columns)`` matrix, shape ``(rows,)``."""
-        X = np.ascontiguousarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != self.columns:
             msg = f"expected a (rows, {self.columns}) matrix, got shape {X.shape}"
             raise ValueError(msg)
-        cells = np.empty(len(X), dtype=np.int32)
-        for start in range(0, len(X), LOCATE_CHUNK):
-            chunk = X[start : start + LOCATE_CHUNK]
-            cells[start : start + len(chunk)] = self.cell_of_node[self._descend(chunk)]
-        return cells
+        return self._descent.cells_of(X)
 
     def locate_one(self, x: Floats) -> int:
         """The cell of one encoded record of shape ``(columns,)``."""
@@ -191,26 +179,25 @@ class Partition:
             low[self.right[inner], split] = at
         return low, high
 
-    def _descend(self, X: Floats) -> Index:
-        flat, rows = X.ravel(), np.arange(len(X), dtype=np.int64) * self.columns
-        left, right, threshold, feature = self._walkable
-        node = np.zeros(len(X), dtype=np.int32)
-        for _ in range(self.depth):
-            value = flat.take(rows + feature.take(node))
-            node = np.where(value < threshold.take(node), left.take(node), right.take(node))
-        return node
-
     @cached_property
-    def _walkable(self) -> tuple[Index, Index, Floats, Index]:
-        """The arrays with leaves that lead to themselves, so that all rows take ``depth`` steps."""
-        own = np.arange(self.nodes, dtype=np.int32)
-        leaf = self.is_leaf
-        return (
-            np.where(leaf, own, self.left),
-            np.where(leaf, own, self.right),
-            self.threshold,
-            np.where(leaf, 0, self.feature).astype(np.int32),
-        )
+    def _descent(self) -> Descent:
+        return Descent.of(self.levels, self.feature, self.threshold, self.left, self.cell_of_node)
+
+
+def _levels(tree: Partition) -> Iterator[Index]:
+    nodes = np.zeros(1, dtype=np.int32)
+    while nodes.size:
+        yield nodes
+        inner = nodes[tree.left[nodes] != LEAF]
+        nodes = np.concatenate([tree.left[inner], tree.right[inner]])
+
+
+def _as_index(values: Sequence[int] | Index) -> Index:
+    """A copy as 32-bit integers; what does not fit is no node and no column of any tree."""
+    wide = np.asarray(values)
+    if wide.ndim != 1 or wide.dtype.kind not in "iu" or (np.abs(wide) >= 2**31).any():
+        raise InvalidTask("A partition's feature, left and right must be lists of node numbers.")
+    return wide.astype(np.int32)
 
 
 def _check_shape(tree: Partition) -> None:
@@ -239,3 +226,10 @@ def _check_children(tree: Partition) -> None:
         raise InvalidTask("A partition's nodes must form one binary tree, parents first.")
     if ((split < 0) | (split >= tree.columns)).any():
         raise InvalidTask(f"A partition may split only on its columns 0 to {tree.columns - 1}.")
+
+
+def _check_depth(tree: Partition) -> None:
+    if sum(1 for _ in islice(_levels(tree), MAX_DEPTH + 2)) > MAX_DEPTH + 1:
+        raise InvalidTask(
+            f"The partition is deeper than the limit of {MAX_DEPTH} splits: grow it less deep."
+        )

@@ -1,0 +1,165 @@
+"""The report a holder sends, the receipt a curator answers with, and what makes a report valid."""
+
+import base64
+import string
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError, field_validator
+
+from protocol import wire
+from protocol.domain import Published
+from protocol.errors import MalformedReport, TaskMismatch, WrongPayload, WrongQuestions
+from protocol.limits import MAX_QUESTIONS, MAX_REPORT_BYTES
+from protocol.task import Task
+
+REPORT_MEDIA_TYPE = "application/vnd.privet.report+msgpack"
+REPORT_VERSION = 1
+REPORT_ID_BYTES = 16
+TASK_ID_BYTES = 32
+
+REPORT_BOUNDS = wire.Bounds(
+    total=MAX_REPORT_BYTES,
+    longest=MAX_QUESTIONS,
+    containers=MAX_QUESTIONS + 2,
+    text=TASK_ID_BYTES,
+    binary=MAX_REPORT_BYTES,
+)
+
+Answer = Annotated[tuple[Annotated[int, Field(ge=0, lt=MAX_QUESTIONS)], bytes], Field(strict=False)]
+
+
+class Report(Published):
+    """What one holder sends: task id, 16 random id bytes, one payload per answered question."""
+
+    task: bytes = Field(min_length=TASK_ID_BYTES, max_length=TASK_ID_BYTES)
+    id: bytes = Field(min_length=REPORT_ID_BYTES, max_length=REPORT_ID_BYTES)
+    answers: Annotated[
+        tuple[Answer, ...],
+        Field(strict=False, fail_fast=True, min_length=1, max_length=MAX_QUESTIONS),
+    ]
+
+    @field_validator("answers")
+    @classmethod
+    def _ascending(cls, answers: tuple[tuple[int, bytes], ...]) -> tuple[tuple[int, bytes], ...]:
+        questions = [question for question, _ in answers]
+        if questions != sorted(set(questions)):
+            msg = "answers must be in ascending order of question, one each"
+            raise ValueError(msg)
+        return answers
+
+    def pack(self) -> bytes:
+        """The canonical msgpack form: a map with sorted keys, of a length fixed by the task."""
+        return wire.pack(
+            {
+                "answers": self.answers,
+                "id": self.id,
+                "task": self.task,
+                "version": REPORT_VERSION,
+            }
+        )
+
+    @classmethod
+    def unpack(cls, data: bytes) -> "Report":
+        """A report from its canonical msgpack; raises ``MalformedReport`` for anything else."""
+        try:
+            fields = wire.unpack(data, REPORT_BOUNDS)
+        except ValueError as error:
+            raise MalformedReport(
+                f"The body is not a msgpack report: {error}; "
+                "send the map {answers, id, task, version}."
+            ) from None
+        report = cls._from_fields(fields)
+        if report.pack() != data:
+            raise MalformedReport(
+                "The report is not in canonical form: sort its keys, write numbers in their "
+                "shortest form and each key once."
+            )
+        return report
+
+    @classmethod
+    def from_json(cls, fields: Any) -> "Report":
+        """A report from its JSON form: ids in hexadecimal, payloads in base64.
+
+        Raises ``MalformedReport`` for anything else.
+        """
+        try:
+            binary = {
+                **fields,
+                "task": _from_hex(fields["task"]),
+                "id": _from_hex(fields["id"]),
+                "answers": [
+                    (question, base64.b64decode(payload, validate=True))
+                    for question, payload in fields["answers"]
+                ],
+            }
+        except (KeyError, TypeError, ValueError):
+            raise MalformedReport(
+                "The body is not a JSON report: task and id are hexadecimal, "
+                "answers is a list of [question, base64 payload]."
+            ) from None
+        return cls._from_fields(binary)
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form, for hand use."""
+        return {
+            "version": REPORT_VERSION,
+            "task": self.task.hex(),
+            "id": self.id.hex(),
+            "answers": [[q, base64.b64encode(payload).decode()] for q, payload in self.answers],
+        }
+
+    @classmethod
+    def _from_fields(cls, fields: Mapping[str, Any]) -> "Report":
+        version = fields.get("version")
+        if type(version) is not int or version != REPORT_VERSION:
+            raise MalformedReport(
+                f"The report's version is {str(version)[:20]}: this curator reads {REPORT_VERSION}."
+            )
+        try:
+            return cls.model_validate({k: v for k, v in fields.items() if k != "version"})
+        except ValidationError as error:
+            raise MalformedReport(wire.first_fault(error)) from None
+
+    def check(self, task: Task) -> None:
+        """Raise unless this is a possible report for ``task``.
+
+        ``TaskMismatch`` for another task's report, ``WrongQuestions`` if the answers are not those
+        that the allocation asks for, ``WrongPayload`` for an impossible payload.
+        """
+        if self.task.hex() != task.id:
+            raise TaskMismatch("The report is for another task: send it to that task's address.")
+        check_questions(task, tuple(question for question, _ in self.answers))
+        for question, payload in self.answers:
+            fault = task.mechanisms[question].fault(payload)
+            if fault is not None:
+                raise WrongPayload(f"Answer to question {question}: {fault}")
+
+
+class Receipt(Published):
+    """What a curator answers to a report that is durable."""
+
+    report: str = Field(pattern=r"^[0-9a-f]{32}$", description="The report's id, in hexadecimal.")
+    counted: bool = Field(description="False if the same report had been counted before.")
+
+
+def check_questions(task: Task, answered: tuple[int, ...]) -> None:
+    """Raise ``WrongQuestions`` unless a holder of ``task`` may answer exactly these questions."""
+    count = len(task.questions)
+    if task.allocation == "all" and answered != tuple(range(count)):
+        raise WrongQuestions(
+            f"The task asks every holder all of its {count} questions, in order: "
+            f"this report answers {list(answered)}."
+        )
+    if task.allocation == "one" and (len(answered) != 1 or answered[0] >= count):
+        raise WrongQuestions(
+            f"The task asks every holder one of its questions 0 to {count - 1}: "
+            f"this report answers {list(answered)}."
+        )
+
+
+def _from_hex(text: str) -> bytes:
+    if not set(text) <= set(string.hexdigits):
+        msg = "not hexadecimal"
+        raise ValueError(msg)
+    return bytes.fromhex(text)
