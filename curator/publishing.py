@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curator.growth import CRITERIA, GROWERS, default_depth
+from curator.growth import CRITERIA, GROWERS, default_criterion, default_depth
 from curator.inference import infer_features, infer_label
 from curator.public_data import PublicData
 from curator.tables import MAX_VALUES, Columns, count_rows
@@ -18,13 +18,10 @@ from curator.task_settings import TaskSettings, unix_seconds
 from protocol.domain import Classes, Feature, Label, Range
 from protocol.encoding import encode_table, label_value
 from protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask, TooLarge
-from protocol.limits import MAX_REPORT_BYTES, MAX_TASK_BYTES
+from protocol.limits import MAX_TASK_BYTES
 from protocol.mechanisms import MECHANISMS
-from protocol.messages import Question, Task, Tree
 from protocol.partition import Partition
-
-REPORT_OVERHEAD = 512
-"""Upper bound in bytes of what a report holds beside its payloads."""
+from protocol.task import Task, Tree
 
 
 @dataclass(frozen=True)
@@ -56,11 +53,8 @@ def build_task(settings: TaskSettings, columns: Columns) -> tuple[Task, PublicDa
     growths = [_growth(settings, i, public, label) for i in range(len(settings.questions))]
     distinct = list(dict.fromkeys(growths))
     partitions = [grow(growth, public, label) for growth in distinct]
-    questions = tuple(
-        _question(settings, i, distinct.index(growth), partitions, label)
-        for i, growth in enumerate(growths)
-    )
-    return _task(settings, features, label, partitions, questions), public
+    places = [distinct.index(growth) for growth in growths]
+    return _task(settings, features, label, partitions, places), public
 
 
 def encode_public(features: tuple[Feature, ...], label: Label, columns: Columns) -> PublicData:
@@ -105,35 +99,13 @@ def _growth(settings: TaskSettings, index: int, public: PublicData, label: Label
     if depth is None:
         columns, epsilon = public.X.shape[1], settings.epsilons[index]
         depth = default_depth(columns, settings.holders, len(public), epsilon)
-    default = "gini" if isinstance(label, Classes) else "variance"
+    classes = len(label.classes) if isinstance(label, Classes) else 0
     return Growth(
         grower=question.grower or settings.grower,
         depth=depth,
-        criterion=question.criterion or settings.criterion or default,
+        criterion=question.criterion or settings.criterion or default_criterion(classes),
         min_leaf=question.min_leaf or settings.min_leaf,
         seed=settings.seed if question.seed is None else question.seed,
-    )
-
-
-def _question(
-    settings: TaskSettings, index: int, place: int, partitions: list[Partition], label: Label
-) -> Question:
-    asked = settings.questions[index]
-    name = asked.mechanism or settings.mechanism
-    parameters = settings.parameters if asked.parameters is None else asked.parameters
-    mechanism = MECHANISMS[name].create(
-        settings.epsilons[index],
-        partitions[place].cells,
-        label.slots if asked.asks == "label" else 1,
-        regression=isinstance(label, Range) and asked.asks == "label",
-        **parameters,
-    )
-    return Question(
-        partition=place,
-        mechanism=mechanism.name,
-        epsilon=mechanism.epsilon,
-        parameters=mechanism.parameters(),
-        asks=asked.asks,
     )
 
 
@@ -142,33 +114,44 @@ def _task(
     features: tuple[Feature, ...],
     label: Label,
     partitions: list[Partition],
-    questions: tuple[Question, ...],
+    places: list[int],
 ) -> Task:
-    fields = {
-        "name": settings.name,
-        "description": settings.description,
-        "features": features,
-        "label": label,
-        "partitions": tuple(Tree.of(partition) for partition in partitions),
-        "questions": questions,
-        "allocation": settings.allocation,
-        "opens": unix_seconds(settings.opens),
-        "closes": unix_seconds(settings.closes),
-    }
-    task = Task.checked(fields)
-    _check_size(task)
+    """The task with every mechanism's parameters spelled out, so that holders need no defaults."""
+    task = Task.checked(
+        {
+            "name": settings.name,
+            "description": settings.description,
+            "features": features,
+            "label": label,
+            "partitions": tuple(Tree.of(partition) for partition in partitions),
+            "questions": [_question(settings, i, place) for i, place in enumerate(places)],
+            "allocation": settings.allocation,
+            "opens": unix_seconds(settings.opens),
+            "closes": unix_seconds(settings.closes),
+        }
+    )
+    questions = [
+        {**question.model_dump(), "parameters": mechanism.parameters()}
+        for question, mechanism in zip(task.questions, task.mechanisms, strict=True)
+    ]
+    task = task.model_copy(update={"questions": questions})
+    if len(task.canonical) > MAX_TASK_BYTES:
+        raise InvalidTask(
+            f"The task takes {len(task.canonical)} bytes and the limit is {MAX_TASK_BYTES}: "
+            "use fewer cells (less depth), fewer questions, or fewer categories."
+        )
     return task
 
 
-def _check_size(task: Task) -> None:
-    sizes = [mechanism.report_bytes for mechanism in task.mechanisms]
-    report = REPORT_OVERHEAD + (sum(sizes) if task.allocation == "all" else max(sizes))
-    if report > MAX_REPORT_BYTES or len(task.canonical) > MAX_TASK_BYTES:
-        raise InvalidTask(
-            f"A report would take {report} bytes and the task {len(task.canonical)}; the limits "
-            f"are {MAX_REPORT_BYTES} and {MAX_TASK_BYTES}: use fewer cells (less depth), "
-            "fewer questions, or a mechanism with smaller reports."
-        )
+def _question(settings: TaskSettings, index: int, place: int) -> dict[str, Any]:
+    asked = settings.questions[index]
+    return {
+        "partition": place,
+        "mechanism": asked.mechanism or settings.mechanism,
+        "epsilon": settings.epsilons[index],
+        "parameters": settings.parameters if asked.parameters is None else asked.parameters,
+        "asks": asked.asks,
+    }
 
 
 def _check_names(settings: TaskSettings) -> None:

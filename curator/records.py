@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from protocol.domain import Numeric
 from protocol.encoding import encode_table
 from protocol.errors import InvalidRecord, TooLarge
-from protocol.messages import Task
+from protocol.task import Task
 
 MAX_PREDICTED_ROWS = 1_000_000
 

@@ -80,11 +80,8 @@ class Curator:
         return self.store.status(task_id)
 
     def is_collecting(self, stored: StoredTask) -> bool:
-        """Whether a report would be counted now: open, and between its published times."""
-        now, task = self.clock.now(), stored.task
-        begun = task.opens is None or now >= task.opens
-        over = task.closes is not None and now >= task.closes
-        return stored.state is State.OPEN and begun and not over
+        """Whether a report would be counted now."""
+        return stored.takes_reports(self.clock.now())
 
     def evidence(self, task_id: str) -> list[Evidence]:
         """What the holders have said so far, one entry per question."""

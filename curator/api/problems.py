@@ -6,6 +6,7 @@ an unexpected exception says leaves the curator.
 """
 
 import json
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -73,16 +74,21 @@ async def _on_privet_error(request: Request, error: Exception) -> Response:
 async def _on_invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part != "body")
-    reason = first.get("ctx", {}).get("error") if first["type"] == "json_invalid" else first["msg"]
-    detail = f"{where or 'body'}: {reason}. See /docs for what this call takes."
+    detail = f"{_fault(first)}. See /docs for what this call takes."
     return problem_response(InvalidRequest(detail), request.url.path)
+
+
+def _fault(first: Mapping[str, Any]) -> str:
+    where = [str(part) for part in first["loc"] if part != "body"]
+    if first["type"] == "json_invalid":
+        return f"The body is not JSON at character {where[0]}: {first['ctx']['error']}"
+    return f"{'.'.join(where) or 'The body'}: {first['msg']}"
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
     if error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        too_large = TooLarge("The body is larger than this call takes: send less at a time.")
+        too_large = TooLarge(str(error.detail))
         return problem_response(too_large, request.url.path)
     detail = _HINTS.get(error.status_code, str(error.detail))
     phrase = HTTPStatus(error.status_code).phrase

@@ -1,0 +1,14 @@
+"""The HTTP API: routers in the order of the documentation, wired by ``curator.app``."""
+
+from fastapi import APIRouter
+
+from curator.api import methods, models, predictions, tasks
+
+ROUTERS: tuple[APIRouter, ...] = (
+    tasks.router,
+    models.router,
+    predictions.router,
+    methods.router,
+)
+
+__all__ = ["ROUTERS"]

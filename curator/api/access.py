@@ -1,0 +1,37 @@
+"""What routes ask of a request: the curator behind it, the task's id, a token that allows it."""
+
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from curator.api.schemas import EXAMPLE_ID
+from curator.tasks import Curator
+from protocol.errors import NotAuthorized
+
+_bearer = HTTPBearer(
+    auto_error=False, scheme_name="admin token", description="The admin token, as a Bearer token."
+)
+
+
+def _curator(request: Request) -> Curator:
+    curator: Curator = request.app.state.curator
+    return curator
+
+
+def _require_admin(
+    request: Request,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
+) -> None:
+    if credentials is None:
+        raise NotAuthorized(
+            "This call needs the admin token: send it as 'Authorization: Bearer <token>'. "
+            "The curator showed it at its first start, or reads it from PRIVET_ADMIN_TOKEN."
+        )
+    request.app.state.tokens.check(credentials.credentials, "admin")
+
+
+AdminOnly: Any = Depends(_require_admin)
+TheCurator = Annotated[Curator, Depends(_curator)]
+TaskId = Annotated[str, Path(description="The task's id.", examples=[EXAMPLE_ID])]
+ModelNumber = Annotated[int, Path(description="The model's number, from 1.", examples=[1])]

@@ -1,0 +1,31 @@
+"""Models as files for other programs: a name becomes a format in one dict. Never a pickle."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from curator.shelf import FittedModel
+from protocol.task import Task
+
+
+@dataclass(frozen=True)
+class Export:
+    """One file format: how a model of a task is written in it."""
+
+    media_type: str
+    suffix: str
+    write: Callable[[Task, FittedModel], bytes]
+
+
+def write_json(task: Task, fitted: FittedModel) -> bytes:
+    """The whole model with the features it reads and the task it belongs to, as JSON."""
+    document = {
+        "features": [feature.model_dump(mode="json") for feature in task.features],
+        **fitted.to_document(),
+    }
+    return json.dumps(document, allow_nan=False).encode()
+
+
+EXPORTS: dict[str, Export] = {
+    "json": Export("application/json", "json", write_json),
+}
