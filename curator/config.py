@@ -1,0 +1,88 @@
+"""Every setting of a curator, declared once with its help; each is an environment variable.
+
+``Settings.database`` is read from ``PRIVET_DATABASE``, and so on. The command line's options and
+the table in docs/operations.md are made from these fields.
+"""
+
+from typing import Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+MIB = 2**20
+
+
+class Settings(BaseSettings):
+    """What an operator can choose; the defaults serve one curator on one machine."""
+
+    model_config = SettingsConfigDict(env_prefix="PRIVET_", extra="ignore", frozen=True)
+
+    database: str = Field(
+        default="sqlite:///privet.db",
+        description="Where everything is kept: sqlite:///path/to/file.db, "
+        "postgresql://user@host/name, or memory: for trials that may lose everything.",
+    )
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    port: int = Field(
+        default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one."
+    )
+    workers: int = Field(default=1, ge=1, le=64, description="Curator processes to run.")
+    admin_token: SecretStr | None = Field(
+        default=None,
+        description="Admin token. Unset: one is made and shown once at the first start.",
+    )
+    max_public_bytes: int = Field(
+        default=256 * MIB, gt=0, description="Largest upload of public data, in bytes."
+    )
+    max_batch_bytes: int = Field(
+        default=64 * MIB, gt=0, description="Largest batch of reports, in bytes."
+    )
+    max_request_bytes: int = Field(
+        default=16 * MIB, gt=0, description="Largest body of any other request, in bytes."
+    )
+    max_queue: int = Field(
+        default=8192,
+        gt=0,
+        description="Reports that may wait for the disk; above it the answer is 503 at once.",
+    )
+    max_batches: int = Field(
+        default=4, gt=0, description="Batches handled at a time; above it the answer is 503."
+    )
+    body_seconds: float = Field(
+        default=30.0, gt=0, description="Time within which a report's body must have arrived."
+    )
+    bucket_seconds: int = Field(
+        default=86_400,
+        gt=0,
+        description="Sums and checksums are kept per bucket of this many seconds of arrival.",
+    )
+    keep_ids_days: float = Field(
+        default=1.0,
+        ge=0,
+        description="Days to keep report ids after a task's closing time, when none can count.",
+    )
+    keep_tasks_days: float | None = Field(
+        default=None,
+        ge=0,
+        description="Days after its closing time when a task and all its data are deleted. "
+        "Unset: never.",
+    )
+    trusted_proxies: str = Field(
+        default="",
+        description="Addresses whose X-Forwarded-For is believed, separated by commas.",
+    )
+    rate_limit: int = Field(
+        default=0, ge=0, description="Reports per minute and client address; 0 sets no limit."
+    )
+    cors_origins: tuple[str, ...] = Field(
+        default=(), description="Origins whose web pages may call this curator, as a JSON list."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least important events that are logged."
+    )
+    log_format: Literal["console", "json"] = Field(
+        default="console", description="Logs for people, or one JSON object per line."
+    )
+    shutdown_seconds: float = Field(
+        default=10.0, gt=0, description="Time to finish what has been accepted before stopping."
+    )

@@ -1,0 +1,43 @@
+"""What a curator keeps and how: ``Store``'s verbs over memory, SQLite and PostgreSQL."""
+
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from curator.storage import postgres, sqlite
+from curator.storage.base import Store
+from curator.storage.memory import MemoryStore
+from curator.storage.migrate import prepare
+from curator.storage.sql import Backend, SqlStore
+from protocol.errors import StorageFailed
+
+__all__ = ["BACKENDS", "Store", "open_store"]
+
+BACKENDS: dict[str, Backend] = {"sqlite": sqlite, "postgresql": postgres, "postgres": postgres}
+"""URL scheme -> what that database does in its own way."""
+
+
+def open_store(url: str, bucket_seconds: int = 86_400) -> Store:
+    """The store at ``url``: ``memory:``, ``sqlite:///file.db`` or ``postgresql://host/name``.
+
+    An empty database is given its tables. Raises ``StorageFailed`` for an unknown scheme, a
+    database that cannot be opened or written, and a schema that this version does not know.
+    """
+    if url == "memory:":
+        return MemoryStore(bucket_seconds)
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise _unknown(url) from None
+    scheme = parsed.get_backend_name()
+    if scheme not in BACKENDS:
+        raise _unknown(url)
+    store = SqlStore(parsed, BACKENDS[scheme], bucket_seconds)
+    prepare(store.engine)
+    return store
+
+
+def _unknown(url: str) -> StorageFailed:
+    return StorageFailed(
+        f"Cannot use the database address {url.split(':', maxsplit=1)[0]!r}: give "
+        "sqlite:///path/to/file.db, postgresql://user@host/name or memory:."
+    )

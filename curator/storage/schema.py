@@ -1,0 +1,115 @@
+"""The tables, as SQLAlchemy Core sees them; migrations/ creates them and says what each is for."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+)
+
+metadata = MetaData()
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("no", Integer, primary_key=True),
+    Column("id", String(64), nullable=False, unique=True),
+    Column("state", String(16), nullable=False),
+    Column("created", Float, nullable=False),
+    Column("moved", Float, nullable=False),
+    Column("opens", BigInteger),
+    Column("closes", BigInteger),
+    Column("invited", Boolean, nullable=False),
+    Column("canonical", LargeBinary, nullable=False),
+    Column("settings", Text, nullable=False),
+)
+
+public_data = Table(
+    "public_data",
+    metadata,
+    Column("task_no", Integer, primary_key=True, autoincrement=False),
+    Column("rows", Integer, nullable=False),
+    Column("x", LargeBinary, nullable=False),
+    Column("y", LargeBinary, nullable=False),
+)
+
+report_ids = Table(
+    "report_ids",
+    metadata,
+    Column("task_no", Integer, nullable=False),
+    Column("id", LargeBinary, nullable=False),
+    Column("fingerprint", BigInteger, nullable=False),
+    PrimaryKeyConstraint("task_no", "id"),
+    sqlite_with_rowid=False,
+)
+
+buckets = Table(
+    "buckets",
+    metadata,
+    Column("task_no", Integer, nullable=False),
+    Column("starts", BigInteger, nullable=False),
+    Column("curator", Integer, nullable=False),
+    Column("reports", BigInteger, nullable=False),
+    Column("checksum", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("task_no", "starts", "curator"),
+)
+
+sums = Table(
+    "sums",
+    metadata,
+    Column("task_no", Integer, nullable=False),
+    Column("question", Integer, nullable=False),
+    Column("starts", BigInteger, nullable=False),
+    Column("curator", Integer, nullable=False),
+    Column("n", BigInteger, nullable=False),
+    Column("vector", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("task_no", "question", "starts", "curator"),
+)
+
+rejects = Table(
+    "rejects",
+    metadata,
+    Column("task_no", Integer, nullable=False),
+    Column("reason", String(64), nullable=False),
+    Column("count", BigInteger, nullable=False),
+    PrimaryKeyConstraint("task_no", "reason"),
+)
+
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("task_no", Integer, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("unused", Boolean, nullable=False),
+    PrimaryKeyConstraint("task_no", "digest"),
+    sqlite_with_rowid=False,
+)
+
+models = Table(
+    "models",
+    metadata,
+    Column("task_no", Integer, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("document", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("task_no", "number"),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("scope", String(16), nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("created", Float, nullable=False),
+)
+
+OF_A_TASK = (public_data, report_ids, buckets, sums, rejects, invitations, models)
+"""Tables whose rows belong to one task, by ``task_no``."""

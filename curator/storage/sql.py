@@ -1,0 +1,323 @@
+"""The store over SQL, for SQLite and PostgreSQL alike; what differs is in a ``Backend``."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import URL, Connection, Engine, delete, func, insert, select, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from curator.public_data import PublicData
+from curator.storage import schema
+from curator.storage.base import (
+    Expired,
+    Ids,
+    ModelInfo,
+    Outcomes,
+    QuestionSums,
+    Reports,
+    Status,
+    Store,
+    StoredTask,
+    StoredToken,
+)
+from curator.storage.collecting import AnyRow, Collecting, read_status, read_sums
+from curator.storage.memory import no_model, no_task
+from protocol.errors import StorageFailed
+from protocol.lifecycle import Move, State, after
+from protocol.task import Task
+
+WRITES = {"privet_writes": True}
+
+
+class Backend(Protocol):
+    """What SQLite and PostgreSQL do differently; each is a module of functions."""
+
+    def open_engine(self, url: URL) -> Engine:
+        """An engine for the database at ``url``."""
+        ...
+
+    def claim(
+        self, connection: Connection, task_no: int, ids: Ids, fingerprints: NDArray[np.int64]
+    ) -> dict[bytes, int]:
+        """Insert the ids that are not there; the fingerprints of those that were, by id."""
+        ...
+
+    def lookup(self, connection: Connection, task_no: int, ids: Ids) -> dict[bytes, int]:
+        """The fingerprints of those ids that are there, by id."""
+        ...
+
+    def forget(self, connection: Connection, task_no: int, ids: Ids) -> None:
+        """Delete ids again."""
+        ...
+
+    def lock_tasks(self, connection: Connection, task_ids: list[str]) -> None:
+        """Keep the tasks in their state until the transaction ends."""
+        ...
+
+
+class SqlStore(Store):
+    """Tasks, sums, ids and models in a database that several curators may share."""
+
+    def __init__(self, url: URL, backend: Backend, bucket_seconds: int = 86_400) -> None:
+        self._backend = backend
+        self._bucket_seconds = bucket_seconds
+        self._engine = backend.open_engine(url)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, for migrations and backups."""
+        return self._engine
+
+    def create_task(
+        self, task: Task, settings: Mapping[str, Any], public: PublicData, now: float
+    ) -> bool:
+        with self._writing() as connection:
+            if _find(connection, task.id) is not None:
+                return False
+            task_no = connection.scalar(
+                insert(schema.tasks)
+                .values(
+                    id=task.id,
+                    state=State.DRAFT.value,
+                    created=now,
+                    moved=now,
+                    opens=task.opens,
+                    closes=task.closes,
+                    invited=False,
+                    canonical=task.canonical,
+                    settings=json.dumps(dict(settings)),
+                )
+                .returning(schema.tasks.c.no)
+            )
+            connection.execute(
+                insert(schema.public_data).values(
+                    task_no=task_no,
+                    rows=len(public),
+                    x=np.ascontiguousarray(public.X, dtype="<f8").tobytes(),
+                    y=np.ascontiguousarray(public.y, dtype="<f8").tobytes(),
+                )
+            )
+            return True
+
+    def task(self, task_id: str) -> StoredTask:
+        with self._reading() as connection:
+            return _stored(_need(connection, task_id))
+
+    def tasks(self) -> list[StoredTask]:
+        with self._reading() as connection:
+            return [_stored(row) for row in connection.execute(ALL_TASKS)]
+
+    def public_data(self, task_id: str) -> PublicData:
+        table = schema.public_data
+        with self._reading() as connection:
+            row = connection.execute(
+                select(table).where(table.c.task_no == _need(connection, task_id).no)
+            ).one()
+        x = np.frombuffer(row.x, dtype="<f8").reshape(row.rows, -1)
+        return PublicData(x, np.frombuffer(row.y, dtype="<f8"))
+
+    def move(self, task_id: str, move: Move, now: float) -> State:
+        table = schema.tasks
+        with self._writing() as connection:
+            row = _need(connection, task_id, lock=True)
+            state = after(State(row.state), move)
+            if state is State.DELETED:
+                _remove(connection, row.no)
+            else:
+                connection.execute(
+                    update(table).where(table.c.no == row.no).values(state=state.value, moved=now)
+                )
+            return state
+
+    def take(self, groups: Sequence[Reports], now: float) -> list[Outcomes]:
+        with self._writing() as connection:
+            starts = int(now // self._bucket_seconds) * self._bucket_seconds
+            return Collecting(connection, self._backend, now, starts).take(groups)
+
+    def sums(self, task_id: str) -> list[QuestionSums]:
+        with self._reading() as connection:
+            row = _need(connection, task_id)
+            sizes = [mechanism.sum_size for mechanism in _stored(row).task.mechanisms]
+            return read_sums(connection, row.no, sizes)
+
+    def count_rejects(self, task_id: str, rejects: Mapping[str, int]) -> None:
+        table = schema.rejects
+        with self._writing() as connection:
+            row = _find(connection, task_id)
+            if row is None:
+                return
+            for reason, count in sorted(rejects.items()):
+                here = (table.c.task_no == row.no) & (table.c.reason == reason)
+                changed = connection.execute(
+                    update(table).where(here).values(count=table.c.count + count)
+                )
+                if changed.rowcount == 0:
+                    connection.execute(
+                        insert(table).values(task_no=row.no, reason=reason, count=count)
+                    )
+
+    def status(self, task_id: str) -> Status:
+        with self._reading() as connection:
+            row = _need(connection, task_id)
+            return read_status(connection, row.no, len(_stored(row).task.questions))
+
+    def add_model(self, task_id: str, document: bytes, now: float) -> int:
+        table = schema.models
+        with self._writing() as connection:
+            task_no = _need(connection, task_id, lock=True).no
+            last = connection.scalar(
+                select(func.max(table.c.number)).where(table.c.task_no == task_no)
+            )
+            number = (last or 0) + 1
+            connection.execute(
+                insert(table).values(task_no=task_no, number=number, created=now, document=document)
+            )
+            return number
+
+    def models(self, task_id: str) -> list[ModelInfo]:
+        table = schema.models
+        size = func.length(table.c.document)
+        with self._reading() as connection:
+            rows = connection.execute(
+                select(table.c.number, table.c.created, size)
+                .where(table.c.task_no == _need(connection, task_id).no)
+                .order_by(table.c.number)
+            )
+            return [ModelInfo(*row) for row in rows]
+
+    def model(self, task_id: str, number: int | None = None) -> bytes:
+        table = schema.models
+        with self._reading() as connection:
+            query = (
+                select(table.c.document)
+                .where(table.c.task_no == _need(connection, task_id).no)
+                .order_by(table.c.number.desc())
+                .limit(1)
+            )
+            if number is not None:
+                query = query.where(table.c.number == number)
+            document = connection.scalar(query)
+        if document is None:
+            raise no_model(number)
+        return bytes(document)
+
+    def invite(self, task_id: str, digests: Sequence[bytes]) -> None:
+        with self._writing() as connection:
+            task_no = _need(connection, task_id, lock=True).no
+            connection.execute(
+                insert(schema.invitations),
+                [{"task_no": task_no, "digest": digest, "unused": True} for digest in digests],
+            )
+            connection.execute(
+                update(schema.tasks).where(schema.tasks.c.no == task_no).values(invited=True)
+            )
+
+    def put_token(self, token: StoredToken) -> None:
+        table = schema.tokens
+        with self._writing() as connection:
+            connection.execute(delete(table).where(table.c.name == token.name))
+            connection.execute(
+                insert(table).values(
+                    name=token.name, scope=token.scope, digest=token.digest, created=token.created
+                )
+            )
+
+    def tokens(self) -> list[StoredToken]:
+        table = schema.tokens
+        with self._reading() as connection:
+            rows = connection.execute(select(table).order_by(table.c.name))
+            return [StoredToken(r.name, r.scope, bytes(r.digest), r.created) for r in rows]
+
+    def drop_token(self, name: str) -> bool:
+        table = schema.tokens
+        with self._writing() as connection:
+            return connection.execute(delete(table).where(table.c.name == name)).rowcount > 0
+
+    def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
+        table = schema.tasks
+        with self._writing() as connection:
+            gone: list[int] = []
+            if keep_tasks is not None:
+                ended = select(table.c.no).where(table.c.closes <= now - keep_tasks)
+                gone = list(connection.scalars(ended))
+            for task_no in gone:
+                _remove(connection, task_no)
+            ids = schema.report_ids
+            over = select(table.c.no).where(table.c.closes <= now - keep_ids)
+            removed = connection.execute(delete(ids).where(ids.c.task_no.in_(over)))
+            return Expired(tasks=len(gone), ids=removed.rowcount)
+
+    def check(self) -> None:
+        with self._writing() as connection:
+            connection.execute(
+                update(schema.tokens).where(schema.tokens.c.name == "").values(name="")
+            )
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with _failing(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with (
+            _failing(),
+            self._engine.connect().execution_options(**WRITES) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+
+ALL_TASKS = select(schema.tasks).order_by(schema.tasks.c.no)
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise StorageFailed(
+            "The curator's database could not do this; nothing was changed. Try again after a "
+            "while; the operator finds the cause in the curator's log."
+        ) from error
+
+
+def _find(connection: Connection, task_id: str, *, lock: bool = False) -> AnyRow | None:
+    query = select(schema.tasks).where(schema.tasks.c.id == task_id)
+    return connection.execute(query.with_for_update() if lock else query).one_or_none()
+
+
+def _need(connection: Connection, task_id: str, *, lock: bool = False) -> AnyRow:
+    row = _find(connection, task_id, lock=lock)
+    if row is None:
+        raise no_task(task_id)
+    return row
+
+
+def _remove(connection: Connection, task_no: int) -> None:
+    for table in schema.OF_A_TASK:
+        connection.execute(delete(table).where(table.c.task_no == task_no))
+    connection.execute(delete(schema.tasks).where(schema.tasks.c.no == task_no))
+
+
+@lru_cache(maxsize=64)
+def _parsed(canonical: bytes) -> Task:
+    return Task.parse(canonical)
+
+
+def _stored(row: AnyRow) -> StoredTask:
+    return StoredTask(
+        _parsed(bytes(row.canonical)),
+        State(row.state),
+        json.loads(row.settings),
+        row.created,
+        row.moved,
+    )
