@@ -35,12 +35,10 @@ def read_table(data: bytes) -> dict[str, Sequence[Any]]:
     columns of a kind nothing can be grown on; ``TooLarge`` above the published limits.
     """
     if not data.strip():
-        raise InvalidPublicData("The public file is empty: send a CSV or Parquet file with rows.")
+        raise InvalidPublicData("The file is empty: send a CSV or Parquet file with rows.")
     table = _read_parquet(data) if data.startswith(PARQUET_MAGIC) else _read_csv(data)
     if not table.num_rows:
-        raise InvalidPublicData(
-            "The public file has a header but no rows: add at least two records."
-        )
+        raise InvalidPublicData("The file has a header but no rows: add at least two records.")
     return {name: _values(name, table.column(name)) for name in table.column_names}
 
 
@@ -86,11 +84,11 @@ def _header(data: bytes) -> list[str]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidPublicData(
-            f"The public file is neither Parquet nor UTF-8 text (byte {error.start}): "
+            f"The file is neither Parquet nor UTF-8 text (byte {error.start}): "
             "save it as CSV in UTF-8."
         ) from None
     if "\x00" in text:
-        raise InvalidPublicData("The public file is neither Parquet nor text: save it as CSV.")
+        raise InvalidPublicData("The file is neither Parquet nor text: save it as CSV.")
     try:
         names = [name.strip() for name in next(csv.reader(io.StringIO(text, newline="")))]
     except (csv.Error, StopIteration):
@@ -123,7 +121,7 @@ def _check_names(names: Sequence[str]) -> None:
 def _check_size(rows: int, columns: int) -> None:
     if rows > MAX_ROWS or columns > MAX_TABLE_COLUMNS or rows * columns > MAX_VALUES:
         raise TooLarge(
-            f"The public file has about {rows} rows and {columns} columns; the limits are "
+            f"The file has about {rows} rows and {columns} columns; the limits are "
             f"{MAX_ROWS} rows, {MAX_TABLE_COLUMNS} columns and {MAX_VALUES} values: "
             "send a sample of the rows, or fewer columns."
         )

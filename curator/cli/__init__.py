@@ -1,0 +1,42 @@
+"""``privet``: the curator's command line. It talks to a curator over HTTP; ``serve`` starts one.
+
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage.
+"""
+
+from collections.abc import Sequence
+from importlib.metadata import version as installed_version
+
+import typer
+
+from curator.cli import model, predict, task
+from curator.cli.output import print_error
+from protocol.errors import PrivetError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    help="Decision trees learned from people who never reveal their record.",
+)
+app.add_typer(task.app, name="task")
+app.command()(model.fit)
+app.command()(predict.predict)
+app.command()(model.export)
+app.command()(model.status)
+app.command()(model.models)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    typer.echo(f"privet {installed_version('privet')}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code. Wrong usage leaves with ``SystemExit(2)``."""
+    try:
+        app(arguments)
+    except PrivetError as error:
+        print_error(error.detail)
+        return 1
+    return 0

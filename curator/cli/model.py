@@ -1,0 +1,132 @@
+"""``privet fit``, ``models``, ``export`` and ``status``."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from curator.cli.options import URL, AsJson, ModelNumber, TaskName, Token, Url, connect
+from curator.cli.output import err, print_facts, print_json, print_table, when
+from curator.cli.task import parsed_value
+from protocol.errors import InvalidRequest, ModelNotFound, PrivetError
+
+Parameter = Annotated[
+    list[str] | None,
+    typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="A parameter of the estimator."),
+]
+
+
+def fit(
+    task: TaskName,
+    *,
+    estimator: Annotated[str | None, typer.Option(help="Estimator; by default the best.")] = None,
+    parameter: Parameter = None,
+    url: Url = URL,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a model from the reports so far, and keep it under the next number."""
+    api = connect(url, token)
+    body: dict[str, Any] = {"parameters": _parameters(parameter or [])}
+    if estimator is not None:
+        body["estimator"] = estimator
+    task_id = api.task_id(task)
+    with err().status("Fitting ..."):
+        model = api.post(f"/v1/tasks/{task_id}/models", body)
+    if as_json:
+        print_json(model)
+    else:
+        print_facts(f"Model {model['number']}", _facts(model))
+
+
+def models(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
+    """List the models of a task."""
+    api = connect(url)
+    found = api.get(f"/v1/tasks/{api.task_id(task)}/models")
+    if as_json:
+        print_json(found)
+        return
+    columns = ("number", "estimator", "parameters", "reports", "cells", "fitted")
+    rows = [
+        (m["number"], m["estimator"], m["parameters"], m["reports"], m["cells"], when(m["created"]))
+        for m in found
+    ]
+    print_table("Models", columns, rows)
+
+
+def export(
+    task: TaskName,
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="File; by default a name of its own, - for standard output."
+        ),
+    ] = None,
+    format_: Annotated[str, typer.Option("--format", help="json or onnx.")] = "json",
+    model: ModelNumber = None,
+    url: Url = URL,
+) -> None:
+    """Export a model as a file that other programs can predict with."""
+    api = connect(url)
+    task_id = api.task_id(task)
+    number = latest_model(api.get(f"/v1/tasks/{task_id}/models")) if model is None else model
+    response = api.call(
+        "GET", f"/v1/tasks/{task_id}/models/{number}/export", params={"format": format_}
+    )
+    if str(out) == "-":
+        typer.get_binary_stream("stdout").write(response.content)
+        return
+    target = out or Path(f"privet-{task_id[:12]}-{number}.{format_}")
+    try:
+        target.write_bytes(response.content)
+    except OSError as error:
+        raise PrivetError(f"Cannot write {target}: {error.strerror}.") from None
+    err().print(f"Wrote model {number} to {target} ({len(response.content)} bytes).")
+
+
+def status(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
+    """Show how a collection stands."""
+    api = connect(url)
+    found = api.get(f"/v1/tasks/{api.task_id(task)}/status")
+    if as_json:
+        print_json(found)
+        return
+    facts = {
+        "state": found["state"],
+        "takes reports now": found["collecting"],
+        "reports": found["reports"],
+        "answers per question": found["answers"],
+        "refused": found["rejects"],
+        "models": found["models"],
+        "checksum": found["checksum"],
+    }
+    print_facts(f"Task {found['id'][:12]}", facts)
+
+
+def latest_model(found: list[dict[str, Any]]) -> int:
+    """The number of the latest model; raises ``ModelNotFound`` if there is none."""
+    if not found:
+        raise ModelNotFound("The task has no model yet: fit one with 'privet fit'.")
+    return int(found[-1]["number"])
+
+
+def _facts(model: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "estimator": model["estimator"],
+        "parameters": model["parameters"],
+        "reports": model["reports"],
+        "cells": model["cells"],
+        "fitted": when(model["created"]),
+        **model["facts"],
+    }
+
+
+def _parameters(given: list[str]) -> dict[str, Any]:
+    parsed = {}
+    for parameter in given:
+        name, equals, value = parameter.partition("=")
+        if not equals:
+            raise InvalidRequest(f"--parameter {parameter}: write it as NAME=VALUE.")
+        parsed[name] = parsed_value(value)
+    return parsed

@@ -1,0 +1,78 @@
+"""What the commands print: tables for people, JSON for scripts, errors that say what to do."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+SHORT_ID = 12
+
+
+def out() -> Console:
+    """Standard output; made at every use, so that it follows redirection."""
+    return Console()
+
+
+def err() -> Console:
+    """Standard error: progress, hints, errors."""
+    return Console(stderr=True)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output, without colours or line breaks of our own."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_error(detail: str) -> None:
+    """An error in one paragraph on standard error."""
+    err().print(f"[bold red]Error:[/] {escaped(detail)}", soft_wrap=True)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table; numbers are set right."""
+    table = Table(title=title, title_justify="left")
+    rows = [list(row) for row in rows]
+    for i, name in enumerate(columns):
+        numeric = bool(rows) and all(isinstance(row[i], int | float) for row in rows)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(escaped(shown(value)) for value in row))
+    out().print(table)
+
+
+def print_facts(title: str, facts: Mapping[str, Any]) -> None:
+    """Names and values in two columns, without a header."""
+    table = Table(title=title, title_justify="left", show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        table.add_row(name, escaped(shown(value)))
+    out().print(table)
+
+
+def shown(value: Any) -> str:
+    """A value as a person reads it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", " ")
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={shown(part)}" for key, part in value.items()) or "-"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(shown, value)) or "-"
+    return "-" if value is None else str(value)
+
+
+def when(moment: str) -> str:
+    """An ISO moment to the minute."""
+    return datetime.fromisoformat(moment).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def escaped(text: str) -> str:
+    """Text in which square brackets mean nothing."""
+    return text.replace("[", r"\[")

@@ -1,0 +1,205 @@
+"""``privet task``: create, list, show, open, close, delete."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from curator.cli.options import URL, AsJson, TaskName, Token, Url, connect
+from curator.cli.output import SHORT_ID, err, print_facts, print_json, print_table, when
+from protocol.errors import InvalidRequest
+
+app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
+
+Setting = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=JSON", help="Any other setting, for example seed=3."),
+]
+
+
+@app.command()
+def create(
+    public: Annotated[
+        Path,
+        typer.Argument(exists=True, dir_okay=False, readable=True, help="CSV or Parquet file."),
+    ],
+    *,
+    label: Annotated[str, typer.Option(help="The public column to be predicted.")],
+    epsilon: Annotated[float, typer.Option(help="What one holder spends in all.")],
+    name: Annotated[str | None, typer.Option(help="Name; by default the file's.")] = None,
+    depth: Annotated[int | None, typer.Option(help="Splits per path; by default chosen.")] = None,
+    grower: Annotated[str | None, typer.Option(help="How the partition is grown.")] = None,
+    mechanism: Annotated[str | None, typer.Option(help="How answers are perturbed.")] = None,
+    holders: Annotated[int | None, typer.Option(help="Reports expected.")] = None,
+    allocation: Annotated[
+        str | None, typer.Option(help="Questions per holder: all or one.")
+    ] = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
+    draft: Annotated[bool, typer.Option("--draft", help="Do not open it yet.")] = False,
+    more: Setting = None,
+    url: Url = URL,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Grow a partition on public data and publish the task."""
+    given = {
+        "depth": depth,
+        "grower": grower,
+        "mechanism": mechanism,
+        "holders": holders,
+        "allocation": allocation,
+        "ignore": ignore or None,
+    }
+    settings: dict[str, Any] = {
+        "name": name or public.stem,
+        "label": label,
+        "epsilon": epsilon,
+        "open": not draft,
+        **{key: value for key, value in given.items() if value is not None},
+        **_parsed(more or []),
+    }
+    with err().status("Growing the partition on the public data ..."), public.open("rb") as data:
+        response = connect(url, token).call(
+            "POST",
+            "/v1/tasks",
+            files={"public": (public.name, data)},
+            data={"settings": json.dumps(settings)},
+        )
+    view = response.json()
+    if as_json:
+        print_json(view)
+        return
+    print_view(view)
+    if response.status_code == 200:
+        err().print("The same task was there already; nothing was changed.")
+    err().print(f"Holders answer it with: privet-holder answer {url}/v1/tasks/{view['id']}")
+
+
+@app.command("list")
+def list_tasks(url: Url = URL, as_json: AsJson = False) -> None:
+    """List all tasks, oldest first."""
+    tasks = connect(url).get("/v1/tasks")
+    if as_json:
+        print_json(tasks)
+        return
+    columns = ("id", "name", "state", "label", "epsilon", "questions", "created")
+    rows = [
+        (
+            t["id"][:SHORT_ID],
+            t["name"],
+            _state(t),
+            t["label"],
+            t["epsilon"],
+            t["questions"],
+            when(t["created"]),
+        )
+        for t in tasks
+    ]
+    print_table("Tasks", columns, rows)
+
+
+@app.command()
+def show(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
+    """Show one task: its features, questions and what a holder spends."""
+    api = connect(url)
+    view = api.get(f"/v1/tasks/{api.task_id(task)}")
+    if as_json:
+        print_json(view)
+    else:
+        print_view(view)
+
+
+@app.command("open")
+def open_task(task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
+    """Take reports, for the first time or again."""
+    _move(task, "open", url, token, as_json)
+
+
+@app.command()
+def close(task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
+    """Take no more reports; fitting and predicting go on."""
+    _move(task, "close", url, token, as_json)
+
+
+@app.command()
+def delete(
+    task: TaskName,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    url: Url = URL,
+    token: Token = None,
+) -> None:
+    """Remove a task with its public data, sums and models, for good."""
+    api = connect(url, token)
+    task_id = api.task_id(task)
+    if not yes:
+        typer.confirm(f"Remove {task_id[:SHORT_ID]} with all its reports and models?", abort=True)
+    api.delete(f"/v1/tasks/{task_id}")
+    err().print(f"Task {task_id[:SHORT_ID]} is gone.")
+
+
+def print_view(view: dict[str, Any]) -> None:
+    """A task as its facts, its features and its questions."""
+    task = view["task"]
+    facts = {
+        "id": view["id"],
+        "state": _state(view),
+        "label": _label(task["label"]),
+        "epsilon": view["epsilon"],
+        "allocation": f"{task['allocation']} of {view['questions']} questions per holder",
+        "report": f"at most {view['report_bytes']} bytes",
+        "created": when(view["created"]),
+    }
+    print_facts(view["name"], facts)
+    print_table(
+        "Features", ("name", "kind", "values", "if missing"), map(_feature, task["features"])
+    )
+    keys = ("mechanism", "epsilon", "asks", "cells", "depth", "report_bytes")
+    rows = [[question[key] for key in keys] for question in view["questions_in_numbers"]]
+    print_table("Questions", [key.replace("_", " ") for key in keys], rows)
+
+
+def _move(task: str, move: str, url: str, token: str | None, as_json: bool) -> None:
+    api = connect(url, token)
+    summary = api.post(f"/v1/tasks/{api.task_id(task)}/{move}")
+    if as_json:
+        print_json(summary)
+    else:
+        err().print(f"Task {summary['id'][:SHORT_ID]} is {summary['state']}.")
+
+
+def _state(summary: dict[str, Any]) -> str:
+    waiting = summary["state"] == "open" and not summary["collecting"]
+    return "open, outside its dates" if waiting else str(summary["state"])
+
+
+def _label(label: dict[str, Any]) -> str:
+    if label["kind"] == "classes":
+        return f"{label['name']}: one of {', '.join(label['classes'])}"
+    return f"{label['name']}: a number from {label['low']} to {label['high']}"
+
+
+def _feature(feature: dict[str, Any]) -> tuple[str, str, str, Any]:
+    if feature["kind"] == "numeric":
+        values = f"{feature['low']:g} to {feature['high']:g}"
+    else:
+        values = ", ".join(feature["categories"])
+    return feature["name"], feature["kind"], values, feature["missing"]
+
+
+def _parsed(settings: list[str]) -> dict[str, Any]:
+    parsed = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise InvalidRequest(f"--set {setting}: write it as NAME=VALUE, for example seed=3.")
+        parsed[name] = parsed_value(value)
+    return parsed
+
+
+def parsed_value(text: str) -> Any:
+    """A value as JSON if it is JSON, else as text."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
