@@ -1,0 +1,104 @@
+"""Whole populations at once: the sums a task's holders would send, exact in distribution.
+
+Simulation stands in for holders where their records are at hand: in experiments, in the
+scikit-learn estimators, and in planning, where public records play the private ones. Every holder
+of a record behaves as ``protocol.answering.make_report`` does: a numeric label is rounded at
+random for each question, and under allocation ``one`` the question is drawn at random.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curator.estimation.evidence import Evidence, Label, to_unit
+from protocol.domain import Classes
+from protocol.mechanisms.base import Mechanism, Sums
+from protocol.partition import Partition
+from protocol.task import Task
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def simulate_sums(
+    task: Task,
+    X: Floats,
+    y: Floats,
+    rng: np.random.Generator,
+    *,
+    copies: Integers | None = None,
+) -> list[tuple[Sums, int]]:
+    """What the curator would hold after all holders have reported: (sums, n) per question.
+
+    ``X`` has shape ``(rows, columns)``, encoded; ``y`` has shape ``(rows,)`` and holds class
+    indices or label values. ``copies``, shape ``(rows,)``, says how many holders have each record;
+    one by default. The cost does not depend on the number of holders where the mechanism's own
+    ``simulate`` does not.
+    """
+    copies = np.ones(len(X), dtype=np.int64) if copies is None else copies
+    results = []
+    for question, answering in enumerate(_allocate(task, copies, rng)):
+        partition, mechanism = task.tree_of(question), task.mechanisms[question]
+        sums = simulate_question(
+            partition, mechanism, label=task.label, X=X, y=y, copies=answering, rng=rng
+        )
+        results.append((sums, int(answering.sum())))
+    return results
+
+
+def simulate_evidence(
+    task: Task,
+    X: Floats,
+    y: Floats,
+    rng: np.random.Generator,
+    *,
+    copies: Integers | None = None,
+) -> list[Evidence]:
+    """``simulate_sums`` in the form that estimators take, one entry per question."""
+    sums = simulate_sums(task, X, y, rng, copies=copies)
+    return [
+        Evidence(task.tree_of(question), task.mechanisms[question], vector, n)
+        for question, (vector, n) in enumerate(sums)
+    ]
+
+
+def simulate_question(
+    partition: Partition,
+    mechanism: Mechanism,
+    *,
+    label: Label,
+    X: Floats,
+    y: Floats,
+    copies: Integers,
+    rng: np.random.Generator,
+) -> Sums:
+    """The sums of all holders' answers to one question; arguments as in ``simulate_sums``."""
+    cells = partition.locate(X).astype(np.int64)
+    counts = np.zeros((mechanism.cells, mechanism.levels), dtype=np.int64)
+    for level, holders in _levels(mechanism, label, y, copies, rng):
+        np.add.at(counts, (cells, level), holders)
+    return mechanism.simulate(counts, rng)
+
+
+def _levels(
+    mechanism: Mechanism, label: Label, y: Floats, copies: Integers, rng: np.random.Generator
+) -> Sequence[tuple[Integers, Integers]]:
+    """Pairs of (level, number of holders at that level), each of shape ``(rows,)``."""
+    if mechanism.slots == 1:
+        return [(np.zeros(len(y), dtype=np.int64), copies)]
+    if isinstance(label, Classes):
+        return [(y.astype(np.int64), copies)]
+    position = to_unit(label, y) * (mechanism.levels - 1)
+    below = np.minimum(np.floor(position), mechanism.levels - 2)
+    above = rng.binomial(copies, position - below)
+    level = below.astype(np.int64)
+    return [(level, copies - above), (level + 1, above)]
+
+
+def _allocate(task: Task, copies: Integers, rng: np.random.Generator) -> Sequence[Integers]:
+    """For each question the number of holders per record that answer it."""
+    questions = len(task.questions)
+    if task.allocation == "all":
+        return [copies] * questions
+    return list(rng.multinomial(copies, np.full(questions, 1 / questions)).T)

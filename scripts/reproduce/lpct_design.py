@@ -1,0 +1,94 @@
+"""LPCT's synthetic design (Ma & Yang 2024, section 6.1), with accuracies integrated, not sampled.
+
+The printed eta_P leaves [0, 1]; the form used here is that of the authors' code:
+
+    eta_P(x) = 1/2 + 0.4 sign(x1 - .33) sign(x2 - .33)
+               (|1.5 x1 - .5| |1.5 x2 - .5| max(0, 1 - |2 x2 - 1|)) ** 0.1
+
+and eta_Q the same with exponent 0.1 gamma. x is uniform on the unit square.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curator.public_data import PublicData
+from protocol.domain import Classes
+from protocol.partition import Partition
+
+Floats = NDArray[np.float64]
+
+LABEL = Classes(name="y", classes=("0", "1"))
+POINTS_PER_AXIS = 512
+
+
+@dataclass(frozen=True)
+class Design:
+    """One setting of section 6.2: the strength of the public data, and how many of each."""
+
+    gamma: float
+    n_public: int
+    n_private: int = 10_000
+
+    def public(self, rng: np.random.Generator) -> PublicData:
+        """A public sample from Q."""
+        return draw(self.n_public, self.gamma, rng)
+
+    def private(self, rng: np.random.Generator) -> PublicData:
+        """A private sample from P, in the same form."""
+        return draw(self.n_private, 1.0, rng)
+
+
+def eta(X: Floats, gamma: float = 1.0) -> Floats:
+    """P(y = 1 | x) under Q of strength ``gamma``; 1 gives P."""
+    x1, x2 = X[:, 0], X[:, 1]
+    sign = np.sign(x1 - 0.33) * np.sign(x2 - 0.33)
+    hill = np.maximum(0.0, 1.0 - np.abs(2.0 * x2 - 1.0))
+    size = np.abs(1.5 * x1 - 0.5) * np.abs(1.5 * x2 - 0.5) * hill
+    values: Floats = 0.5 + 0.4 * sign * size ** (0.1 * gamma)
+    return values
+
+
+def draw(n: int, gamma: float, rng: np.random.Generator) -> PublicData:
+    """n records with uniform features and labels from ``eta``."""
+    X = rng.random((n, 2))
+    return PublicData(X, (rng.random(n) < eta(X, gamma)).astype(np.float64))
+
+
+@cache
+def fine_grid() -> tuple[Floats, Floats]:
+    """Midpoints of a fine dyadic grid and eta_P there: what accuracies are integrated over."""
+    middles = (np.arange(POINTS_PER_AXIS) + 0.5) / POINTS_PER_AXIS
+    X = np.stack(np.meshgrid(middles, middles, indexing="ij"), axis=-1).reshape(-1, 2)
+    return X, eta(X)
+
+
+def bayes_accuracy() -> float:
+    """The best accuracy possible under P."""
+    _, chance = fine_grid()
+    return float(np.maximum(chance, 1.0 - chance).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class CellAccuracy:
+    """What labelling a cell 1, or 0, adds to the accuracy under P; each of shape ``(cells,)``."""
+
+    if_one: Floats
+    if_zero: Floats
+
+    @classmethod
+    def of(cls, partition: Partition) -> "CellAccuracy":
+        """Integrals of eta_P and 1 - eta_P over the cells."""
+        X, chance = fine_grid()
+        cells = partition.locate(X)
+        one, zero = (
+            np.bincount(cells, part, minlength=partition.cells) / len(X)
+            for part in (chance, 1.0 - chance)
+        )
+        return cls(one, zero)
+
+    def accuracy(self, labels: NDArray[np.bool_]) -> float:
+        """The accuracy under P of a tree with these labels, shape ``(cells,)``."""
+        return float(np.where(labels, self.if_one, self.if_zero).sum())
