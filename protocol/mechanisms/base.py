@@ -54,7 +54,8 @@ class Mechanism(ABC):
 
         ``regression`` says that the two slots are a rounded numeric label.
         Raises ``protocol.errors.InvalidTask`` for an epsilon that is not finite and positive or
-        that is absurdly small or large, for fewer than one cell or two slots, for a combination
+        that is absurdly small or large, for fewer than two categories in all (one slot means that
+        the cell alone is asked), for a combination
         the mechanism cannot serve, and for an unknown or impossible parameter.
         """
 
@@ -71,6 +72,11 @@ class Mechanism(ABC):
     def categories(self) -> int:
         """Number of different private inputs, ``cells * levels``."""
         return self.cells * self.levels
+
+    def check_category(self, category: int) -> None:
+        """ValueError unless ``category`` is in ``range(categories)``."""
+        if not 0 <= category < self.categories:
+            raise ValueError(f"category {category} is not in range({self.categories})")
 
     @property
     @abstractmethod

@@ -1,0 +1,211 @@
+"""Randomized response for a numeric label (LPDT equations 3 and 4).
+
+    U~: every bit of the one-hot U kept with probability e^{ε/4} / (1 + e^{ε/4}),
+    Y~ = Y + (4M/ε) ξ,  Y in [-M, M],  ξ standard Laplace, drawn once per holder.
+
+U costs ε/2 (two bits differ), Y costs 2M / (4M/ε) = ε/2. The label is coded on ``resolution + 1``
+points, Y = 2 level - resolution, so M = ``resolution`` steps of the integer lattice.
+
+The curator adds up U~, Y~ U~ (both per cell) and Y~. With q the probability of turning a bit and
+centred bits U~ - q, whose mean is (1 - 2q) U, it has
+
+    u = (sum U~ - n q) / (1 - 2q),    w = (sum Y~ U~ - q sum Y~) / ((1 - 2q) M),
+
+unbiased for a cell's holders and the sum of their Y / M; slots 1 and 0 are (u ± w) / 2.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.mechanisms.base import Counts, Mechanism, Payloads, RandomBytes, Sums
+from protocol.mechanisms.discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
+from protocol.mechanisms.exact import WORD, ceil_word, draw, exp_below, log_of
+from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon, checked_whole
+from protocol.mechanisms.payloads import (
+    as_row,
+    bitmap_bytes,
+    chunks,
+    integer_width,
+    length_fault,
+    pack_bits,
+    padding_is_zero,
+    read_integers,
+    unpack_bits,
+)
+from protocol.mechanisms.sampling import multinomial
+
+
+def turned(odds: Fraction) -> int:
+    """Words at which a bit is turned, so that kept : turned is at most ``odds``."""
+    return ceil_word(1 / (1 + odds))
+
+
+@dataclass(frozen=True)
+class LabelResponse(Mechanism):
+    """One noisy label and the bits of U; ``randomized_response`` for a numeric label."""
+
+    name: ClassVar[str] = "randomized_response"
+
+    epsilon: float
+    cells: int
+    slots: int
+    resolution: int
+
+    @classmethod
+    def create(
+        cls, epsilon: float, cells: int, slots: int, *, regression: bool = True, **parameters: Any
+    ) -> "LabelResponse":
+        """See ``Mechanism.create``; ``resolution`` is the number of steps from M to 0."""
+        epsilon = checked_epsilon(epsilon)
+        check_shape(cells, slots, regression=regression)
+        check_known(cls.name, parameters, "resolution")
+        resolution = checked_whole(
+            "resolution", parameters.get("resolution", fine_steps(epsilon)), 1, MAX_RESOLUTION
+        )
+        return cls(epsilon, cells, slots, resolution)
+
+    def parameters(self) -> dict[str, int | float | str]:
+        return {"resolution": self.resolution}
+
+    @property
+    def levels(self) -> int:
+        return self.resolution + 1
+
+    @cached_property
+    def turned_words(self) -> int:
+        """Words at which a bit is turned."""
+        return turned(exp_below(Fraction(self.epsilon) / 4))
+
+    @cached_property
+    def label(self) -> DiscreteLaplace:
+        """The noise of Y + resolution, which is 2 level."""
+        return DiscreteLaplace(Fraction(self.epsilon) / (4 * self.resolution), 2 * self.resolution)
+
+    @cached_property
+    def bound(self) -> Fraction:
+        """M: the mean of Y~ at the label's upper end, ``resolution`` but for the clamp."""
+        return self.label.moments(2 * self.resolution)[0] - self.resolution
+
+    @cached_property
+    def _q(self) -> float:
+        return self.turned_words / WORD
+
+    @cached_property
+    def _label_noise(self) -> float:
+        """Variance of Y~ / M."""
+        return float(self.label.moments(0)[1] / self.bound**2)
+
+    def worst_ratio(self) -> Fraction:
+        """Two bits of U (none if there is one cell) times the label from end to end."""
+        bit = Fraction(WORD - self.turned_words, self.turned_words)
+        return (bit**2 if self.cells > 1 else 1) * self.label.worst_ratio
+
+    def log_ratio(self) -> float:
+        return log_of(self.worst_ratio())
+
+    @property
+    def _width(self) -> int:
+        return integer_width(self._largest)
+
+    @property
+    def _largest(self) -> int:
+        return self.label.radius - self.label.low
+
+    @property
+    def report_bytes(self) -> int:
+        return self._width + bitmap_bytes(self.cells)
+
+    @property
+    def sum_size(self) -> int:
+        """The sums of U~ per cell, of Y~ U~ per cell, and of Y~."""
+        return 2 * self.cells + 1
+
+    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
+        self.check_category(category)
+        cell, level = divmod(category, self.levels)
+        words = np.frombuffer(draw(randomness, 8 * (self.cells + 1)), dtype="<u8")
+        noisy = self.label.perturb(np.array([2 * level]), words[:1]) - self.label.low
+        U = np.zeros(self.cells, dtype=np.bool_)
+        U[cell] = True
+        bits = U ^ (words[1:] < np.uint64(self.turned_words))
+        return noisy.astype(f"<u{self._width}").tobytes() + pack_bits(bits)
+
+    def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
+        codes = read_integers(payloads[:, : self._width], self._width)[:, 0]
+        return (codes <= self._largest) & padding_is_zero(payloads, self.cells)
+
+    def fault(self, payload: bytes) -> str | None:
+        wrong_length = length_fault(payload, self.report_bytes)
+        if wrong_length or self.valid(as_row(payload))[0]:
+            return wrong_length
+        return f"the label may be at most {self._largest}, and only {self.cells} bits may be set"
+
+    def accumulate(self, payloads: Payloads) -> Sums:
+        sums = np.zeros(self.sum_size, dtype=np.int64)
+        for part in chunks(payloads, 8 * self.cells):
+            codes = read_integers(part[:, : self._width], self._width)[:, 0]
+            labels = codes.astype(np.int64) + self.label.low - self.resolution
+            bits = unpack_bits(part[:, self._width :], self.cells)
+            # whole numbers far below 2^53, so the product of doubles is exact
+            weighted = labels.astype(np.float64) @ bits.astype(np.float64)
+            sums[: self.cells] += bits.sum(axis=0, dtype=np.int64)
+            sums[self.cells : -1] += weighted.astype(np.int64)
+            sums[-1] += labels.sum()
+        return sums
+
+    def estimate(self, sums: Sums, n: int) -> Counts:
+        U, YU, Y = sums[: self.cells], sums[self.cells : -1], sums[-1]
+        gain = 1 - 2 * self._q
+        u = (U - n * self._q) / gain
+        w = (YU - self._q * Y) / (gain * float(self.bound))
+        return np.column_stack([(u - w) / 2, (u + w) / 2])
+
+    def variance(self, n: int, counts: Counts) -> Counts:
+        """See ``Mechanism.variance``; labels are taken to lie at their ends, which is the worst.
+
+        The counts do not tell the labels' squares; (Y / M)^2 = 1 is exact for labels at the ends
+        and too large by at most q (1 - q) n / (4 (1 - 2q)^2) otherwise.
+        """
+        return np.diagonal(self.slot_covariance(n, counts), axis1=1, axis2=2).copy()
+
+    def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:
+        # with v = q (1 - q), g = 1 - 2q, s the variance and y the mean of Y~ / M:
+        # g^2 Var(u) = n v,  g^2 Cov(u, w) = v sum y,  g^2 Var(w) = v n (s + 1) + g^2 s n_c
+        v, g, s = self._q * (1 - self._q), 1 - 2 * self._q, self._label_noise
+        u = np.full(self.cells, n * v / g**2)
+        w = n * v * (s + 1) / g**2 + s * counts.sum(axis=1)
+        cross = v * (counts[:, 1] - counts[:, 0]).sum() / g**2
+        covariance = np.empty((self.cells, 2, 2))
+        covariance[:, 0, 0], covariance[:, 1, 1] = (u + w - 2 * cross) / 4, (u + w + 2 * cross) / 4
+        covariance[:, 0, 1] = covariance[:, 1, 0] = (u - w) / 4
+        return covariance
+
+    def linear_variance(self, weights: Counts, n: int, counts: Counts) -> float:
+        # cells are uncorrelated: of two cells one at least has a centred bit of mean 0
+        return float(np.einsum("ci,cij,cj->", weights, self.slot_covariance(n, counts), weights))
+
+    def influence(self, weights: Counts) -> tuple[float, float]:
+        # (b_c - q) / (1 - 2q) (alpha_c + beta_c Y / M) summed over c: best at an end of Y
+        alpha, beta = weights.sum(axis=1) / 2, (weights[:, 1] - weights[:, 0]) / 2
+        bits = np.array([-self._q, 1 - self._q]) / (1 - 2 * self._q)
+        ends = np.array([self.label.low, self.label.radius]) - self.resolution
+        slopes = alpha + np.multiply.outer(ends / float(self.bound), beta)
+        terms = np.multiply.outer(bits, slopes)
+        return float(terms.min(axis=0).sum(axis=1).min()), float(
+            terms.max(axis=0).sum(axis=1).max()
+        )
+
+    def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
+        labels = self.label.outputs - self.resolution
+        own = np.zeros((self.cells, len(labels)), dtype=np.int64)  # holders by cell and Y~
+        for level in range(self.levels):
+            law = np.array(self.label.law(2 * level), dtype=np.float64)
+            own += multinomial(counts[:, level], law, rng)
+        everyone = own.sum(axis=0)
+        ones = rng.binomial(own, 1 - self._q) + rng.binomial(everyone - own, self._q)
+        return np.concatenate([ones.sum(axis=1), ones @ labels, [everyone @ labels]])

@@ -1,0 +1,154 @@
+"""The papers' Laplace mechanism (LPCT equations 5 and 6; Berrett & Butucea 2019).
+
+    U~ = U + (4/ε) ζ,    V~ = V + (4/ε) ξ,    ζ, ξ of independent standard Laplace coordinates,
+
+on an integer lattice: a 1 is ``resolution`` steps long and the noise is discrete Laplace with
+``e^{-a |z|}``, a = ε / (4 resolution), clamped far out. A numeric label is coded on
+``resolution + 1`` points, so V carries it without first rounding it to its ends.
+
+Between two holders two coordinates of U and two of V differ, by at most ``resolution`` steps each:
+4 x resolution x a = ε.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.mechanisms.base import Payloads, RandomBytes, Sums
+from protocol.mechanisms.discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
+from protocol.mechanisms.exact import draw
+from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon, checked_whole
+from protocol.mechanisms.payloads import (
+    as_row,
+    chunks,
+    integer_width,
+    length_fault,
+    read_integers,
+)
+from protocol.mechanisms.sampling import multinomial
+from protocol.mechanisms.split import SplitMechanism
+
+
+@dataclass(frozen=True)
+class Laplace(SplitMechanism):
+    """Two vectors of integers, one per cell and one per cell and label other than the first."""
+
+    name: ClassVar[str] = "laplace"
+    regression: bool
+    resolution: int
+
+    @classmethod
+    def create(
+        cls, epsilon: float, cells: int, slots: int, *, regression: bool = False, **parameters: Any
+    ) -> "Laplace":
+        """See ``Mechanism.create``; ``resolution`` is the number of lattice steps in a 1."""
+        epsilon = checked_epsilon(epsilon)
+        check_shape(cells, slots, regression=regression)
+        check_known(cls.name, parameters, "resolution")
+        resolution = checked_whole(
+            "resolution", parameters.get("resolution", fine_steps(epsilon)), 1, MAX_RESOLUTION
+        )
+        return cls(epsilon, cells, slots, regression, resolution)
+
+    def parameters(self) -> dict[str, int | float | str]:
+        return {"resolution": self.resolution}
+
+    @property
+    def levels(self) -> int:
+        return self.resolution + 1 if self.regression else self.slots
+
+    @cached_property
+    def lattice(self) -> DiscreteLaplace:
+        """The noise of one coordinate, for values 0..resolution."""
+        return DiscreteLaplace(Fraction(self.epsilon) / (4 * self.resolution), self.resolution)
+
+    @cached_property
+    def offset(self) -> Fraction:
+        return self.lattice.moments(0)[0]
+
+    @cached_property
+    def gain(self) -> Fraction:
+        return self.lattice.moments(self.resolution)[0] - self.offset
+
+    @cached_property
+    def noise(self) -> Fraction:
+        return self.lattice.moments(0)[1]
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        return self.lattice.low, self.lattice.radius
+
+    @property
+    def coordinate_ratio(self) -> Fraction:
+        return self.lattice.worst_ratio
+
+    @property
+    def _width(self) -> int:
+        return integer_width(self.lattice.radius - self.lattice.low)
+
+    @property
+    def report_bytes(self) -> int:
+        return self.sum_size * self._width
+
+    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
+        self.check_category(category)
+        words = np.frombuffer(draw(randomness, 8 * self.sum_size), dtype="<u8")
+        noisy = self.lattice.perturb(self._coordinates(category), words)
+        return (noisy - self.lattice.low).astype(f"<u{self._width}").tobytes()
+
+    def _coordinates(self, category: int) -> NDArray[np.int64]:
+        """U and V in lattice steps."""
+        if self.regression:
+            cell, level = divmod(category, self.levels)
+            U, V = self.one_hot(2 * cell + 1)
+            V = V * level
+            return np.concatenate([U * self.resolution, V.ravel()])
+        U, V = self.one_hot(category)
+        return np.concatenate([U, V.ravel()]) * self.resolution
+
+    def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
+        codes = read_integers(payloads, self._width)
+        inside: NDArray[np.bool_] = np.all(codes <= self.lattice.radius - self.lattice.low, axis=1)
+        return inside
+
+    def fault(self, payload: bytes) -> str | None:
+        wrong_length = length_fault(payload, self.report_bytes)
+        if wrong_length or self.valid(as_row(payload))[0]:
+            return wrong_length
+        return f"a number is above {self.lattice.radius - self.lattice.low}, the lattice's end"
+
+    def accumulate(self, payloads: Payloads) -> Sums:
+        sums = np.full(self.sum_size, len(payloads) * self.lattice.low, dtype=np.int64)
+        for part in chunks(payloads, self.report_bytes):
+            sums += read_integers(part, self._width).sum(axis=0, dtype=np.int64)
+        return sums
+
+    def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
+        per_cell = counts.sum(axis=1)
+        U = self._noisy_sums({self.resolution: per_cell}, counts.sum(), rng)
+        if self.regression:
+            V = self._noisy_sums(dict(enumerate(counts.T)), counts.sum(), rng)
+        else:
+            V = self._noisy_sums({self.resolution: counts[:, 1:].ravel()}, counts.sum(), rng)
+        return np.concatenate([U, V])
+
+    def _noisy_sums(
+        self, holders: dict[int, NDArray[np.int64]], n: int, rng: np.random.Generator
+    ) -> Sums:
+        """Sum of each coordinate when ``holders[x]`` have it at x and the rest of n at 0.
+
+        The outputs of holders with the same x are independent draws from one law over the
+        lattice, so how many fall on each of its points is multinomial.
+        """
+        zeros: Sums = n - np.sum(list(holders.values()), axis=0)
+        sums = np.zeros_like(zeros)
+        for x, number in [(0, zeros), *holders.items()]:
+            law = np.array(self.lattice.law(x), dtype=np.float64)
+            for start in range(0, len(number), 256):
+                part = slice(start, start + 256)
+                sums[part] += multinomial(number[part], law, rng) @ self.lattice.outputs
+        return sums

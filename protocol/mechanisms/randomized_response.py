@@ -1,0 +1,111 @@
+"""The papers' randomized response: every bit of U and V flipped on its own.
+
+LPCT section 3.3 names it ("since both U and V are binary vectors"); LPDT equation 3 gives it for
+U. A bit is kept with probability
+
+    P = e^{ε/4} / (1 + e^{ε/4})
+
+and turned with probability Q = 1 - P. Two holders differ in at most two bits of U and two of V,
+so U costs ε/2 and V costs ε/2. For a numeric label see ``label_response``.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.mechanisms.base import Mechanism, Payloads, RandomBytes, Sums
+from protocol.mechanisms.exact import WORD, draw, exp_below
+from protocol.mechanisms.label_response import LabelResponse, turned
+from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon
+from protocol.mechanisms.payloads import (
+    as_row,
+    bit_sums,
+    bitmap_bytes,
+    length_fault,
+    pack_bits,
+    padding_is_zero,
+)
+from protocol.mechanisms.split import SplitMechanism
+
+
+@dataclass(frozen=True)
+class RandomizedResponse(SplitMechanism):
+    """The bits of U and V; the regression form is another class under the same name."""
+
+    name: ClassVar[str] = "randomized_response"
+
+    @classmethod
+    def create(
+        cls, epsilon: float, cells: int, slots: int, *, regression: bool = False, **parameters: Any
+    ) -> Mechanism:
+        if regression:
+            return LabelResponse.create(epsilon, cells, slots, regression=True, **parameters)
+        epsilon = checked_epsilon(epsilon)
+        check_shape(cells, slots, regression=False)
+        check_known(cls.name, parameters)
+        return cls(epsilon, cells, slots)
+
+    def parameters(self) -> dict[str, int | float | str]:
+        return {}
+
+    @property
+    def levels(self) -> int:
+        return self.slots
+
+    @cached_property
+    def turned_words(self) -> int:
+        """Words at which a bit is turned."""
+        return turned(exp_below(Fraction(self.epsilon) / 4))
+
+    @property
+    def offset(self) -> Fraction:
+        return Fraction(self.turned_words, WORD)
+
+    @property
+    def gain(self) -> Fraction:
+        return 1 - 2 * self.offset
+
+    @property
+    def noise(self) -> Fraction:
+        return self.offset * (1 - self.offset)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        return 0, 1
+
+    @property
+    def coordinate_ratio(self) -> Fraction:
+        return Fraction(WORD - self.turned_words, self.turned_words)
+
+    @property
+    def report_bytes(self) -> int:
+        return bitmap_bytes(self.sum_size)
+
+    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
+        self.check_category(category)
+        words = np.frombuffer(draw(randomness, 8 * self.sum_size), dtype="<u8")
+        U, V = self.one_hot(category)
+        bits = np.concatenate([U, V.ravel()]).astype(np.bool_)
+        return pack_bits(bits ^ (words < np.uint64(self.turned_words)))
+
+    def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
+        return padding_is_zero(payloads, self.sum_size)
+
+    def fault(self, payload: bytes) -> str | None:
+        wrong_length = length_fault(payload, self.report_bytes)
+        if wrong_length or self.valid(as_row(payload))[0]:
+            return wrong_length
+        return f"only the first {self.sum_size} bits may be set"
+
+    def accumulate(self, payloads: Payloads) -> Sums:
+        return bit_sums(payloads, self.sum_size)
+
+    def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
+        ones = np.concatenate([counts.sum(axis=1), counts[:, 1:].ravel()])
+        q = float(self.offset)
+        sums: Sums = rng.binomial(ones, 1 - q) + rng.binomial(counts.sum() - ones, q)
+        return sums
