@@ -197,4 +197,4 @@ def _encode_numbers(feature: Numeric, values: Matrix) -> Matrix:
 def _listed(names: Iterable[str]) -> str:
     """At most twenty names, so that a message stays readable."""
     shown = [*itertools.islice(names, 21)]
-    return ", ".join(shown[:20]) + (", ..." if len(shown) > 20 else "")
+    return ", ".join(shown[:20]) + (" and more" if len(shown) > 20 else "")

@@ -168,15 +168,18 @@ class Partition:
         return node
 
     def boxes(self) -> tuple[Floats, Floats]:
-        """Lower and upper corners of all nodes within the unit cube, each ``(nodes, columns)``."""
+        """Lower and upper corners of all nodes within the unit cube, each ``(nodes, columns)``.
+
+        A node that no record can reach has a lower corner that is not below the upper one.
+        """
         low, high = np.zeros((self.nodes, self.columns)), np.ones((self.nodes, self.columns))
         for nodes in self.levels:
             inner = nodes[self.left[nodes] != LEAF]
             split, at = self.feature[inner], self.threshold[inner]
             for child in (self.left[inner], self.right[inner]):
                 low[child], high[child] = low[inner], high[inner]
-            high[self.left[inner], split] = at
-            low[self.right[inner], split] = at
+            high[self.left[inner], split] = np.minimum(high[inner, split], at)
+            low[self.right[inner], split] = np.maximum(low[inner, split], at)
         return low, high
 
     @cached_property

@@ -1,0 +1,39 @@
+"""One small task with everything in it, for tests that need a definite one."""
+
+from typing import Any
+
+from protocol import Categorical, Classes, Numeric, Partition, Question, Range, Task, Tree
+
+FEATURES = (
+    Numeric(name="age", low=20.0, high=60.0),
+    Categorical(name="work", categories=("farm", "shop", "none"), missing="none", unknown="none"),
+)
+CLASSES = Classes(name="answer", classes=("no", "yes"))
+RANGE = Range(name="income", low=0.0, high=1000.0)
+RECORD = {"age": 33.5, "work": "shop", "answer": "yes"}
+
+SPLITS = Partition.build(
+    4,
+    feature=[0, 1, 0, -1, -1, -1, -1],
+    threshold=[0.5, 0.5, 0.75, 0.0, 0.0, 0.0, 0.0],
+    left=[1, 3, 5, -1, -1, -1, -1],
+    right=[2, 4, 6, -1, -1, -1, -1],
+)
+"""age < 40 ? (work is farm ?) : (age < 50 ?)"""
+
+
+def task_fields(**changes: Any) -> dict[str, Any]:
+    """The fields of a valid task, some of them replaced."""
+    fields = {
+        "name": "example",
+        "features": FEATURES,
+        "label": CLASSES,
+        "partitions": (Tree.of(SPLITS),),
+        "questions": (Question(partition=0, mechanism="subset", epsilon=1.0),),
+    }
+    return {**fields, **changes}
+
+
+def make_task(**changes: Any) -> Task:
+    """A valid task, some of its fields replaced."""
+    return Task.checked(task_fields(**changes))

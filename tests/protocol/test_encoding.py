@@ -1,0 +1,149 @@
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol import Categorical, Numeric, encode_record, encode_table, label_level, label_value
+from protocol.domain import category_text
+from protocol.errors import InvalidRecord
+from tests.protocol.examples import CLASSES, FEATURES, RANGE
+from tests.strategies import feature_lists, values_of
+
+
+@given(st.data())
+def test_a_table_is_encoded_row_by_row(data: st.DataObject) -> None:
+    """Row i of a table is exactly what encode_record makes of record i."""
+    features = data.draw(feature_lists())
+    record = st.fixed_dictionaries({feature.name: values_of(feature) for feature in features})
+    rows = data.draw(st.lists(record, min_size=1, max_size=6))
+    table = {feature.name: [row[feature.name] for row in rows] for feature in features}
+    expected = np.array([encode_record(features, row) for row in rows])
+    assert np.array_equal(encode_table(features, table), expected)
+    assert ((expected >= 0) & (expected <= 1)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint8"])
+def test_numeric_arrays_are_encoded_like_their_values(dtype: str) -> None:
+    """numpy columns take the fast way and end where the single values do."""
+    values = np.array([0, 19, 20, 33, 60, 255], dtype=dtype)
+    table = {"age": values, "work": ["farm"] * len(values)}
+    rows = [{"age": value, "work": "farm"} for value in values.tolist()]
+    assert np.array_equal(
+        encode_table(FEATURES, table), np.array([encode_record(FEATURES, row) for row in rows])
+    )
+
+
+def test_values_outside_the_range_go_to_its_ends() -> None:
+    """Out of range means the nearest end, however far out; a range of width zero is 0."""
+    feature = (Numeric(name="x", low=-1.0, high=3.0),)
+    for value, expected in [(-1e308, 0.0), (-1, 0.0), (1, 0.5), ("2", 0.75), (9e307, 1.0)]:
+        assert encode_record(feature, {"x": value}).tolist() == [expected]
+    assert encode_record((Numeric(name="x", low=2.0, high=2.0),), {"x": 5}).tolist() == [0.0]
+
+
+def test_published_rules_replace_missing_and_unknown_values() -> None:
+    """None, NaN, empty text and an absent field take the stand-in; so does an unlisted category."""
+    shop, none = [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]
+    for value in (None, math.nan, "", "  ", "circus"):
+        assert encode_record(FEATURES, {"age": 20, "work": value}).tolist() == [0.0, *none]
+    assert encode_record(FEATURES, {"age": 20}).tolist() == [0.0, *none]
+    assert encode_record(FEATURES, {"age": 20, "work": " shop "}).tolist() == [0.0, *shop]
+
+
+BAD_RECORDS = {
+    "missing field": ({"work": "farm"}, "Missing fields 'age'"),
+    "unknown field": ({"age": 30, "height": 2}, "Unknown fields 'height'"),
+    "unknown field that is no text": ({"age": 30, 7: 2}, "Unknown fields 7"),
+    "missing value": ({"age": None}, "'age' is missing"),
+    "text": ({"age": "old"}, "must be a number"),
+    "a list": ({"age": [30]}, "must be a number"),
+    "NaN": ({"age": math.nan}, "is missing"),
+    "NaN as text": ({"age": "nan"}, "finite"),
+    "infinity": ({"age": math.inf}, "finite"),
+    "a huge integer": ({"age": 10**400}, "must be a number"),
+}
+
+
+@pytest.mark.parametrize(("record", "fault"), BAD_RECORDS.values(), ids=BAD_RECORDS.keys())
+def test_records_that_do_not_fit_are_refused(record: dict[Any, Any], fault: str) -> None:
+    """Every misfit is an InvalidRecord that names the field, alone and in a table."""
+    with pytest.raises(InvalidRecord, match=fault):
+        encode_record(FEATURES, record)
+    with pytest.raises(InvalidRecord, match=fault):
+        encode_table(FEATURES, {name: [value] for name, value in record.items()})
+
+
+def test_an_unlisted_category_without_a_rule_is_refused_with_the_list() -> None:
+    """The message shows the categories, but never thousands of them."""
+    feature = Categorical(name="c", categories=tuple(str(i) for i in range(1000)))
+    with pytest.raises(InvalidRecord, match=r"'c' is 'x': it must be one of 0, 1, .*, 19 and more"):
+        encode_record((feature,), {"c": "x"})
+    with pytest.raises(InvalidRecord, match="must be one of"):
+        encode_record((feature,), {"c": ["a", "list"]})
+
+
+def test_table_errors_name_the_first_row_at_fault() -> None:
+    """Both the fast and the general way count rows from one."""
+    for values in ([30, None, None], np.array([30.0, np.nan, np.nan])):
+        with pytest.raises(InvalidRecord, match=r"^Row 2: .*'age' is missing"):
+            encode_table(FEATURES, {"age": values})
+    with pytest.raises(InvalidRecord, match=r"^Row 3: .*finite"):
+        encode_table(FEATURES, {"age": np.array([1.0, 2.0, np.inf])})
+    with pytest.raises(InvalidRecord, match="unequal lengths"):
+        encode_table(FEATURES, {"age": [1, 2], "work": ["farm"]})
+
+
+def test_empty_tables_have_the_right_width() -> None:
+    """No rows are a (0, columns) matrix."""
+    assert encode_table(FEATURES, {"age": [], "work": []}).shape == (0, 4)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [1, 1.0, True, "1", " 1 ", np.int64(1), np.float32(1), np.bool_(True), Decimal("1.00")],
+    ids=repr,
+)
+def test_one_is_one_class_whatever_its_type(value: Any) -> None:
+    """CSV, Parquet and JSON spellings of the same category agree, alone and in one column."""
+    feature = (Categorical(name="c", categories=("0", "1")),)
+    assert category_text(value) == "1"
+    column = encode_table(feature, {"c": [0, "0", value, 1]})
+    assert column.tolist() == [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+
+
+def test_labels_become_numbers() -> None:
+    """A class becomes its index, a number is clipped, and anything else is refused."""
+    assert label_value(CLASSES, "yes") == 1.0
+    assert [label_value(RANGE, y) for y in (-5, 250, "700", 1e9)] == [0.0, 250.0, 700.0, 1000.0]
+    for label, value in [(CLASSES, "maybe"), (CLASSES, None), (RANGE, "much"), (RANGE, math.inf)]:
+        with pytest.raises(InvalidRecord, match=label.name):
+            label_value(label, value)
+
+
+@pytest.mark.parametrize("levels", [2, 3, 1001])
+def test_a_numeric_label_is_rounded_without_bias(levels: int) -> None:
+    """Over all 256 evenly spaced draws the mean level is the exact position."""
+    for y in (0.0, 1.0, 300.0, 500.0, 999.0, 1000.0):
+        drawn = [
+            label_level(RANGE, y, levels, lambda _n, b=b: bytes([b]) + bytes(7)) for b in range(256)
+        ]
+        assert 0 <= min(drawn) <= max(drawn) <= levels - 1
+        assert max(drawn) - min(drawn) <= 1
+        assert abs(np.mean(drawn) - y / 1000 * (levels - 1)) <= 1 / 256
+
+
+def test_labels_draw_the_same_bytes_whatever_they_are() -> None:
+    """Eight bytes for every class and every number, so that the count tells nothing."""
+    asked: list[int] = []
+
+    def randomness(n: int) -> bytes:
+        asked.append(n)
+        return bytes(n)
+
+    for label, y in [(CLASSES, 0.0), (CLASSES, 1.0), (RANGE, 0.0), (RANGE, 1000.0)]:
+        label_level(label, y, 2, randomness)
+    assert asked == [8, 8, 8, 8]

@@ -1,0 +1,272 @@
+import contextlib
+import hashlib
+import json
+import math
+import time
+from typing import Any
+
+import msgpack
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocol import MECHANISMS, Categorical, Numeric, Partition, Question, Tree, wire
+from protocol.errors import InvalidTask, TaskMismatch
+from protocol.limits import MAX_TASK_BYTES
+from protocol.messages import Task
+from protocol.partition import LEAF
+from tests.protocol.examples import CLASSES, FEATURES, RANGE, SPLITS, make_task, task_fields
+from tests.strategies import tasks
+
+
+@settings(max_examples=50)
+@given(tasks())
+def test_a_task_survives_the_wire(task: Task) -> None:
+    """Parsing the canonical bytes gives an equal task with the same bytes, id and trees."""
+    again = Task.parse(task.canonical, task.id)
+    assert again == task
+    assert again.canonical == task.canonical
+    assert again.id == hashlib.sha256(task.canonical).hexdigest()
+    assert Task.checked(json.loads(json.dumps(task.model_dump(mode="json")))) == task
+
+
+def test_the_id_covers_every_field() -> None:
+    """Two tasks that differ anywhere have different ids."""
+    changes: list[dict[str, Any]] = [
+        {},
+        {"name": "other"},
+        {"description": "x"},
+        {"label": RANGE},
+        {"features": (*FEATURES[:1], FEATURES[1].model_copy(update={"missing": None}))},
+        {"partitions": (Tree.of(SPLITS), Tree.of(SPLITS))},
+        {"questions": (Question(partition=0, mechanism="subset", epsilon=1.5),)},
+        {"allocation": "one"},
+        {"opens": 1},
+        {"closes": 1},
+    ]
+    assert len({make_task(**change).id for change in changes}) == len(changes)
+
+
+def test_a_copy_has_an_id_of_its_own() -> None:
+    """Changing a copy recomputes what is derived from its fields, and checks it."""
+    task = make_task()
+    assert task.model_copy().id == task.id
+    assert task.model_copy(update={"name": "other"}).id == make_task(name="other").id
+    with pytest.raises(InvalidTask):
+        task.model_copy(update={"name": ""})
+
+
+def test_epsilon_adds_up_over_questions_or_is_the_largest() -> None:
+    """`all` spends the sum and `one` the largest; the true log ratio never exceeds it."""
+    questions = tuple(Question(partition=0, mechanism="subset", epsilon=e) for e in (0.1, 0.2, 0.7))
+    both = make_task(questions=questions)
+    one = make_task(questions=questions, allocation="one")
+    assert (both.epsilon, one.epsilon) == (1.0, 0.7)
+    for task in (both, one):
+        assert 0 < task.log_ratio <= task.epsilon
+    assert both.log_ratio == math.fsum(m.log_ratio() for m in both.mechanisms)
+
+
+def test_a_question_may_ask_for_the_cell_alone() -> None:
+    """Then there is one slot per cell and no label in the answer."""
+    asks_cell = Question(partition=0, mechanism="subset", epsilon=1.0, asks="cell")
+    for label in (CLASSES, RANGE):
+        (mechanism,) = make_task(questions=(asks_cell,), label=label).mechanisms
+        assert (mechanism.cells, mechanism.slots, mechanism.categories) == (4, 1, 4)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("label", [CLASSES, RANGE], ids=["classes", "range"])
+def test_mechanisms_are_rebuilt_from_what_is_published(name: str, label: Any) -> None:
+    """A question that carries a mechanism's own parameters builds an equal mechanism."""
+    task = make_task(label=label, questions=(Question(partition=0, mechanism=name, epsilon=2.0),))
+    (first,) = task.mechanisms
+    pinned = Question(partition=0, mechanism=name, epsilon=2.0, parameters=first.parameters())
+    assert make_task(label=label, questions=(pinned,)).mechanisms == (first,)
+
+
+def tree_fields(**changes: Any) -> dict[str, Any]:
+    return {**Tree.of(SPLITS).model_dump(), **changes}
+
+
+def question(**changes: Any) -> dict[str, Any]:
+    return {"partition": 0, "mechanism": "subset", "epsilon": 1.0, **changes}
+
+
+def big_tree(cells: int) -> Tree:
+    """A complete tree over four columns."""
+    node = np.arange(2 * cells - 1)
+    inner = node < cells - 1
+    return Tree.of(
+        Partition.build(
+            4,
+            np.where(inner, 0, LEAF),
+            np.where(inner, 0.5, 0.0),
+            np.where(inner, 2 * node + 1, LEAF),
+            np.where(inner, 2 * node + 2, LEAF),
+        )
+    )
+
+
+many_classes = CLASSES.model_copy(update={"classes": tuple(map(str, range(1000)))})
+BAD_TASKS: dict[str, dict[str, Any]] = {
+    "no name": {"name": ""},
+    "a number as name": {"name": 5},
+    "bytes as name": {"name": b"x"},
+    "unknown field": {"surprise": 1},
+    "another version": {"version": 2},
+    "text as version": {"version": "1"},
+    "no features": {"features": ()},
+    "two features of one name": {"features": (FEATURES[0], FEATURES[0])},
+    "a feature named like the label": {"features": (Numeric(name="answer", low=0, high=1),)},
+    "too many columns": {
+        "features": tuple(
+            Categorical(name=n, categories=tuple(map(str, range(10_001)))) for n in "ab"
+        )
+    },
+    "a range upside down": {
+        "features": [{"kind": "numeric", "name": "a", "low": 2.0, "high": 1.0}]
+    },
+    "an infinite range": {
+        "features": [{"kind": "numeric", "name": "a", "low": -1e308, "high": 1e308}]
+    },
+    "NaN in a range": {
+        "features": [{"kind": "numeric", "name": "a", "low": 0.0, "high": math.nan}]
+    },
+    "text as number": {"features": [{"kind": "numeric", "name": "a", "low": "0", "high": 1.0}]},
+    "truth as number": {"features": [{"kind": "numeric", "name": "a", "low": False, "high": 1.0}]},
+    "an unknown kind": {"features": [{"kind": "image", "name": "a"}]},
+    "repeated categories": {
+        "features": [{"kind": "categorical", "name": "a", "categories": ["x", "x"]}]
+    },
+    "padded category": {"features": [{"kind": "categorical", "name": "a", "categories": [" x"]}]},
+    "stand-in off the list": {
+        "features": [{"kind": "categorical", "name": "a", "categories": ["x"], "missing": "y"}]
+    },
+    "one class": {"label": {"kind": "classes", "name": "y", "classes": ["a"]}},
+    "an empty label range": {"label": {"kind": "range", "name": "y", "low": 1.0, "high": 1.0}},
+    "no partitions": {"partitions": ()},
+    "a partition over other columns": {"partitions": [tree_fields(columns=5)]},
+    "a cyclic partition": {"partitions": [tree_fields(left=[0, 3, 5, -1, -1, -1, -1])]},
+    "text among nodes": {"partitions": [tree_fields(left=["1", 3, 5, -1, -1, -1, -1])]},
+    "truth among nodes": {"partitions": [tree_fields(left=[True, 3, 5, -1, -1, -1, -1])]},
+    "a fraction among nodes": {"partitions": [tree_fields(left=[1.0, 3, 5, -1, -1, -1, -1])]},
+    "a node beyond all limits": {"partitions": [tree_fields(left=[10**30, 3, 5, -1, -1, -1, -1])]},
+    "NaN threshold": {"partitions": [tree_fields(threshold=[math.nan] * 7)]},
+    "an array that is text": {"partitions": [tree_fields(feature="0000000")]},
+    "no questions": {"questions": ()},
+    "too many questions": {"questions": [question()] * 65},
+    "a question about no partition": {"questions": [question(partition=1)]},
+    "a negative partition": {"questions": [question(partition=-1)]},
+    "an unknown mechanism": {"questions": [question(mechanism="truth")]},
+    "a name from Python's inside": {"questions": [question(mechanism="__class__")]},
+    "epsilon zero": {"questions": [question(epsilon=0.0)]},
+    "epsilon negative": {"questions": [question(epsilon=-1.0)]},
+    "epsilon infinite": {"questions": [question(epsilon=math.inf)]},
+    "epsilon NaN": {"questions": [question(epsilon=math.nan)]},
+    "epsilon absurd": {"questions": [question(epsilon=1e300)]},
+    "epsilon vanishing": {"questions": [question(epsilon=1e-300)]},
+    "an unknown parameter": {"questions": [question(parameters={"surprise": 1})]},
+    "a smuggled epsilon": {"questions": [question(parameters={"epsilon": 50.0})]},
+    "a smuggled regression": {"questions": [question(parameters={"regression": 1})]},
+    "too many parameters": {
+        "questions": [question(parameters=dict.fromkeys("abcdefghijklmnopq", 1))]
+    },
+    "a parameter beyond 64 bits": {"questions": [question(parameters={"size": 2**64})]},
+    "an unknown ask": {"questions": [question(asks="everything")]},
+    "an unknown allocation": {"allocation": "some"},
+    "closes before it opens": {"opens": 10, "closes": 10},
+    "opens at a fraction": {"opens": 1.5},
+    "opens before time": {"opens": -1},
+    "too many answers": {"partitions": [big_tree(2**11)], "label": many_classes},
+}
+
+
+@pytest.mark.parametrize("changes", BAD_TASKS.values(), ids=BAD_TASKS.keys())
+def test_impossible_tasks_are_refused(changes: dict[str, Any]) -> None:
+    """Every impossible field is an InvalidTask with a text, whether built or parsed."""
+    with pytest.raises(InvalidTask, match=r"\w"):
+        Task.checked(task_fields(**changes))
+    try:
+        packed = wire.pack(as_plain({**make_task().model_dump(), **changes}))
+    except OverflowError:
+        return
+    with pytest.raises(InvalidTask):
+        Task.parse(packed)
+
+
+def as_plain(value: Any) -> Any:
+    """Models as maps, so that bad fields can be packed."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump()
+    if isinstance(value, dict):
+        return {key: as_plain(item) for key, item in value.items()}
+    return [as_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("value", [0, -1, 2**62, 1.5, 1e300, "", "x"], ids=repr)
+def test_hostile_parameters_are_refused(name: str, value: object) -> None:
+    """A published parameter either builds the mechanism or is an InvalidTask; nothing else."""
+    probe = make_task(questions=(Question(partition=0, mechanism=name, epsilon=1.0),))
+    for parameter in [*probe.mechanisms[0].parameters(), "surprise"]:
+        hostile = question(mechanism=name, parameters={parameter: value})
+        with contextlib.suppress(InvalidTask):
+            built = Task.checked(task_fields(questions=[hostile]))
+            assert built.log_ratio <= built.epsilon
+
+
+def test_a_report_that_would_be_huge_is_refused_with_its_size() -> None:
+    """Sixty-four questions over many cells would make a report above the limit."""
+    questions = [question(epsilon=0.1, mechanism="laplace")] * 64
+    with pytest.raises(InvalidTask, match="report would have"):
+        Task.checked(task_fields(partitions=[big_tree(2**16)], questions=questions))
+
+
+def test_the_largest_task_is_parsed_in_good_time() -> None:
+    """65 536 cells are read, checked and ready to answer within a few seconds."""
+    task = make_task(partitions=(big_tree(2**16),))
+    started = time.perf_counter()
+    assert Task.parse(task.canonical, task.id).trees[0].cells == 2**16
+    assert time.perf_counter() - started < 5.0
+    assert len(task.canonical) < MAX_TASK_BYTES
+
+
+def test_other_bytes_than_asked_for_are_a_mismatch() -> None:
+    """Bytes that do not hash to the id are refused before they are read."""
+    task = make_task()
+    with pytest.raises(TaskMismatch, match="do not answer it"):
+        Task.parse(task.canonical, make_task(name="other").id)
+    with pytest.raises(TaskMismatch):
+        Task.parse(b"not even a task", task.id)
+
+
+@pytest.mark.parametrize("change", ["order", "width", "default", "float", "twice"])
+def test_only_canonical_bytes_are_a_task(change: str) -> None:
+    """The same fields in another order, number width or spelling are another byte string."""
+    fields = make_task().model_dump()
+    if change == "order":
+        packed = msgpack.packb(dict(reversed(fields.items())))
+    elif change == "width":
+        packed = wire.pack(fields).replace(b"\xa7version\x01", b"\xa7version\xcc\x01")
+    elif change == "default":
+        packed = wire.pack({k: v for k, v in fields.items() if k != "description"})
+    elif change == "float":
+        fields["features"][0]["low"] = 20
+        packed = wire.pack(fields)
+    else:
+        packed = b"\x8b" + wire.pack(fields)[1:] + b"\xa7version\x01"
+    with pytest.raises(InvalidTask, match="canonical"):
+        Task.parse(packed)
+
+
+@given(st.data())
+def test_flipping_a_byte_never_gives_the_same_task(data: st.DataObject) -> None:
+    """A damaged task is refused, or is another task with another id."""
+    task = make_task()
+    damaged = bytearray(task.canonical)
+    at = data.draw(st.integers(0, len(damaged) - 1))
+    damaged[at] ^= data.draw(st.integers(1, 255))
+    with contextlib.suppress(InvalidTask):
+        assert Task.parse(bytes(damaged)).id != task.id

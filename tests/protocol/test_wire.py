@@ -1,0 +1,120 @@
+import subprocess
+import sys
+
+import msgpack
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol import wire
+from protocol.errors import InvalidTask, MalformedReport
+from protocol.limits import MAX_NODES, MAX_REPORT_BYTES, MAX_TASK_BYTES
+from protocol.messages import Report, Task
+
+BOUNDS = wire.Bounds(total=10_000, longest=50, containers=20, text=100, binary=100)
+scalars = st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(max_size=20)
+scalars |= st.binary(max_size=20)
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text(max_size=5), values, max_size=3))
+def test_packing_is_undone_and_does_not_depend_on_order(value: dict[str, object]) -> None:
+    """What is packed is read back, and the order in which keys were put in leaves no trace."""
+    packed = wire.pack(value)
+    assert wire.unpack(packed, BOUNDS) == value
+    assert wire.pack(dict(reversed(value.items()))) == packed
+
+
+def test_sequences_keep_their_order_and_keys_lose_it() -> None:
+    """Canonical bytes, written out by hand: fixmap, sorted fixstr keys, shortest numbers."""
+    assert wire.pack({"b": [2, 1], "a": (b"\x00", 300)}) == bytes.fromhex(
+        "82"  # a map of two
+        "a161"  # "a"
+        "92c40100cd012c"  # a list of two: one byte 00, and 300 in 16 bits
+        "a162"  # "b"
+        "920201"  # a list of two: 2, 1
+    )
+
+
+BAD_BYTES = {
+    "nothing": b"",
+    "truncated": msgpack.packb({"a": [1, 2, 3]})[:-1],
+    "something after the end": msgpack.packb({"a": 1}) + b"\x00",
+    "a list": msgpack.packb([1]),
+    "a number": b"\x01",
+    "number keys": msgpack.packb({1: 2}),
+    "bytes as keys": msgpack.packb({b"a": 2}),
+    "a list as key": b"\x81\x90\x01",
+    "invalid UTF-8": b"\x81\xa1\xff\x01",
+    "reserved byte": b"\x81\xa1a\xc1",
+    "an extension type": msgpack.packb({"a": msgpack.ExtType(5, b"x")}),
+    "a timestamp": msgpack.packb({"a": msgpack.Timestamp(1)}),
+    "a list that claims billions": b"\x81\xa1a\xdd\xff\xff\xff\xff",
+    "a map that claims billions": b"\xdf\xff\xff\xff\xff",
+    "text that claims billions": b"\x81\xa1a\xdb\xff\xff\xff\xff",
+    "a long list": msgpack.packb({"a": [0] * 51}),
+    "a long text": msgpack.packb({"a": "x" * 101}),
+    "many containers": msgpack.packb({"a": [[]] * 21}),
+    "too long": msgpack.packb({"a": b"\x00" * 10_000}),
+    "a tower": b"\x81\xa1a" + b"\x91" * 9_000 + b"\x00",
+}
+
+
+@pytest.mark.parametrize("data", BAD_BYTES.values(), ids=BAD_BYTES.keys())
+def test_hostile_bytes_are_a_value_error(data: bytes) -> None:
+    """Whatever is not a bounded map with text keys raises ValueError, and nothing else."""
+    with pytest.raises(ValueError):  # noqa: PT011 - the kind of error is the claim
+        wire.unpack(data, BOUNDS)
+    with pytest.raises(InvalidTask):
+        Task.parse(data)
+    with pytest.raises(MalformedReport):
+        Report.unpack(data)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    """No byte string makes the readers fail in an unforeseen way."""
+    for read, refusal in ((Task.parse, InvalidTask), (Report.unpack, MalformedReport)):
+        with pytest.raises(refusal):
+            read(data)
+
+
+BOMBS = {
+    "empty lists": "b'\\x81\\xa8features' + array(SIZE // LONGEST, array(LONGEST, b'\\x90'))",
+    "empty maps": "b'\\x81\\xa8features' + array(SIZE // LONGEST, array(LONGEST, b'\\x80'))",
+    "nested claims": "b'\\x81\\xa8features' + (b'\\xdd' + LONGEST.to_bytes(4, 'big')) * 1000",
+    "wrong numbers": "b'\\x81\\xaapartitions' + array(SIZE // LONGEST, array(LONGEST, b'\\xc0'))",
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS.keys())
+def test_bombs_do_not_grow_in_memory(bomb: str) -> None:
+    """The largest hostile task costs its reader less than 300 MiB, in a process of its own."""
+    code = f"""
+import resource
+from protocol.errors import InvalidTask
+from protocol.messages import Task
+SIZE, LONGEST = {MAX_TASK_BYTES - 10_000}, {MAX_NODES}
+def array(n, what):
+    return b'\\xdd' + n.to_bytes(4, 'big') + what * n
+bomb = {bomb}
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    Task.parse(bomb)
+except InvalidTask:
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 300
+
+
+def test_a_report_above_the_limit_is_refused_unread() -> None:
+    """The size is checked first, so the message names the limit."""
+    with pytest.raises(MalformedReport, match=str(MAX_REPORT_BYTES)):
+        Report.unpack(b"\x00" * (MAX_REPORT_BYTES + 1))
