@@ -38,7 +38,7 @@ def read_table(data: bytes) -> dict[str, Sequence[Any]]:
         raise InvalidPublicData("The file is empty: send a CSV or Parquet file with rows.")
     table = _read_parquet(data) if data.startswith(PARQUET_MAGIC) else _read_csv(data)
     if not table.num_rows:
-        raise InvalidPublicData("The file has a header but no rows: add at least two records.")
+        raise InvalidPublicData("The file has a header but no rows: add records.")
     return {name: _values(name, table.column(name)) for name in table.column_names}
 
 
