@@ -37,7 +37,7 @@ AnyRow = Row[*tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Collecting:
-    """One intake transaction: at ``now``, into the bucket that ``starts``, in one curator's rows."""
+    """One intake transaction: at ``now``, into the bucket of that time, in one curator's rows."""
 
     connection: Connection
     backend: "Backend"
@@ -226,5 +226,5 @@ def read_status(connection: Connection, task_no: int, questions: int) -> Status:
         answers=tuple(answers),
         checksum=total.hex(),
         buckets=tuple(buckets[starts] for starts in sorted(buckets)),
-        rejects={row.reason: row.count for row in refused},
+        rejects=dict(refused.tuples().all()),
     )

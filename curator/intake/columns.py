@@ -1,0 +1,114 @@
+"""Reports of one task in columns: what the store claims and adds up."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curator.intake.fingerprints import fingerprints
+from curator.intake.layouts import Layout, Layouts
+from curator.storage.base import Addend, Ids, Reports
+from protocol.task import Task
+
+Mask = NDArray[np.bool_]
+
+
+class Gate:
+    """What intake needs to know of one task; tasks never change, so it never grows stale."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.task_id = task.id
+        self.layouts = Layouts(task)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Reports that answer the same questions: their rows in the group, and their payloads."""
+
+    rows: NDArray[np.intp]
+    answers: Sequence[tuple[int, NDArray[np.uint8]]]
+
+
+class Columns(Reports):
+    """Reports in the order they came."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        ids: Ids,
+        parts: Sequence[Part],
+        invitations: NDArray[np.uint8] | None = None,
+    ) -> None:
+        self.task_id = gate.task_id
+        self.ids = ids
+        self.invitations = invitations
+        self._gate = gate
+        self._parts = parts
+        self.fingerprints = np.empty(len(ids), dtype=np.int64)
+        for part in parts:
+            self.fingerprints[part.rows] = fingerprints(gate.task_id, len(part.rows), part.answers)
+
+    @classmethod
+    def of_bodies(
+        cls,
+        gate: Gate,
+        bodies: Sequence[tuple[bytes, Layout]],
+        invitations: Sequence[bytes | None],
+    ) -> "Columns":
+        """The columns of canonical reports, each with its layout and its invitation's SHA-256."""
+        ids = np.empty((len(bodies), 16), dtype=np.uint8)
+        parts = []
+        for layout in dict.fromkeys(layout for _, layout in bodies):
+            rows = [row for row, (_, own) in enumerate(bodies) if own is layout]
+            joined = b"".join([bodies[row][0] for row in rows])
+            stacked = np.frombuffer(joined, dtype=np.uint8).reshape(-1, layout.length)
+            ids[rows] = layout.ids(stacked)
+            parts.append(Part(np.array(rows, dtype=np.intp), layout.payloads(stacked)))
+        return cls(gate, ids, parts, _column(invitations))
+
+    def possible(self) -> Mask:
+        """Which reports some holder could have sent, by their mechanisms."""
+        possible = np.ones(len(self), dtype=bool)
+        for part in self._parts:
+            for question, payloads in part.answers:
+                possible[part.rows] &= self._gate.task.mechanisms[question].valid(payloads)
+        return possible
+
+    def only(self, chosen: Mask) -> "Columns":
+        """The chosen reports alone."""
+        places = np.cumsum(chosen) - 1
+        parts = [
+            Part(
+                places[part.rows[chosen[part.rows]]],
+                [(question, payloads[chosen[part.rows]]) for question, payloads in part.answers],
+            )
+            for part in self._parts
+        ]
+        invitations = None if self.invitations is None else self.invitations[chosen]
+        return Columns(self._gate, self.ids[chosen], parts, invitations)
+
+    def addends(self, chosen: Mask) -> list[Addend]:
+        totals: dict[int, Addend] = {}
+        for part in self._parts:
+            picked = chosen[part.rows]
+            n = int(np.count_nonzero(picked))
+            for question, payloads in part.answers if n else ():
+                rows = payloads if n == len(payloads) else payloads[picked]
+                vector = self._gate.task.mechanisms[question].accumulate(rows)
+                old = totals.get(question)
+                totals[question] = (
+                    Addend(question, vector, n)
+                    if old is None
+                    else Addend(question, old.vector + vector, old.n + n)
+                )
+        return list(totals.values())
+
+
+def _column(invitations: Sequence[bytes | None]) -> NDArray[np.uint8] | None:
+    """Invitations as rows of 32 bytes, zeros for none; None if there are none at all."""
+    if not any(invitations):
+        return None
+    joined = b"".join(digest or bytes(32) for digest in invitations)
+    return np.frombuffer(joined, dtype=np.uint8).reshape(-1, 32)

@@ -1,0 +1,87 @@
+"""Run a curator: make sure that it can work, show the first token, then serve until told to stop."""
+
+import socket
+from collections.abc import Callable
+from functools import partial
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from curator.app import create_app
+from curator.clock import SystemClock
+from curator.config import Settings
+from curator.logs import set_up_logs
+from curator.storage import open_store
+from curator.tokens import Tokens
+from protocol.errors import PrivetError
+
+BACKLOG = 2048
+KEEP_ALIVE_SECONDS = 30
+
+
+def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> None:
+    """Serve until a signal says stop; then finish what has been accepted.
+
+    ``show(address, token)`` is called once the port is bound; ``token`` is the first admin token,
+    made just now, or None. Raises ``StorageFailed`` for a database that cannot be used and
+    ``PrivetError`` for an address that cannot be listened on.
+    """
+    set_up_logs(settings.log_level, settings.log_format)
+    if settings.workers > 1 and settings.database == "memory:":
+        raise PrivetError(
+            "Several workers cannot share memory: give --workers 1, or a database of a file or "
+            "a PostgreSQL server."
+        )
+    token = _first_token(settings)
+    listener = listen(settings.host, settings.port)
+    host, port = listener.getsockname()[:2]
+    show(f"http://{host}:{port}", token)
+    config = _config(settings)
+    if settings.workers == 1:
+        uvicorn.Server(config).run(sockets=[listener])
+    else:
+        Multiprocess(config, target=uvicorn.Server(config).run, sockets=[listener]).run()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; raises ``PrivetError`` that says why there is none."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise PrivetError(
+            f"Cannot listen on {host} port {port}: {error.strerror or error}. Is another curator "
+            "running there? Stop it, or give another --port (0 takes a free one)."
+        ) from None
+    listener.set_inheritable(True)
+    return listener
+
+
+def _first_token(settings: Settings) -> str | None:
+    store = open_store(settings.database, settings.bucket_seconds)
+    given = settings.admin_token
+    try:
+        return Tokens(
+            store, SystemClock(), None if given is None else given.get_secret_value()
+        ).first_start()
+    finally:
+        store.close()
+
+
+def _config(settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        partial(create_app, settings),
+        factory=True,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=settings.trusted_proxies or None,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=max(1, round(settings.shutdown_seconds)),
+        workers=settings.workers,
+    )

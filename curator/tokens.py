@@ -1,0 +1,76 @@
+"""Who may call what: named tokens of two scopes, kept as SHA-256 and compared in constant time.
+
+A token has 256 random bits, so a plain SHA-256 of it tells nothing to whoever reads the database.
+The token in ``PRIVET_ADMIN_TOKEN`` is an admin token that is never written down.
+"""
+
+import hashlib
+import hmac
+import secrets
+from enum import StrEnum
+
+from curator.clock import Clock
+from curator.storage.base import Store, StoredToken
+from protocol.errors import InvalidRequest, NotAuthorized
+
+FIRST = "first"
+
+
+class Scope(StrEnum):
+    """What a token allows: everything, or reading only."""
+
+    ADMIN = "admin"
+    READER = "reader"
+
+
+class Tokens:
+    """The tokens of one curator's store."""
+
+    def __init__(self, store: Store, clock: Clock, admin_token: str | None = None) -> None:
+        self._store = store
+        self._clock = clock
+        self._given = None if admin_token is None else digest_of(admin_token)
+
+    def check(self, token: str, scope: str) -> None:
+        """Raise ``NotAuthorized`` unless ``token`` allows what needs ``scope``."""
+        digest = digest_of(token)
+        found = None
+        if self._given is not None and hmac.compare_digest(digest, self._given):
+            found = Scope.ADMIN
+        for stored in self._store.tokens():
+            if hmac.compare_digest(digest, stored.digest):
+                found = Scope(stored.scope)
+        if found is None:
+            raise NotAuthorized(
+                "The token is not known here: check for a cut or an old one. The admin token was "
+                "shown at the curator's first start, or is the one in PRIVET_ADMIN_TOKEN."
+            )
+        if found is not Scope.ADMIN and found != scope:
+            raise NotAuthorized(f"The token is a {found} token and this call needs {scope}.")
+
+    def first_start(self) -> str | None:
+        """Make the first admin token if none is given or kept; it is shown this once."""
+        if self._given is not None or self._store.tokens():
+            return None
+        return self.issue(FIRST, Scope.ADMIN)
+
+    def issue(self, name: str, scope: Scope) -> str:
+        """A new token under ``name``; an earlier one of that name ends here, which rotates it."""
+        if not name or len(name) > 64:
+            raise InvalidRequest("Give the token a name of 1 to 64 letters.")
+        token = secrets.token_urlsafe(32)
+        self._store.put_token(StoredToken(name, scope.value, digest_of(token), self._clock.now()))
+        return token
+
+    def revoke(self, name: str) -> bool:
+        """End a token; False if there is none of that name."""
+        return self._store.drop_token(name)
+
+    def listed(self) -> list[StoredToken]:
+        """All tokens that are kept, by name, as digests."""
+        return self._store.tokens()
+
+
+def digest_of(token: str) -> bytes:
+    """What is kept of a token."""
+    return hashlib.sha256(token.encode()).digest()
