@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 import structlog
+from structlog.typing import EventDict
 
 SECRETS = frozenset(
     {
@@ -34,7 +35,7 @@ _SHARED: list[Any] = [
 ]
 
 
-def hide_secrets(_logger: Any, _method: str, event: dict[str, Any]) -> dict[str, Any]:
+def hide_secrets(_logger: Any, _method: str, event: EventDict) -> EventDict:
     """A structlog processor: replace the values of fields that must not be logged."""
     return {key: HIDDEN if key in SECRETS else value for key, value in event.items()}
 

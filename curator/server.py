@@ -1,4 +1,4 @@
-"""Run a curator: make sure that it can work, show the first token, then serve until told to stop."""
+"""Run a curator: make sure that it can work, show the first token, serve until told to stop."""
 
 import socket
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
     if settings.workers == 1:
         uvicorn.Server(config).run(sockets=[listener])
     else:
-        Multiprocess(config, target=uvicorn.Server(config).run, sockets=[listener]).run()
+        Multiprocess(config, [listener]).run()
 
 
 def listen(host: str, port: int) -> socket.socket:
