@@ -104,7 +104,7 @@ def _growth(settings: TaskSettings, index: int, public: PublicData, label: Label
         grower=question.grower or settings.grower,
         depth=depth,
         criterion=question.criterion or settings.criterion or default_criterion(classes),
-        min_leaf=question.min_leaf or settings.min_leaf,
+        min_leaf=settings.min_leaf if question.min_leaf is None else question.min_leaf,
         seed=settings.seed if question.seed is None else question.seed,
     )
 

@@ -44,7 +44,7 @@ class QuestionSettings(Settings):
     grower: str | None = None
     depth: Depth | None = None
     criterion: str | None = None
-    min_leaf: int | None = Field(default=None, ge=1)
+    min_leaf: int | None = Field(default=None, ge=0)
     seed: int | None = Field(default=None, ge=0)
     mechanism: str | None = None
     parameters: dict[str, int | float | str] | None = None
@@ -80,7 +80,11 @@ class TaskSettings(Settings):
     criterion: str | None = Field(
         default=None, description="Split criterion: gini for classes and variance for numbers."
     )
-    min_leaf: int = Field(default=1, ge=1, description="Fewest public records in a split cell.")
+    min_leaf: int = Field(
+        default=1,
+        ge=0,
+        description="Fewest public records in a cell; 0 lets max_edge make its full grid.",
+    )
     seed: int = Field(default=0, ge=0, description="Seed of growers that draw at random.")
     mechanism: str = "subset"
     parameters: dict[str, int | float | str] = Field(
