@@ -32,8 +32,8 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
             "Several workers cannot share memory: give --workers 1, or a database of a file or "
             "a PostgreSQL server."
         )
-    token = _first_token(settings)
     listener = listen(settings.host, settings.port)
+    token = _first_token(settings)
     host, port = listener.getsockname()[:2]
     show(f"http://{host}:{port}", token)
     config = _config(settings)

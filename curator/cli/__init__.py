@@ -8,7 +8,7 @@ from importlib.metadata import version as installed_version
 
 import typer
 
-from curator.cli import model, predict, task
+from curator.cli import model, predict, serve, task
 from curator.cli.output import print_error
 from protocol.errors import PrivetError
 
@@ -18,6 +18,7 @@ app = typer.Typer(
     add_completion=False,
     help="Decision trees learned from people who never reveal their record.",
 )
+app.command()(serve.serve)
 app.add_typer(task.app, name="task")
 app.command()(model.fit)
 app.command()(predict.predict)

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 SHORT_ID = 12
+PLAIN: dict[str, Any] = {"soft_wrap": True, "highlight": False, "markup": False}
+"""How to print what may be copied: neither wrapped nor coloured."""
 
 
 def out() -> Console:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from curator.cli.options import URL, AsJson, TaskName, Token, Url, connect
-from curator.cli.output import SHORT_ID, err, print_facts, print_json, print_table, when
+from curator.cli.output import PLAIN, SHORT_ID, err, out, print_facts, print_json, print_table, when
 from protocol.errors import InvalidRequest
 
 app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
@@ -59,8 +59,9 @@ def create(
         **{key: value for key, value in given.items() if value is not None},
         **_parsed(more or []),
     }
+    api = connect(url, token)
     with err().status("Growing the partition on the public data ..."), public.open("rb") as data:
-        response = connect(url, token).call(
+        response = api.call(
             "POST",
             "/v1/tasks",
             files={"public": (public.name, data)},
@@ -73,7 +74,7 @@ def create(
     print_view(view)
     if response.status_code == 200:
         err().print("The same task was there already; nothing was changed.")
-    err().print(f"Holders answer it with: privet-holder answer {url}/v1/tasks/{view['id']}")
+    err().print(f"Holders answer: privet-holder answer {api.url}/v1/tasks/{view['id']}", **PLAIN)
 
 
 @app.command("list")
@@ -142,7 +143,6 @@ def print_view(view: dict[str, Any]) -> None:
     """A task as its facts, its features and its questions."""
     task = view["task"]
     facts = {
-        "id": view["id"],
         "state": _state(view),
         "label": _label(task["label"]),
         "epsilon": view["epsilon"],
@@ -150,6 +150,7 @@ def print_view(view: dict[str, Any]) -> None:
         "report": f"at most {view['report_bytes']} bytes",
         "created": when(view["created"]),
     }
+    out().print(f"Task {view['id']}", **PLAIN)
     print_facts(view["name"], facts)
     print_table(
         "Features", ("name", "kind", "values", "if missing"), map(_feature, task["features"])
