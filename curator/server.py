@@ -32,15 +32,15 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
             "Several workers cannot share memory: give --workers 1, or a database of a file or "
             "a PostgreSQL server."
         )
-    listener = listen(settings.host, settings.port)
-    token = _first_token(settings)
-    host, port = listener.getsockname()[:2]
-    show(f"http://{host}:{port}", token)
-    config = _config(settings)
-    if settings.workers == 1:
-        uvicorn.Server(config).run(sockets=[listener])
-    else:
-        Multiprocess(config, [listener]).run()
+    with listen(settings.host, settings.port) as listener:
+        token = _first_token(settings)
+        host, port = listener.getsockname()[:2]
+        show(f"http://{host}:{port}", token)
+        config = _config(settings)
+        if settings.workers == 1:
+            uvicorn.Server(config).run(sockets=[listener])
+        else:
+            Multiprocess(config, [listener]).run()
 
 
 def listen(host: str, port: int) -> socket.socket:
