@@ -1,0 +1,5 @@
+"""``python -m client`` is ``privet-holder``."""
+
+from client.cli import main
+
+main()

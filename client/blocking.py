@@ -1,0 +1,75 @@
+"""The same holder for programs without an event loop: one thread runs it, this side waits."""
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Self
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from client.explanation import Explanation
+from client.holder import Holder
+from client.http import CuratorClient
+from client.ledger import Answer, Ledger
+from client.sqlite_ledger import SqliteLedger
+from protocol import RandomBytes, Task
+
+
+class BlockingHolder:
+    """A ``Holder`` whose verbs return when they are done; a context manager.
+
+    ``with BlockingHolder() as holder: holder.answer(task_url, record)``. Works inside notebooks
+    too, since the event loop lives in a thread of its own.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger | None = None,
+        subject: str = "me",
+        *,
+        connect: Callable[[], CuratorClient] = CuratorClient,
+        randomness: RandomBytes = os.urandom,
+    ) -> None:
+        self.ledger = ledger if ledger is not None else SqliteLedger()
+        self._subject = subject
+        self._connect = connect
+        self._randomness = randomness
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._portal: BlockingPortal = self._stack.enter_context(start_blocking_portal())
+        client = self._stack.enter_context(
+            self._portal.wrap_async_context_manager(self._portal.call(self._connect))
+        )
+        self._holder = Holder(client, self.ledger, self._subject, self._randomness)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def fetch(self, task_url: str) -> Task:
+        """See ``Holder.fetch``."""
+        return self._portal.call(self._holder.fetch, task_url)
+
+    def explain(self, task: Task) -> Explanation:
+        """See ``Holder.explain``."""
+        return self._holder.explain(task)
+
+    def check(self, task: Task) -> None:
+        """See ``Holder.check``."""
+        self._portal.call(self._holder.check, task)
+
+    def answer(self, task_url: str, record: Mapping[str, Any]) -> Answer:
+        """See ``Holder.answer``."""
+        answer: Answer = self._portal.call(self._holder.answer, task_url, record)
+        return answer
+
+    def resend(self) -> list[Answer]:
+        """See ``Holder.resend``."""
+        return self._portal.call(self._holder.resend)

@@ -1,0 +1,228 @@
+"""``privet-holder``: see what a task asks, answer it privately, keep track of epsilon.
+
+Exit status: 0 done; 1 the record, the task or the curator is at fault; 2 wrong usage; 3 this
+holder refuses, to protect its record; 4 the answer is kept but not counted yet, so resend it.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from client.blocking import BlockingHolder
+from client.errors import BudgetSpent, CuratorUnreachable, TaskRefused, UnsafeAddress
+from client.explanation import Explanation
+from client.http import CuratorClient
+from client.ledger import DEFAULT_CAP, Answer
+from client.show import answer_json, show_answers, show_explanation, show_json, state
+from client.sqlite_ledger import SqliteLedger
+from client.text import plain
+from protocol import PrivetError, Task
+from protocol.answering import encode_whole
+from protocol.errors import InvalidRecord, Overloaded, StorageFailed, TaskMismatch
+
+FAULT, REFUSED, KEPT = 1, 3, 4
+REFUSALS = (BudgetSpent, TaskRefused, TaskMismatch, UnsafeAddress)
+POSTPONED = (CuratorUnreachable, Overloaded, StorageFailed)
+MAX_RECORD_BYTES = 16 * 2**20
+
+app = typer.Typer(
+    help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
+)
+
+TaskUrl = Annotated[str, typer.Argument(metavar="TASK-URL", help="Where the task is published.")]
+Subject = Annotated[
+    str, typer.Option(help="Whom the record is about; epsilon adds up per subject.")
+]
+Cap = Annotated[
+    float,
+    typer.Option(min=0.0, envvar="PRIVET_HOLDER_CAP", help="Most epsilon a subject may spend."),
+]
+LedgerPath = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="PRIVET_HOLDER_LEDGER",
+        help="The file that keeps answers and epsilon; by default in your data folder.",
+    ),
+]
+Insecure = Annotated[
+    bool, typer.Option("--insecure-http", help="Allow plain http to other machines.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+@app.command()
+def show(url: TaskUrl, insecure_http: Insecure = False, as_json: Json = False) -> None:
+    """Fetch a task, check it, and say in plain words what answering would mean."""
+    with _faults(), _holder(None, "me", DEFAULT_CAP, insecure_http) as holder:
+        told = holder.explain(holder.fetch(url))
+    _tell(told, as_json)
+
+
+@app.command()
+def answer(
+    url: TaskUrl,
+    *,
+    record: Annotated[
+        Path, typer.Option(help="A JSON object by feature name, label included; - reads stdin.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Send without asking.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything; draw and send nothing.")
+    ] = False,
+    subject: Subject = "me",
+    cap: Cap = DEFAULT_CAP,
+    ledger: LedgerPath = None,
+    insecure_http: Insecure = False,
+    as_json: Json = False,
+) -> None:
+    """Explain a task, ask, then perturb the record and send the one report."""
+    with _faults(), _holder(ledger, subject, cap, insecure_http) as holder:
+        task = holder.fetch(url)
+        earlier = holder.ledger.find(subject, task.id)
+        told = holder.explain(task)
+        if not as_json:
+            _tell(told, as_json)
+        fields = _fitting(holder, task, record) if earlier is None else {}
+        if dry_run:
+            _dry(told, earlier, as_json)
+        elif yes or earlier is not None or _agreed():
+            _done(holder.answer(url, fields), earlier, as_json)
+        else:
+            _say("Nothing was drawn and nothing was sent.")
+            raise typer.Exit(FAULT)
+
+
+@app.command()
+def budget(
+    subject: Subject = "me",
+    cap: Cap = DEFAULT_CAP,
+    ledger: LedgerPath = None,
+    as_json: Json = False,
+) -> None:
+    """List what a subject has answered and the epsilon that is left."""
+    with _faults():
+        kept = SqliteLedger(ledger, cap)
+        answers, spent = kept.answers(subject), kept.spent(subject)
+    if as_json:
+        listed = [answer_json(a) for a in answers]
+        show_json({"subject": subject, "spent": spent, "cap": cap, "answers": listed})
+    else:
+        show_answers(Console(), answers, spent, cap)
+
+
+@app.command()
+def resend(
+    subject: Subject = "me",
+    ledger: LedgerPath = None,
+    insecure_http: Insecure = False,
+    as_json: Json = False,
+) -> None:
+    """Send again, byte for byte, every answer that was never counted; spends nothing."""
+    with _faults(), _holder(ledger, subject, DEFAULT_CAP, insecure_http) as holder:
+        outcomes = holder.resend()
+    if as_json:
+        show_json([answer_json(outcome) for outcome in outcomes])
+    for outcome in [] if as_json else outcomes:
+        _say(f"{outcome.task[:16]}: {state(outcome)}")
+    if not (outcomes or as_json):
+        _say("Every answer has been counted.")
+    if any(not outcome.counted for outcome in outcomes):
+        raise typer.Exit(KEPT)
+
+
+def main() -> None:
+    """The console script."""
+    app()
+
+
+def _holder(ledger: Path | None, subject: str, cap: float, insecure_http: bool) -> BlockingHolder:
+    return BlockingHolder(
+        SqliteLedger(ledger, cap),
+        subject,
+        connect=lambda: CuratorClient(insecure_http=insecure_http),
+    )
+
+
+def _fitting(holder: BlockingHolder, task: Task, path: Path) -> dict[str, Any]:
+    """The record, looked at only after the task was checked, and known to fit it."""
+    holder.check(task)
+    fields = _read(path)
+    encode_whole(task, fields)
+    return fields
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The record's fields; raises ``InvalidRecord`` without repeating what was read."""
+    try:
+        with sys.stdin.buffer if str(path) == "-" else path.open("rb") as file:
+            text = file.read(MAX_RECORD_BYTES + 1)
+    except OSError as error:
+        raise InvalidRecord(f"{path} cannot be read: {error.strerror}.") from None
+    try:
+        fields = json.loads(text) if len(text) <= MAX_RECORD_BYTES else None
+    except (ValueError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise InvalidRecord(f"{path} must hold one JSON object: a value for every feature's name.")
+    return fields
+
+
+def _agreed() -> bool:
+    try:
+        return typer.confirm("Draw a perturbed answer and send it?", err=True)
+    except typer.Abort:
+        return False
+
+
+def _tell(told: Explanation, as_json: bool) -> None:
+    if as_json:
+        show_json(told.to_json())
+    else:
+        show_explanation(Console(), told)
+
+
+def _dry(told: Explanation, earlier: Answer | None, as_json: bool) -> None:
+    if as_json:
+        show_json({**told.to_json(), "answered": earlier is not None, "dry_run": True})
+    elif earlier is not None:
+        _say(f"Answered before ({state(earlier)}). Dry run: nothing was sent.")
+    else:
+        _say("The record fits. Dry run: nothing was drawn and nothing was sent.")
+
+
+def _done(answered: Answer, earlier: Answer | None, as_json: bool) -> None:
+    if as_json:
+        show_json(answer_json(answered))
+    elif earlier is not None and earlier.counted:
+        _say("Answered before and counted: nothing was sent, and no epsilon was spent.")
+    else:
+        _say(
+            f"Counted. {len(answered.report)} bytes left this device; epsilon {answered.epsilon:g}."
+        )
+
+
+def _say(sentence: str) -> None:
+    Console(stderr=True, soft_wrap=True).print(Text(plain(sentence)))
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    """Turn a foreseeable fault into one sentence and an exit status."""
+    try:
+        yield
+    except PrivetError as error:
+        kept = isinstance(error, POSTPONED)
+        _say(f"{error.detail}" + (_KEPT_HINT if kept else ""))
+        raise typer.Exit(
+            KEPT if kept else REFUSED if isinstance(error, REFUSALS) else FAULT
+        ) from None
+
+
+_KEPT_HINT = "\nIf the answer was drawn already, it is kept: run `privet-holder resend` later."

@@ -1,0 +1,107 @@
+"""What answering a task means, in plain words, before anything is answered."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from client.text import plain
+from protocol import Categorical, Classes, Numeric, Task
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Everything a person should know before taking part, as short texts and plain numbers."""
+
+    name: str
+    task: str
+    description: str
+    reads: tuple[str, ...]
+    label: str
+    computes: tuple[str, ...]
+    sends: str
+    report_bytes: int
+    epsilon: float
+    log_ratio: float
+    means: str
+
+    @classmethod
+    def of(cls, task: Task) -> "Explanation":
+        """The explanation of a checked task."""
+        return cls(
+            name=plain(task.name),
+            task=task.id,
+            description=plain(task.description, 10_000),
+            reads=tuple(_feature(feature) for feature in task.features),
+            label=_label(task),
+            computes=tuple(_question(task, index) for index in _asked(task)),
+            sends=_sends(task),
+            report_bytes=task.longest_report,
+            epsilon=task.epsilon,
+            log_ratio=task.log_ratio,
+            means=_means(task),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as JSON."""
+        return asdict(self)
+
+
+def _feature(feature: Numeric | Categorical) -> str:
+    name = plain(feature.name, 200)
+    if isinstance(feature, Numeric):
+        words = f"{name}: a number, taken as {feature.low:g} to {feature.high:g}"
+    else:
+        words = f"{name}: one of {_some(feature.categories)}"
+    return words if feature.missing is None else f"{words}; may be missing"
+
+
+def _label(task: Task) -> str:
+    name = plain(task.label.name, 200)
+    if isinstance(task.label, Classes):
+        return f"{name}: one of {_some(task.label.classes)}"
+    return f"{name}: a number, taken as {task.label.low:g} to {task.label.high:g}"
+
+
+def _some(names: tuple[str, ...]) -> str:
+    shown = ", ".join(plain(name, 40) for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+
+
+def _asked(task: Task) -> range:
+    return range(len(task.questions))
+
+
+def _question(task: Task, index: int) -> str:
+    mechanism, question = task.mechanisms[index], task.questions[index]
+    with_label = " together with its answer" if question.asks == "label" else ""
+    return (
+        f"which of {mechanism.cells} published cells the record lies in{with_label}, perturbed "
+        f"by {question.mechanism} at epsilon {question.epsilon:g} into "
+        f"{mechanism.report_bytes} bytes"
+    )
+
+
+def _sends(task: Task) -> str:
+    chosen = (
+        "one of them, chosen by chance, leaves"
+        if task.allocation == "one" and len(task.questions) > 1
+        else "this leaves"
+    )
+    return (
+        f"Only {chosen} the device, in one message of at most {task.longest_report} bytes with "
+        "the task's id and 16 random bytes by which a repeated message is recognised. The record, "
+        "your name and the true answer stay here. As any web server, the curator's sees the "
+        "network address that the message comes from."
+    )
+
+
+def _means(task: Task) -> str:
+    """At most e^epsilon in the odds: even odds become e^epsilon to one, and no more."""
+    sure = 1 / (1 + math.exp(-task.epsilon))
+    odds = f"{math.exp(task.epsilon):.3g}" if task.epsilon < 700 else "more than 10^300"
+    return (
+        f"Epsilon {task.epsilon:g} means: whatever the message is, it could come from any other "
+        f"record, at most {odds} times less likely. Somebody who thinks two possible records "
+        f"equally likely can be at most {sure:.1%} sure after seeing it, whatever else they know "
+        f"and however they compute. Recomputed on this device: {task.log_ratio:.6g}."
+    )

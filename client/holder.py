@@ -1,0 +1,140 @@
+"""A holder: the owner of one private record, who answers a task once and only perturbed.
+
+``answer`` reads top to bottom: what was drawn before is only resent; otherwise the task is
+fetched and checked before the record is looked at; the report is drawn, stored, and then sent.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from anyio import to_thread
+
+from client.address import TaskAddress
+from client.errors import TaskRefused
+from client.explanation import Explanation
+from client.http import CuratorClient
+from client.ledger import SLACK, Answer, Ledger
+from protocol import PrivetError, RandomBytes, Task, make_report
+from protocol.errors import TaskNotOpen
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Holder:
+    """One subject's side of every task; light, so that thousands fit into one process.
+
+    Holders may share ``http`` and ``ledger``. Randomness and time are the operating system's
+    unless a test or a simulation says otherwise.
+    """
+
+    http: CuratorClient
+    ledger: Ledger
+    subject: str = "me"
+    randomness: RandomBytes = os.urandom
+    clock: Callable[[], float] = time.time
+
+    async def fetch(self, task_url: str) -> Task:
+        """The task at an address, whose bytes hash to the id in it."""
+        return await self.http.task(self.http.address(task_url))
+
+    def explain(self, task: Task) -> Explanation:
+        """What answering ``task`` would read, send and mean."""
+        return Explanation.of(task)
+
+    async def check(self, task: Task) -> None:
+        """Raise unless this subject can answer ``task`` now: no record is needed for that.
+
+        ``TaskRefused`` if its true epsilon is above what it states, ``TaskNotOpen`` outside its
+        dates, ``BudgetSpent`` if it would take the subject past the cap. Known mechanisms and
+        sizes were checked when the task was parsed.
+        """
+        check_promise(task)
+        check_dates(task, self.clock())
+        earlier = await self._ask(self.ledger.answers, self.subject)
+        self.ledger.afford(self.subject, task.epsilon, earlier)
+
+    async def answer(self, task_url: str, record: Mapping[str, Any]) -> Answer:
+        """Answer a task with ``record``, label included, and return once it is counted.
+
+        If this subject has answered it before, the stored bytes are sent again or, if they were
+        counted, nothing is done; ``record`` is then not looked at. Raises what ``check`` raises,
+        ``InvalidRecord``, ``LedgerFailed``, and what ``CuratorClient`` raises: after those last
+        ones the answer is kept, and ``answer`` or ``resend`` tries again.
+        """
+        address = self.http.address(task_url)
+        kept = await self._ask(self.ledger.find, self.subject, address.id)
+        if kept is None:
+            task = await self.http.task(address)
+            await self.check(task)
+            kept = await self._ask(self.ledger.keep, self._draw(task, address, record))
+        return await self._deliver(kept)
+
+    async def resend(self) -> list[Answer]:
+        """Try once more to deliver every answer of this subject that was never counted.
+
+        A fault is noted in the answer and does not keep the others from being sent.
+        """
+        outcomes = []
+        for kept in await self._ask(self.ledger.answers, self.subject):
+            if not kept.counted:
+                try:
+                    outcomes.append(await self._deliver(kept))
+                except PrivetError:
+                    outcomes.append(await self._again(kept))
+        return outcomes
+
+    def _draw(self, task: Task, address: TaskAddress, record: Mapping[str, Any]) -> Answer:
+        report = make_report(task, record, self.randomness)
+        return Answer(
+            subject=self.subject,
+            task=task.id,
+            url=address.url,
+            epsilon=task.epsilon,
+            report_id=report.id.hex(),
+            report=report.pack(),
+            drawn=self.clock(),
+        )
+
+    async def _deliver(self, kept: Answer) -> Answer:
+        if kept.counted:
+            return kept
+        try:
+            await self.http.send(self.http.address(kept.url), kept.report, kept.report_id)
+        except PrivetError as error:
+            await self._settle(kept, f"{type(error).__name__}: {error.detail}")
+            raise
+        await self._settle(kept, None)
+        return await self._again(kept)
+
+    async def _settle(self, kept: Answer, fault: str | None) -> None:
+        await self._ask(self.ledger.settle, kept.subject, kept.task, fault)
+
+    async def _again(self, kept: Answer) -> Answer:
+        return await self._ask(self.ledger.find, kept.subject, kept.task) or kept
+
+    async def _ask(self, verb: Callable[..., T], *arguments: Any) -> T:
+        """Call the ledger, in a thread if it may have to wait."""
+        if self.ledger.waits:
+            return await to_thread.run_sync(verb, *arguments)
+        return verb(*arguments)
+
+
+def check_promise(task: Task) -> None:
+    """Raise ``TaskRefused`` if the mechanisms give away more than the task's epsilon."""
+    if not task.log_ratio <= task.epsilon * (1 + SLACK):
+        raise TaskRefused(
+            f"The task states epsilon {task.epsilon:g} and really gives away {task.log_ratio:g}: "
+            "do not answer it, and tell its curator."
+        )
+
+
+def check_dates(task: Task, now: float) -> None:
+    """Raise ``TaskNotOpen`` before the task opens and after it has closed."""
+    if task.opens is not None and now < task.opens:
+        raise TaskNotOpen(f"The task opens in {task.opens - now:.0f} seconds: come back then.")
+    if task.closes is not None and now >= task.closes:
+        raise TaskNotOpen("The task has closed: nothing was drawn and nothing was sent.")
