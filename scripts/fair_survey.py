@@ -27,6 +27,13 @@ OCCUPATIONS = {
 }
 
 
+DECLARED = {
+    "occupation": {"categories": list(OCCUPATIONS.values())},
+    "husband_occupation": {"categories": list(OCCUPATIONS.values())},
+}
+"""What the questionnaire says about its answers, so that none depends on the public tenth."""
+
+
 @dataclass(frozen=True)
 class Population:
     """The survey's records by the part they play; each record carries its label."""

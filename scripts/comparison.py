@@ -1,0 +1,47 @@
+"""What Privet's accuracy is compared with in the demonstrations."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scripts.fair_survey import LABEL, without_label
+
+Record = Mapping[str, float | str]
+LEAF_SIZES = (5, 10, 20, 40, 80, 160)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A model's share of correct test labels, with its binomial standard error."""
+
+    name: str
+    accuracy: float
+    standard_error: float
+
+
+def score(name: str, predicted: Sequence[str], truth: Sequence[str]) -> Result:
+    """Compare predicted labels with the true ones."""
+    accuracy = sum(map(str.__eq__, predicted, truth)) / len(truth)
+    return Result(name, accuracy, math.sqrt(accuracy * (1 - accuracy) / len(truth)))
+
+
+def majority(learnable: Sequence[Record], test: Sequence[Record]) -> list[str]:
+    """The commonest label, for everybody."""
+    [(label, _)] = Counter(str(record[LABEL]) for record in learnable).most_common(1)
+    return [label] * len(test)
+
+
+def non_private_tree(learnable: Sequence[Record], test: Sequence[Record]) -> list[str]:
+    """What scikit-learn's tree learns from raw records; cross-validation chooses its leaf size."""
+    from sklearn.feature_extraction import DictVectorizer
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = GridSearchCV(
+        DecisionTreeClassifier(random_state=0), {"min_samples_leaf": LEAF_SIZES}, cv=5
+    )
+    model = make_pipeline(DictVectorizer(sparse=False), tree)
+    model.fit([without_label(r) for r in learnable], [r[LABEL] for r in learnable])
+    return [str(label) for label in model.predict([without_label(r) for r in test])]

@@ -1,0 +1,76 @@
+"""A curator of one's own, in a separate process on loopback, to demonstrate and to measure."""
+
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+START_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class RunningCurator:
+    """Where a started curator answers, and the token that rules it."""
+
+    url: str
+    token: str
+    process: int
+    log: Path
+
+
+@contextmanager
+def running_curator(folder: Path, **settings: str) -> Iterator[RunningCurator]:
+    """Start ``privet serve`` with its database and log in ``folder``; stop it at the end.
+
+    ``settings`` are those of ``curator.config``, by name. Raises ``RuntimeError`` with the log's
+    last lines if the curator does not come up.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    token = settings.get("admin_token") or secrets.token_urlsafe(24)
+    port = settings.get("port") or str(_free_port())
+    chosen = {
+        "database": f"sqlite:///{(folder / 'privet.db').absolute()}",
+        **settings,
+        "port": port,
+        "admin_token": token,
+    }
+    environment = os.environ | {f"PRIVET_{name.upper()}": value for name, value in chosen.items()}
+    log = folder / "curator.log"
+    with log.open("ab") as output:
+        command = [sys.executable, "-m", "curator", "serve"]
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        _wait_until_ready(url, process, log)
+        yield RunningCurator(url, token, process.pid, log)
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if httpx.get(f"{url}/readyz", timeout=1.0).status_code == httpx.codes.OK:
+                return
+        except httpx.TransportError:
+            pass  # not listening yet
+        time.sleep(0.05)
+    tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+    msg = f"the curator did not come up; its log {log} ends with:\n{tail}"
+    raise RuntimeError(msg)
