@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from curator.intake.fingerprints import fingerprints
 from curator.intake.layouts import Layout, Layouts
 from curator.storage.base import Addend, Ids, Reports
+from curator.storage.checksum import checksum
 from protocol.task import Task
 
 Mask = NDArray[np.bool_]
@@ -88,6 +89,9 @@ class Columns(Reports):
         ]
         invitations = None if self.invitations is None else self.invitations[chosen]
         return Columns(self._gate, self.ids[chosen], parts, invitations)
+
+    def checksum(self, chosen: Mask) -> bytes:
+        return checksum(self.ids[chosen])
 
     def addends(self, chosen: Mask) -> list[Addend]:
         totals: dict[int, Addend] = {}

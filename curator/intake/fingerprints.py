@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
 HALVES = 2
+CHUNK = 4_096
+UPPER = np.uint64(32)
 
 
 @lru_cache(maxsize=256)
@@ -36,17 +38,27 @@ def fingerprints(
     """
     halves = np.zeros((HALVES, reports), dtype=np.uint64)
     for question, payloads in answers:
-        words = _words(payloads)
-        keys = _keys(task_id, question, words.shape[1])
-        for half in range(HALVES):
-            halves[half] += words @ keys[half, 1:] + keys[half, 0]
-    high, low = halves >> np.uint64(32)
-    both: NDArray[np.uint64] = (high << np.uint64(32)) | low
+        for start in range(0, reports, CHUNK):
+            chunk = slice(start, start + CHUNK)
+            _add(halves[:, chunk], task_id, question, _words(payloads[chunk]))
+    high, low = halves >> UPPER
+    both: Words = (high << UPPER) | low
     return both.view(np.int64)
 
 
+def _add(halves: Words, task_id: str, question: int, words: Words) -> None:
+    """Add m_0 + sum_i m_{i+1} s_i for words of shape ``(words, B)`` to ``(2, B)`` sums."""
+    keys = _keys(task_id, question, len(words))
+    product = np.empty(words.shape[1], dtype=np.uint64)
+    for half, key in enumerate(keys):
+        halves[half] += key[0]
+        for word, factor in zip(words, key[1:], strict=True):
+            halves[half] += np.multiply(word, factor, out=product)
+
+
 def _words(payloads: NDArray[np.uint8]) -> Words:
-    """The payloads as 32-bit words, zero padded, each in 64 bits."""
+    """The payloads as columns of 32-bit words, zero padded, each in 64 bits."""
     padding = -payloads.shape[1] % 4
     padded = np.pad(payloads, ((0, 0), (0, padding))) if padding else payloads
-    return np.ascontiguousarray(padded).view("<u4").astype(np.uint64)
+    words = np.ascontiguousarray(padded).view("<u4")
+    return np.ascontiguousarray(words.T, dtype=np.uint64)

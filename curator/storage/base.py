@@ -90,6 +90,10 @@ class Reports(ABC):
     def addends(self, chosen: NDArray[np.bool_]) -> list[Addend]:
         """What the chosen reports add to each question they answer."""
 
+    @abstractmethod
+    def checksum(self, chosen: NDArray[np.bool_]) -> bytes:
+        """XOR of SHA-256 over the ids of the chosen reports."""
+
 
 @dataclass(frozen=True, eq=False)
 class QuestionSums:

@@ -16,14 +16,16 @@ from sqlalchemy import Connection, Row, Table, insert, select, update
 from curator.storage import schema
 from curator.storage.base import (
     Bucket,
-    Ids,
     Outcome,
     Outcomes,
     QuestionSums,
     Reports,
     Status,
 )
-from curator.storage.checksum import EMPTY, checksum, combine
+from curator.storage.checksum import EMPTY, combine
+from curator.storage.ids import BULK, IdBook, distinct
+from curator.storage.known import Known, as_text
+from protocol.errors import StorageFailed
 from protocol.lifecycle import State
 
 if TYPE_CHECKING:
@@ -41,86 +43,101 @@ class Collecting:
 
     connection: Connection
     backend: "Backend"
+    book: IdBook
     now: float
     starts: int
-    curator: int = 0
 
     def take(self, groups: Sequence[Reports]) -> list[Outcomes]:
         """Claim ids and add sums for every group; see ``Store.take``."""
-        task_ids = sorted(group.task_id for group in groups)
-        self.backend.lock_tasks(self.connection, task_ids)
-        rows = self._tasks(task_ids)
-        outcomes = {}
-        for group in sorted(groups, key=lambda group: group.task_id):
-            row = rows.get(group.task_id)
-            refused = np.full(len(group), Outcome.NOT_OPEN, dtype=np.int8)
-            outcomes[group.task_id] = refused if row is None else self._take(row, group)
-        return [outcomes[group.task_id] for group in groups]
+        rows = self._lock(groups)
+        outcomes = [
+            self._take(rows[group.task_id], group)
+            if group.task_id in rows
+            else np.full(len(group), Outcome.NOT_OPEN, dtype=np.int8)
+            for group in groups
+        ]
+        if any((settled == Outcome.COUNTED).any() for settled in outcomes):
+            slot = self.backend.slot(self.connection)
+            for group, settled in zip(groups, outcomes, strict=True):
+                counted = settled == Outcome.COUNTED
+                if counted.any():
+                    self._add(rows[group.task_id].no, slot, group, counted)
+        return outcomes
+
+    def _lock(self, groups: Sequence[Reports]) -> dict[str, AnyRow]:
+        """The groups' tasks, which then stay as they are until the transaction ends."""
+        ids = [group.task_id for group in groups]
+        large = {group.task_id for group in groups if len(group) >= BULK}
+        rows = self._tasks(ids)
+        alone = [own for own in ids if own in large or (own in rows and rows[own].invited)]
+        self.backend.lock_tasks(self.connection, ids, alone)
+        locked = self._tasks(ids)
+        if any(row.invited and own not in alone for own, row in locked.items()):
+            raise StorageFailed("A task was given its first invitations just now: try again.")
+        return locked
 
     def _tasks(self, task_ids: list[str]) -> dict[str, AnyRow]:
         found = self.connection.execute(TASKS.where(schema.tasks.c.id.in_(task_ids)))
         return {row.id: row for row in found}
 
     def _take(self, task: AnyRow, reports: Reports) -> Outcomes:
-        first, decider = distinct(reports.ids)
+        first, decider = distinct(as_text(reports.ids))
         outcomes = np.full(len(reports), Outcome.NOT_OPEN, dtype=np.int8)
-        outcomes[first] = (
-            self._claim(task, reports, first)
-            if _takes_reports(task, self.now)
-            else self._recognize(task, reports, first)
-        )
-        counted = outcomes == Outcome.COUNTED
+        outcomes[first] = self._settle(task, reports, first)
         _settle_repeats(outcomes, reports.fingerprints, decider)
-        if counted.any():
-            self._add(task.no, reports, counted)
         return outcomes
 
-    def _claim(self, task: AnyRow, reports: Reports, first: Index) -> Outcomes:
+    def _settle(self, task: AnyRow, reports: Reports, first: Index) -> Outcomes:
+        """Outcomes of the reports ``first``, whose ids are distinct and ascending."""
         ids, fingerprints = reports.ids[first], reports.fingerprints[first]
-        known = self.backend.claim(self.connection, task.no, ids, fingerprints)
-        outcomes = _outcomes(ids, fingerprints, known, Outcome.COUNTED)
+        if not _takes_reports(task, self.now):
+            known = self.book.find(self.connection, task.no, ids)
+            return _outcomes(known, fingerprints, Outcome.NOT_OPEN)
         if task.invited:
-            new = np.flatnonzero(outcomes == Outcome.COUNTED)
-            refused = new[~self._admit(task.no, reports, first[new])]
-            outcomes[refused] = Outcome.NOT_INVITED
-            self.backend.forget(self.connection, task.no, ids[refused])
-        return outcomes
+            return self._settle_invited(task, reports, first)
+        known = self.book.claim(self.connection, task.no, ids, fingerprints)
+        return _outcomes(known, fingerprints, Outcome.COUNTED)
 
-    def _recognize(self, task: AnyRow, reports: Reports, first: Index) -> Outcomes:
+    def _settle_invited(self, task: AnyRow, reports: Reports, first: Index) -> Outcomes:
         ids, fingerprints = reports.ids[first], reports.fingerprints[first]
-        known = self.backend.lookup(self.connection, task.no, ids)
-        return _outcomes(ids, fingerprints, known, Outcome.NOT_OPEN)
+        known = self.book.find(self.connection, task.no, ids)
+        outcomes = _outcomes(known, fingerprints, Outcome.NOT_INVITED)
+        new = np.flatnonzero(~known.there)
+        admitted = new[self._admit(task.no, reports, first[new])]
+        self.book.claim(self.connection, task.no, ids[admitted], fingerprints[admitted])
+        outcomes[admitted] = Outcome.COUNTED
+        return outcomes
 
     def _admit(self, task_no: int, reports: Reports, new: Index) -> Mask:
-        """Use up the invitations of the new reports; which of them had a good one."""
+        """Use up the invitations of the new reports, in order; which of them had a good one."""
         admitted = np.zeros(len(new), dtype=bool)
         if reports.invitations is None:
             return admitted
         table = schema.invitations
-        for place, index in enumerate(new):
-            digest = reports.invitations[index].tobytes()
+        for place in np.argsort(new):
+            digest = reports.invitations[new[place]].tobytes()
             here = (table.c.task_no == task_no) & (table.c.digest == digest) & table.c.unused
             used = self.connection.execute(update(table).where(here).values(unused=False))
             admitted[place] = used.rowcount == 1
         return admitted
 
-    def _add(self, task_no: int, reports: Reports, counted: Mask) -> None:
-        where = {"task_no": task_no, "starts": self.starts, "curator": self.curator}
-        old = self._locked(schema.buckets, where)
-        both = combine(EMPTY if old is None else old.checksum, checksum(reports.ids[counted]))
+    def _add(self, task_no: int, slot: int, reports: Reports, counted: Mask) -> None:
+        where = {"task_no": task_no, "starts": self.starts, "curator": slot}
+        old = self._row(schema.buckets, where)
+        both = combine(EMPTY if old is None else old.checksum, reports.checksum(counted))
         total = int(counted.sum()) + (0 if old is None else old.reports)
         self._put(schema.buckets, where, old, {"reports": total, "checksum": both})
         for addend in reports.addends(counted):
             here = {**where, "question": addend.question}
-            old = self._locked(schema.sums, here)
+            old = self._row(schema.sums, here)
             vector = addend.vector if old is None else addend.vector + _vector(old.vector)
             n = addend.n + (0 if old is None else old.n)
             packed = vector.astype("<i8").tobytes()
             self._put(schema.sums, here, old, {"n": n, "vector": packed})
 
-    def _locked(self, table: Table, key: dict[str, int]) -> AnyRow | None:
-        query = select(table).filter_by(**key).with_for_update()
-        return self.connection.execute(query).one_or_none()
+    def _row(self, table: Table, key: dict[str, int]) -> AnyRow | None:
+        """One of this slot's own rows; nobody else changes it meanwhile."""
+        return self.connection.execute(select(table).filter_by(**key)).one_or_none()
 
     def _put(
         self, table: Table, key: dict[str, int], old: AnyRow | None, values: dict[str, Any]
@@ -141,22 +158,6 @@ TASKS = select(
 )
 
 
-def distinct(ids: Ids) -> tuple[Index, Index]:
-    """Where each distinct id comes first, in ascending order of id, and that place for every row.
-
-    Shapes ``(D,)`` and ``(B,)`` for B ids of which D differ.
-    """
-    words = np.ascontiguousarray(ids).view(">u8")
-    order = np.lexsort((words[:, 1], words[:, 0]))
-    ranked = words[order]
-    begins = np.ones(len(ids), dtype=bool)
-    begins[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
-    first = order[begins]
-    decider = np.empty(len(ids), dtype=np.intp)
-    decider[order] = first[np.cumsum(begins) - 1]
-    return first, decider
-
-
 def _settle_repeats(outcomes: Outcomes, fingerprints: Fingerprints, decider: Index) -> None:
     """Give every repeat within the group the outcome that follows from the first of its id."""
     repeats = np.flatnonzero(decider != np.arange(len(decider)))
@@ -175,18 +176,11 @@ def _takes_reports(task: AnyRow, now: float) -> bool:
     )
 
 
-def _outcomes(
-    ids: Ids, fingerprints: Fingerprints, known: dict[bytes, int], unknown: Outcome
-) -> Outcomes:
-    """REPLAYED or CONFLICT for the known ids, ``unknown`` for the others."""
-    outcomes = np.full(len(ids), unknown, dtype=np.int8)
-    if known:
-        for index, row in enumerate(ids):
-            fingerprint = known.get(row.tobytes())
-            if fingerprint is not None:
-                same = fingerprint == fingerprints[index]
-                outcomes[index] = Outcome.REPLAYED if same else Outcome.CONFLICT
-    return outcomes
+def _outcomes(known: Known, fingerprints: Fingerprints, unknown: Outcome) -> Outcomes:
+    """REPLAYED or CONFLICT for the known reports, ``unknown`` for the others."""
+    same = known.fingerprints == fingerprints
+    settled = np.where(same, Outcome.REPLAYED, Outcome.CONFLICT)
+    return np.where(known.there, settled, unknown).astype(np.int8)
 
 
 def _vector(packed: bytes) -> NDArray[np.int64]:

@@ -21,7 +21,7 @@ from curator.storage.base import (
     StoredTask,
     StoredToken,
 )
-from curator.storage.checksum import EMPTY, checksum, combine
+from curator.storage.checksum import EMPTY, combine
 from protocol.errors import ModelNotFound, TaskNotFound
 from protocol.lifecycle import Move, State, after
 from protocol.task import Task
@@ -128,7 +128,7 @@ class MemoryStore(Store):
             entry.sums[addend.question] = QuestionSums(old.vector + addend.vector, old.n + addend.n)
         starts = int(now // self._bucket_seconds) * self._bucket_seconds
         old_bucket = entry.buckets.get(starts, Bucket(starts, 0, EMPTY.hex()))
-        both = combine(bytes.fromhex(old_bucket.checksum), checksum(reports.ids[counted]))
+        both = combine(bytes.fromhex(old_bucket.checksum), reports.checksum(counted))
         entry.buckets[starts] = Bucket(starts, old_bucket.reports + int(counted.sum()), both.hex())
 
     def sums(self, task_id: str) -> list[QuestionSums]:

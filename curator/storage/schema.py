@@ -50,6 +50,26 @@ report_ids = Table(
     sqlite_with_rowid=False,
 )
 
+id_runs = Table(
+    "id_runs",
+    metadata,
+    Column("task_no", Integer, nullable=False),
+    Column("run", Integer, nullable=False),
+    Column("ids", Integer, nullable=False),
+    PrimaryKeyConstraint("task_no", "run"),
+)
+
+id_pages = Table(
+    "id_pages",
+    metadata,
+    Column("task_no", Integer, nullable=False),
+    Column("run", Integer, nullable=False),
+    Column("page", Integer, nullable=False),
+    Column("ids", LargeBinary, nullable=False),
+    Column("fingerprints", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("task_no", "run", "page"),
+)
+
 buckets = Table(
     "buckets",
     metadata,
@@ -111,5 +131,15 @@ tokens = Table(
     Column("created", Float, nullable=False),
 )
 
-OF_A_TASK = (public_data, report_ids, buckets, sums, rejects, invitations, models)
+OF_A_TASK = (
+    public_data,
+    report_ids,
+    id_runs,
+    id_pages,
+    buckets,
+    sums,
+    rejects,
+    invitations,
+    models,
+)
 """Tables whose rows belong to one task, by ``task_no``."""

@@ -1,13 +1,13 @@
 """The store over SQL, for SQLite and PostgreSQL alike; what differs is in a ``Backend``."""
 
 import json
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import URL, Connection, Engine, delete, func, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -15,7 +15,6 @@ from curator.public_data import PublicData
 from curator.storage import schema
 from curator.storage.base import (
     Expired,
-    Ids,
     ModelInfo,
     Outcomes,
     QuestionSums,
@@ -26,6 +25,7 @@ from curator.storage.base import (
     StoredToken,
 )
 from curator.storage.collecting import AnyRow, Collecting, read_status, read_sums
+from curator.storage.ids import IdBook, Rows
 from curator.storage.memory import no_model, no_task
 from protocol.errors import StorageFailed
 from protocol.lifecycle import Move, State, after
@@ -34,29 +34,21 @@ from protocol.task import Task
 WRITES = {"privet_writes": True}
 
 
-class Backend(Protocol):
+class Backend(Rows, Protocol):
     """What SQLite and PostgreSQL do differently; each is a module of functions."""
 
     def open_engine(self, url: URL) -> Engine:
         """An engine for the database at ``url``."""
         ...
 
-    def claim(
-        self, connection: Connection, task_no: int, ids: Ids, fingerprints: NDArray[np.int64]
-    ) -> dict[bytes, int]:
-        """Insert the ids that are not there; the fingerprints of those that were, by id."""
+    def lock_tasks(
+        self, connection: Connection, shared: Sequence[str], alone: Sequence[str]
+    ) -> None:
+        """Lock tasks by id until the transaction ends, those in ``alone`` for it alone."""
         ...
 
-    def lookup(self, connection: Connection, task_no: int, ids: Ids) -> dict[bytes, int]:
-        """The fingerprints of those ids that are there, by id."""
-        ...
-
-    def forget(self, connection: Connection, task_no: int, ids: Ids) -> None:
-        """Delete ids again."""
-        ...
-
-    def lock_tasks(self, connection: Connection, task_ids: list[str]) -> None:
-        """Keep the tasks in their state until the transaction ends."""
+    def slot(self, connection: Connection, /) -> int:
+        """The slot whose sums this transaction may change."""
         ...
 
 
@@ -67,6 +59,8 @@ class SqlStore(Store):
         self._backend = backend
         self._bucket_seconds = bucket_seconds
         self._engine = backend.open_engine(url)
+        self._book = IdBook(backend)
+        self._taking = threading.Lock()
 
     @property
     def engine(self) -> Engine:
@@ -124,7 +118,8 @@ class SqlStore(Store):
     def move(self, task_id: str, move: Move, now: float) -> State:
         table = schema.tasks
         with self._writing() as connection:
-            row = _need(connection, task_id, lock=True)
+            self._backend.lock_tasks(connection, [], [task_id])
+            row = _need(connection, task_id)
             state = after(State(row.state), move)
             if state is State.DELETED:
                 _remove(connection, row.no)
@@ -135,9 +130,9 @@ class SqlStore(Store):
             return state
 
     def take(self, groups: Sequence[Reports], now: float) -> list[Outcomes]:
-        with self._writing() as connection:
+        with self._taking, self._writing() as connection:
             starts = int(now // self._bucket_seconds) * self._bucket_seconds
-            return Collecting(connection, self._backend, now, starts).take(groups)
+            return Collecting(connection, self._backend, self._book, now, starts).take(groups)
 
     def sums(self, task_id: str) -> list[QuestionSums]:
         with self._reading() as connection:
@@ -169,7 +164,8 @@ class SqlStore(Store):
     def add_model(self, task_id: str, document: bytes, now: float) -> int:
         table = schema.models
         with self._writing() as connection:
-            task_no = _need(connection, task_id, lock=True).no
+            self._backend.lock_tasks(connection, [], [task_id])
+            task_no = _need(connection, task_id).no
             last = connection.scalar(
                 select(func.max(table.c.number)).where(table.c.task_no == task_no)
             )
@@ -208,7 +204,8 @@ class SqlStore(Store):
 
     def invite(self, task_id: str, digests: Sequence[bytes]) -> None:
         with self._writing() as connection:
-            task_no = _need(connection, task_id, lock=True).no
+            self._backend.lock_tasks(connection, [], [task_id])
+            task_no = _need(connection, task_id).no
             connection.execute(
                 insert(schema.invitations),
                 [{"task_no": task_no, "digest": digest, "unused": True} for digest in digests],
@@ -290,13 +287,14 @@ def _failing() -> Iterator[None]:
         ) from error
 
 
-def _find(connection: Connection, task_id: str, *, lock: bool = False) -> AnyRow | None:
-    query = select(schema.tasks).where(schema.tasks.c.id == task_id)
-    return connection.execute(query.with_for_update() if lock else query).one_or_none()
+def _find(connection: Connection, task_id: str) -> AnyRow | None:
+    return connection.execute(
+        select(schema.tasks).where(schema.tasks.c.id == task_id)
+    ).one_or_none()
 
 
-def _need(connection: Connection, task_id: str, *, lock: bool = False) -> AnyRow:
-    row = _find(connection, task_id, lock=lock)
+def _need(connection: Connection, task_id: str) -> AnyRow:
+    row = _find(connection, task_id)
     if row is None:
         raise no_task(task_id)
     return row

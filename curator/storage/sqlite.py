@@ -1,25 +1,26 @@
 """SQLite: one file, one writer at a time, a real fsync at every commit."""
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from curator.storage.base import Ids
+from curator.storage.known import Known, keys_of
+from curator.storage.runs import Fingerprints
 
 PRAGMAS = (
+    "PRAGMA busy_timeout = 15000",  # milliseconds that a second writer waits for the first
     "PRAGMA journal_mode = WAL",  # readers never wait for the writer
     "PRAGMA synchronous = FULL",  # a commit returns after the log has been fsynced
-    "PRAGMA busy_timeout = 15000",  # milliseconds that a second writer waits for the first
-    "PRAGMA cache_size = -65536",  # KiB of pages kept in memory, per connection
+    "PRAGMA cache_size = -32768",  # KiB of pages kept in memory, per connection
     "PRAGMA trusted_schema = OFF",
 )
 
 LOOKUP = "SELECT id, fingerprint FROM report_ids WHERE task_no = ? AND id IN ({})"
 INSERT = "INSERT INTO report_ids (task_no, id, fingerprint) VALUES (?, ?, ?)"
-DELETE = "DELETE FROM report_ids WHERE task_no = ? AND id = ?"
 MOST_VARIABLES = 500
 
 
@@ -31,45 +32,38 @@ def open_engine(url: URL) -> Engine:
     return engine
 
 
-def claim(
-    connection: Connection, task_no: int, ids: Ids, fingerprints: NDArray[np.int64]
-) -> dict[bytes, int]:
-    """Insert the ids that are not there; the fingerprints of those that were, by id.
+def claim(connection: Connection, task_no: int, ids: Ids, fingerprints: Fingerprints) -> Known:
+    """Insert the ids that are not there; which were.
 
-    ``ids`` are distinct. The transaction is the only one that writes, so nothing can come between.
+    The transaction is the only one that writes, so nothing can come between.
     """
     known = lookup(connection, task_no, ids)
-    new = [
-        (task_no, key, fingerprint)
-        for key, fingerprint in zip(_keys(ids), fingerprints.tolist(), strict=True)
-        if key not in known
-    ]
-    if new:
-        connection.exec_driver_sql(INSERT, new)
+    new = np.flatnonzero(~known.there)
+    if len(new):
+        numbers = fingerprints[new].tolist()
+        rows = [(task_no, *row) for row in zip(keys_of(ids[new]), numbers, strict=True)]
+        connection.exec_driver_sql(INSERT, rows)
     return known
 
 
-def lookup(connection: Connection, task_no: int, ids: Ids) -> dict[bytes, int]:
-    """The fingerprints of those ids that are there, by id."""
-    keys = _keys(ids)
-    known: dict[bytes, int] = {}
+def lookup(connection: Connection, task_no: int, ids: Ids) -> Known:
+    """Which of the ids are there."""
+    keys = keys_of(ids)
+    found: dict[bytes, int] = {}
     for start in range(0, len(keys), MOST_VARIABLES):
         some = keys[start : start + MOST_VARIABLES]
         statement = LOOKUP.format(",".join("?" * len(some)))
-        found = connection.exec_driver_sql(statement, (task_no, *some))
-        known.update((row[0], row[1]) for row in found)
-    return known
+        found.update(map(tuple, connection.exec_driver_sql(statement, (task_no, *some))))
+    return Known.of(ids, found)
 
 
-def forget(connection: Connection, task_no: int, ids: Ids) -> None:
-    """Delete ids again."""
-    rows = [(task_no, key) for key in _keys(ids)]
-    if rows:
-        connection.exec_driver_sql(DELETE, rows)
-
-
-def lock_tasks(connection: Connection, task_ids: list[str]) -> None:
+def lock_tasks(connection: Connection, shared: Sequence[str], alone: Sequence[str]) -> None:
     """Nothing to lock: the transaction is the only one that writes."""
+
+
+def slot(_connection: Connection) -> int:
+    """The rows of sums to add to: all curators of one file take turns, so they share them."""
+    return 0
 
 
 def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
@@ -81,7 +75,3 @@ def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
 def _begin(connection: Connection) -> None:
     writes = connection.get_execution_options().get("privet_writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _keys(ids: Ids) -> list[bytes]:
-    return [row.tobytes() for row in ids]

@@ -63,6 +63,22 @@ def _create_collection() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "id_runs",
+        _column("task_no", sa.Integer(), TASK),
+        _column("run", sa.Integer(), "Number of the run within the task; larger is younger."),
+        _column("ids", sa.Integer(), "Report ids in the run."),
+        sa.PrimaryKeyConstraint("task_no", "run"),
+    )
+    op.create_table(
+        "id_pages",
+        _column("task_no", sa.Integer(), TASK),
+        _column("run", sa.Integer(), "The run this page belongs to: id_runs.run."),
+        _column("page", sa.Integer(), "Place of the page in the run, from 0."),
+        _column("ids", sa.LargeBinary(), "Report ids of a large batch, ascending, 16 bytes each."),
+        _column("fingerprints", sa.LargeBinary(), "Their fingerprints, little-endian int64."),
+        sa.PrimaryKeyConstraint("task_no", "run", "page"),
+    )
+    op.create_table(
         "buckets",
         _column("task_no", sa.Integer(), TASK),
         _column("starts", sa.BigInteger(), STARTS),
