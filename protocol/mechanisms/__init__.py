@@ -1,13 +1,35 @@
 """Local randomizers: one file each, the holder's half and the curator's half together."""
 
 from protocol.mechanisms.base import Mechanism
+from protocol.mechanisms.grr import GeneralizedResponse
 from protocol.mechanisms.laplace import Laplace
+from protocol.mechanisms.projective import ProjectiveResponse
 from protocol.mechanisms.randomized_response import RandomizedResponse
 from protocol.mechanisms.subset import SubsetSelection
+from protocol.mechanisms.unary import OptimizedUnary, SymmetricUnary
 
 MECHANISMS: dict[str, type[Mechanism]] = {
-    mechanism.name: mechanism for mechanism in (SubsetSelection, Laplace, RandomizedResponse)
+    mechanism.name: mechanism
+    for mechanism in (
+        SubsetSelection,
+        ProjectiveResponse,
+        GeneralizedResponse,
+        SymmetricUnary,
+        OptimizedUnary,
+        Laplace,
+        RandomizedResponse,
+    )
 }
 """Name on the wire -> class; ``MECHANISMS[name].create(...)`` builds one."""
 
-__all__ = ["MECHANISMS", "Laplace", "Mechanism", "RandomizedResponse", "SubsetSelection"]
+__all__ = [
+    "MECHANISMS",
+    "GeneralizedResponse",
+    "Laplace",
+    "Mechanism",
+    "OptimizedUnary",
+    "ProjectiveResponse",
+    "RandomizedResponse",
+    "SubsetSelection",
+    "SymmetricUnary",
+]

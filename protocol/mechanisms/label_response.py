@@ -147,7 +147,7 @@ class LabelResponse(Mechanism):
 
     def accumulate(self, payloads: Payloads) -> Sums:
         sums = np.zeros(self.sum_size, dtype=np.int64)
-        for part in chunks(payloads, 8 * self.cells):
+        for part in chunks(payloads, 4 * self.cells):
             codes = read_integers(part[:, : self._width], self._width)[:, 0]
             labels = codes.astype(np.int64) + self.label.low - self.resolution
             bits = unpack_bits(part[:, self._width :], self.cells)

@@ -52,10 +52,14 @@ def padding_is_zero(payloads: Payloads, bits: int) -> NDArray[np.bool_]:
 
 
 def bit_sums(payloads: Payloads, bits: int) -> Sums:
-    """How many rows have each bit set, shape ``(bits,)``."""
+    """How many rows have each bit set, shape ``(bits,)``.
+
+    255 rows at a time, whose sums fit into the bytes that the bits are unpacked to.
+    """
     sums = np.zeros(bits, dtype=np.int64)
-    for part in chunks(payloads, bits):
-        sums += unpack_bits(part, bits).sum(axis=0, dtype=np.int64)
+    for start in range(0, len(payloads), 255):
+        unpacked = unpack_bits(payloads[start : start + 255], bits)
+        sums += np.add.reduce(unpacked, axis=0, dtype=np.uint8)
     return sums
 
 
@@ -67,3 +71,11 @@ def integer_width(largest: int) -> int:
 def read_integers(payloads: Payloads, width: int) -> NDArray[np.unsignedinteger]:
     """Rows of little-endian unsigned integers of ``width`` bytes."""
     return np.ascontiguousarray(payloads).view(f"<u{width}")
+
+
+def index_sums(payloads: Payloads, width: int, size: int) -> Sums:
+    """How often each of 0..size-1 occurs among the integers of ``width`` bytes in all rows."""
+    sums = np.zeros(size, dtype=np.int64)
+    for part in chunks(payloads, payloads.shape[1]):
+        sums += np.bincount(read_integers(part, width).ravel(), minlength=size)
+    return sums

@@ -3,7 +3,7 @@
 Wang et al. (2017, "Locally differentially private protocols for frequency estimation", section 3)
 call a protocol pure when a report supports the holder's own category with probability p and any
 other one with probability q. Estimate and variance follow from p and q alone (their equations
-1 and 2); covariances need in addition how often two categories are supported together.
+1 and 2).
 """
 
 from abc import abstractmethod
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.mechanisms.base import Counts, Mechanism, Sums
 from protocol.mechanisms.exact import log_of
@@ -24,7 +23,7 @@ def mean_variance(p: Fraction, q: Fraction, m: int) -> Fraction:
 
 @dataclass(frozen=True)
 class PureMechanism(Mechanism):
-    """A mechanism known by p, q and the two pair probabilities, equal for all categories."""
+    """A mechanism with the same p and q for all categories."""
 
     epsilon: float
     cells: int
@@ -40,22 +39,16 @@ class PureMechanism(Mechanism):
     def q(self) -> Fraction:
         """Probability that a report supports a category that is not its holder's."""
 
-    @property
-    @abstractmethod
-    def both_own(self) -> Fraction:
-        """Probability that a report supports c and d when its holder's category is c."""
-
-    @property
-    @abstractmethod
-    def both_other(self) -> Fraction:
-        """Probability that a report supports c and d when its holder's category is neither."""
-
     @abstractmethod
     def worst_ratio(self) -> Fraction:
         """The greatest likelihood ratio of any report between any two categories."""
 
     def log_ratio(self) -> float:
         return log_of(self.worst_ratio())
+
+    @abstractmethod
+    def support_range(self, weights: Counts) -> tuple[float, float]:
+        """Least and greatest sum of ``weights`` over the categories that a report supports."""
 
     @property
     def levels(self) -> int:
@@ -83,25 +76,8 @@ class PureMechanism(Mechanism):
         variance: Counts = (counts * own + (n - counts) * other) / float(p - q) ** 2
         return variance
 
-    def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:
-        # ((n_c + n_d) (both_own - p q) + (n - n_c - n_d) (both_other - q^2)) / (p - q)^2
-        pairs = counts[:, :, np.newaxis] + counts[:, np.newaxis, :]
-        covariance = self._pair_covariance(pairs, n - pairs)
-        diagonal = np.arange(self.slots)
-        covariance[:, diagonal, diagonal] = self.variance(n, counts)
-        return covariance
-
-    def _pair_covariance(
-        self, own: NDArray[np.float64], other: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        p, q = self.p, self.q
-        both_own, both_other = float(self.both_own - p * q), float(self.both_other - q * q)
-        return (own * both_own + other * both_other) / float(p - q) ** 2
-
-    def linear_variance(self, weights: Counts, n: int, counts: Counts) -> float:
-        # sum over c of w_c^2 Var(c), and over c != d of w_c w_d Cov(c, d), with
-        # sum over c != d of w_c w_d (n_c + n_d) = 2 (sum w)(sum w n_c) - 2 sum w^2 n_c
-        total, squares = weights.sum(), (weights**2).sum()
-        crossed = 2 * (total * (weights * counts).sum() - (weights**2 * counts).sum())
-        diagonal = (weights**2 * self.variance(n, counts)).sum()
-        return float(diagonal + self._pair_covariance(crossed, n * (total**2 - squares) - crossed))
+    def influence(self, weights: Counts) -> tuple[float, float]:
+        # a report adds (sum of w over what it supports - q sum of w) / (p - q)
+        least, most = self.support_range(weights)
+        base, gap = float(self.q) * float(weights.sum()), float(self.p - self.q)
+        return (least - base) / gap, (most - base) / gap

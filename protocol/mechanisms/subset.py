@@ -22,26 +22,27 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.mechanisms.base import Payloads, RandomBytes, Sums
+from protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
 from protocol.mechanisms.exact import WORD, draw_words, exp_below, floor_word
+from protocol.mechanisms.exchangeable import ExchangeableMechanism
 from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon, checked_whole
 from protocol.mechanisms.payloads import (
     as_row,
     bit_sums,
     bitmap_bytes,
-    chunks,
+    index_sums,
     integer_width,
     length_fault,
     pack_bits,
     padding_is_zero,
     read_integers,
 )
-from protocol.mechanisms.pure import PureMechanism, mean_variance
+from protocol.mechanisms.pure import mean_variance
 from protocol.mechanisms.subset_simulation import subset_sums
 
 
 @dataclass(frozen=True)
-class SubsetSelection(PureMechanism):
+class SubsetSelection(ExchangeableMechanism):
     """k of the m categories, as a bitmap or as k increasing indices, whichever is shorter."""
 
     name: ClassVar[str] = "subset"
@@ -145,20 +146,13 @@ class SubsetSelection(PureMechanism):
         return f"the set must have {self.k} of {self.categories} categories and no padding bit"
 
     def accumulate(self, payloads: Payloads) -> Sums:
-        if not self._indexed:
-            return bit_sums(payloads, self.categories)
-        sums = np.zeros(self.categories, dtype=np.int64)
-        for part in chunks(payloads, 8 * self.k):
-            indices = read_integers(part, self._width).ravel()
-            sums += np.bincount(indices, minlength=self.categories)
-        return sums
+        if self._indexed:
+            return index_sums(payloads, self._width, self.categories)
+        return bit_sums(payloads, self.categories)
 
-    def influence(self, weights: NDArray[np.float64]) -> tuple[float, float]:
-        # a report adds (sum of w over S - q sum of w) / (p - q)
+    def support_range(self, weights: Counts) -> tuple[float, float]:
         ordered = np.sort(weights, axis=None)
-        least, most = ordered[: self.k].sum(), ordered[-self.k :].sum()
-        base, gap = float(self.q) * ordered.sum(), float(self.p - self.q)
-        return float((least - base) / gap), float((most - base) / gap)
+        return float(ordered[: self.k].sum()), float(ordered[-self.k :].sum())
 
     def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
         return subset_sums(counts.ravel(), self.k, float(self.p), rng)

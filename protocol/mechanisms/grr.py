@@ -1,0 +1,117 @@
+"""Generalized randomized response (k-ary randomized response; Kairouz et al. 2014).
+
+The report is a category: the holder's own with probability p, each other one with probability q,
+
+    p = e^ε / (e^ε + m - 1),    q = 1 / (e^ε + m - 1).
+
+In words: Q = ceil(2^64 q) for each other category and all the rest, P = 2^64 - (m - 1) Q, for the
+own, so P / Q <= e^ε. Below P a word means the own category; above, every Q words the next one.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
+from protocol.mechanisms.exact import WORD, ceil_word, draw_words, exp_below
+from protocol.mechanisms.exchangeable import ExchangeableMechanism
+from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon
+from protocol.mechanisms.payloads import (
+    as_row,
+    index_sums,
+    integer_width,
+    length_fault,
+    read_integers,
+)
+from protocol.mechanisms.sampling import multinomial
+
+
+@dataclass(frozen=True)
+class GeneralizedResponse(ExchangeableMechanism):
+    """The index of one category, as a little-endian integer."""
+
+    name: ClassVar[str] = "grr"
+
+    @classmethod
+    def create(
+        cls, epsilon: float, cells: int, slots: int, *, regression: bool = False, **parameters: Any
+    ) -> "GeneralizedResponse":
+        epsilon = checked_epsilon(epsilon)
+        check_shape(cells, slots, regression=regression)
+        check_known(cls.name, parameters)
+        return cls(epsilon, cells, slots)
+
+    def parameters(self) -> dict[str, int | float | str]:
+        return {}
+
+    @cached_property
+    def other_words(self) -> int:
+        """Words at which one particular other category is reported."""
+        return ceil_word(1 / (exp_below(Fraction(self.epsilon)) + self.categories - 1))
+
+    @property
+    def own_words(self) -> int:
+        """Words at which the own category is reported."""
+        return WORD - (self.categories - 1) * self.other_words
+
+    @property
+    def p(self) -> Fraction:
+        return Fraction(self.own_words, WORD)
+
+    @property
+    def q(self) -> Fraction:
+        return Fraction(self.other_words, WORD)
+
+    @property
+    def both_own(self) -> Fraction:
+        return Fraction(0)
+
+    @property
+    def both_other(self) -> Fraction:
+        return Fraction(0)
+
+    def worst_ratio(self) -> Fraction:
+        return self.p / self.q
+
+    @property
+    def report_bytes(self) -> int:
+        return integer_width(self.categories - 1)
+
+    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
+        self.check_category(category)
+        (word,) = draw_words(randomness, 1)
+        # 0 is the own category, 1 the next one, and so on around
+        step = max(0, (word - self.own_words) // self.other_words + 1)
+        reported = (category + step) % self.categories
+        return reported.to_bytes(self.report_bytes, "little")
+
+    def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
+        inside: NDArray[np.bool_] = self._indices(payloads) < self.categories
+        return inside
+
+    def _indices(self, payloads: Payloads) -> NDArray[np.unsignedinteger]:
+        return read_integers(payloads, self.report_bytes)[:, 0]
+
+    def fault(self, payload: bytes) -> str | None:
+        wrong_length = length_fault(payload, self.report_bytes)
+        if wrong_length or self.valid(as_row(payload))[0]:
+            return wrong_length
+        return f"the category must be below {self.categories}"
+
+    def accumulate(self, payloads: Payloads) -> Sums:
+        return index_sums(payloads, self.report_bytes, self.categories)
+
+    def support_range(self, weights: Counts) -> tuple[float, float]:
+        return float(weights.min()), float(weights.max())
+
+    def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
+        # each category has Q words whoever the holder is; the own one has P - Q more
+        m = self.categories
+        kept = rng.binomial(counts.ravel(), float(self.p - self.q))
+        spread = multinomial(int(counts.sum() - kept.sum()), np.ones(m), rng)
+        sums: Sums = kept + spread
+        return sums

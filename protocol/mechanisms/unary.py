@@ -1,0 +1,140 @@
+"""Unary encoding: one bit per category, each turned on its own.
+
+The holder's bit is 1 with probability p, every other bit with probability q:
+
+    sue:  p = e^{ε/2} / (e^{ε/2} + 1),  q = 1 - p      (basic RAPPOR, Erlingsson et al. 2014)
+    oue:  p = 1/2,                      q = 1 / (e^ε + 1)      (Wang et al. 2017, section 4.3)
+
+Two holders differ in two bits, so the worst likelihood ratio is p (1 - q) / (q (1 - p)).
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
+from protocol.mechanisms.exact import WORD, ceil_word, draw, exp_below
+from protocol.mechanisms.exchangeable import ExchangeableMechanism
+from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon
+from protocol.mechanisms.payloads import (
+    as_row,
+    bit_sums,
+    bitmap_bytes,
+    length_fault,
+    pack_bits,
+    padding_is_zero,
+)
+
+
+@dataclass(frozen=True)
+class UnaryEncoding(ExchangeableMechanism):
+    """m independent bits; a subclass says with which probabilities they are 1."""
+
+    @classmethod
+    def create(
+        cls, epsilon: float, cells: int, slots: int, *, regression: bool = False, **parameters: Any
+    ) -> Self:
+        epsilon = checked_epsilon(epsilon)
+        check_shape(cells, slots, regression=regression)
+        check_known(cls.name, parameters)
+        return cls(epsilon, cells, slots)
+
+    def parameters(self) -> dict[str, int | float | str]:
+        return {}
+
+    @property
+    @abstractmethod
+    def own_words(self) -> int:
+        """Words at which the holder's own bit is 1."""
+
+    @property
+    @abstractmethod
+    def other_words(self) -> int:
+        """Words at which another bit is 1."""
+
+    @property
+    def p(self) -> Fraction:
+        return Fraction(self.own_words, WORD)
+
+    @property
+    def q(self) -> Fraction:
+        return Fraction(self.other_words, WORD)
+
+    @property
+    def both_own(self) -> Fraction:
+        return self.p * self.q
+
+    @property
+    def both_other(self) -> Fraction:
+        return self.q * self.q
+
+    def worst_ratio(self) -> Fraction:
+        return self.p * (1 - self.q) / (self.q * (1 - self.p))
+
+    @property
+    def report_bytes(self) -> int:
+        return bitmap_bytes(self.categories)
+
+    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
+        self.check_category(category)
+        words = np.frombuffer(draw(randomness, 8 * self.categories), dtype="<u8")
+        thresholds = np.full(self.categories, self.other_words, dtype=np.uint64)
+        thresholds[category] = self.own_words
+        return pack_bits(words < thresholds)
+
+    def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
+        return padding_is_zero(payloads, self.categories)
+
+    def fault(self, payload: bytes) -> str | None:
+        wrong_length = length_fault(payload, self.report_bytes)
+        if wrong_length or self.valid(as_row(payload))[0]:
+            return wrong_length
+        return f"only the first {self.categories} bits may be set"
+
+    def accumulate(self, payloads: Payloads) -> Sums:
+        return bit_sums(payloads, self.categories)
+
+    def support_range(self, weights: Counts) -> tuple[float, float]:
+        return float(weights[weights < 0].sum()), float(weights[weights > 0].sum())
+
+    def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
+        own, n = counts.ravel(), counts.sum()
+        sums: Sums = rng.binomial(own, float(self.p)) + rng.binomial(n - own, float(self.q))
+        return sums
+
+
+@dataclass(frozen=True)
+class SymmetricUnary(UnaryEncoding):
+    """Both kinds of bit are turned with the same probability."""
+
+    name: ClassVar[str] = "sue"
+
+    @property
+    def own_words(self) -> int:
+        return WORD - self.other_words
+
+    @cached_property
+    def other_words(self) -> int:
+        # p / q = (2^64 - Q) / Q <= e^{ε/2}
+        return ceil_word(1 / (1 + exp_below(Fraction(self.epsilon) / 2)))
+
+
+@dataclass(frozen=True)
+class OptimizedUnary(UnaryEncoding):
+    """The own bit is a fair coin, which leaves the whole budget to keep the others at 0."""
+
+    name: ClassVar[str] = "oue"
+
+    @property
+    def own_words(self) -> int:
+        return WORD // 2
+
+    @cached_property
+    def other_words(self) -> int:
+        # (1 - q) / q = (2^64 - Q) / Q <= e^ε
+        return ceil_word(1 / (1 + exp_below(Fraction(self.epsilon))))
