@@ -130,7 +130,11 @@ class Curator:
         """Predict for records, or for columns by name; the latest model without a number."""
         fitted = self._shelf.get(task_id, number)
         task = self.store.task(task_id).task
-        X = encode_columns(task, columns) if columns else encode_records(task, records or [])
+        X = (
+            encode_records(task, records or [])
+            if columns is None
+            else encode_columns(task, columns)
+        )
         predictions = fitted.model.predict(X)
         partition = fitted.model.partition
         met = sorted(set(predictions.cells.tolist()))

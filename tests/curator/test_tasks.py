@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from curator.clock import ManualClock
 from curator.estimation import ESTIMATORS
 from curator.growth import GROWERS
-from curator.storage.base import Addend, Reports
+from curator.intake.columns import Columns, Gate
 from curator.storage.memory import MemoryStore
 from curator.task_settings import TaskSettings
 from curator.tasks import Curator
@@ -35,31 +34,6 @@ from protocol.task import Task
 from tests.curator import samples
 
 
-class Collected(Reports):
-    """Reports of holders, added up question by question, as intake does it."""
-
-    def __init__(self, task: Task, records: Sequence[Mapping[str, Any]]) -> None:
-        self.task = task
-        self.task_id = task.id
-        self.reports = [make_report(task, record, os.urandom) for record in records]
-        self.ids = np.array([list(report.id) for report in self.reports], dtype=np.uint8)
-        self.fingerprints = np.arange(len(records), dtype=np.int64)
-
-    def addends(self, chosen: NDArray[np.bool_]) -> list[Addend]:
-        payloads: dict[int, list[bytes]] = {}
-        for report, is_chosen in zip(self.reports, chosen, strict=True):
-            for question, payload in report.answers if is_chosen else ():
-                payloads.setdefault(question, []).append(payload)
-        return [
-            Addend(question, self._sum(question, found), len(found))
-            for question, found in payloads.items()
-        ]
-
-    def _sum(self, question: int, found: list[bytes]) -> NDArray[np.int64]:
-        array = np.array([list(payload) for payload in found], dtype=np.uint8)
-        return self.task.mechanisms[question].accumulate(array)
-
-
 @pytest.fixture
 def clock() -> ManualClock:
     return ManualClock()
@@ -79,7 +53,14 @@ def survey_task(curator: Curator, **more: Any) -> Task:
 
 
 def answer(curator: Curator, task: Task, records: Sequence[Mapping[str, Any]]) -> None:
-    curator.store.take([Collected(task, records)], curator.clock.now())
+    """Let every record's holder send its report, past the network."""
+    gate = Gate(task)
+    bodies = [make_report(task, record, os.urandom).pack() for record in records]
+    found = [(body, gate.layouts.find(body)) for body in bodies]
+    known = [(body, layout) for body, layout in found if layout is not None]
+    assert len(known) == len(records)
+    columns = Columns.of_bodies(gate, known, [None] * len(known))
+    curator.store.take([columns], curator.clock.now())
 
 
 def thirds(n: int, seed: int = 1) -> list[dict[str, Any]]:
@@ -131,7 +112,8 @@ def test_growing_at_random_is_repeatable(curator: Curator) -> None:
 @pytest.mark.parametrize("grower", GROWERS)
 def test_every_grower_makes_an_answerable_task(curator: Curator, grower: str) -> None:
     """Each grower leads to a task that survives its own bytes and has more than one cell."""
-    task = survey_task(curator, grower=grower, depth=3)
+    given = settings(label="y", grower=grower, depth=3)
+    task = curator.create_task(given, samples.line())[0].task
     assert Task.parse(task.canonical, task.id) == task
     assert task.trees[0].cells > 1
 
@@ -150,9 +132,9 @@ def test_epsilon_is_shared_or_whole_by_allocation(curator: Curator) -> None:
 
 def test_equal_growths_share_one_partition(curator: Curator) -> None:
     """Berrett and Butucea's task, the same grid twice, publishes the grid once."""
-    task = survey_task(
-        curator, allocation="one", grower="grid", depth=2, questions=[{"asks": "cell"}, {}]
-    )
+    twice = {"allocation": "one", "questions": [{"asks": "cell"}, {}]}
+    given = settings(label="level", grower="grid", depth=2, **twice)
+    task = curator.create_task(given, samples.classes())[0].task
     assert len(task.partitions) == 1
     assert [q.asks for q in task.questions] == ["cell", "label"]
 
@@ -419,6 +401,7 @@ def test_unknown_tasks_are_not_found(curator: Curator) -> None:
             call()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_every_estimator_fits_what_it_says_it_serves(curator: Curator, estimator: str) -> None:
     """An estimator either fits a plain one-question task, or says which task it needs."""
