@@ -6,6 +6,8 @@ reports that are already private, so fitting often, or while reports come in, co
 
 from collections.abc import Sequence
 
+from curator.estimation.averaged import fit_averaged
+from curator.estimation.drift import fit_drift
 from curator.estimation.estimator import Estimator, Parameter
 from curator.estimation.evidence import Evidence, Label
 from curator.estimation.model import Model, Predictions
@@ -14,6 +16,7 @@ from curator.public_data import PublicData
 from protocol.errors import InvalidRequest
 
 __all__ = [
+    "DEFAULT_ESTIMATOR",
     "ESTIMATORS",
     "Estimator",
     "Evidence",
@@ -22,6 +25,10 @@ __all__ = [
     "Predictions",
     "fit",
 ]
+
+DEFAULT_ESTIMATOR = "drift"
+
+SPLIT = Parameter(0.8, "Prior probability that a node of the tree is divided.", low=0.01, high=0.99)
 
 ESTIMATORS: dict[str, Estimator] = {
     estimator.name: estimator
@@ -35,6 +42,21 @@ ESTIMATORS: dict[str, Estimator] = {
                     1.0, "What a public record counts for: λ of eq. 8.", low=0.0, high=1e12
                 )
             },
+        ),
+        Estimator(
+            "drift",
+            "Public model plus a private correction, averaged over prunings; the default.",
+            fit_drift,
+            {
+                "split": SPLIT,
+                "plain": Parameter(False, "Give a tree that needs no public model beside it."),
+            },
+        ),
+        Estimator(
+            "averaged",
+            "Bayesian average over all prunings of the tree, from cell counts alone.",
+            fit_averaged,
+            {"split": SPLIT},
         ),
         Estimator("private", "Private counts alone (LPCT, eq. 7).", fit_private),
         Estimator("public", "Public counts alone (LPCT, eq. 4 on public data).", fit_public),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from curator.estimation.evidence import Evidence, Floats, Label, from_unit
 from curator.estimation.model import Model, Value
+from curator.estimation.public.base_model import BaseModel
 from protocol.domain import Range
 
 
@@ -32,6 +33,8 @@ def to_model(
     estimator: str,
     parameters: Mapping[str, Value],
     n: int | None = None,
+    base: BaseModel | None = None,
+    base_values: Floats | None = None,
 ) -> Model:
     """The model with these shares: class probabilities as they are, numbers in the label's units.
 
@@ -55,4 +58,6 @@ def to_model(
         estimator=estimator,
         parameters=dict(parameters),
         n=question.n if n is None else n,
+        base=base,
+        base_values=base_values,
     )

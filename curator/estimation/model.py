@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from curator.estimation.base_model import BaseModel
 from curator.estimation.evidence import Floats, Label
+from curator.estimation.public.base_model import BaseModel
 from protocol.domain import Classes, Range
 from protocol.errors import InvalidRequest
 from protocol.messages import Tree

@@ -43,7 +43,7 @@ def share_variance(values: Floats, counts: Floats, covariance: Floats) -> Floats
     The share v_s = A_s / B has the derivative (e_s - v_s 1) / B with respect to the counts.
     """
     mass = counts.sum(axis=1)
-    own, with_mass, of_mass = _moments(covariance)
+    own, with_mass, of_mass = moments(covariance)
     spread = own - 2.0 * values * with_mass[:, :] + values**2 * of_mass[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.maximum(spread, 0.0) / mass[:, None] ** 2
@@ -56,7 +56,7 @@ def fieller_interval(counts: Floats, covariance: Floats, z: float = Z95) -> tupl
     The set of v with (A - v B)^2 <= z^2 Var(A - v B) (Fieller, 1954): exact for normal noise
     however small the mass is. Where the mass cannot be told from zero it is all of [0, 1].
     """
-    own, with_mass, of_mass = _moments(covariance)
+    own, with_mass, of_mass = moments(covariance)
     mass = counts.sum(axis=1)[:, None]
     a = mass**2 - z**2 * of_mass[:, None]
     b = counts * mass - z**2 * with_mass
@@ -69,7 +69,7 @@ def fieller_interval(counts: Floats, covariance: Floats, z: float = Z95) -> tupl
     return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
 
-def _moments(covariance: Floats) -> tuple[Floats, Floats, Floats]:
+def moments(covariance: Floats) -> tuple[Floats, Floats, Floats]:
     """Variance of each slot, its covariance with the mass, and the variance of the mass."""
     own = np.diagonal(covariance, axis1=1, axis2=2)
     with_mass = covariance.sum(axis=2)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from curator.estimation.cells import SlotEstimates, to_model
+from curator.estimation.contrasts import unit_ranges
 from curator.estimation.estimator import only_question
 from curator.estimation.evidence import (
     Evidence,
@@ -17,7 +18,6 @@ from curator.estimation.evidence import (
 from curator.estimation.model import Model, Value
 from curator.estimation.ratios import fieller_interval, share_variance, shares
 from curator.public_data import PublicData
-from protocol.mechanisms.base import Mechanism
 
 TINY = 1e-300
 
@@ -38,7 +38,7 @@ def fit_weighted(
         counts=counts,
         covariance=covariance,
         public_share=np.clip(weight * known.sum(axis=1) / mass, 0.0, 1.0),
-        sensitivity=ratio_sensitivity(question.mechanism, counts),
+        sensitivity=ratio_sensitivity(question, counts),
     )
     parameters: dict[str, Value] = {"weight": weight}
     return to_model(label, question, ratio.estimates(), estimator="weighted", parameters=parameters)
@@ -51,7 +51,7 @@ def fit_private(label: Label, _public: PublicData, evidence: Sequence[Evidence])
         counts=question.counts,
         covariance=question.total_covariance,
         public_share=np.zeros(question.partition.cells),
-        sensitivity=ratio_sensitivity(question.mechanism, question.counts),
+        sensitivity=ratio_sensitivity(question, question.counts),
     )
     return to_model(label, question, ratio.estimates(), estimator="private", parameters={})
 
@@ -87,26 +87,15 @@ class Ratio:
         return SlotEstimates(values, error, low, high, self.public_share, self.sensitivity)
 
 
-def ratio_sensitivity(mechanism: Mechanism, counts: Floats) -> Floats:
+def ratio_sensitivity(question: Evidence, counts: Floats) -> Floats:
     """The most one report can move each share ``A_s / B``, to first order, ``(cells, slots)``.
 
     It is bounded slot by slot: ``sum_t |e_s - v_s|_t range_t / B``, where ``range_t`` is what one
     report can change in the count of slot t of one cell; and by 1, the whole range of a share.
     """
-    ranges = unit_ranges(mechanism)
+    ranges = unit_ranges(question)
     mass = counts.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.where(mass > 0.0, np.clip(counts / mass, 0.0, 1.0), 1.0)
         moved = ((1.0 - 2.0 * values) * ranges + values * ranges.sum()) / mass
     return np.where(mass > 0.0, np.minimum(moved, 1.0), 1.0)
-
-
-def unit_ranges(mechanism: Mechanism) -> Floats:
-    """What one report instead of another can change in a cell's count, per slot, ``(slots,)``."""
-    ranges = np.zeros(mechanism.slots)
-    for slot in range(mechanism.slots):
-        unit = np.zeros((mechanism.cells, mechanism.slots))
-        unit[0, slot] = 1.0
-        least, most = mechanism.influence(unit)
-        ranges[slot] = most - least
-    return ranges

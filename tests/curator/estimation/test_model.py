@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from curator.estimation import Model, fit
-from curator.estimation.base_model import BaseModel, Linear
+from curator.estimation.public.base_model import BaseModel, Linear
 from protocol.domain import Classes, Range
 from protocol.errors import InvalidRequest
 from tests.curator.estimation.examples import (

@@ -1,0 +1,92 @@
+"""Bayesian averaging over all prunings of the published tree, from cell counts alone.
+
+Each class's share of a cell deviates by g from an even split, with a normal prior of the variance
+of a uniform share; public records show ``kappa * g``, blurred by ``rho`` (posterior drift: the same
+sign, another strength). How strong and how blurred is left to the evidence.
+"""
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from curator.estimation.cells import SlotEstimates, to_model
+from curator.estimation.contrasts import Contrasts
+from curator.estimation.estimator import only_question
+from curator.estimation.evidence import Evidence, Floats, Label, public_counts
+from curator.estimation.masses import cell_masses
+from curator.estimation.model import Model
+from curator.estimation.prunings import Information, Posterior, average, mix
+from curator.estimation.ratios import Z95, project_on_simplex
+from curator.public_data import PublicData
+
+STRENGTHS = (0.0, 0.5, 1.0, 1.5)
+BLURS = (0.02, 0.1, 0.3)
+
+
+def fit_averaged(
+    label: Label, public: PublicData, evidence: Sequence[Evidence], *, split: float
+) -> Model:
+    """Posterior mean shares per cell; ``split`` is the prior probability that a node is divided."""
+    question = only_question("averaged", evidence)
+    known = public_counts(label, public, question.partition)
+    posterior = posterior_of_counts(question, known, len(public), split)
+    q = np.full(known.shape, 1.0 / known.shape[1])
+    slots = slot_estimates(q, np.ones_like(q), posterior)
+    return to_model(label, question, slots, estimator="averaged", parameters={"split": split})
+
+
+def posterior_of_counts(question: Evidence, known: Floats, rows: int, split: float) -> Posterior:
+    """The posterior of each slot's deviation from an even share, ``(cells, slots)``."""
+    slots = known.shape[1]
+    q = np.full(known.shape, 1.0 / slots)
+    mass = cell_masses(question, q, known.sum(axis=1), rows)
+    private = Contrasts(question, q, mass, np.ones_like(q))
+    deviation = np.sqrt((slots - 1.0) / (slots**2 * (slots + 1.0)))
+    ranges = private.node_ranges()
+    settings = list(product(STRENGTHS, BLURS))
+    posteriors = [
+        average(
+            question.partition,
+            with_public(private, known, strength, blur),
+            deviation,
+            split,
+            ranges,
+        )
+        for strength, blur in settings
+    ]
+    return mix(posteriors, [0.0] * len(settings))
+
+
+def with_public(private: Contrasts, known: Floats, strength: float, blur: float) -> Information:
+    """Private information and that of public counts whose deviation is ``strength * g``."""
+    slots = known.shape[1]
+    rows = known.sum(axis=1, keepdims=True)
+    there = rows > 0.0
+    shown = np.where(there, known / np.maximum(rows, 1e-12), private.q) - private.q
+    variance = private.q * (1.0 - private.q) / np.maximum(rows, 1e-12) + blur**2
+    precision = np.where(there, 1.0 / variance, 0.0)
+    independent = (slots - 1.0) / slots
+    fit = np.where(there, np.log(variance) + shown**2 * precision, 0.0)
+    J, H = private.information()
+    return Information(
+        J + strength**2 * precision,
+        H + strength * shown * precision,
+        -0.5 * independent * float(fit.sum()),
+        independent,
+    )
+
+
+def slot_estimates(q: Floats, scale: Floats, posterior: Posterior) -> SlotEstimates:
+    """Shares ``q + scale * theta`` with the posterior's standard errors and 95 % intervals."""
+    raw = q + scale * posterior.mean
+    error = scale * np.sqrt(posterior.variance)
+    shares = project_on_simplex(raw)
+    return SlotEstimates(
+        shares=shares,
+        standard_error=np.minimum(error, 0.5),
+        low=np.clip(raw - Z95 * error, 0.0, 1.0),
+        high=np.clip(raw + Z95 * error, 0.0, 1.0),
+        public_share=1.0 - np.clip(posterior.data_share.mean(axis=1), 0.0, 1.0),
+        sensitivity=np.minimum(scale * posterior.reach, 1.0),
+    )

@@ -1,0 +1,91 @@
+"""Public prior, private correction: the default estimator.
+
+The stacked public model f_Q says what to expect; private reports say only how the population
+differs from it. In cell l the expected shares are q_l, f_Q's mean there. The true ones are
+q_l + a_l theta with a_l = 4 q_l (1 - q_l): theta is a shift of log-odds, so a rare class that
+becomes twice as common is one shift everywhere, and cells where f_Q is sure are moved only by
+strong evidence. (For a numeric label a_l = 1.) theta is averaged over all prunings under normal
+priors of several widths, one of them "no drift at all", weighed by the evidence. The prediction is
+f_Q(x) plus the correction of x's cell.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from curator.estimation.averaged import slot_estimates
+from curator.estimation.cells import to_model
+from curator.estimation.contrasts import Contrasts
+from curator.estimation.estimator import only_question
+from curator.estimation.evidence import Evidence, Floats, Label, to_unit
+from curator.estimation.masses import cell_masses
+from curator.estimation.model import Model
+from curator.estimation.prunings import Information, Posterior, average, mix
+from curator.estimation.public.base_model import BaseModel
+from curator.estimation.public.knowledge import Knowledge, public_knowledge
+from curator.public_data import PublicData
+from protocol.domain import Classes, Range
+
+WIDTHS = {0.003: 0.9, 0.03: 0.06, 0.1: 0.025, 0.2: 0.01, 0.4: 0.004, 0.8: 0.001}
+"""Prior deviations of theta and their prior probabilities; the first is as good as no drift."""
+LEAST_SCALE = 0.01
+
+
+def fit_drift(
+    label: Label,
+    public: PublicData,
+    evidence: Sequence[Evidence],
+    *,
+    split: float,
+    plain: bool,
+    base: BaseModel | None = None,
+) -> Model:
+    """f_Q plus an averaged correction per cell; with ``plain`` a tree that needs no f_Q.
+
+    ``base`` replaces the stacked public model by another of the caller's.
+    """
+    question = only_question("drift", evidence)
+    slots = label.slots if isinstance(label, Classes) else 0
+    if base is None:
+        known = public_knowledge(public.X, public.y, slots)
+    else:
+        known = Knowledge.of(base, public.X)
+    means, points = known.cell_means(question.partition)
+    q = expected_shares(label, means)
+    scale = scales(label, q)
+    mass = cell_masses(question, q, points, len(public))
+    posterior = posterior_of_drift(Contrasts(question, q, mass, scale), split)
+    return to_model(
+        label,
+        question,
+        slot_estimates(q, scale, posterior),
+        estimator="drift",
+        parameters={"split": split, "plain": plain},
+        base=None if plain else known.model,
+        base_values=None if plain else means,
+    )
+
+
+def expected_shares(label: Label, means: Floats) -> Floats:
+    """The public model's cell means as shares of slots, ``(cells, slots)``."""
+    if isinstance(label, Range):
+        t = to_unit(label, means[:, 0])
+        return np.stack([1.0 - t, t], axis=1)
+    return np.asarray(means / means.sum(axis=1, keepdims=True))
+
+
+def scales(label: Label, q: Floats) -> Floats:
+    """The unit a of a deviation: the slope of a share by its log-odds, times 4; 1 for numbers."""
+    if isinstance(label, Range):
+        return np.ones_like(q)
+    return np.maximum(4.0 * q * (1.0 - q), LEAST_SCALE)
+
+
+def posterior_of_drift(contrasts: Contrasts, split: float) -> Posterior:
+    """The posterior of theta, ``(cells, slots)``, over all prunings and prior widths."""
+    slots = contrasts.q.shape[1]
+    information = Information(*contrasts.information(), independent=(slots - 1.0) / slots)
+    ranges = contrasts.node_ranges()
+    tree = contrasts.evidence.partition
+    posteriors = [average(tree, information, width, split, ranges) for width in WIDTHS]
+    return mix(posteriors, np.log(list(WIDTHS.values())))

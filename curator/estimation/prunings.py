@@ -1,0 +1,128 @@
+"""Bayesian averaging over all prunings of a tree, in time linear in its size.
+
+A pruning is a subtree with the same root; its leaves are the cells on which a quantity g is taken
+to be constant. Each node that is not a leaf of the full tree goes on splitting with probability
+``split``; a constant g on a node has the prior N(0, s^2). The reports enter through information
+per cell (J, H): the likelihood of g is exp(H g - J g^2 / 2). Both add up over a node's cells, so a
+node's evidence as one constant cell is
+
+    const(v) = -1/2 ln(1 + J s^2) + 1/2 H^2 s^2 / (1 + J s^2)
+
+and the evidence of all prunings below it is, at a node with children l and r,
+
+    E(v) = logaddexp(ln(1 - split) + const(v), ln(split) + E(l) + E(r)).
+
+One pass up gives E, one pass down the mixture "stopped at ancestor a" for every cell. Several
+quantities with one tree (the classes of a label) share its evidence; several priors are averaged
+by theirs. This is context-tree weighting (Willems, Shtarkov and Tjalkens, 1995) with normal cells.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from curator.estimation.evidence import Floats
+from protocol.partition import LEAF, Index, Partition
+
+
+@dataclass(frozen=True, eq=False)
+class Information:
+    """What is known of a quantity, per cell and slot: ``J`` and ``H``, each ``(cells, slots)``.
+
+    ``log_scale`` is what else the likelihood depends on when several are compared.
+    ``independent`` is the part of a sum over slots that is not said twice: (slots - 1) / slots
+    for shares, which add up to one.
+    """
+
+    J: Floats
+    H: Floats
+    log_scale: float = 0.0
+    independent: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """A quantity after the reports, per cell and slot, each ``(cells, slots)``.
+
+    ``data_share`` is how much of the mean came from the information rather than the prior;
+    ``reach`` is the same mixture of what one report can move, where node ranges were given.
+    """
+
+    mean: Floats
+    variance: Floats
+    data_share: Floats
+    reach: Floats
+    log_evidence: float
+
+
+def average(
+    tree: Partition,
+    information: Information,
+    deviation: float,
+    split: float,
+    node_ranges: Floats | None = None,
+) -> Posterior:
+    """The posterior of g under the prior deviation s and the given probability of splitting.
+
+    ``node_ranges``, ``(nodes, slots)``, is the most one report can change a node's H.
+    """
+    J, H = tree.node_sums(information.J), tree.node_sums(information.H)
+    shrink = deviation**2 / (1.0 + J * deviation**2)
+    mean = H * shrink
+    const = information.independent * 0.5 * (mean * H - np.log1p(J * deviation**2)).sum(axis=1)
+    stop, evidence = _pass_up(tree, const, split)
+    ranges = np.zeros_like(J) if node_ranges is None else node_ranges
+    parts = np.stack([mean, shrink + mean**2, J * shrink, ranges * shrink])
+    down = _pass_down(tree, parts, stop)[:, tree.leaves]
+    variance = np.maximum(down[1] - down[0] ** 2, 0.0)
+    return Posterior(down[0], variance, down[2], down[3], evidence + information.log_scale)
+
+
+def mix(posteriors: Sequence[Posterior], log_prior: Sequence[float] | Floats) -> Posterior:
+    """Several posteriors of one quantity, averaged by evidence and prior."""
+    evidence = np.array([p.log_evidence for p in posteriors]) + np.array(log_prior)
+    total = np.logaddexp.reduce(evidence)
+    weights = np.exp(evidence - total)
+
+    def averaged(arrays: Sequence[Floats]) -> Floats:
+        return np.asarray(np.einsum("m,mks->ks", weights, np.stack(arrays)))
+
+    mean = averaged([p.mean for p in posteriors])
+    second = averaged([p.variance + p.mean**2 for p in posteriors])
+    return Posterior(
+        mean,
+        np.maximum(second - mean**2, 0.0),
+        averaged([p.data_share for p in posteriors]),
+        averaged([p.reach for p in posteriors]),
+        float(total),
+    )
+
+
+def _pass_up(tree: Partition, const: Floats, split: float) -> tuple[Floats, float]:
+    """Probability of stopping at each node given that it is reached, and the root's evidence."""
+    evidence, stop = const.copy(), np.ones(tree.nodes)
+    for nodes in reversed(tree.levels):
+        inner = _inner(tree, nodes)
+        below = evidence[tree.left[inner]] + evidence[tree.right[inner]]
+        stopping = np.log1p(-split) + const[inner]
+        evidence[inner] = np.logaddexp(stopping, np.log(split) + below)
+        stop[inner] = np.exp(stopping - evidence[inner])
+    return stop, float(evidence[0])
+
+
+def _pass_down(tree: Partition, parts: Floats, stop: Floats) -> Floats:
+    """For each node the mixture of its ancestors' ``parts``, by where the pruning stops."""
+    total, reached = np.zeros_like(parts), np.zeros(tree.nodes)
+    reached[0] = 1.0
+    for nodes in tree.levels:
+        total[:, nodes] += (reached[nodes] * stop[nodes])[None, :, None] * parts[:, nodes]
+        inner = _inner(tree, nodes)
+        for child in (tree.left[inner], tree.right[inner]):
+            reached[child] = reached[inner] * (1.0 - stop[inner])
+            total[:, child] = total[:, inner]
+    return total
+
+
+def _inner(tree: Partition, nodes: Index) -> Index:
+    return np.asarray(nodes[tree.left[nodes] != LEAF])

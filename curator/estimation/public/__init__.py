@@ -1,0 +1,1 @@
+"""Public models: what is known of the label before any private report."""

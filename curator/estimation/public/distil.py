@@ -1,0 +1,54 @@
+"""A public model distilled into a partition: one small tree for holders to walk.
+
+A regression tree is fitted to the model's scores on the public rows and on rows recombined from
+them, best split first, so that the model is nearly constant within each cell and whatever private
+reports say of a cell applies to all of it.
+"""
+
+import numpy as np
+from sklearn.tree import DecisionTreeRegressor
+
+from curator.estimation.evidence import Floats
+from curator.estimation.public.knowledge import public_knowledge
+from protocol.partition import Partition
+
+
+def distilled(
+    X: Floats,
+    y: Floats,
+    *,
+    depth: int,
+    classes: int,
+    criterion: str,  # noqa: ARG001  (splits follow the model's scores, not labels)
+    min_leaf: int,
+    rng: np.random.Generator,
+) -> Partition:
+    """At most ``2**depth`` cells on which the stacked public model of ``X, y`` varies least.
+
+    A grower: ``X`` is ``(rows, columns)`` in [0, 1]; ``y`` holds class indices, or numbers if
+    ``classes`` is 0. Cells hold at least ``max(min_leaf, 2)`` of the points it is grown on.
+    """
+    if depth == 0:
+        return Partition.root(X.shape[1])
+    known = public_knowledge(X, y, classes)
+    tree = DecisionTreeRegressor(
+        max_leaf_nodes=2**depth,
+        min_samples_leaf=max(min_leaf, 2),
+        random_state=int(rng.integers(2**31)),
+    ).fit(known.points, known.scores[:, 1:] if classes == 2 else known.scores)
+    return from_sklearn(tree, X.shape[1])
+
+
+def from_sklearn(fitted: DecisionTreeRegressor, columns: int) -> Partition:
+    """A fitted scikit-learn tree's cells as a partition."""
+    from curator.growth.cart import first_right  # curator.growth lists this grower
+
+    tree = fitted.tree_
+    leaf = tree.children_left < 0
+    return Partition.build(
+        columns,
+        np.where(leaf, -1, tree.feature),
+        np.where(leaf, 0.0, first_right(tree.threshold)),
+        tree.children_left,
+        tree.children_right,
+    )

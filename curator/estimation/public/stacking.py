@@ -1,0 +1,105 @@
+"""The best model that public data alone can give: several, weighted by cross-validation.
+
+Strategy: weights at least 0 that add up to 1 minimise the Brier score (squared error, for
+numbers) of out-of-fold predictions, with a pull to equal weights that counts as much as
+``PULL`` rows do: with 50 rows the stack is nearly an average, with 50 000 it is the best mixture.
+A fixed part goes to the models that remember their rows. Cross-validation cannot see what memory
+is worth where holders resemble public records more closely than these resemble one another (the
+same people, the same devices), and costs little where they do not.
+"""
+
+import warnings
+
+import numpy as np
+from scipy.optimize import nnls
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from curator.estimation.evidence import Floats
+from curator.estimation.public.base_model import BaseModel, Linear, mixture
+from curator.estimation.public.candidates import Candidate, as_arrays, candidates
+
+PULL = 20.0
+MEMORY = 0.25
+FOLDS = 5
+FEWEST_ROWS = 10
+VALIDATION_ROWS = 4000
+HEAVY = 1e3
+
+
+def stacked(X: Floats, y: Floats, slots: int) -> BaseModel:
+    """The stack for rows ``X`` and labels ``y``: class indices if ``slots`` > 0, else numbers."""
+    if len(X) < FEWEST_ROWS or len(np.unique(y)) < 2:
+        return constant(y, X.shape[1], slots)
+    members = candidates(len(X), X.shape[1], slots)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # good enough is decided by the score
+        weights = stack_weights(members, X, y, slots)
+        fitted = [
+            as_arrays(member.name, member.make().fit(X, y), slots)
+            for member, weight in zip(members, weights, strict=True)
+            if weight > 0.0
+        ]
+    used = weights[weights > 0.0]
+    names = [m.name for m, weight in zip(members, weights, strict=True) if weight > 0.0]
+    told = ", ".join(f"{n} {w:.2f}" for n, w in zip(names, used, strict=True))
+    return mixture(told, fitted, used.tolist())
+
+
+def constant(y: Floats, columns: int, slots: int) -> BaseModel:
+    """The label's overall shares or mean, for want of anything better."""
+    if slots:
+        shares = (np.bincount(y.astype(int), minlength=slots) + 1.0) / (len(y) + slots)
+    else:
+        shares = np.array([y.mean()])
+    return BaseModel(
+        "constant", (Linear("identity", np.zeros((columns, len(shares))), shares),), (1.0,)
+    )
+
+
+def stack_weights(members: list[Candidate], X: Floats, y: Floats, slots: int) -> Floats:
+    """One weight per member, adding up to 1; those under 2 % are dropped."""
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(len(X))[:VALIDATION_ROWS]
+    X, y = X[rows], y[rows]
+    predicted = np.stack([out_of_fold(m, X, y, slots).ravel() for m in members], axis=1)
+    target = np.eye(slots)[y.astype(int)].ravel() if slots else y
+    weights = (1.0 - MEMORY) * _simplex_least_squares(predicted, target, PULL / len(X))
+    remembers = np.array([member.remembers for member in members])
+    weights += MEMORY * remembers / remembers.sum()
+    weights[weights < 0.02] = 0.0
+    return np.asarray(weights / weights.sum())
+
+
+def out_of_fold(member: Candidate, X: Floats, y: Floats, slots: int) -> Floats:
+    """What the member says of each row when fitted on the other folds, ``(rows, S)``."""
+    folds = _folds(y, slots)
+    predicted = np.zeros((len(X), slots or 1))
+    for train, test in folds.split(X, y if slots else None):
+        if slots and len(np.unique(y[train])) < 2:
+            predicted[test, int(y[train][0])] = 1.0
+            continue
+        fitted = member.make().fit(X[train], y[train])
+        if slots:
+            predicted[np.ix_(test, fitted.classes_.astype(int))] = fitted.predict_proba(X[test])
+        else:
+            predicted[test, 0] = fitted.predict(X[test])
+    return predicted
+
+
+def _folds(y: Floats, slots: int) -> KFold | StratifiedKFold:
+    rare = slots and np.unique(y, return_counts=True)[1].min() < FOLDS
+    kind = StratifiedKFold if slots and not rare else KFold
+    return kind(FOLDS, shuffle=True, random_state=0)
+
+
+def _simplex_least_squares(predicted: Floats, target: Floats, pull: float) -> Floats:
+    """Least |target - predicted w|^2 / |target - mean|^2 + pull |w - even|^2 on the simplex."""
+    members = predicted.shape[1]
+    scale = np.sqrt(((target - target.mean()) ** 2).sum())
+    matrix = np.vstack(
+        [predicted / scale, np.sqrt(pull) * np.eye(members), np.full((1, members), HEAVY)]
+    )
+    even = np.full(members, np.sqrt(pull) / members)
+    weights, _ = nnls(matrix, np.concatenate([target / scale, even, [HEAVY]]))
+    return np.asarray(weights / weights.sum())
