@@ -55,8 +55,8 @@ class Mechanism(ABC):
         ``regression`` says that the two slots are a rounded numeric label.
         Raises ``protocol.errors.InvalidTask`` for an epsilon that is not finite and positive or
         that is absurdly small or large, for fewer than two categories in all (one slot means that
-        the cell alone is asked), for a combination
-        the mechanism cannot serve, and for an unknown or impossible parameter.
+        the cell alone is asked), for a combination the mechanism cannot serve, and for an unknown
+        or impossible parameter.
         """
 
     @abstractmethod

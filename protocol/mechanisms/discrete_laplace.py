@@ -38,10 +38,10 @@ MAX_RESOLUTION = 2**12
 _ONE = 2**128
 
 
-def fine_steps(epsilon: float) -> int:
-    """The least power of two of lattice steps in a 1 that makes the scale 4/ε FINE_SCALE steps."""
+def fine_steps(share: Fraction) -> int:
+    """The least power of two of steps in a 1 for noise of scale 1 / share to have FINE_SCALE."""
     resolution = 1
-    while 4 * resolution < FINE_SCALE * epsilon:
+    while resolution < FINE_SCALE * share:
         resolution *= 2
     return resolution
 

@@ -9,6 +9,7 @@ so numbers run from 0 to K - 1, K = (q^t - 1) / (q - 1). The points orthogonal t
 hyperplane of (q^{t-1} - 1) / (q - 1) points; two hyperplanes share (q^{t-2} - 1) / (q - 1).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,21 +115,37 @@ class ProjectiveSpace:
     ) -> NDArray[np.float64]:
         """Sum of ``values`` (one per point) over the points orthogonal to each of ``numbers``.
 
-        Found point by point or, if that is less work, by the Fourier transform over F_q^t: with
-        w = e^{2 pi i / q} and F(x) = sum over y of values(y) w^<x, y>, 1[<x, y> = 0] is the mean
-        of w^{s <x, y>} over s in F_q, so the wanted sum is the mean of F(s x).
+        Point by point, from the side where there are fewer points to go through, or by the
+        Fourier transform over F_q^t, whichever is the least work. With w = e^{2 pi i / q} and
+        F(x) = sum over y of values(y) w^<x, y>, 1[<x, y> = 0] is the mean of w^{s <x, y>} over s
+        in F_q, so the wanted sum is the mean of F(s x).
         """
-        if 2 * len(numbers) * self.hyperplane_size <= self.t * self.q**self.t:
-            rows = max(1, 2**17 // self.hyperplane_size)
-            parts = [numbers[start : start + rows] for start in range(0, len(numbers), rows)]
-            return np.concatenate([values[self.hyperplanes(p)].sum(axis=1) for p in parts])
-        transform = self._transform(values)
+        given = np.flatnonzero(values)
+        points = min(len(given), len(numbers))
+        if 2 * points * self.hyperplane_size > self.t * self.q**self.t:
+            return self._by_transform(values, numbers)
+        sums = np.zeros(self.size)
+        if len(given) < len(numbers):
+            for part in self._parts(given):
+                planes = self.hyperplanes(part)
+                np.add.at(sums, planes, np.broadcast_to(values[part, np.newaxis], planes.shape))
+        else:
+            for part in self._parts(numbers):
+                sums[part] = values[self.hyperplanes(part)].sum(axis=1)
+        return sums[numbers]
+
+    def _parts(self, numbers: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        rows = max(1, 2**17 // self.hyperplane_size)
+        for start in range(0, len(numbers), rows):
+            yield numbers[start : start + rows]
+
+    def _by_transform(
+        self, values: NDArray[np.float64], numbers: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        field = np.zeros((self.q,) * self.t)
+        field[tuple(self.vectors(np.arange(self.size)).T)] = values
+        transform = np.fft.fftn(field).real
         x = self.vectors(numbers)
         multiples = (tuple((s * x % self.q).T) for s in range(self.q))
         total: NDArray[np.float64] = sum(transform[multiple] for multiple in multiples)
         return total / self.q
-
-    def _transform(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        field = np.zeros((self.q,) * self.t)
-        field[tuple(self.vectors(np.arange(self.size)).T)] = values
-        return np.fft.fftn(field).real

@@ -65,7 +65,10 @@ class LabelResponse(Mechanism):
         check_shape(cells, slots, regression=regression)
         check_known(cls.name, parameters, "resolution")
         resolution = checked_whole(
-            "resolution", parameters.get("resolution", fine_steps(epsilon)), 1, MAX_RESOLUTION
+            "resolution",
+            parameters.get("resolution", fine_steps(Fraction(epsilon) / 4)),
+            1,
+            MAX_RESOLUTION,
         )
         return cls(epsilon, cells, slots, resolution)
 

@@ -3,8 +3,9 @@
     U~ = U + (4/ε) ζ,    V~ = V + (4/ε) ξ,    ζ, ξ of independent standard Laplace coordinates,
 
 on an integer lattice: a 1 is ``resolution`` steps long and the noise is discrete Laplace with
-``e^{-a |z|}``, a = ε / (4 resolution), clamped far out. A numeric label is coded on
-``resolution + 1`` points, so V carries it without first rounding it to its ends.
+``e^{-a |z|}``, a = ε / (4 resolution), clamped far out (ε / (2 resolution) if U is all there is).
+A numeric label is coded on ``resolution + 1`` points, so V carries it without first rounding it to
+its ends.
 
 Between two holders two coordinates of U and two of V differ, by at most ``resolution`` steps each:
 4 x resolution x a = ε.
@@ -30,7 +31,7 @@ from protocol.mechanisms.payloads import (
     read_integers,
 )
 from protocol.mechanisms.sampling import multinomial
-from protocol.mechanisms.split import SplitMechanism
+from protocol.mechanisms.split import SplitMechanism, coordinate_share
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,9 @@ class Laplace(SplitMechanism):
         epsilon = checked_epsilon(epsilon)
         check_shape(cells, slots, regression=regression)
         check_known(cls.name, parameters, "resolution")
+        fine = fine_steps(coordinate_share(epsilon, slots))
         resolution = checked_whole(
-            "resolution", parameters.get("resolution", fine_steps(epsilon)), 1, MAX_RESOLUTION
+            "resolution", parameters.get("resolution", fine), 1, MAX_RESOLUTION
         )
         return cls(epsilon, cells, slots, regression, resolution)
 
@@ -64,7 +66,7 @@ class Laplace(SplitMechanism):
     @cached_property
     def lattice(self) -> DiscreteLaplace:
         """The noise of one coordinate, for values 0..resolution."""
-        return DiscreteLaplace(Fraction(self.epsilon) / (4 * self.resolution), self.resolution)
+        return DiscreteLaplace(self.share / self.resolution, self.resolution)
 
     @cached_property
     def offset(self) -> Fraction:

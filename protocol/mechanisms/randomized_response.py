@@ -6,7 +6,8 @@ U. A bit is kept with probability
     P = e^{ε/4} / (1 + e^{ε/4})
 
 and turned with probability Q = 1 - P. Two holders differ in at most two bits of U and two of V,
-so U costs ε/2 and V costs ε/2. For a numeric label see ``label_response``.
+so U costs ε/2 and V costs ε/2; with one slot there is no V and ε/2 takes the place of ε/4. For a
+numeric label see ``label_response``.
 """
 
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ class RandomizedResponse(SplitMechanism):
     @cached_property
     def turned_words(self) -> int:
         """Words at which a bit is turned."""
-        return turned(exp_below(Fraction(self.epsilon) / 4))
+        return turned(exp_below(self.share))
 
     @property
     def offset(self) -> Fraction:

@@ -3,8 +3,8 @@
 A holder in cell c with label l has two vectors (LPCT section 3.3, LPDT section 2.2): U, one-hot
 over the cells, and V over cells x (slots - 1), which is 1 at (c, l) for l >= 1 and 0 everywhere
 for l = 0. For a numeric label V carries t = (y - low) / (high - low) at c. Each coordinate is
-noised on its own. Two different holders differ in at most two coordinates of each vector, each of
-which may cost ε/4.
+noised on its own. Two different holders differ in at most two coordinates of each vector, so each
+coordinate may cost ε/4; or ε/2 where there is one slot only, no V, and U has the whole budget.
 
 The curator subtracts what a coordinate holds on average at 0 (``offset``) and divides by what a 1
 adds (``gain``). Counts of slot l >= 1 are sums of V; slot 0 is what is left of U.
@@ -19,6 +19,11 @@ from numpy.typing import NDArray
 
 from protocol.mechanisms.base import Counts, Mechanism, Sums
 from protocol.mechanisms.exact import log_of
+
+
+def coordinate_share(epsilon: float, slots: int) -> Fraction:
+    """The part of ε that one of the coordinates in which two holders differ may cost."""
+    return Fraction(epsilon) / (2 if slots == 1 else 4)
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,11 @@ class SplitMechanism(Mechanism):
         """The greatest likelihood ratio that one coordinate can have."""
 
     @property
+    def share(self) -> Fraction:
+        """The part of ε that one coordinate may cost."""
+        return coordinate_share(self.epsilon, self.slots)
+
+    @property
     def sum_size(self) -> int:
         """First the cells of U, then V cell by cell."""
         return self.cells * self.slots
@@ -66,11 +76,12 @@ class SplitMechanism(Mechanism):
     def worst_ratio(self) -> Fraction:
         """Ratios of independent coordinates multiply; the worst pair differs in this many.
 
-        Two cells with labels other than 0 differ in two coordinates of U and two of V. With one
-        cell U says nothing, and V differs in two coordinates only if it has two.
+        Two cells with labels other than 0 differ in two coordinates of U and two of V, if there
+        is a V. With one cell U says nothing, and V has two coordinates only from three slots on.
         """
-        differing = 4 if self.cells > 1 else min(2, self.slots - 1)
-        return self.coordinate_ratio**differing
+        in_U = 2 if self.cells > 1 else 0
+        in_V = min(2, self.cells * (self.slots - 1))
+        return self.coordinate_ratio ** (in_U + in_V)
 
     def log_ratio(self) -> float:
         return log_of(self.worst_ratio())
