@@ -58,12 +58,13 @@ def _primes(count: int) -> list[int]:
 
 def _cube_root_32(prime: int) -> int:
     """The first 32 bits of the fraction of the cube root of ``prime``."""
-    scaled, root = prime << 96, int(round(float(prime) ** (1 / 3) * 2**32))
+    scaled = prime << 96
+    root = round(float(prime) ** (1 / 3) * 2**32)
     while root**3 > scaled:
         root -= 1
     while (root + 1) ** 3 <= scaled:
         root += 1
-    return root % 2**32
+    return int(root % 2**32)
 
 
 # FIPS 180-4, 4.2.2 and 5.3.3: fractions of the cube roots of the first 64 primes, and of the

@@ -155,6 +155,7 @@ TASKS = select(
     schema.tasks.c.opens,
     schema.tasks.c.closes,
     schema.tasks.c.invited,
+    schema.tasks.c.ids_gone,
 )
 
 
@@ -171,6 +172,7 @@ def _settle_repeats(outcomes: Outcomes, fingerprints: Fingerprints, decider: Ind
 def _takes_reports(task: AnyRow, now: float) -> bool:
     return (
         task.state == State.OPEN
+        and not task.ids_gone
         and (task.opens is None or now >= task.opens)
         and (task.closes is None or now < task.closes)
     )
@@ -220,5 +222,5 @@ def read_status(connection: Connection, task_no: int, questions: int) -> Status:
         answers=tuple(answers),
         checksum=total.hex(),
         buckets=tuple(buckets[starts] for starts in sorted(buckets)),
-        rejects=dict(refused.tuples().all()),
+        rejects=dict(iter(refused)),
     )

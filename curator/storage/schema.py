@@ -27,6 +27,7 @@ tasks = Table(
     Column("opens", BigInteger),
     Column("closes", BigInteger),
     Column("invited", Boolean, nullable=False),
+    Column("ids_gone", Boolean, nullable=False),
     Column("canonical", LargeBinary, nullable=False),
     Column("settings", Text, nullable=False),
 )
@@ -68,6 +69,12 @@ id_pages = Table(
     Column("ids", LargeBinary, nullable=False),
     Column("fingerprints", LargeBinary, nullable=False),
     PrimaryKeyConstraint("task_no", "run", "page"),
+)
+
+leftovers = Table(
+    "leftovers",
+    metadata,
+    Column("task_no", Integer, primary_key=True, autoincrement=False),
 )
 
 buckets = Table(
@@ -142,4 +149,4 @@ OF_A_TASK = (
     invitations,
     models,
 )
-"""Tables whose rows belong to one task, by ``task_no``."""
+"""Tables whose rows go with their task at once; report ids are swept away after it."""

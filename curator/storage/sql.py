@@ -27,6 +27,7 @@ from curator.storage.base import (
 from curator.storage.collecting import AnyRow, Collecting, read_status, read_sums
 from curator.storage.ids import IdBook, Rows
 from curator.storage.memory import no_model, no_task
+from curator.storage.removal import remove_task, retire_ids, sweep
 from protocol.errors import StorageFailed
 from protocol.lifecycle import Move, State, after
 from protocol.task import Task
@@ -83,6 +84,7 @@ class SqlStore(Store):
                     opens=task.opens,
                     closes=task.closes,
                     invited=False,
+                    ids_gone=False,
                     canonical=task.canonical,
                     settings=json.dumps(dict(settings)),
                 )
@@ -122,12 +124,14 @@ class SqlStore(Store):
             row = _need(connection, task_id)
             state = after(State(row.state), move)
             if state is State.DELETED:
-                _remove(connection, row.no)
+                remove_task(connection, row.no)
             else:
                 connection.execute(
                     update(table).where(table.c.no == row.no).values(state=state.value, moved=now)
                 )
-            return state
+        if state is State.DELETED:
+            self._sweep()
+        return state
 
     def take(self, groups: Sequence[Reports], now: float) -> list[Outcomes]:
         with self._taking, self._writing() as connection:
@@ -238,16 +242,25 @@ class SqlStore(Store):
     def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
         table = schema.tasks
         with self._writing() as connection:
-            gone: list[int] = []
+            gone: list[AnyRow] = []
             if keep_tasks is not None:
-                ended = select(table.c.no).where(table.c.closes <= now - keep_tasks)
-                gone = list(connection.scalars(ended))
-            for task_no in gone:
-                _remove(connection, task_no)
-            ids = schema.report_ids
-            over = select(table.c.no).where(table.c.closes <= now - keep_ids)
-            removed = connection.execute(delete(ids).where(ids.c.task_no.in_(over)))
-            return Expired(tasks=len(gone), ids=removed.rowcount)
+                ended = select(table.c.no, table.c.id).where(table.c.closes <= now - keep_tasks)
+                gone = list(connection.execute(ended))
+            self._backend.lock_tasks(connection, [], [row.id for row in gone])
+            for row in gone:
+                remove_task(connection, row.no)
+            retire_ids(connection, now - keep_ids)
+        return Expired(tasks=len(gone), ids=self._sweep())
+
+    def _sweep(self) -> int:
+        """Remove all listed ids, in transactions short enough for intake to come between."""
+        total = 0
+        removed: int | None = 0
+        while removed is not None:
+            total += removed
+            with self._writing() as connection:
+                removed = sweep(connection)
+        return total
 
     def check(self) -> None:
         with self._writing() as connection:
@@ -298,12 +311,6 @@ def _need(connection: Connection, task_id: str) -> AnyRow:
     if row is None:
         raise no_task(task_id)
     return row
-
-
-def _remove(connection: Connection, task_no: int) -> None:
-    for table in schema.OF_A_TASK:
-        connection.execute(delete(table).where(table.c.task_no == task_no))
-    connection.execute(delete(schema.tasks).where(schema.tasks.c.no == task_no))
 
 
 @lru_cache(maxsize=64)

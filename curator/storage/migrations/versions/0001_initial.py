@@ -38,6 +38,7 @@ def _create_tasks() -> None:
         _column("opens", sa.BigInteger(), "First second of collection, or null.", nullable=True),
         _column("closes", sa.BigInteger(), "End of collection, or null.", nullable=True),
         _column("invited", sa.Boolean(), "Whether only invited reports count."),
+        _column("ids_gone", sa.Boolean(), "Whether its report ids have been let go, long after."),
         _column("canonical", sa.LargeBinary(), "The published bytes of the task."),
         _column("settings", sa.Text(), "What the curator alone knows about it, JSON."),
         sqlite_autoincrement=True,
@@ -77,6 +78,16 @@ def _create_collection() -> None:
         _column("ids", sa.LargeBinary(), "Report ids of a large batch, ascending, 16 bytes each."),
         _column("fingerprints", sa.LargeBinary(), "Their fingerprints, little-endian int64."),
         sa.PrimaryKeyConstraint("task_no", "run", "page"),
+    )
+    op.create_table(
+        "leftovers",
+        _column(
+            "task_no",
+            sa.Integer(),
+            "A task, perhaps deleted, whose report ids are being swept away.",
+            primary_key=True,
+            autoincrement=False,
+        ),
     )
     op.create_table(
         "buckets",

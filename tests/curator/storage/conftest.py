@@ -1,0 +1,47 @@
+"""Every store of the contract: memory, SQLite, PostgreSQL."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from curator.storage import open_store
+from curator.storage.base import Store
+from tests.curator.storage.servers import drop_database, empty_tables, new_database
+
+
+@pytest.fixture(scope="session")
+def shared_database() -> Iterator[str]:
+    """A PostgreSQL database with Privet's tables, for one test after the other."""
+    url = new_database()
+    open_store(url).close()
+    yield url
+    drop_database(url)
+
+
+@pytest.fixture
+def postgres_url(shared_database: str) -> str:
+    """A PostgreSQL database with empty tables."""
+    empty_tables(shared_database)
+    return shared_database
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database that outlives the store."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/privet.db"
+    return str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """An empty store of each kind."""
+    if request.param == "memory":
+        opened = open_store("memory:")
+    elif request.param == "sqlite":
+        opened = open_store(f"sqlite:///{tmp_path}/privet.db")
+    else:
+        opened = open_store(str(request.getfixturevalue("postgres_url")))
+    yield opened
+    opened.close()
