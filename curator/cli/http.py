@@ -10,6 +10,7 @@ from protocol.errors import ERRORS_BY_URI, InvalidRequest, PrivetError, TaskNotF
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 SECONDS = 600.0
+CONNECT_SECONDS = 10.0
 ID_LENGTH = 64
 
 
@@ -18,12 +19,12 @@ class NoCurator(PrivetError):
 
 
 class Api:
-    """A curator at ``url``; ``http`` stands in for the network in tests."""
+    """A curator at ``url``."""
 
-    def __init__(self, url: str, token: str | None, http: httpx.Client | None = None) -> None:
+    def __init__(self, url: str, token: str | None = None) -> None:
         self.url = url.rstrip("/")
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = http or httpx.Client(timeout=httpx.Timeout(SECONDS, connect=10.0))
+        self._timeout = httpx.Timeout(SECONDS, connect=CONNECT_SECONDS)
 
     def get(self, path: str, **parameters: Any) -> Any:
         """The JSON answer to a GET."""
@@ -40,7 +41,8 @@ class Api:
     def call(self, method: str, path: str, **request: Any) -> httpx.Response:
         """The answer, if it is a success; raises the ``PrivetError`` of its problem document."""
         try:
-            response = self._http.request(method, self.url + path, headers=self._headers, **request)
+            with httpx.Client(headers=self._headers, timeout=self._timeout) as http:
+                response = http.request(method, self.url + path, **request)
         except (httpx.TransportError, httpx.InvalidURL) as error:
             reason = str(error) or type(error).__name__
             raise NoCurator(

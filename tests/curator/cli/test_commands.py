@@ -1,0 +1,231 @@
+"""The curator's command line over real HTTP: what it prints, leaves behind and exits with."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.curator import samples
+from tests.curator.cli.conftest import Cli
+
+PERSON = '{"age": 50, "hours": 40, "job": "smith", "member": true}'
+CREATE = ("--label", "label", "--epsilon", "1", "--depth", "3")
+
+
+def created(cli: Cli, survey: str, *more: str) -> str:
+    result = cli("task", "create", survey, *CREATE, "--json", *more)
+    assert result.code == 0, result.err
+    return str(json.loads(result.out)["id"])
+
+
+def test_create_prints_the_task_for_people(cli: Cli, survey: str, curator_url: str) -> None:
+    """Id, features, question, and how holders answer it; the name is the file's by default."""
+    result = cli("task", "create", survey, *CREATE)
+    assert result.code == 0
+    for words in ("survey", "farmer, nurse, smith", "subset", "one of 0, 1"):
+        assert words in result.out
+    assert f"privet-holder answer {curator_url}/v1/tasks/" in result.err
+
+
+def test_create_passes_every_setting_on(cli: Cli, survey: str) -> None:
+    """Options and --set end up in the task; values of --set are JSON, or else text."""
+    more = ("--name", "n", "--grower", "cart", "--ignore", "job", "--draft", "--mechanism")
+    text = ("--set", "description=in words", "--set", 'features={"age": {"low": 0}}')
+    result = cli("task", "create", survey, *CREATE, *more, "laplace", *text, "--json")
+    view = json.loads(result.out)
+    assert (view["name"], view["state"]) == ("n", "draft")
+    assert view["task"]["description"] == "in words"
+    assert view["task"]["features"][0]["low"] == 0.0
+    assert [f["name"] for f in view["task"]["features"]] == ["age", "hours", "member"]
+    assert view["questions_in_numbers"][0]["mechanism"] == "laplace"
+
+
+def test_creating_again_says_so(cli: Cli, survey: str) -> None:
+    """The second time nothing changes, and the command says that."""
+    created(cli, survey)
+    result = cli("task", "create", survey, *CREATE)
+    assert result.code == 0
+    assert "nothing was changed" in result.err
+
+
+def test_list_and_show(cli: Cli, survey: str) -> None:
+    """Tasks are found by id, by the start of their id and by name."""
+    task_id = created(cli, survey)
+    assert task_id[:12] in cli("task", "list").out
+    listed = json.loads(cli("task", "list", "--json").out)
+    assert [task["id"] for task in listed] == [task_id]
+    for name in (task_id, task_id[:6], "survey"):
+        assert task_id in cli("task", "show", name).out
+
+
+def test_an_ambiguous_name_is_refused(cli: Cli, survey: str) -> None:
+    """Two tasks of one name must be told apart by id."""
+    created(cli, survey)
+    created(cli, survey, "--set", "seed=1", "--grower", "random_max_edge")
+    result = cli("task", "show", "survey")
+    assert result.code == 1
+    assert "give more of the id" in result.err
+
+
+def test_the_life_of_a_task(cli: Cli, survey: str) -> None:
+    """Open, close and delete move it; the illegal move exits with 1 and says what is allowed."""
+    task_id = created(cli, survey, "--draft")
+    assert "is open" in cli("task", "open", task_id).err
+    assert json.loads(cli("task", "close", task_id, "--json").out)["state"] == "closed"
+    refused = cli("task", "close", task_id)
+    assert refused.code == 1
+    assert "it allows open, delete" in refused.err
+    assert cli("task", "delete", task_id, "--yes").code == 0
+    assert json.loads(cli("task", "list", "--json").out) == []
+
+
+def test_delete_asks_first(cli: Cli, survey: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without --yes and without an answer nothing is deleted."""
+    task_id = created(cli, survey)
+    monkeypatch.setattr("typer.confirm", _refuse)
+    assert cli("task", "delete", task_id).code == 1
+    assert len(json.loads(cli("task", "list", "--json").out)) == 1
+
+
+def _refuse(*_: object, abort: bool) -> bool:
+    import typer
+
+    assert abort
+    raise typer.Abort
+
+
+def test_fit_models_and_status(cli: Cli, survey: str) -> None:
+    """Without reports only the public estimator fits; models are listed with their numbers."""
+    task_id = created(cli, survey)
+    refused = cli("fit", task_id, "--estimator", "weighted", "-p", "weight=2")
+    assert refused.code == 1
+    assert "No report has come in yet" in refused.err
+    fitted = cli("fit", task_id, "--estimator", "public", "--json")
+    assert json.loads(fitted.out)["number"] == 1
+    assert "public" in cli("fit", task_id, "--estimator", "public").out
+    models = json.loads(cli("models", task_id, "--json").out)
+    assert [model["number"] for model in models] == [1, 2]
+    assert "public" in cli("models", task_id).out
+    status = json.loads(cli("status", task_id, "--json").out)
+    assert (status["reports"], status["models"]) == (0, 2)
+    assert "takes reports now" in cli("status", task_id).out
+
+
+def test_predict_one_record(cli: Cli, survey: str) -> None:
+    """For people the label, probabilities with intervals and the reasons; for scripts JSON."""
+    task_id = created(cli, survey)
+    cli("fit", task_id, "--estimator", "public")
+    told = cli("predict", task_id, "--record", PERSON)
+    assert told.code == 0
+    for words in ("label", "P(0)", "95 % interval", "because"):
+        assert words in told.out
+    scripted = json.loads(cli("predict", task_id, "--record", PERSON, "--json").out)
+    assert scripted["probabilities"][scripted["label"]] >= 0.5
+
+
+def test_predict_a_file(
+    cli: Cli, survey: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every row of a file is predicted in order, in several calls; --out writes them all."""
+    monkeypatch.setattr("curator.cli.predict.ROWS_PER_CALL", 64)
+    task_id = created(cli, survey)
+    cli("fit", task_id, "--estimator", "public")
+    out = tmp_path / "predictions.csv"
+    assert "Wrote 200" in cli("predict", task_id, "--csv", survey, "--out", str(out)).err
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    told = json.loads(cli("predict", task_id, "--csv", survey, "--json").out)
+    assert [row["prediction"] for row in rows] == told["label"]
+    assert [float(row["p 1"]) for row in rows] == [values[1] for values in told["values"]]
+    assert "The first 20 of 200 rows" in cli("predict", task_id, "--csv", survey).err
+    assert {str(cell) for cell in told["cell"]} == set(told["paths"])
+
+
+def test_predict_numbers(cli: Cli, tmp_path: Path) -> None:
+    """A numeric label is told with its interval, and written without class columns."""
+    file = tmp_path / "line.csv"
+    file.write_bytes(samples.line())
+    result = cli("task", "create", str(file), "--label", "y", "--epsilon", "1", "--json")
+    task_id = json.loads(result.out)["id"]
+    cli("fit", task_id, "--estimator", "public")
+    told = cli("predict", task_id, "--record", '{"x": 0.5, "z": 0.1}')
+    assert " to " in told.out
+    out = tmp_path / "p.csv"
+    cli("predict", task_id, "--csv", str(file), "-o", str(out))
+    assert next(csv.reader(out.read_text().splitlines())) == ["prediction", "low", "high", "cell"]
+
+
+def test_export_writes_the_model(cli: Cli, survey: str, tmp_path: Path) -> None:
+    """The latest model goes to a file of its own name, to a given one, or to standard output."""
+    task_id = created(cli, survey)
+    refused = cli("export", task_id)
+    assert refused.code == 1
+    assert "no model yet" in refused.err
+    cli("fit", task_id, "--estimator", "public")
+    assert cli("export", task_id).code == 0
+    exported = (tmp_path / f"privet-{task_id[:12]}-1.json").read_bytes()
+    assert cli("export", task_id, "--out", "named.json").code == 0
+    assert (tmp_path / "named.json").read_bytes() == exported
+    assert json.loads(cli("export", task_id, "--out", "-").out) == json.loads(exported)
+    assert "Cannot write" in cli("export", task_id, "-o", "no/such/folder").err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("task", "show", "nothing"), 1, "privet task list"),
+        (("task", "show", "0" * 64), 1, "no task"),
+        (("task", "create", "absent.csv", *CREATE), 2, "absent.csv"),
+        (("task", "create", "{survey}", "--label", "y", "--epsilon", "1"), 1, "no column 'y'"),
+        (("task", "create", "{survey}", "--label", "label", "--epsilon", "0"), 1, "epsilon"),
+        (("task", "create", "{survey}", "--label", "label", "--epsilon", "x"), 2, "epsilon"),
+        (("task", "create", "{survey}", *CREATE, "--set", "seed"), 1, "NAME=VALUE"),
+        (("task", "create", "{survey}", *CREATE, "--set", "sed=1"), 1, "sed"),
+        (("fit", "{survey}", "-p", "weight"), 1, "NAME=VALUE"),
+        (("predict", "x"), 2, "--record"),
+        (("predict", "x", "--record", "{}", "--out", "y"), 2, "--csv"),
+        (("predict", "x", "--record", "{}", "--csv", "{survey}"), 2, "either"),
+        (("nonsense",), 2, "nonsense"),
+    ],
+)
+def test_errors_say_what_to_do(
+    cli: Cli, survey: str, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    """Refused is 1, wrong usage is 2; the reason is on standard error, without a traceback."""
+    given = [survey if argument == "{survey}" else argument for argument in arguments]
+    result = cli(*given)
+    assert result.code == code
+    assert said in result.err
+    assert "Traceback" not in result.err
+    assert result.out == ""
+
+
+def test_record_must_be_json(cli: Cli, survey: str) -> None:
+    """A record that is no JSON or does not fit is refused with the reason."""
+    task_id = created(cli, survey)
+    cli("fit", task_id, "--estimator", "public")
+    assert "not JSON" in cli("predict", task_id, "--record", "{age: 3}").err
+    assert "Row 1" in cli("predict", task_id, "--record", '{"age": 3}').err
+    assert "records.0" in cli("predict", task_id, "--record", "3").err
+
+
+def test_a_wrong_token_is_refused(cli: Cli, survey: str) -> None:
+    """--token wins over the environment, and a wrong one says where the right one is."""
+    result = cli("task", "create", survey, *CREATE, "--token", "wrong")
+    assert result.code == 1
+    assert "PRIVET_ADMIN_TOKEN" in result.err
+
+
+def test_no_curator_at_the_address(cli: Cli) -> None:
+    """A dead address, a wrong one and one of something else all say what to do."""
+    for url in ("http://127.0.0.1:9", "http://", "nonsense://x"):
+        result = cli("task", "list", "--url", url)
+        assert result.code == 1
+        assert "privet serve" in result.err
+
+
+def test_version(cli: Cli) -> None:
+    """The version is printed on one line."""
+    result = cli("version")
+    assert result.code == 0
+    assert result.out.startswith("privet ")
