@@ -12,6 +12,8 @@ from curator.estimation.evidence import Floats
 from curator.estimation.public.knowledge import public_knowledge
 from protocol.partition import Partition
 
+DEEPEST = 12
+
 
 def distilled(
     X: Floats,
@@ -52,3 +54,14 @@ def from_sklearn(fitted: DecisionTreeRegressor, columns: int) -> Partition:
         tree.children_left,
         tree.children_right,
     )
+
+
+def distilled_depth(holders: int, epsilon: float) -> int:
+    """A depth for ``distilled`` with about as many cells as reports can tell apart.
+
+    With the least variance 4 e^ε / (e^ε - 1)^2 per report and count, K cells of n / K holders
+    show a margin of 0.35 at the size of its noise when K = 0.35 sqrt(n) (e^ε - 1) / (2 e^(ε/2)).
+    """
+    per_report = 2.0 / (np.exp(epsilon / 2.0) - np.exp(-epsilon / 2.0))
+    cells = 0.35 * np.sqrt(max(holders, 1)) / per_report
+    return int(np.clip(round(np.log2(max(cells, 1.0))), 1, DEEPEST))

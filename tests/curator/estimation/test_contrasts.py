@@ -1,0 +1,108 @@
+"""Contrasts between counts and expected shares: moments, masses and what one report can move."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from curator.estimation.contrasts import Contrasts, unit_ranges
+from curator.estimation.evidence import Evidence
+from curator.estimation.masses import cell_masses, reported_masses
+from tests.curator.estimation.examples import complete, reports
+
+RUNS = 300
+SHARES = np.array([[0.9, 0.1], [0.3, 0.7], [0.5, 0.5], [0.05, 0.95]])
+MASS = np.array([0.1, 0.2, 0.3, 0.4])
+
+
+@cache
+def drawn(seed: int, epsilon: float = 1.0, n: int = 4000) -> Evidence:
+    """Reports of a sample of n holders whose shares are ``SHARES`` and masses ``MASS``."""
+    rng = np.random.default_rng(seed)
+    counts = rng.multinomial(n, (MASS[:, None] * SHARES).ravel()).reshape(4, 2)
+    return reports(complete(2), counts, epsilon, seed)
+
+
+def test_contrasts_have_the_stated_mean_and_variance() -> None:
+    """Around expected shares: mean n w (p - q) for another q, and the variance in closed form.
+
+    300 runs: a mean strays 5 standard errors with probability 6e-7 per cell; a variance strays
+    0.41 of itself (5 sqrt(2 / 300)) about as rarely.
+    """
+    q = np.clip(SHARES + np.array([[0.05, -0.05]]), 0, 1)
+    all_runs = [Contrasts(drawn(seed), q, MASS, np.ones_like(q)) for seed in range(RUNS)]
+    values = np.array([c.values for c in all_runs])
+    expected = 4000 * MASS[:, None] * (SHARES - q)
+    error = np.sqrt(all_runs[0].variance / RUNS)
+    assert (np.abs(values.mean(axis=0) - expected) < 5 * error).all()
+    np.testing.assert_allclose(values.var(axis=0), all_runs[0].variance, rtol=0.41)
+
+
+def test_reported_masses_are_unbiased_and_uncorrelated_with_contrasts() -> None:
+    """Noise moves a mass and a contrast independently, so it cannot pass for drift.
+
+    The correlation of 300 independent pairs strays 5 / sqrt(300) with probability 6e-7 per cell.
+    """
+    masses, values = [], []
+    for seed in range(RUNS):
+        evidence = drawn(seed)
+        mass, variance = reported_masses(evidence, SHARES, MASS)
+        masses.append(mass)
+        values.append(Contrasts(evidence, SHARES, MASS, np.ones_like(SHARES)).values[:, 1])
+    spread = np.std(masses, axis=0)
+    assert (np.abs(np.mean(masses, axis=0) - MASS) < 5 * spread / np.sqrt(RUNS)).all()
+    np.testing.assert_allclose(spread, np.sqrt(variance), rtol=0.2)
+    for cell in range(4):
+        correlation = np.corrcoef(np.array(masses)[:, cell], np.array(values)[:, cell])[0, 1]
+        assert abs(correlation) < 0.29
+
+
+def test_masses_follow_the_reports_when_the_population_is_another() -> None:
+    """With many reports and a public sample from elsewhere, masses are the holders' own."""
+    evidence = drawn(1, epsilon=4.0, n=200_000)
+    found = cell_masses(evidence, SHARES, points=np.array([400.0, 300.0, 200.0, 100.0]), rows=1000)
+    np.testing.assert_allclose(found, MASS, atol=0.02)
+
+
+def test_masses_stay_public_when_the_reports_say_nothing() -> None:
+    """With few reports at a small budget, masses are those of the public data."""
+    evidence = drawn(2, epsilon=0.1, n=500)
+    points = np.array([100.0, 200.0, 300.0, 400.0])
+    found = cell_masses(evidence, SHARES, points, rows=1000)
+    np.testing.assert_allclose(found, MASS, atol=0.02)
+
+
+def test_masses_are_positive_and_add_up_to_one() -> None:
+    """Whatever the noise, every cell keeps some mass."""
+    for seed in range(20):
+        found = cell_masses(drawn(seed, 0.3, 300), SHARES, np.array([0.0, 5.0, 5.0, 40.0]), 50)
+        assert (found > 0).all()
+        assert found.sum() == pytest.approx(1.0)
+
+
+def test_node_ranges_bound_what_any_report_changes() -> None:
+    """No pair of reports moves a node's H further apart than its range; some come close."""
+    evidence = drawn(3)
+    contrasts = Contrasts(evidence, SHARES, MASS, np.ones_like(SHARES))
+    tree, mechanism = evidence.partition, evidence.mechanism
+    ranges = contrasts.node_ranges()
+    rng = np.random.default_rng(4)
+    moved = []
+    for _ in range(300):
+        payload = np.frombuffer(mechanism.privatize(int(rng.integers(8)), rng.bytes), np.uint8)
+        one = Evidence(tree, mechanism, mechanism.accumulate(payload[None, :]), 1)
+        changed = one.counts - SHARES * one.counts.sum(axis=1, keepdims=True)
+        slope = 4000 * MASS[:, None] / contrasts.variance
+        moved.append(tree.node_sums(slope * changed))
+    reached = np.ptp(np.array(moved), axis=0)
+    assert (reached <= ranges * (1 + 1e-9)).all()
+    assert (reached >= 0.8 * ranges).any()
+
+
+def test_unit_ranges_are_what_one_count_can_change_by() -> None:
+    """For subset selection a count changes by 1 / (p - q) between in and out of the set."""
+    mechanism = drawn(5).mechanism
+    one, other = (
+        mechanism.estimate(s, 1)[0, 0] for s in (np.eye(8, dtype=int)[0], np.zeros(8, int))
+    )
+    np.testing.assert_allclose(unit_ranges(drawn(5)), one - other)
