@@ -3,26 +3,16 @@
 from protocol.mechanisms.base import Mechanism
 from protocol.mechanisms.grr import GeneralizedResponse
 from protocol.mechanisms.laplace import Laplace
+from protocol.mechanisms.menu import AUTO, CHOICES, Row, choose, compare, create_mechanism
 from protocol.mechanisms.projective import ProjectiveResponse
 from protocol.mechanisms.randomized_response import RandomizedResponse
+from protocol.mechanisms.registry import MECHANISMS
 from protocol.mechanisms.subset import SubsetSelection
 from protocol.mechanisms.unary import OptimizedUnary, SymmetricUnary
 
-MECHANISMS: dict[str, type[Mechanism]] = {
-    mechanism.name: mechanism
-    for mechanism in (
-        SubsetSelection,
-        ProjectiveResponse,
-        GeneralizedResponse,
-        SymmetricUnary,
-        OptimizedUnary,
-        Laplace,
-        RandomizedResponse,
-    )
-}
-"""Name on the wire -> class; ``MECHANISMS[name].create(...)`` builds one."""
-
 __all__ = [
+    "AUTO",
+    "CHOICES",
     "MECHANISMS",
     "GeneralizedResponse",
     "Laplace",
@@ -30,6 +20,10 @@ __all__ = [
     "OptimizedUnary",
     "ProjectiveResponse",
     "RandomizedResponse",
+    "Row",
     "SubsetSelection",
     "SymmetricUnary",
+    "choose",
+    "compare",
+    "create_mechanism",
 ]
