@@ -8,6 +8,7 @@ import httpx
 
 from client.errors import UnsafeAddress
 
+HOST = re.compile(r"^[\w.:-]+$")
 TASK_PATH = re.compile(r"^(?P<root>.*)/v1/tasks/(?P<id>[0-9a-f]{64})/?$")
 
 
@@ -35,7 +36,8 @@ class TaskAddress:
         except (httpx.InvalidURL, TypeError):
             raise UnsafeAddress(f"{url[:200]!r} is not an address: {_EXPECTED}.") from None
         match = TASK_PATH.match(parsed.path)
-        if parsed.scheme not in {"http", "https"} or not parsed.host or match is None:
+        reachable = HOST.match(parsed.host) and (parsed.port or 0) < 2**16
+        if parsed.scheme not in {"http", "https"} or not reachable or match is None:
             raise UnsafeAddress(f"{url[:200]!r} is not a task's address: {_EXPECTED}.")
         if parsed.userinfo or parsed.query or parsed.fragment:
             raise UnsafeAddress("A task's address has no user, query or fragment: leave them out.")

@@ -27,6 +27,8 @@ from protocol.limits import MAX_TASK_BYTES
 MAX_ANSWER_BYTES = 64 * 1024
 DEADLINE = 120.0
 TASKS_KEPT = 16
+CONNECTIONS = 16
+"""Calls at a time; the others wait here, where waiting costs nothing, not in the pool."""
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -65,6 +67,7 @@ class CuratorClient:
         self._sleep = sleep
         self._tasks: OrderedDict[str, Task] = OrderedDict()
         self._fetching = anyio.Lock()
+        self._turns = anyio.Semaphore(CONNECTIONS)
 
     async def __aenter__(self) -> Self:
         return self
@@ -152,12 +155,13 @@ class CuratorClient:
     ) -> Reply:
         headers = {**headers, "Accept-Encoding": "identity"}
         request = self._http.build_request(method, url, headers=headers, content=content)
-        with anyio.fail_after(DEADLINE):
-            response = await self._http.send(request, stream=True, follow_redirects=False)
-            try:
-                return await _read(response, url, limit)
-            finally:
-                await response.aclose()
+        async with self._turns:
+            with anyio.fail_after(DEADLINE):
+                response = await self._http.send(request, stream=True, follow_redirects=False)
+                try:
+                    return await _read(response, url, limit)
+                finally:
+                    await response.aclose()
 
 
 def new_http() -> httpx.AsyncClient:
@@ -165,7 +169,7 @@ def new_http() -> httpx.AsyncClient:
     return httpx.AsyncClient(
         headers={"User-Agent": "privet-holder"},
         timeout=httpx.Timeout(30.0, connect=10.0),
-        limits=httpx.Limits(max_connections=64, max_keepalive_connections=64),
+        limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
     )
 
@@ -189,15 +193,14 @@ def error_in(reply: Reply) -> PrivetError:
 
 
 async def _read(response: httpx.Response, url: str, limit: int) -> Reply:
-    encoding = response.headers.get("content-encoding", "identity")
+    """Uncompressed bytes only, so that what is counted is what is kept."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise UnexpectedAnswer(f"{url} answers in compressed form: a curator would not; {_CHECK}.")
     body = bytearray()
-    async for chunk in response.aiter_raw():
+    async for chunk in response.aiter_bytes():
         body += chunk
-        if len(body) > limit or encoding != "identity":
-            raise UnexpectedAnswer(
-                f"{url} sends more than {limit} bytes, or sends them compressed: "
-                "this is no answer of a curator; check the address."
-            )
+        if len(body) > limit:
+            raise UnexpectedAnswer(f"{url} sends more than {limit} bytes; {_CHECK}.")
     return Reply(
         url=url,
         status=response.status_code,
@@ -208,7 +211,7 @@ async def _read(response: httpx.Response, url: str, limit: int) -> Reply:
 
 
 def _unexpected(reply: Reply, what: Any) -> UnexpectedAnswer:
-    return UnexpectedAnswer(
-        f"{reply.url} answered {reply.status} with {what}: "
-        "check that the address is a Privet curator's."
-    )
+    return UnexpectedAnswer(f"{reply.url} answered {reply.status} with {what}; {_CHECK}.")
+
+
+_CHECK = "check that the address is a Privet curator's"

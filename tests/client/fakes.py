@@ -1,0 +1,71 @@
+"""A network that is an argument: canned replies, and pauses that take no time."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import httpx
+
+from client import CuratorClient, Retry
+from client.address import TaskAddress
+from protocol import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE, Report, problem_of
+from protocol.errors import PrivetError
+from tests.protocol.examples import make_task
+
+TASK = make_task()
+URL = f"https://curator.example/v1/tasks/{TASK.id}"
+ADDRESS = TaskAddress.parse(URL)
+
+Canned = httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]
+
+
+@dataclass
+class Network:
+    """Answers each request with the next canned reply, and the last one for ever."""
+
+    replies: Sequence[Canned]
+    requests: list[httpx.Request] = field(default_factory=list)
+    pauses: list[float] = field(default_factory=list)
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        reply = self.replies[min(len(self.requests), len(self.replies) - 1)]
+        self.requests.append(request)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply if isinstance(reply, httpx.Response) else reply(request)
+
+    async def sleep(self, seconds: float) -> None:
+        """Note the pause and go on."""
+        self.pauses.append(seconds)
+
+    def client(self, attempts: int = 4) -> CuratorClient:
+        """A client whose only network this is."""
+        http = httpx.AsyncClient(transport=httpx.MockTransport(self))
+        return CuratorClient(http, retry=Retry(attempts), sleep=self.sleep)
+
+
+def publish(request: httpx.Request) -> httpx.Response:
+    """The example task to whoever asks, and a receipt for whatever is reported."""
+    if request.method == "GET":
+        return httpx.Response(200, content=TASK.canonical, headers=media(TASK_MEDIA_TYPE))
+    assert request.headers["content-type"] == REPORT_MEDIA_TYPE
+    return receipt(request)
+
+
+def receipt(request: httpx.Request) -> httpx.Response:
+    """A new report's receipt."""
+    report = Report.unpack(request.content)
+    return httpx.Response(201, json={"report": report.id.hex(), "counted": True})
+
+
+def problem(error: PrivetError, status: int | None = None, **headers: str) -> httpx.Response:
+    """The problem document a curator sends for ``error``."""
+    kind = problem_of(error)
+    body = {"type": kind.uri, "title": kind.title, "detail": error.detail}
+    return httpx.Response(
+        status or kind.status, json=body, headers={**media("application/problem+json"), **headers}
+    )
+
+
+def media(kind: str) -> dict[str, str]:
+    """A content type header."""
+    return {"Content-Type": kind}

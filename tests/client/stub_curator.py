@@ -1,0 +1,92 @@
+"""A small curator over real HTTP: it publishes one task and counts reports, or misbehaves."""
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from protocol import PrivetError, Report, Task, problem_of
+from protocol.errors import Overloaded, ReportConflict, TaskNotFound
+
+
+@dataclass
+class StubCurator:
+    """Counts every report once; answers 503 to the next ``busy`` calls."""
+
+    task: Task
+    root: str = ""
+    busy: int = 0
+    counted: dict[bytes, bytes] = field(default_factory=dict)
+    posts: list[bytes] = field(default_factory=list)
+    gets: int = 0
+
+    @property
+    def url(self) -> str:
+        """The task's address."""
+        return f"{self.root}/v1/tasks/{self.task.id}"
+
+    async def get_task(self, request: Request) -> Response:
+        """Publish the task's canonical bytes."""
+        self.gets += 1
+        if request.path_params["id"] != self.task.id:
+            return problem(TaskNotFound("There is no such task: check its address."))
+        return Response(self.task.canonical, media_type=request.headers["accept"])
+
+    async def post_report(self, request: Request) -> Response:
+        """Count a report by its id, as docs/protocol.md says."""
+        body = await request.body()
+        self.posts.append(body)
+        if self.busy:
+            self.busy -= 1
+            return problem(Overloaded("Try again."), {"Retry-After": "0"})
+        try:
+            report = Report.unpack(body)
+            report.check(self.task)
+        except PrivetError as error:
+            return problem(error)
+        if self.counted.setdefault(report.id, body) != body:
+            return problem(ReportConflict("This id was used with other bytes."))
+        replay = self.posts.count(body) > 1
+        receipt = {"report": report.id.hex(), "counted": not replay}
+        return JSONResponse(receipt, status_code=200 if replay else 201)
+
+    def app(self) -> Starlette:
+        """The two routes that holders use."""
+        return Starlette(
+            routes=[
+                Route("/v1/tasks/{id}", self.get_task),
+                Route("/v1/tasks/{id}/reports", self.post_report, methods=["POST"]),
+            ]
+        )
+
+
+def problem(error: PrivetError, headers: dict[str, str] | None = None) -> Response:
+    """The problem document of an error."""
+    kind = problem_of(error)
+    body = {"type": kind.uri, "title": kind.title, "status": kind.status, "detail": error.detail}
+    return JSONResponse(body, kind.status, headers, "application/problem+json")
+
+
+@contextlib.contextmanager
+def serving(curator: StubCurator) -> Iterator[StubCurator]:
+    """The curator on a free port of this machine, until the block ends."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        curator.root = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server = uvicorn.Server(uvicorn.Config(curator.app(), log_config=None, lifespan="off"))
+        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+        thread.start()
+        while not server.started and thread.is_alive():
+            time.sleep(0.005)
+        try:
+            yield curator
+        finally:
+            server.should_exit = True
+            thread.join(10)

@@ -1,0 +1,209 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from client import SqliteLedger
+from client.cli import app
+from client.explanation import Explanation
+from protocol import Classes, Question
+from tests.client.stub_curator import StubCurator, serving
+from tests.protocol.examples import RANGE, RECORD, make_task
+
+
+class Command:
+    """`privet-holder` with a ledger of its own and a record on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self.ledger = SqliteLedger(folder / "ledger")
+        self.record = folder / "record.json"
+        self.record.write_text(json.dumps(RECORD))
+
+    def __call__(self, *arguments: str, stdin: str | None = None) -> Result:
+        ledger = [] if arguments[0] == "show" else ["--ledger", str(self.ledger.path)]
+        return CliRunner().invoke(app, [*arguments, *ledger], input=stdin)
+
+    def answer(self, url: str, *arguments: str, stdin: str | None = None) -> Result:
+        return self("answer", url, "--record", str(self.record), *arguments, stdin=stdin)
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    return Command(tmp_path)
+
+
+def as_json(result: Result) -> Any:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_show_explains_in_plain_words(curator: StubCurator, command: Command) -> None:
+    """The reader learns what is read, what is sent, and what epsilon means, in numbers."""
+    text = " ".join(command("show", curator.url).stdout.replace("│", " ").split())
+    expected = [
+        "age: a number, taken as 20 to 60",
+        "answer: one of no, yes",
+        "which of 4 published cells",
+        "network address",
+        "at most 2.72 times",
+        "at most 73.1% sure",
+    ]
+    for said in expected:
+        assert said in text
+    told = as_json(command("show", curator.url, "--json"))
+    assert (told["task"], told["epsilon"]) == (curator.task.id, 1.0)
+    assert curator.posts == []
+
+
+def test_answering_sends_one_report_after_asking(curator: StubCurator, command: Command) -> None:
+    """Yes sends; the receipt is told on stderr and the ledger knows."""
+    result = command.answer(curator.url, stdin="y\n")
+    assert (result.exit_code, len(curator.counted)) == (0, 1)
+    assert "Draw a perturbed answer and send it?" in result.stderr
+    assert "Counted." in result.stderr
+    assert [answer.counted for answer in command.ledger.answers()] == [True]
+
+
+@pytest.mark.parametrize("reply", ["n\n", "", "\n"])
+def test_without_a_yes_nothing_happens(curator: StubCurator, command: Command, reply: str) -> None:
+    """No, silence and the end of input draw nothing, send nothing and spend nothing."""
+    result = command.answer(curator.url, stdin=reply)
+    assert result.exit_code == 1
+    assert "Nothing was drawn" in result.stderr
+    assert (curator.posts, command.ledger.answers()) == ([], [])
+
+
+def test_a_dry_run_checks_everything_and_draws_nothing(
+    curator: StubCurator, command: Command
+) -> None:
+    """The record is checked against the task; nothing is drawn, stored or sent."""
+    result = command.answer(curator.url, "--dry-run")
+    assert result.exit_code == 0
+    assert "The record fits" in result.stderr
+    told = as_json(command.answer(curator.url, "--dry-run", "--json"))
+    assert (told["dry_run"], told["answered"]) == (True, False)
+    assert (curator.posts, command.ledger.answers()) == ([], [])
+
+
+def test_answering_again_costs_nothing(curator: StubCurator, command: Command) -> None:
+    """The second time the record is not even read, and nothing is asked or sent."""
+    first = as_json(command.answer(curator.url, "--yes", "--json"))
+    command.record.unlink()
+    again = command.answer(curator.url)
+    assert again.exit_code == 0
+    assert "no epsilon was spent" in again.stderr
+    assert "Answered before" in command.answer(curator.url, "--dry-run").stderr
+    assert as_json(command("budget", "--json")) == {
+        "subject": "me",
+        "spent": 1.0,
+        "cap": 8.0,
+        "answers": [first],
+    }
+    assert len(curator.posts) == 1
+
+
+def test_the_record_may_come_from_stdin(curator: StubCurator, command: Command) -> None:
+    """With - the record never touches the disk."""
+    result = command("answer", curator.url, "--record", "-", "--yes", stdin=json.dumps(RECORD))
+    assert result.exit_code == 0
+    assert len(curator.counted) == 1
+
+
+BAD_RECORDS = ["", "[]", "{", '"x"', "[" * 100_000, '{"age": 33}', '{"age": NaN, "answer": "yes"}']
+
+
+@pytest.mark.parametrize("text", BAD_RECORDS, ids=lambda text: text[:20])
+def test_a_bad_record_is_one_sentence(curator: StubCurator, command: Command, text: str) -> None:
+    """Exit status 1, no traceback, nothing drawn."""
+    command.record.write_text(text)
+    assert_refused(command.answer(curator.url, "--yes"), 1)
+    assert (curator.posts, command.ledger.answers()) == ([], [])
+
+
+def test_a_missing_record_file_is_one_sentence(curator: StubCurator, command: Command) -> None:
+    """The path and the reason are named."""
+    command.record.unlink()
+    assert "cannot be read" in assert_refused(command.answer(curator.url, "--yes"), 1)
+
+
+def assert_refused(result: Result, status: int) -> str:
+    """One or two readable lines on stderr and the promised exit status."""
+    assert result.exit_code == status, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert 0 < len(result.stderr.strip().splitlines()) <= 2
+    return result.stderr
+
+
+def test_the_holder_refuses_with_status_3(curator: StubCurator, command: Command) -> None:
+    """Past the cap or at an unsafe address, to protect the record; nothing is sent."""
+    assert "raise the cap" in assert_refused(
+        command.answer(curator.url, "--yes", "--cap", "0.5"), 3
+    )
+    unsafe = f"http://curator.example/v1/tasks/{curator.task.id}"
+    assert "--insecure-http" in assert_refused(command.answer(unsafe, "--yes"), 3)
+    assert curator.posts == []
+
+
+def test_the_curators_no_is_status_1(curator: StubCurator, command: Command) -> None:
+    """An unknown task is what the curator says it is."""
+    unknown = curator.url.replace(curator.task.id, "0" * 64)
+    assert "There is no such task" in assert_refused(command.answer(unknown, "--yes"), 1)
+
+
+def test_an_undelivered_answer_is_kept_and_resent(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Status 4 while it is kept, `resend` delivers the same bytes, then nothing is left to do."""
+    monkeypatch.setattr("client.http.Retry.pauses", lambda _self: iter([0.0]))
+    with serving(StubCurator(make_task(), busy=2)) as curator:
+        result = command.answer(curator.url, "--yes")
+        assert result.exit_code == 4
+        assert "privet-holder resend" in result.stderr
+        assert "Overloaded" in command("budget").stdout.replace("\n", "")
+        curator.busy = 2
+        assert command("resend").exit_code == 4
+        (outcome,) = as_json(command("resend", "--json"))
+        assert outcome["counted"]
+        assert "Every answer has been counted" in command("resend").stderr
+        assert (len(set(curator.posts)), len(curator.counted)) == (1, 1)
+
+
+def test_a_broken_ledger_is_one_sentence(curator: StubCurator, command: Command) -> None:
+    """Nothing is sent if the answer cannot be stored first."""
+    command.ledger.path.mkdir()
+    assert "Nothing was sent" in assert_refused(command("budget"), 1)
+    result = command.answer(curator.url, "--yes", "--json")
+    assert result.exit_code == 1
+    assert curator.posts == []
+
+
+def test_wrong_usage_is_status_2(command: Command) -> None:
+    """As with any command line."""
+    assert CliRunner().invoke(app, ["answer"]).exit_code == 2
+    assert CliRunner().invoke(app, ["budget", "--cap", "-1"]).exit_code == 2
+
+
+def test_names_from_a_task_cannot_drive_the_terminal(command: Command) -> None:
+    """Escape sequences and markup in a hostile task are shown as text."""
+    hostile = Classes(name="\x1b[2J[red]label[/red]", classes=("\x07a", "b"))
+    with serving(StubCurator(make_task(label=hostile, name="[bold]x\x1b]0;title\x07"))) as curator:
+        shown = command("show", curator.url)
+    assert shown.exit_code == 0
+    assert "\x1b" not in shown.stdout
+    assert "\x07" not in shown.stdout
+    assert "[bold]x" in shown.stdout
+    assert "[red]label[/red]" in shown.stdout
+
+
+def test_every_kind_of_task_can_be_explained() -> None:
+    """Cells alone, one question of several, numbers, and epsilons beyond what e^x can hold."""
+    ask = [Question(partition=0, mechanism="subset", epsilon=e, asks="cell") for e in (0.5, 2.0)]
+    told = Explanation.of(make_task(questions=tuple(ask), allocation="one", label=RANGE))
+    assert "chosen by chance" in told.sends
+    assert "income: a number, taken as 0 to 1000" in told.label
+    assert told.epsilon == 2.0
+    assert told.log_ratio <= told.epsilon
+    assert "together with its answer" not in told.computes[0]

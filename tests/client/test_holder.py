@@ -1,0 +1,293 @@
+import asyncio
+import io
+import logging
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import httpx
+import pytest
+
+from client import (
+    BlockingHolder,
+    BudgetSpent,
+    CuratorClient,
+    CuratorUnreachable,
+    Holder,
+    Ledger,
+    MemoryLedger,
+    Retry,
+    SqliteLedger,
+    TaskRefused,
+)
+from client.holder import check_promise
+from protocol import Numeric, Report
+from protocol.errors import InvalidRecord, TaskNotFound, TaskNotOpen
+from protocol.mechanisms import SubsetSelection
+from tests.client.fakes import TASK, URL, Network, problem, publish
+from tests.client.stub_curator import StubCurator, serving
+from tests.protocol.examples import RECORD, make_task
+
+
+def no_randomness(n: int) -> NoReturn:
+    raise AssertionError(n)
+
+
+def no_record() -> Any:
+    """A record that must not be looked at."""
+
+    class Untouchable(dict[str, Any]):
+        def __getattribute__(self, name: str) -> NoReturn:
+            raise AssertionError(name)
+
+    return Untouchable()
+
+
+async def test_a_holder_answers_over_real_http(curator: StubCurator, ledger: SqliteLedger) -> None:
+    """The task is fetched, one valid report arrives, and the ledger knows that it is counted."""
+    async with CuratorClient() as client:
+        holder = Holder(client, ledger)
+        assert (await holder.fetch(curator.url)).id == curator.task.id
+        answered = await holder.answer(curator.url, RECORD)
+    assert answered.counted
+    assert curator.posts == [answered.report]
+    assert Report.unpack(answered.report).id.hex() == answered.report_id
+    assert ledger.answers() == [answered]
+    assert ledger.spent("me") == curator.task.epsilon
+
+
+def test_the_blocking_holder_does_the_same(curator: StubCurator, ledger: SqliteLedger) -> None:
+    """Without an event loop: fetch, explain, check, answer; errors arrive as themselves."""
+    with BlockingHolder(ledger) as holder:
+        task = holder.fetch(curator.url)
+        assert holder.explain(task).epsilon == 1.0
+        holder.check(task)
+        assert holder.answer(curator.url, RECORD).counted
+        assert holder.resend() == []
+        with pytest.raises(TaskNotFound):
+            holder.fetch(curator.url.replace(task.id, "0" * 64))
+    assert len(curator.counted) == 1
+
+
+async def test_blocking_inside_a_running_loop_works_too(curator: StubCurator) -> None:
+    """A notebook has a loop of its own; the blocking holder's loop is elsewhere."""
+    with BlockingHolder(MemoryLedger()) as holder:
+        assert holder.fetch(curator.url) == curator.task
+
+
+async def test_an_answer_is_stored_before_it_is_first_sent(ledger: SqliteLedger) -> None:
+    """When the first request goes out, the very bytes are in the ledger already."""
+    seen = []
+
+    def look(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            kept = SqliteLedger(ledger.path).find("me", TASK.id)
+            seen.append(kept is not None and kept.report == request.content and not kept.counted)
+        return publish(request)
+
+    assert (await Holder(Network([look]).client(), ledger).answer(URL, RECORD)).counted
+    assert seen == [True]
+
+
+async def test_after_a_crash_the_same_bytes_are_sent_and_nothing_is_drawn(
+    ledger: SqliteLedger,
+) -> None:
+    """A process that dies while sending leaves an answer that the next one only resends."""
+
+    class Crash(BaseException): ...
+
+    sent = []
+
+    def crash(request: httpx.Request) -> NoReturn:
+        sent.append(request.content)
+        raise Crash
+
+    with pytest.raises(Crash):
+        await Holder(Network([publish, crash]).client(), ledger).answer(URL, RECORD)
+    network = Network([publish])
+    again = Holder(network.client(), SqliteLedger(ledger.path), randomness=no_randomness)
+    assert (await again.answer(URL, no_record())).counted
+    assert [request.content for request in network.requests] == sent
+    assert ledger.spent("me") == TASK.epsilon
+
+
+async def test_answering_twice_sends_nothing_more(curator: StubCurator) -> None:
+    """Another record for the same task is not looked at: the first answer stands."""
+    async with CuratorClient() as client:
+        holder = Holder(client, MemoryLedger())
+        first = await holder.answer(curator.url, RECORD)
+        assert await holder.answer(curator.url, no_record()) == first
+    assert len(curator.posts) == 1
+
+
+async def test_clicks_at_once_are_counted_once(curator: StubCurator, ledger: SqliteLedger) -> None:
+    """Eight answers at the same time send one and the same report, and spend epsilon once."""
+    async with CuratorClient() as client:
+        holders = [Holder(client, ledger) for _ in range(8)]
+        await asyncio.gather(*(holder.answer(curator.url, RECORD) for holder in holders))
+    assert len(set(curator.posts)) == len(curator.counted) == 1
+    assert ledger.spent("me") == curator.task.epsilon
+
+
+async def test_a_busy_curator_gets_the_same_bytes_later(curator: StubCurator) -> None:
+    """Two refusals with Retry-After, then success: three posts of one report."""
+    curator.busy = 2
+    async with CuratorClient(retry=Retry(first=0.01)) as client:
+        assert (await Holder(client, MemoryLedger()).answer(curator.url, RECORD)).counted
+    assert len(curator.posts) == 3
+    assert len(set(curator.posts)) == 1
+
+
+async def test_resend_delivers_what_was_kept_and_skips_what_cannot_be(
+    ledger: SqliteLedger,
+) -> None:
+    """Pending answers are sent again; one that still fails is reported and harms no other."""
+    broken = Network([publish, httpx.ConnectError("refused")])
+    with pytest.raises(CuratorUnreachable):
+        await Holder(broken.client(), ledger).answer(URL, RECORD)
+    kept = ledger.find("me", TASK.id)
+    assert kept is not None
+    assert "CuratorUnreachable" in (kept.fault or "")
+    ledger.keep(replace(kept, task="f" * 64, url=URL.replace(TASK.id, "f" * 64), drawn=0.0))
+
+    def one_is_gone(request: httpx.Request) -> httpx.Response:
+        gone = "f" * 64 in request.url.path
+        return problem(TaskNotFound("No such task.")) if gone else publish(request)
+
+    network = Network([one_is_gone])
+    outcomes = await Holder(network.client(), ledger, randomness=no_randomness).resend()
+    assert [outcome.counted for outcome in outcomes] == [False, True]
+    assert outcomes[0].fault == "TaskNotFound: No such task."
+    assert {request.content for request in network.requests} == {kept.report}
+    assert [request.method for request in network.requests] == ["POST", "POST"]
+
+
+async def test_the_task_is_checked_before_the_record_is_looked_at() -> None:
+    """Past the cap, and outside its dates, a task is refused without touching record or chance."""
+    closed = make_task(closes=1_000)
+    early = make_task(opens=3_000)
+    for task, cap, error in [
+        (TASK, 0.5, BudgetSpent),
+        (closed, 8.0, TaskNotOpen),
+        (early, 8.0, TaskNotOpen),
+    ]:
+        with serving(StubCurator(task)) as curator:
+            async with CuratorClient() as client:
+                ledger = MemoryLedger(cap)
+                holder = Holder(client, ledger, "me", no_randomness, clock=lambda: 2_000.0)
+                with pytest.raises(error):
+                    await holder.answer(curator.url, no_record())
+                assert (curator.posts, ledger.answers()) == ([], [])
+
+
+def test_a_task_that_understates_its_epsilon_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The true log ratio is recomputed here; more than promised, or no number, is refused."""
+    for ratio in (1.001, float("inf"), float("nan")):
+        monkeypatch.setattr(SubsetSelection, "log_ratio", lambda _self, r=ratio: r)
+        with pytest.raises(TaskRefused, match="really gives away"):
+            check_promise(make_task())
+    monkeypatch.setattr(SubsetSelection, "log_ratio", lambda _self: 1.0)
+    check_promise(make_task())
+
+
+async def test_a_record_that_does_not_fit_costs_nothing() -> None:
+    """InvalidRecord comes before any draw; a corrected record can still be answered."""
+    network, ledger = Network([publish]), MemoryLedger()
+    with pytest.raises(InvalidRecord):
+        await Holder(network.client(), ledger, "me", no_randomness).answer(URL, {"age": 3})
+    assert ledger.answers() == []
+    assert (await Holder(network.client(), ledger).answer(URL, RECORD)).counted
+
+
+async def test_thousands_of_holders_share_one_client(curator: StubCurator) -> None:
+    """Two hundred subjects at once: one fetch of the task, as many reports, light objects."""
+    ledger = MemoryLedger()
+    async with CuratorClient() as client:
+        holders = [Holder(client, ledger, f"subject {i}") for i in range(200)]
+        assert not hasattr(holders[0], "__dict__")
+        await asyncio.gather(*(holder.answer(curator.url, RECORD) for holder in holders))
+    assert curator.gets == 1
+    assert len(curator.counted) == 200
+    assert len(ledger.answers()) == 200
+
+
+CANARY_AGE, CANARY_WORK = 47.123456789, "zq-canary-work"
+
+
+def canaries() -> list[bytes]:
+    """The forms in which the private values could leak."""
+    return [str(CANARY_AGE).encode(), b"47.12345", b"zq-canary"]
+
+
+@pytest.mark.parametrize("outcome", ["counted", "unreachable", "refused", "garbage"])
+async def test_the_private_value_leaves_no_trace(
+    outcome: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither logs, nor error texts, nor requests, nor any file hold the record's values."""
+    caplog.set_level(logging.DEBUG)
+    replies = {
+        "counted": publish,
+        "unreachable": httpx.ConnectError("refused"),
+        "refused": problem(TaskNotOpen("closed")),
+        "garbage": httpx.Response(201, text="thanks"),
+    }
+    task = make_task(features=(Numeric(name="age", low=0, high=100), TASK.features[1]))
+    record = {"age": CANARY_AGE, "work": CANARY_WORK, "answer": "yes"}
+    stub = StubCurator(task)
+    network = Network([replies[outcome]])
+    ledger: Ledger = SqliteLedger(tmp_path / "answers.sqlite3")
+    with serving(stub):
+        async with CuratorClient() as real:
+            client = network.client()
+            client._tasks[task.id] = await real.task(real.address(stub.url))
+        texts = []
+        try:
+            await Holder(client, ledger).answer(stub.url, record)
+        except Exception as error:  # noqa: BLE001 - whatever is raised must be clean
+            texts = [repr(error), str(error), repr(error.__cause__), repr(error.__context__)]
+        assert bool(texts) == (outcome != "counted")
+    told = [text.encode() for text in [*texts, caplog.text]]
+    sent = [part for r in network.requests for part in (r.content, bytes(r.url.raw_path))]
+    stored = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(network.requests) > 0
+    assert len(stored) == 1
+    for place in [*told, *sent, *stored, repr(ledger.answers()).encode()]:
+        assert not any(canary in place for canary in canaries())
+
+
+HOLDER_NEEDS = """
+import sys
+before = set(sys.modules)
+import client, client.cli
+found = {name.split('.')[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)
+print(*sorted(name for name in found if not name.startswith('_')))
+"""
+
+
+DECLARED = {"httpx", "msgpack", "numpy", "platformdirs", "pydantic", "rich", "typer"}
+BROUGHT_ALONG = {
+    "annotated_doc", "annotated_types", "anyio", "certifi", "click", "cython_runtime", "h11",
+    "httpcore", "idna", "markdown_it", "mdurl", "pydantic_core", "pygments", "shellingham",
+    "sniffio", "typing_extensions", "typing_inspection",
+}  # fmt: skip
+
+
+def test_a_holder_needs_the_base_installation_only() -> None:
+    """Behind `privet-holder` are both packages, what the base installation declares, and what
+    that brings along: no server, no database, no trees."""
+    run = [sys.executable, "-c", HOLDER_NEEDS]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    needed = set(done.stdout.split())
+    assert needed - BROUGHT_ALONG == {"client", "protocol", *DECLARED}
+
+
+def test_randomness_is_an_argument(curator: StubCurator) -> None:
+    """With the same bytes the same report is drawn, which is how test vectors are made."""
+    stream = bytes(range(256)) * 40
+    reports = []
+    for _ in range(2):
+        with BlockingHolder(MemoryLedger(), randomness=io.BytesIO(stream).read) as holder:
+            reports.append(holder.answer(curator.url, RECORD).report)
+    assert reports[0] == reports[1]

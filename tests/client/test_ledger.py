@@ -1,0 +1,162 @@
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from client import Answer, BudgetSpent, Ledger, LedgerFailed, MemoryLedger, SqliteLedger
+from client.sqlite_ledger import default_path
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
+    """Each kind of ledger, with a cap of 1."""
+    if request.param == "memory":
+        return MemoryLedger(cap=1.0)
+    return SqliteLedger(tmp_path / "new" / "folder" / "answers.sqlite3", cap=1.0)
+
+
+def answer(task: str = "a", epsilon: float = 0.1, report: bytes = b"1", **more: object) -> Answer:
+    fields = {"subject": "me", "url": "https://c.example", "report_id": "0", "drawn": 0.0, **more}
+    return Answer(task=task, epsilon=epsilon, report=report, **fields)  # type: ignore[arg-type]
+
+
+def test_an_answer_is_kept_as_it_was_drawn(ledger: Ledger) -> None:
+    """What is found again is equal, and another subject or task has none."""
+    drawn = answer(report=bytes(range(256)), drawn=1.5, epsilon=0.125)
+    assert ledger.find("me", "a") is None
+    assert ledger.keep(drawn) == drawn
+    assert ledger.find("me", "a") == drawn
+    assert ledger.find("you", "a") is None
+    assert ledger.find("me", "b") is None
+
+
+def test_a_second_draw_for_the_same_task_is_thrown_away(ledger: Ledger) -> None:
+    """The first answer is returned, and epsilon is spent once."""
+    first = ledger.keep(answer(report=b"first", epsilon=0.9))
+    assert ledger.keep(answer(report=b"second", epsilon=0.9)) == first
+    assert ledger.spent("me") == 0.9
+
+
+def test_epsilon_adds_up_per_subject_to_the_cap_and_no_further(ledger: Ledger) -> None:
+    """Ten tenths fit into one in spite of rounding; the eleventh does not, and changes nothing."""
+    for i in range(10):
+        ledger.keep(answer(f"task {i}"))
+    with pytest.raises(BudgetSpent, match="has spent 1 of 1"):
+        ledger.keep(answer("one more"))
+    assert ledger.find("me", "one more") is None
+    assert len(ledger.answers("me")) == 10
+    ledger.keep(answer("one more", subject="you"))
+    assert [a.subject for a in ledger.answers()].count("you") == 1
+
+
+def test_settling_remembers_the_best_that_happened(ledger: Ledger) -> None:
+    """A fault is noted until the answer is counted; once counted, it stays so."""
+    ledger.keep(answer())
+    for fault, counted, noted in [("busy", False, "busy"), (None, True, None), ("x", True, None)]:
+        ledger.settle("me", "a", fault)
+        found = ledger.find("me", "a")
+        assert found is not None
+        assert (found.counted, found.fault) == (counted, noted)
+
+
+def test_answers_are_listed_in_the_order_in_which_they_were_drawn(ledger: Ledger) -> None:
+    """Whatever the order of storing and settling."""
+    for task, drawn in [("b", 2.0), ("c", 3.0), ("a", 1.0)]:
+        ledger.keep(answer(task, drawn=drawn))
+    ledger.settle("me", "a", None)
+    assert [a.task for a in ledger.answers("me")] == ["a", "b", "c"]
+
+
+def test_threads_that_race_spend_once_and_agree(ledger: Ledger) -> None:
+    """Of sixteen different draws for one task one survives, and all are told which."""
+    start = threading.Barrier(16)
+
+    def draw(i: int) -> bytes:
+        start.wait()
+        return ledger.keep(answer(report=bytes([i]), epsilon=0.6)).report
+
+    with ThreadPoolExecutor(16) as pool:
+        assert len(set(pool.map(draw, range(16)))) == 1
+    assert ledger.spent("me") == 0.6
+
+
+KEEP = """
+import sys
+from pathlib import Path
+from client import Answer, BudgetSpent, SqliteLedger
+ledger, i = SqliteLedger(Path(sys.argv[1]), cap=1.0), sys.argv[2]
+def answer(task):
+    return Answer("me", task, "https://c.example", 0.3, "0", i.encode(), 0.0)
+sys.stdin.readline()
+print(ledger.keep(answer("shared")).report.decode())
+try:
+    ledger.keep(answer(f"own {i}"))
+except BudgetSpent:
+    print("refused")
+else:
+    print("kept")
+"""
+
+
+def test_processes_that_race_cannot_overspend(tmp_path: Path) -> None:
+    """Six processes create one ledger at once: all see one shared answer, two more fit the cap."""
+    path = tmp_path / "answers.sqlite3"
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", KEEP, str(path), str(i)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for i in range(6)
+    ]
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    outcomes = [process.communicate(timeout=60)[0].split() for process in running]
+    assert len({shared for shared, _ in outcomes}) == 1
+    assert sorted(own for _, own in outcomes) == ["kept"] * 2 + ["refused"] * 4
+    assert SqliteLedger(path).spent("me") == pytest.approx(0.9)
+
+
+def test_only_the_owner_can_read_the_file(tmp_path: Path) -> None:
+    """The file is 0600 and its new folder 0700, whatever the umask would allow."""
+    ledger = SqliteLedger(tmp_path / "data" / "answers.sqlite3")
+    ledger.keep(answer())
+    assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(ledger.path.parent.stat().st_mode) == 0o700
+    assert [path.name for path in ledger.path.parent.iterdir()] == ["answers.sqlite3"]
+
+
+def test_every_change_is_written_through(tmp_path: Path) -> None:
+    """SQLite is told to wait for the disk, folder entry included, at each commit."""
+    ledger = SqliteLedger(tmp_path / "answers.sqlite3")
+    with ledger._transaction() as db:
+        assert db.execute("PRAGMA synchronous").fetchone() == (3,)
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+def test_a_ledger_that_cannot_be_used_says_so(tmp_path: Path) -> None:
+    """A folder, a damaged file, a newer version: LedgerFailed with the path and what to do."""
+    damaged, newer = tmp_path / "damaged", tmp_path / "newer"
+    damaged.write_bytes(b"this is not a database" * 100)
+    SqliteLedger(newer).keep(answer())
+    with sqlite3.connect(newer) as db:
+        db.execute("PRAGMA user_version = 9")
+    db.close()
+    for path in (tmp_path, damaged, newer, damaged / "below"):
+        with pytest.raises(LedgerFailed, match=f"{path}.*Nothing was sent"):
+            SqliteLedger(path).keep(answer())
+
+
+def test_the_ledger_lives_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless told otherwise."""
+    monkeypatch.setenv("XDG_DATA_HOME", "/somewhere")
+    assert default_path().name == "answers.sqlite3"
+    assert SqliteLedger().path == default_path()
