@@ -60,7 +60,8 @@ audit: $(VENV)/dev.installed  ## known vulnerabilities of the pinned dependencie
 	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
 
 up:  ## the demo in containers
-	docker compose up --build --abort-on-container-exit --exit-code-from report
+	docker compose up --build --detach --scale holders=2 report
+	docker compose logs --no-log-prefix --follow report
 
 constraints:  ## pin the newest versions that pip finds
 	rm -rf $(VENV)/fresh && $(PYTHON) -m venv $(VENV)/fresh

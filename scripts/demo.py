@@ -47,20 +47,13 @@ def main(
         admin = Admin(curator.url, curator.token)
         task_url = admin.publish(
             fair_survey.as_csv(population.public),
-            {
-                "name": "Fair's survey",
-                "label": LABEL,
-                "features": fair_survey.DECLARED,
-                "epsilon": epsilon,
-                "mechanism": mechanism,
-                "grower": grower,
-                "holders": len(answering),
-            },
+            fair_survey.settings(epsilon, len(answering), mechanism=mechanism, grower=grower),
         )
         _introduce(curator, admin, task_url, population)
         sent = _collect(task_url, answering)
-        results = _compare(admin, task_url, population)
-    _print_results(results, len(answering), sent, epsilon, len(population.test))
+        results = compare(admin, task_url, population)
+    taken = effort(len(answering), sent / len(answering), epsilon)
+    print_results(console, results, len(population.test), taken)
     _print_next(folder, task_url, fair_survey.without_label(population.test[0]))
     console.print(f"[dim]All of it took {time.perf_counter() - started:.0f} s.[/dim]")
 
@@ -85,7 +78,8 @@ def _collect(task_url: str, records: Sequence[Record]) -> int:
         )
 
 
-def _compare(admin: Admin, task_url: str, population: Population) -> list[Result]:
+def compare(admin: Admin, task_url: str, population: Population) -> list[Result]:
+    """Privet's model beside what could be had without it, on the test records."""
     test = population.test
     truth = [str(record[LABEL]) for record in test]
     public = admin.predict(task_url, admin.fit(task_url, "public"), test)
@@ -99,17 +93,21 @@ def _compare(admin: Admin, task_url: str, population: Population) -> list[Result
     ]
 
 
-def _print_results(
-    results: Sequence[Result], holders: int, sent: int, epsilon: float, tested: int
-) -> None:
+def print_results(console: Console, results: Sequence[Result], tested: int, taken: str) -> None:
+    """Print the table of accuracies, and what they took."""
     table = Table(title=f"Accuracy on {tested} test records")
     table.add_column("model")
     table.add_column("accuracy", justify="right")
     for result in results:
         table.add_row(result.name, f"{result.accuracy:.3f} ± {result.standard_error:.3f}")
     console.print(table)
-    console.print(
-        f"{holders} reports of {sent / holders:.0f} bytes each; every holder spent ε = {epsilon:g}."
+    console.print(taken, highlight=False)
+
+
+def effort(reports: int, report_bytes: float, epsilon: float) -> str:
+    """What a collection took, in words."""
+    return (
+        f"{reports} reports of {report_bytes:.0f} bytes each; every holder spent ε = {epsilon:g}."
     )
 
 

@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,19 @@ def load() -> Population:
     shuffled = [records[i] for i in order]
     public, test = len(records) // 10, len(records) - len(records) // 10 - len(records) * 7 // 10
     return Population(shuffled[:public], shuffled[public:-test], shuffled[-test:])
+
+
+def settings(epsilon: float, holders: int, **chosen: str) -> dict[str, Any]:
+    """The task's settings for a curator."""
+    return {
+        "name": "Fair's survey",
+        "label": LABEL,
+        "features": DECLARED,
+        "epsilon": epsilon,
+        "holders": holders,
+        "grower": "cart",
+        **chosen,
+    }
 
 
 def without_label(record: Mapping[str, float | str]) -> Record:

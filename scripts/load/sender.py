@@ -11,6 +11,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import httptools
 
@@ -105,7 +106,7 @@ class _Lane:
             connection = _Connection(self)
             try:
                 await loop.create_connection(
-                    lambda made=connection: made, self.address.host, self.address.port
+                    partial(_identity, connection), self.address.host, self.address.port
                 )
             except OSError:
                 failures += 1
@@ -122,6 +123,10 @@ class _Lane:
     def next(self) -> Message | None:
         """The next message to send: one to send again, or a new one; None when there is none."""
         return self.again.popleft() if self.again else next(self.messages, None)
+
+
+def _identity(connection: "_Connection") -> "_Connection":
+    return connection
 
 
 class _Connection(asyncio.Protocol):
@@ -171,7 +176,7 @@ class _Connection(asyncio.Protocol):
     def _fill(self) -> None:
         if self.transport.is_closing():
             return
-        ready = []
+        ready: list[bytes] = []
         while len(self.flying) + self.paused < self.lane.depth:
             message = self.lane.next()
             if message is None:

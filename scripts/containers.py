@@ -1,0 +1,85 @@
+"""The demonstration's steps as separate programs, for docker-compose.yml.
+
+``setup`` publishes the task and deals the holders' records out into shards, ``holders`` answers
+for one shard after another until none is left, ``report`` fits the model and prints the table. A
+shard belongs to the agent that could rename it, so any number of agents may run.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from scripts import fair_survey
+from scripts.collection import Admin, answer_all
+from scripts.demo import compare, effort, print_results
+
+FOLDER = Path(os.environ.get("SHARDS", "/shards"))
+SHARD_COUNT = 24
+console = Console(width=100)
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def setup() -> None:
+    """Publish the task and write ``task.url`` and the shards."""
+    population = fair_survey.load()
+    task_url = _admin().publish(
+        fair_survey.as_csv(population.public),
+        fair_survey.settings(_epsilon(), len(population.holders)),
+    )
+    for number in range(SHARD_COUNT):
+        records = population.holders[number::SHARD_COUNT]
+        (FOLDER / f"{number:03d}.todo").write_text(json.dumps(records), encoding="utf-8")
+    (FOLDER / "task.url").write_text(task_url, encoding="utf-8")
+    console.print(f"Published {task_url} and dealt {len(population.holders)} records.")
+
+
+@app.command()
+def holders() -> None:
+    """Answer for the records of every shard that nobody else has taken."""
+    task_url = (FOLDER / "task.url").read_text(encoding="utf-8")
+    for shard in _taken_shards():
+        records = json.loads(shard.read_text(encoding="utf-8"))
+        # the network between the demonstration's containers has no TLS
+        asyncio.run(answer_all(task_url, records, lambda: None, insecure_http=True))
+        shard.rename(shard.with_suffix(".done"))
+        console.print(f"Shard {shard.stem}: {len(records)} holders have answered.")
+
+
+@app.command()
+def report() -> None:
+    """Fit, compare and print."""
+    task_url = (FOLDER / "task.url").read_text(encoding="utf-8")
+    population, admin = fair_survey.load(), _admin()
+    reports = int(admin.read(f"{task_url}/status")["reports"])
+    longest = int(admin.read(task_url)["report_bytes"])
+    results = compare(admin, task_url, population)
+    taken = effort(reports, longest, _epsilon())
+    print_results(console, results, len(population.test), taken)
+
+
+def _taken_shards() -> Iterator[Path]:
+    for shard in sorted(FOLDER.glob("*.todo")):
+        mine = shard.with_suffix(".taken")
+        try:
+            shard.rename(mine)
+        except FileNotFoundError:
+            continue  # another agent was faster
+        yield mine
+
+
+def _admin() -> Admin:
+    return Admin(os.environ["PRIVET_URL"], os.environ["PRIVET_ADMIN_TOKEN"])
+
+
+def _epsilon() -> float:
+    return float(os.environ.get("EPSILON", "2"))
+
+
+if __name__ == "__main__":
+    app()
