@@ -14,8 +14,10 @@ from curator.api.problems import add_problem_handlers
 from curator.api.reports import add_report_docs
 from curator.clock import Clock, SystemClock
 from curator.config import Settings
+from curator.intake.batches import BatchIntake, BatchLimits
 from curator.intake.committer import Committer
-from curator.intake.endpoint import PREFIX, SINGLE, Intake
+from curator.intake.endpoint import SingleIntake
+from curator.intake.gates import Gates
 from curator.intake.rejects import Rejects
 from curator.metrics import Metrics
 from curator.storage import Store, open_store
@@ -24,15 +26,17 @@ from curator.tokens import Tokens
 
 Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+PREFIX = "/v1/tasks/"
 DESCRIPTION = "Learns decision trees from people who never reveal their record."
 
 
 class CuratorApp:
     """The ASGI application: report calls go to the intake, all others to the framework."""
 
-    def __init__(self, api: FastAPI, intake: Intake) -> None:
+    def __init__(self, api: FastAPI, single: SingleIntake, batch: BatchIntake) -> None:
         self.api = api
-        self._intake = intake
+        self._single = single
+        self._batch = batch
 
     @property
     def state(self) -> State:
@@ -40,17 +44,17 @@ class CuratorApp:
         return self.api.state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST" and _is_report(scope["path"]):
-            await self._intake(scope, receive, send)
-        else:
-            await self.api(scope, receive, send)
-
-
-def _is_report(path: str) -> bool:
-    return path.endswith(SINGLE) and path.startswith(PREFIX) and path.count("/") == PATH_SLASHES
-
-
-PATH_SLASHES = 4
+        if scope["type"] == "http" and scope["method"] == "POST":
+            path = scope["path"]
+            if path.startswith(PREFIX):
+                task_id, _, call = path[len(PREFIX) :].partition("/")
+                if call == "reports":
+                    await self._single.answer(task_id, scope, receive, send)
+                    return
+                if call == "reports/batch":
+                    await self._batch.answer(task_id, scope, receive, send)
+                    return
+        await self.api(scope, receive, send)
 
 
 def create_app(
@@ -64,9 +68,7 @@ def create_app(
     clock = clock or SystemClock()
     store = store or open_store(settings.database, settings.bucket_seconds)
     metrics = Metrics()
-    committer = Committer(
-        store, clock, metrics, max_queue=settings.max_queue, max_batches=settings.max_batches
-    )
+    committer = Committer(store, clock, metrics, max_queue=settings.max_queue)
     rejects = Rejects(store.count_rejects)
 
     @asynccontextmanager
@@ -89,5 +91,15 @@ def create_app(
     api.add_middleware(
         BodyLimits, uploads=settings.max_public_bytes, others=settings.max_request_bytes
     )
-    intake = Intake(store, committer, rejects, metrics, body_seconds=settings.body_seconds)
-    return CuratorApp(api, intake)
+    gates = Gates(store)
+    limits = BatchLimits(
+        settings.max_batch_bytes,
+        settings.max_batch_reports,
+        settings.max_batches,
+        settings.body_seconds,
+    )
+    return CuratorApp(
+        api,
+        SingleIntake(gates, committer, rejects, metrics, body_seconds=settings.body_seconds),
+        BatchIntake(gates, committer, rejects, metrics, limits),
+    )

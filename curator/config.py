@@ -37,6 +37,9 @@ class Settings(BaseSettings):
     max_batch_bytes: int = Field(
         default=64 * MIB, gt=0, description="Largest batch of reports, in bytes."
     )
+    max_batch_reports: int = Field(
+        default=1_000_000, gt=0, description="Most reports in one batch."
+    )
     max_request_bytes: int = Field(
         default=16 * MIB, gt=0, description="Largest body of any other request, in bytes."
     )

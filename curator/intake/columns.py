@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from curator.intake.fingerprints import fingerprints
 from curator.intake.layouts import Layout, Layouts
 from curator.storage.base import Addend, Ids, Reports
-from curator.storage.checksum import checksum
+from curator.storage.checksum import checksum, combine
 from protocol.task import Task
 
 Mask = NDArray[np.bool_]
@@ -47,6 +47,7 @@ class Columns(Reports):
         self.invitations = invitations
         self._gate = gate
         self._parts = parts
+        self._summed: tuple[bytes, list[Addend]] | None = None
         self.fingerprints = np.empty(len(ids), dtype=np.int64)
         for part in parts:
             self.fingerprints[part.rows] = fingerprints(gate.task_id, len(part.rows), part.answers)
@@ -90,10 +91,31 @@ class Columns(Reports):
         invitations = None if self.invitations is None else self.invitations[chosen]
         return Columns(self._gate, self.ids[chosen], parts, invitations)
 
+    def sum_up(self) -> None:
+        """Add everything up in advance, outside the transaction that will need most of it."""
+        everything = np.ones(len(self), dtype=bool)
+        self._summed = self._checksum(everything), self._addends(everything)
+
     def checksum(self, chosen: Mask) -> bytes:
-        return checksum(self.ids[chosen])
+        if self._summed is None:
+            return self._checksum(chosen)
+        return combine(self._summed[0], self._checksum(~chosen))
 
     def addends(self, chosen: Mask) -> list[Addend]:
+        if self._summed is None:
+            return self._addends(chosen)
+        rest = {addend.question: addend for addend in self._addends(~chosen)}
+        return [
+            Addend(a.question, a.vector - rest[a.question].vector, a.n - rest[a.question].n)
+            if a.question in rest
+            else a
+            for a in self._summed[1]
+        ]
+
+    def _checksum(self, chosen: Mask) -> bytes:
+        return checksum(self.ids if chosen.all() else self.ids[chosen])
+
+    def _addends(self, chosen: Mask) -> list[Addend]:
         totals: dict[int, Addend] = {}
         for part in self._parts:
             picked = chosen[part.rows]

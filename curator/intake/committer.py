@@ -50,17 +50,13 @@ class WaitingBatch:
 class Committer:
     """The queue and its writer thread, which starts with the first report."""
 
-    def __init__(
-        self, store: Store, clock: Clock, metrics: Metrics, *, max_queue: int, max_batches: int
-    ) -> None:
+    def __init__(self, store: Store, clock: Clock, metrics: Metrics, *, max_queue: int) -> None:
         self._store = store
         self._clock = clock
         self._metrics = metrics
         self._max_queue = max_queue
-        self._max_batches = max_batches
         self._queue: SimpleQueue[Waiting | WaitingBatch | None] = SimpleQueue()
         self._waiting = 0
-        self._batches = 0
         self._thread: threading.Thread | None = None
         self._stopping = False
 
@@ -80,7 +76,9 @@ class Committer:
             self._waiting -= 1
 
     async def commit_batch(self, columns: Columns) -> Outcomes | PrivetError:
-        """Wait until a batch is durable; its outcomes."""
+        """Wait until a batch is durable; its outcomes. Raises ``Overloaded``."""
+        if self._stopping:
+            raise _overloaded()
         self._start()
         done: asyncio.Future[Outcomes | PrivetError] = asyncio.get_running_loop().create_future()
         self._queue.put(WaitingBatch(columns, done))
@@ -170,8 +168,8 @@ class Committer:
         return answers
 
     def _take(self, groups: Sequence[Columns]) -> list[Outcomes]:
-        if not groups:
-            return []
+        if not any(map(len, groups)):
+            return [np.empty(0, dtype=np.int8) for _ in groups]
         started = perf_counter()
         outcomes = self._store.take(groups, self._clock.now())
         self._metrics.committed(perf_counter() - started, sum(map(len, groups)))

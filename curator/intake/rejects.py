@@ -22,9 +22,9 @@ class Rejects:
         self._thread = ThreadPoolExecutor(1, "rejects")
         self._resting = False
 
-    def add(self, task_id: str, reason: str) -> None:
-        """Count one refused report; called on the event loop."""
-        self._counts.setdefault(task_id, Counter())[reason] += 1
+    def add(self, task_id: str, reason: str, count: int = 1) -> None:
+        """Count refused reports; called on the event loop."""
+        self._counts.setdefault(task_id, Counter())[reason] += count
         if not self._resting:
             self._resting = True
             self._thread.submit(self._flush)
