@@ -1,0 +1,259 @@
+"""Write tests/vectors/messages: good and bad messages that every implementation must agree on.
+
+``tasks.json``    canonical bytes <-> id and fields; and bytes that are no task
+``reports.json``  canonical bytes <-> JSON form; and bytes that are no report to that task
+``answers.json``  a task, a record and fixed randomness -> encoded columns, cells, the report
+
+Every case has ``success``; a bad one names its problem type. Run ``python -m
+scripts.make_message_vectors`` after a change that is meant to change bytes, and no other time.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from protocol import (
+    Categorical,
+    Classes,
+    Numeric,
+    Partition,
+    PrivetError,
+    Question,
+    Range,
+    Report,
+    Task,
+    Tree,
+    make_report,
+    problem_of,
+    wire,
+)
+from protocol.answering import encode_whole
+
+FOLDER = Path(__file__).parent.parent / "tests" / "vectors" / "messages"
+
+AGE = Numeric(name="age", low=20.0, high=60.0)
+WORK = Categorical(name="work", categories=("farm", "shop", "none"), missing="none", unknown="none")
+SPLITS = Partition.build(
+    4,
+    feature=[0, 1, 0, -1, -1, -1, -1],
+    threshold=[0.5, 0.5, 0.75, 0.0, 0.0, 0.0, 0.0],
+    left=[1, 3, 5, -1, -1, -1, -1],
+    right=[2, 4, 6, -1, -1, -1, -1],
+)
+CLASSIFY = Task.checked(
+    {
+        "name": "Do you agree?",
+        "description": "Two features, four cells, two classes, one question.",
+        "features": (AGE, WORK),
+        "label": Classes(name="answer", classes=("no", "yes")),
+        "partitions": (Tree.of(SPLITS),),
+        "questions": (Question(partition=0, mechanism="subset", epsilon=1.0),),
+        "opens": 1_700_000_000,
+        "closes": 4_000_000_000,
+    }
+)
+REGRESS = Task.checked(
+    {
+        "name": "Zwölf Äpfel 🍎",
+        "features": (AGE, WORK),
+        "label": Range(name="income", low=-1.5, high=1000.0),
+        "partitions": (Tree.of(Partition.root(4)), Tree.of(SPLITS)),
+        "questions": (
+            Question(partition=0, mechanism="subset", epsilon=0.5),
+            Question(partition=1, mechanism="subset", epsilon=2.0, asks="cell"),
+            Question(partition=1, mechanism="subset", epsilon=2.0),
+        ),
+        "allocation": "one",
+    }
+)
+RECORDS: dict[str, list[dict[str, Any]]] = {
+    CLASSIFY.id: [
+        {"age": 33.5, "work": "shop", "answer": "yes"},
+        {"age": 40, "work": "farm", "answer": "no"},
+        {"age": "1e3", "work": " circus ", "answer": "no"},
+        {"age": -7, "answer": "yes"},
+    ],
+    REGRESS.id: [
+        {"age": 20.0, "work": "none", "income": -1.5},
+        {"age": 60.0, "work": None, "income": 1000.0},
+        {"age": 49.9, "work": "farm", "income": 1e9},
+    ],
+}
+
+
+class Stream:
+    """Randomness that anybody can repeat: SHA-256 of a seed and a counter, one after another."""
+
+    def __init__(self, seed: str) -> None:
+        self.seed, self.block, self.rest = seed, 0, b""
+
+    def __call__(self, n: int) -> bytes:
+        while len(self.rest) < n:
+            self.rest += hashlib.sha256(f"{self.seed}/{self.block}".encode()).digest()
+            self.block += 1
+        drawn, self.rest = self.rest[:n], self.rest[n:]
+        return drawn
+
+
+def good_task(name: str, task: Task) -> dict[str, Any]:
+    """Bytes and fields of one and the same task."""
+    return {
+        "name": name,
+        "success": True,
+        "bytes": task.canonical.hex(),
+        "id": task.id,
+        "fields": task.model_dump(mode="json"),
+    }
+
+
+def bad_tasks() -> list[dict[str, Any]]:
+    """What every reader must refuse, by name."""
+    whole = CLASSIFY.model_dump()
+    question, tree = whole["questions"][0], whole["partitions"][0]
+    changed: dict[str, dict[str, Any]] = {
+        "another version": {"version": 2},
+        "unknown field": {"surprise": 1},
+        "empty name": {"name": ""},
+        "unknown mechanism": {"questions": [{**question, "mechanism": "truth"}]},
+        "epsilon zero": {"questions": [{**question, "epsilon": 0.0}]},
+        "a question about no partition": {"questions": [{**question, "partition": 1}]},
+        "a smuggled parameter": {"questions": [{**question, "parameters": {"epsilon": 9.0}}]},
+        "a cycle": {"partitions": [{**tree, "left": [0, 3, 5, -1, -1, -1, -1]}]},
+        "a split on no column": {"partitions": [{**tree, "feature": [4, 1, 0, -1, -1, -1, -1]}]},
+        "text as number": {"features": [{**whole["features"][0], "low": "20"}]},
+        "a range upside down": {"features": [{**whole["features"][0], "low": 99.0}]},
+        "one class": {"label": {**whole["label"], "classes": ["no"]}},
+        "closes before it opens": {"closes": 1},
+        "an integer where a float belongs": {"features": [{**whole["features"][0], "low": 20}]},
+    }
+    raw = {
+        "empty": b"",
+        "not a map": wire.pack([1]),
+        "truncated": CLASSIFY.canonical[:-1],
+        "a byte too many": CLASSIFY.canonical + b"\x00",
+        "a default left out": wire.pack({k: v for k, v in whole.items() if k != "allocation"}),
+        "a wide number": CLASSIFY.canonical.replace(b"\xa7version\x01", b"\xa7version\xcc\x01"),
+    }
+    raw |= {name: wire.pack({**whole, **change}) for name, change in changed.items()}
+    cases = [bad(name, "invalid-task", data, Task.parse) for name, data in raw.items()]
+    other = bad(
+        "not the task asked for",
+        "task-mismatch",
+        CLASSIFY.canonical,
+        lambda data: Task.parse(data, REGRESS.id),
+    )
+    return [*cases, {**other, "asked": REGRESS.id}]
+
+
+def good_report(name: str, task: Task, seed: str) -> dict[str, Any]:
+    """Bytes and JSON form of one and the same report."""
+    report = make_report(task, RECORDS[task.id][0], Stream(seed))
+    return {
+        "name": name,
+        "success": True,
+        "task": task.id,
+        "bytes": report.pack().hex(),
+        "json": report.to_json(),
+    }
+
+
+def bad_reports() -> list[dict[str, Any]]:
+    """What every curator must refuse of holders of ``CLASSIFY``, by name."""
+    report = make_report(CLASSIFY, RECORDS[CLASSIFY.id][0], Stream("bad reports"))
+    ((_, payload),) = report.answers
+    fields = {"version": 1, "task": report.task, "id": report.id, "answers": [[0, payload]]}
+    packed = wire.pack(fields)
+    changed: dict[str, tuple[str, dict[str, Any]]] = {
+        "another version": ("malformed-report", {"version": 2}),
+        "unknown field": ("malformed-report", {"surprise": 1}),
+        "short id": ("malformed-report", {"id": report.id[:-1]}),
+        "text as id": ("malformed-report", {"id": "0123456789abcdef"}),
+        "no answers": ("malformed-report", {"answers": []}),
+        "truth as question": ("malformed-report", {"answers": [[False, payload]]}),
+        "a question twice": ("malformed-report", {"answers": [[0, payload], [0, payload]]}),
+        "another task": ("task-mismatch", {"task": bytes.fromhex(REGRESS.id)}),
+        "a question that is not asked": ("wrong-questions", {"answers": [[1, payload]]}),
+        "a question too many": ("wrong-questions", {"answers": [[0, payload], [1, payload]]}),
+        "a payload too short": ("wrong-payload", {"answers": [[0, b""]]}),
+        "a payload too long": ("wrong-payload", {"answers": [[0, payload + b"\x00"]]}),
+        "an impossible payload": ("wrong-payload", {"answers": [[0, b"\xff" * len(payload)]]}),
+    }
+    raw = {
+        "empty": ("malformed-report", b""),
+        "not a map": ("malformed-report", wire.pack([1])),
+        "truncated": ("malformed-report", packed[:-1]),
+        "a byte too many": ("malformed-report", packed + b"\x00"),
+        "keys out of order": ("malformed-report", b"\x84" + packed[-9:] + packed[1:-9]),
+    }
+    raw |= {n: (kind, wire.pack({**fields, **change})) for n, (kind, change) in changed.items()}
+    return [
+        {**bad(name, kind, data, read_for_classify), "task": CLASSIFY.id}
+        for name, (kind, data) in raw.items()
+    ]
+
+
+def read_for_classify(data: bytes) -> None:
+    """Read a report and hold it against its task."""
+    Report.unpack(data).check(CLASSIFY)
+
+
+def bad(name: str, kind: str, data: bytes, read: Callable[[bytes], object]) -> dict[str, Any]:
+    """A case that must fail with a problem type; fails itself if it does not."""
+    try:
+        read(data)
+    except PrivetError as error:
+        if problem_of(error).name != kind:
+            raise AssertionError(f"{name}: {problem_of(error).name} instead of {kind}") from error
+        return {"name": name, "success": False, "bytes": data.hex(), "problem": kind}
+    raise AssertionError(f"{name}: accepted")
+
+
+def answer(task: Task, record: dict[str, Any], seed: str) -> dict[str, Any]:
+    """One record all the way to its report."""
+    x, y = encode_whole(task, record)
+    return {
+        "success": True,
+        "task": task.id,
+        "record": record,
+        "columns": x.tolist(),
+        "label": y,
+        "cells": [tree.locate_one(x) for tree in task.trees],
+        "seed": seed,
+        "report": make_report(task, record, Stream(seed)).pack().hex(),
+    }
+
+
+def build() -> dict[str, Any]:
+    """The contents of every file, by name."""
+    answers = [
+        answer(task, record, f"answer {i}")
+        for task in (CLASSIFY, REGRESS)
+        for i, record in enumerate(RECORDS[task.id])
+    ]
+    return {
+        "tasks.json": [
+            good_task("classes, one question", CLASSIFY),
+            good_task("a number, one of three questions, text beyond ASCII", REGRESS),
+            *bad_tasks(),
+        ],
+        "reports.json": [
+            good_report("an answer to all questions", CLASSIFY, "report 1"),
+            good_report("an answer to one question", REGRESS, "report 2"),
+            *bad_reports(),
+        ],
+        "answers.json": answers,
+    }
+
+
+def main() -> None:
+    """Write the files."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, cases in build().items():
+        text = json.dumps(cases, indent=1, ensure_ascii=False)
+        (FOLDER / name).write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from protocol import PrivetError, Report, Task, encode_record, label_value, make_report, problem_of
+from scripts import make_message_vectors
+
+FOLDER = Path(__file__).parent.parent / "vectors" / "messages"
+
+
+def cases(file: str, success: bool = True) -> list[Any]:
+    """The good or the bad cases of a file, each named."""
+    loaded = json.loads((FOLDER / file).read_text(encoding="utf-8"))
+    chosen = [case for case in loaded if case["success"] is success]
+    return [pytest.param(case, id=case.get("name", case.get("seed"))) for case in chosen]
+
+
+TASKS = {
+    case["id"]: bytes.fromhex(case["bytes"])
+    for case in json.loads((FOLDER / "tasks.json").read_text(encoding="utf-8"))
+    if case["success"]
+}
+
+
+@pytest.mark.parametrize("case", cases("tasks.json"))
+def test_tasks_are_read_and_written(case: dict[str, Any]) -> None:
+    """Bytes give the fields and the id; the fields give the bytes."""
+    data = bytes.fromhex(case["bytes"])
+    task = Task.parse(data, case["id"])
+    assert task.model_dump(mode="json") == case["fields"]
+    assert Task.checked(case["fields"]).canonical == data
+    assert hashlib.sha256(data).hexdigest() == case["id"]
+
+
+@pytest.mark.parametrize("case", cases("tasks.json", success=False))
+def test_bad_tasks_are_refused_for_the_published_reason(case: dict[str, Any]) -> None:
+    """Each is a PrivetError of the problem type that the vector names."""
+    with pytest.raises(PrivetError) as caught:
+        Task.parse(bytes.fromhex(case["bytes"]), case.get("asked"))
+    assert problem_of(caught.value).name == case["problem"]
+
+
+@pytest.mark.parametrize("case", cases("reports.json"))
+def test_reports_are_read_and_written(case: dict[str, Any]) -> None:
+    """Bytes and JSON give each other, and the report is one for its task."""
+    report = Report.unpack(bytes.fromhex(case["bytes"]))
+    assert report.to_json() == case["json"]
+    assert Report.from_json(case["json"]).pack().hex() == case["bytes"]
+    report.check(Task.parse(TASKS[case["task"]]))
+
+
+@pytest.mark.parametrize("case", cases("reports.json", success=False))
+def test_bad_reports_are_refused_for_the_published_reason(case: dict[str, Any]) -> None:
+    """Reading or holding it against its task fails with the problem type named."""
+    with pytest.raises(PrivetError) as caught:
+        Report.unpack(bytes.fromhex(case["bytes"])).check(Task.parse(TASKS[case["task"]]))
+    assert problem_of(caught.value).name == case["problem"]
+
+
+@pytest.mark.parametrize("case", cases("answers.json"))
+def test_answers_follow_from_record_and_randomness(case: dict[str, Any]) -> None:
+    """The columns, the label, the cell in every partition and the report's bytes."""
+    task = Task.parse(TASKS[case["task"]])
+    record = dict(case["record"])
+    label = record.pop(task.label.name)
+    x = encode_record(task.features, record)
+    assert x.tolist() == case["columns"]
+    assert label_value(task.label, label) == case["label"]
+    assert [tree.locate_one(x) for tree in task.trees] == case["cells"]
+    stream = make_message_vectors.Stream(case["seed"])
+    assert make_report(task, case["record"], stream).pack().hex() == case["report"]
+
+
+def test_the_files_are_what_the_script_writes() -> None:
+    """Nobody edits vectors by hand, and a change of bytes never goes unseen."""
+    built = make_message_vectors.build()
+    assert {path.name for path in FOLDER.iterdir()} == set(built)
+    for name, content in built.items():
+        assert json.loads((FOLDER / name).read_text(encoding="utf-8")) == json.loads(
+            json.dumps(content)
+        )

@@ -1,0 +1,32 @@
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FRONT_DOORS = ["protocol", "client", "protocol.messages", "protocol.mechanisms"]
+
+
+@pytest.mark.parametrize("name", FRONT_DOORS)
+def test_the_list_at_the_front_door_is_what_is_there(name: str) -> None:
+    """`__all__` is sorted, complete and real: what is imported is exported, and the reverse."""
+    module = importlib.import_module(name)
+    source = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    imported = {
+        alias.asname or alias.name
+        for node in source.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert set(module.__all__) == imported
+    assert len(module.__all__) == len(set(module.__all__))
+    assert all(hasattr(module, exported) for exported in module.__all__)
+    assert module.__doc__
+
+
+@pytest.mark.parametrize("package", ["protocol", "client"])
+def test_every_module_says_what_it_is_about(package: str) -> None:
+    """A docstring opens each file."""
+    for path in sorted((ROOT / package).rglob("*.py")):
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
