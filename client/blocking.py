@@ -65,9 +65,11 @@ class BlockingHolder:
         """See ``Holder.check``."""
         self._portal.call(self._holder.check, task)
 
-    def answer(self, task_url: str, record: Mapping[str, Any]) -> Answer:
+    def answer(
+        self, task_url: str, record: Mapping[str, Any], invitation: str | None = None
+    ) -> Answer:
         """See ``Holder.answer``."""
-        answer: Answer = self._portal.call(self._holder.answer, task_url, record)
+        answer: Answer = self._portal.call(self._holder.answer, task_url, record, invitation)
         return answer
 
     def resend(self) -> list[Answer]:

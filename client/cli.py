@@ -76,6 +76,10 @@ def answer(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything; draw and send nothing.")
     ] = False,
+    invitation: Annotated[
+        str | None,
+        typer.Option(envvar="PRIVET_INVITATION", help="For tasks that count invited reports only."),
+    ] = None,
     subject: Subject = "me",
     cap: Cap = DEFAULT_CAP,
     ledger: LedgerPath = None,
@@ -93,7 +97,7 @@ def answer(
         if dry_run:
             _dry(told, earlier, as_json)
         elif yes or earlier is not None or _agreed():
-            _done(holder.answer(url, fields), earlier, as_json)
+            _done(holder.answer(url, fields, invitation), earlier, as_json)
         else:
             _say("Nothing was drawn and nothing was sent.")
             raise typer.Exit(FAULT)

@@ -5,9 +5,10 @@ fetched and checked before the record is looked at; the report is drawn, stored,
 """
 
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from anyio import to_thread
@@ -18,9 +19,10 @@ from client.explanation import Explanation
 from client.http import CuratorClient
 from client.ledger import SLACK, Answer, Ledger
 from protocol import PrivetError, RandomBytes, Task, make_report
-from protocol.errors import TaskNotOpen
+from protocol.errors import InvalidRequest, TaskNotOpen
 
 T = TypeVar("T")
+INVITATION = re.compile(r"[!-~]{1,200}")
 
 
 @dataclass(slots=True)
@@ -57,7 +59,9 @@ class Holder:
         earlier = await self._ask(self.ledger.answers, self.subject)
         self.ledger.afford(self.subject, task.epsilon, earlier)
 
-    async def answer(self, task_url: str, record: Mapping[str, Any]) -> Answer:
+    async def answer(
+        self, task_url: str, record: Mapping[str, Any], invitation: str | None = None
+    ) -> Answer:
         """Answer a task with ``record``, label included, and return once it is counted.
 
         If this subject has answered it before, the stored bytes are sent again or, if they were
@@ -66,12 +70,14 @@ class Holder:
         ones the answer is kept, and ``answer`` or ``resend`` tries again.
         """
         address = self.http.address(task_url)
+        check_invitation(invitation)
         kept = await self._ask(self.ledger.find, self.subject, address.id)
         if kept is None:
             task = await self.http.task(address)
             await self.check(task)
-            kept = await self._ask(self.ledger.keep, self._draw(task, address, record))
-        return await self._deliver(kept)
+            drawn = self._draw(task, address, record)
+            kept = await self._ask(self.ledger.keep, replace(drawn, invitation=invitation))
+        return await self._deliver(kept, invitation)
 
     async def resend(self) -> list[Answer]:
         """Try once more to deliver every answer of this subject that was never counted.
@@ -99,11 +105,13 @@ class Holder:
             drawn=self.clock(),
         )
 
-    async def _deliver(self, kept: Answer) -> Answer:
+    async def _deliver(self, kept: Answer, invitation: str | None = None) -> Answer:
         if kept.counted:
             return kept
         try:
-            await self.http.send(self.http.address(kept.url), kept.report, kept.report_id)
+            address = self.http.address(kept.url)
+            invitation = invitation or kept.invitation
+            await self.http.send(address, kept.report, kept.report_id, invitation)
         except PrivetError as error:
             await self._settle(kept, f"{type(error).__name__}: {error.detail}")
             raise
@@ -121,6 +129,12 @@ class Holder:
         if self.ledger.waits:
             return await to_thread.run_sync(verb, *arguments)
         return verb(*arguments)
+
+
+def check_invitation(invitation: str | None) -> None:
+    """Raise ``InvalidRequest`` for what could not travel in a header."""
+    if invitation is not None and not INVITATION.fullmatch(invitation):
+        raise InvalidRequest("The invitation is damaged: give it exactly as you received it.")
 
 
 def check_promise(task: Task) -> None:

@@ -101,13 +101,19 @@ class CuratorClient:
                     self._tasks.popitem(last=False)
         return self._tasks[address.id]
 
-    async def send(self, address: TaskAddress, report: bytes, report_id: str) -> Receipt:
+    async def send(
+        self, address: TaskAddress, report: bytes, report_id: str, invitation: str | None = None
+    ) -> Receipt:
         """Post ``report`` until the curator says that it is durable; always the same bytes.
+
+        ``invitation`` goes along where a task counts invited reports only.
 
         Raises what the curator answered, ``UnexpectedAnswer`` for a receipt of something else,
         or ``CuratorUnreachable``.
         """
         headers = {"Content-Type": REPORT_MEDIA_TYPE, "Accept": "application/json"}
+        if invitation is not None:
+            headers["Privet-Invitation"] = invitation
         reply = await self._persist("POST", address.reports, headers, report, MAX_ANSWER_BYTES)
         if reply.status not in {200, 201}:
             raise error_in(reply)

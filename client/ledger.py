@@ -30,6 +30,7 @@ class Answer:
     report_id: str
     report: bytes
     drawn: float
+    invitation: str | None = None
     counted: bool = False
     fault: str | None = None
 

@@ -24,12 +24,13 @@ CREATE TABLE answers (
     report_id TEXT    NOT NULL,  -- the report's id, 32 hexadecimal digits
     report    BLOB    NOT NULL,  -- the bytes that are sent, perturbed already
     drawn     REAL    NOT NULL,  -- when they were drawn, Unix time
+    invitation TEXT,             -- sent along where a task asks for one
     counted   INTEGER NOT NULL,  -- 1 once the curator has said that the report is durable
     fault     TEXT,              -- what the last attempt ended in, if not counted
     PRIMARY KEY (subject, task)
 ) STRICT
 """
-COLUMNS = "subject, task, url, epsilon, report_id, report, drawn, counted, fault"
+COLUMNS = "subject, task, url, epsilon, report_id, report, drawn, invitation, counted, fault"
 
 
 def default_path() -> Path:
@@ -137,8 +138,10 @@ def _answer(row: tuple[Any, ...]) -> Answer:
     return Answer(**{**fields, "counted": bool(fields["counted"])})
 
 
-def _write(db: sqlite3.Connection, a: Answer) -> None:
+def _write(db: sqlite3.Connection, answer: Answer) -> None:
+    names = COLUMNS.split(", ")
+    places = ", ".join("?" * len(names))
     db.execute(
-        f"INSERT OR REPLACE INTO answers ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-        (a.subject, a.task, a.url, a.epsilon, a.report_id, a.report, a.drawn, a.counted, a.fault),
+        f"INSERT OR REPLACE INTO answers ({COLUMNS}) VALUES ({places})",  # noqa: S608 - constants
+        [getattr(answer, name) for name in names],
     )

@@ -24,7 +24,7 @@ from client import (
 )
 from client.holder import check_promise
 from protocol import Numeric, Report
-from protocol.errors import InvalidRecord, TaskNotFound, TaskNotOpen
+from protocol.errors import InvalidRecord, InvalidRequest, TaskNotFound, TaskNotOpen
 from protocol.mechanisms import SubsetSelection
 from tests.client.fakes import TASK, URL, Network, problem, publish
 from tests.client.stub_curator import StubCurator, serving
@@ -190,6 +190,20 @@ def test_a_task_that_understates_its_epsilon_is_refused(monkeypatch: pytest.Monk
             check_promise(make_task())
     monkeypatch.setattr(SubsetSelection, "log_ratio", lambda _self: 1.0)
     check_promise(make_task())
+
+
+async def test_an_invitation_goes_along_and_is_kept_for_resending(ledger: SqliteLedger) -> None:
+    """In a header of its own, also when a later process resends; a damaged one is refused."""
+    broken = Network([publish, httpx.ConnectError("refused")])
+    with pytest.raises(CuratorUnreachable):
+        await Holder(broken.client(), ledger).answer(URL, RECORD, "inv-123")
+    again = Network([publish])
+    await Holder(again.client(), ledger).resend()
+    sent = [r for r in broken.requests + again.requests if r.method == "POST"]
+    assert {request.headers["privet-invitation"] for request in sent} == {"inv-123"}
+    for damaged in ("", "two words", "line\r\nX-Injected: 1", "x" * 201):
+        with pytest.raises(InvalidRequest):
+            await Holder(again.client(), MemoryLedger()).answer(URL, no_record(), damaged)
 
 
 async def test_a_record_that_does_not_fit_costs_nothing() -> None:

@@ -27,7 +27,7 @@ def answer(task: str = "a", epsilon: float = 0.1, report: bytes = b"1", **more: 
 
 def test_an_answer_is_kept_as_it_was_drawn(ledger: Ledger) -> None:
     """What is found again is equal, and another subject or task has none."""
-    drawn = answer(report=bytes(range(256)), drawn=1.5, epsilon=0.125)
+    drawn = answer(report=bytes(range(256)), drawn=1.5, epsilon=0.125, invitation="i")
     assert ledger.find("me", "a") is None
     assert ledger.keep(drawn) == drawn
     assert ledger.find("me", "a") == drawn
