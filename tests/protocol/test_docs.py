@@ -1,0 +1,49 @@
+"""docs/protocol.md is held true: its tables are those of the code."""
+
+import re
+from pathlib import Path
+
+from protocol import MOVES, PROBLEMS, limits
+from protocol.errors import PROBLEM_BASE
+from protocol.report import REPORT_BOUNDS, Report
+from protocol.task import TASK_BOUNDS, Question, Task, Tree
+
+TEXT = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
+
+
+def table(heading: str) -> list[list[str]]:
+    """The rows of the first table below a heading, without its own head."""
+    below = TEXT.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    rows = [line for line in below.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
+
+
+def test_the_errors_are_all_there() -> None:
+    """Name, class, status and title of every problem type, in the order of the code."""
+    assert table("Errors") == [
+        [f"`{problem.name}`", f"`{error.__name__}`", str(problem.status), problem.title]
+        for error, problem in PROBLEMS.items()
+    ]
+    assert f"`{PROBLEM_BASE}`" in TEXT
+
+
+def test_the_lifecycle_is_the_table_of_moves() -> None:
+    """Each allowed move, and no other."""
+    rows = [[state.value, move.value, after.value] for (state, move), after in MOVES.items()]
+    assert table("Lifecycle") == rows
+
+
+def test_the_limits_are_those_enforced() -> None:
+    """Every constant of limits.py with its value."""
+    constants = {name: value for name, value in vars(limits).items() if name.startswith("MAX_")}
+    listed = {row[0].strip("`"): int(row[1].replace(" ", "")) for row in table("Limits")}
+    assert listed == constants
+    assert f"at most {TASK_BOUNDS.containers:,} in a task".replace(",", " ") in TEXT
+    assert f"{REPORT_BOUNDS.containers} in a report" in TEXT
+
+
+def test_every_field_has_its_place() -> None:
+    """No field of task, tree, question or report goes unmentioned."""
+    in_bold = set(re.findall(r"\*\*(\w+)\*\*", TEXT))
+    for model in (Task, Tree, Question, Report):
+        assert set(model.model_fields) <= in_bold
