@@ -1,0 +1,84 @@
+"""The questions that the contract tests ask of every mechanism."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from protocol.mechanisms import MECHANISMS, Mechanism
+
+
+@dataclass(frozen=True)
+class Case:
+    """Arguments of ``create``."""
+
+    name: str
+    epsilon: float
+    cells: int
+    slots: int
+    regression: bool = False
+    parameters: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    def build(self) -> Mechanism:
+        return MECHANISMS[self.name].create(
+            self.epsilon,
+            self.cells,
+            self.slots,
+            regression=self.regression,
+            **self.parameters,
+        )
+
+    def __str__(self) -> str:
+        kind = "-regression" if self.regression else ""
+        extra = "".join(f"-{key}{value}" for key, value in self.parameters.items())
+        return f"{self.name}-{self.epsilon:g}-{self.cells}x{self.slots}{kind}{extra}"
+
+
+FINITE = ("subset", "projective", "grr", "sue", "oue", "randomized_response")
+"""Mechanisms whose report takes few values for few categories, so that all can be gone through."""
+
+COARSE = {"resolution": 1}
+"""With a large epsilon this leaves the lattice mechanisms few values too."""
+
+SHAPES = ((1, 2), (2, 1), (1, 3), (3, 1), (2, 2), (5, 1), (3, 2))
+EPSILONS = (0.001, 1.0, 4.0, 50.0)
+
+ENUMERABLE = [
+    *(Case(name, e, *shape) for name in FINITE for shape in SHAPES for e in EPSILONS),
+    *(Case("subset", 1.0, 3, 2, parameters={"k": k}) for k in range(1, 6)),
+    *(
+        Case("projective", 1.0, 3, 1, parameters=p)
+        for p in (
+            {"order": 2, "dimension": 3},
+            {"order": 3, "dimension": 3},
+            {"order": 5, "dimension": 2},
+        )
+    ),
+    *(
+        Case("laplace", e, *shape, parameters=COARSE)
+        for e, shape in ((8.0, (1, 2)), (8.0, (2, 1)), (30.0, (1, 3)), (50.0, (2, 2)))
+    ),
+    Case("laplace", 50.0, 2, 2, regression=True, parameters=COARSE),
+    Case("laplace", 60.0, 1, 2, regression=True, parameters={"resolution": 2}),
+    *(
+        Case("randomized_response", e, cells, 2, regression=True, parameters=p)
+        for e in (8.0, 50.0)
+        for cells in (1, 3)
+        for p in (COARSE, {"resolution": 2})
+    ),
+]
+"""Every report of every category can be gone through."""
+
+USUAL = [
+    *(Case(name, e, 3, 2) for name in MECHANISMS for e in (0.5, 2.0)),
+    *(Case(name, 1.0, 4, 1) for name in MECHANISMS),
+    *(Case(name, 1.0, 2, 3) for name in MECHANISMS),
+    *(Case(name, 1.0, 3, 2, regression=True) for name in MECHANISMS),
+]
+"""Ordinary questions with the default parameters."""
+
+EXTREME = [
+    Case(name, e, cells, slots, regression)
+    for name in MECHANISMS
+    for e in (0.001, 0.02, 50.0, 64.0)
+    for cells, slots, regression in ((1, 2, False), (256, 2, False), (2, 2, True))
+]
+"""The ends of what can be asked."""

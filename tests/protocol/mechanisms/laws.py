@@ -1,0 +1,120 @@
+"""The exact distribution of a report, found by running ``privatize`` on all its randomness.
+
+A mechanism compares each random word with a few thresholds, so its report is constant while a
+word moves within a piece between two of them. Running the real code once per combination of
+pieces, and weighing it with the pieces' lengths, gives every payload's probability as an exact
+fraction. ``test_contract.py`` holds the code to being constant on the pieces.
+"""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.mechanisms import (
+    GeneralizedResponse,
+    Laplace,
+    Mechanism,
+    ProjectiveResponse,
+    RandomizedResponse,
+    SubsetSelection,
+)
+from protocol.mechanisms.discrete_laplace import DiscreteLaplace
+from protocol.mechanisms.exact import WORD
+from protocol.mechanisms.label_response import LabelResponse
+from protocol.mechanisms.unary import UnaryEncoding
+
+Piece = range
+Law = dict[bytes, Fraction]
+
+
+def replay(words: Iterable[int]) -> Callable[[int], bytes]:
+    """A randomness source that gives out ``words`` and fails when asked for other amounts."""
+    left = b"".join(word.to_bytes(8, "little") for word in words)
+
+    def randomness(size: int) -> bytes:
+        nonlocal left
+        assert size <= len(left), "more randomness was drawn than the mechanism needs"
+        drawn, left = left[:size], left[size:]
+        return drawn
+
+    return randomness
+
+
+def pieces(mechanism: Mechanism) -> list[list[Piece]]:
+    """For each word that a report draws, the pieces on which the report is constant."""
+    match mechanism:
+        case GeneralizedResponse():
+            P, Q = mechanism.own_words, mechanism.other_words
+            return [_cut([P + i * Q for i in range(mechanism.categories - 1)])]
+        case UnaryEncoding():
+            return [_cut([mechanism.own_words, mechanism.other_words])] * mechanism.categories
+        case SubsetSelection():
+            left = range(mechanism.categories - 1, mechanism.categories - 1 - mechanism.k, -1)
+            return [_cut([mechanism.threshold]), *map(_equal_parts, left)]
+        case ProjectiveResponse():
+            return [_projective_pieces(mechanism)]
+        case RandomizedResponse():
+            return [_cut([mechanism.turned_words])] * mechanism.sum_size
+        case Laplace():
+            return [_noise_pieces(mechanism.lattice)] * mechanism.sum_size
+        case LabelResponse():
+            bits = [_cut([mechanism.turned_words])] * mechanism.cells
+            return [_noise_pieces(mechanism.label), *bits]
+    raise AssertionError(f"tell the tests how {mechanism.name} uses its random words")
+
+
+def law(mechanism: Mechanism, category: int) -> Law:
+    """Probability of every payload that a holder of ``category`` can send."""
+    payloads: Law = defaultdict(Fraction)
+    for combination in itertools.product(*pieces(mechanism)):
+        payload = mechanism.privatize(category, replay(piece[0] for piece in combination))
+        payloads[payload] += Fraction(
+            prod(len_of(piece) for piece in combination), WORD ** len(combination)
+        )
+    return dict(payloads)
+
+
+def contributions(mechanism: Mechanism, payloads: Iterable[bytes]) -> NDArray[np.float64]:
+    """What each payload adds to the estimate, shape ``(payloads, cells * slots)``."""
+    return np.array([mechanism.estimate(sums_of(mechanism, [p]), 1).ravel() for p in payloads])
+
+
+def sums_of(mechanism: Mechanism, payloads: Sequence[bytes]) -> NDArray[np.int64]:
+    """``accumulate`` for a list of payloads."""
+    return mechanism.accumulate(as_array(mechanism, payloads))
+
+
+def as_array(mechanism: Mechanism, payloads: Sequence[bytes]) -> NDArray[np.uint8]:
+    """Payloads as the array that the curator's half takes."""
+    joined = np.frombuffer(b"".join(payloads), dtype=np.uint8)
+    return joined.reshape(len(payloads), mechanism.report_bytes)
+
+
+def len_of(piece: Piece) -> int:
+    """Length of a range that may be too long for ``len``."""
+    return piece.stop - piece.start
+
+
+def _cut(thresholds: Iterable[int]) -> list[Piece]:
+    ends = sorted({0, WORD, *thresholds})
+    return [range(start, stop) for start, stop in itertools.pairwise(ends)]
+
+
+def _equal_parts(count: int) -> list[Piece]:
+    """The words w with the same ``count * w >> 64``."""
+    return _cut([-(-j * WORD // count) for j in range(1, count)])
+
+
+def _projective_pieces(mechanism: ProjectiveResponse) -> list[Piece]:
+    (A, B), c = mechanism.words, mechanism.space.hyperplane_size
+    others = mechanism.space.size - c
+    return _cut([*(i * A for i in range(c)), *(c * A + j * B for j in range(others))])
+
+
+def _noise_pieces(noise: DiscreteLaplace) -> list[Piece]:
+    return _cut(itertools.accumulate(noise.weights))

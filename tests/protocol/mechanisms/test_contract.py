@@ -1,0 +1,346 @@
+"""What every mechanism promises, proved report by report where there are few enough."""
+
+import itertools
+import os
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from protocol.errors import InvalidTask
+from protocol.mechanisms import MECHANISMS, Mechanism
+from protocol.mechanisms.exact import WORD, exp_below, log_of
+from tests.protocol.mechanisms.cases import ENUMERABLE, EXTREME, USUAL, Case
+from tests.protocol.mechanisms.laws import (
+    Law,
+    as_array,
+    contributions,
+    law,
+    len_of,
+    pieces,
+    replay,
+    sums_of,
+)
+
+RELATIVE = 1e-9
+"""The closed forms are evaluated in floating point; this is far above its rounding errors."""
+
+ROUNDING = 1e-14
+"""Per holder: where a mechanism hardly errs, its variance is below what squares are rounded to."""
+
+enumerable = pytest.mark.parametrize("case", ENUMERABLE, ids=str)
+usual = pytest.mark.parametrize("case", USUAL, ids=str)
+extreme = pytest.mark.parametrize("case", EXTREME, ids=str)
+
+
+@cache
+def laws(case: Case) -> tuple[Law, ...]:
+    mechanism = case.build()
+    return tuple(law(mechanism, category) for category in range(mechanism.categories))
+
+
+def moments(case: Case) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Exact mean and covariance of what one report of each category adds to the estimate."""
+    mechanism, means, covariances = case.build(), [], []
+    for payloads in laws(case):
+        added = contributions(mechanism, payloads)
+        probability = np.array([float(p) for p in payloads.values()])
+        mean = probability @ added
+        means.append(mean)
+        covariances.append((added - mean).T @ ((added - mean) * probability[:, np.newaxis]))
+    return np.array(means), np.array(covariances)
+
+
+def level_values(mechanism: Mechanism) -> NDArray[np.float64]:
+    """What a category counts as in the estimate, shape ``(categories, cells * slots)``."""
+    if mechanism.levels == mechanism.slots:
+        return np.eye(mechanism.categories)
+    t = np.arange(mechanism.levels) / (mechanism.levels - 1)
+    return np.kron(np.eye(mechanism.cells), np.column_stack([1 - t, t]))
+
+
+def holders(mechanism: Mechanism) -> NDArray[np.int64]:
+    """A population with 1, 2, 3, ... holders of each category."""
+    return np.arange(1, mechanism.categories + 1)
+
+
+@enumerable
+def test_probabilities_are_whole(case: Case) -> None:
+    """The pieces of randomness cover everything once: the probabilities add up to exactly 1."""
+    assert all(sum(payloads.values()) == 1 for payloads in laws(case))
+
+
+@enumerable
+def test_report_is_constant_on_pieces(case: Case) -> None:
+    """A word may move to the other end of its piece without changing the report."""
+    mechanism = case.build()
+    parts = pieces(mechanism)
+    low = [piece[0][0] for piece in parts]
+    high = [piece[-1][-1] for piece in parts]
+    for others, (place, options) in itertools.product((low, high), enumerate(parts)):
+        assert sum(map(len_of, options)) == WORD
+        for category, piece in itertools.product(range(mechanism.categories), options):
+            ends = [[*others[:place], end, *others[place + 1 :]] for end in (piece[0], piece[-1])]
+            first, last = (mechanism.privatize(category, replay(words)) for words in ends)
+            assert first == last
+
+
+@enumerable
+def test_privacy_by_enumeration(case: Case) -> None:
+    """No report is more than e^ε times as likely under one category as under another; in fractions.
+
+    ``worst_ratio`` is exactly the greatest ratio there is; for subset selection, whose draws
+    without replacement are not quite uniform, it exceeds it by less than 2^-50.
+    """
+    mechanism = case.build()
+    ratios = [
+        probability / other[payload] if payload in other else None
+        for one, other in itertools.permutations(laws(case), 2)
+        for payload, probability in one.items()
+    ]
+    assert None not in ratios, "a report that one category never sends gives the others away"
+    worst = max(ratio for ratio in ratios if ratio is not None)
+    stated = mechanism.worst_ratio()
+    assert worst <= stated <= exp_below(Fraction(case.epsilon))
+    slack = Fraction(1, 2**50) if case.name == "subset" else 0
+    assert stated <= worst * (1 + slack)
+    assert mechanism.log_ratio() == log_of(stated) <= case.epsilon
+
+
+@enumerable
+def test_unbiased_by_enumeration(case: Case) -> None:
+    """A report adds 1 to its own count on average and 0 to all others.
+
+    Labels on a lattice count as t and 1 - t; between the ends, where the clamp is not symmetric,
+    within 1e-9.
+    """
+    means, _ = moments(case)
+    mechanism = case.build()
+    scale = np.abs(contributions(mechanism, laws(case)[0])).max()
+    np.testing.assert_allclose(means, level_values(mechanism), rtol=0, atol=RELATIVE * scale)
+
+
+@enumerable
+def test_variance_by_enumeration(case: Case) -> None:
+    """``variance``, ``slot_covariance`` and ``linear_variance`` are the exact ones.
+
+    Except that label response takes labels to be at their ends, and is above otherwise.
+    """
+    mechanism, number = case.build(), holders(case.build())
+    _, covariances = moments(case)
+    exact = np.tensordot(number, covariances, axes=1)
+    n, counts = int(number.sum()), (number @ level_values(mechanism)).reshape(mechanism.cells, -1)
+    blocks = exact.reshape(mechanism.cells, mechanism.slots, mechanism.cells, mechanism.slots)
+    within = np.einsum("cicj->cij", blocks)
+    stated = mechanism.slot_covariance(n, counts)
+    variance = np.einsum("cii->ci", stated)
+    np.testing.assert_allclose(mechanism.variance(n, counts), variance, rtol=RELATIVE)
+    weights = np.random.default_rng(7).normal(size=counts.shape)
+    linear = weights.ravel() @ exact @ weights.ravel()
+    if case.name == "randomized_response" and mechanism.levels > 2:
+        assert np.all(variance >= np.einsum("cii->ci", within) * (1 - RELATIVE))
+        assert mechanism.linear_variance(weights, n, counts) >= linear * (1 - RELATIVE)
+        return
+    tolerance = RELATIVE * np.abs(exact).max()
+    np.testing.assert_allclose(stated, within, rtol=RELATIVE, atol=tolerance)
+    assert mechanism.linear_variance(weights, n, counts) == pytest.approx(
+        linear, rel=RELATIVE, abs=max(tolerance, ROUNDING * n)
+    )
+
+
+@enumerable
+def test_influence_by_enumeration(case: Case) -> None:
+    """``influence`` is the range over all reports that can be sent."""
+    mechanism = case.build()
+    added = contributions(mechanism, set().union(*laws(case)))
+    for weights in np.random.default_rng(8).normal(size=(3, *added.shape[1:])):
+        values = added @ weights
+        expected = pytest.approx((values.min(), values.max()), rel=RELATIVE, abs=RELATIVE)
+        assert mechanism.influence(weights.reshape(mechanism.cells, -1)) == expected
+
+
+@enumerable
+def test_valid_is_what_holders_can_send(case: Case) -> None:
+    """Of all payloads of up to two bytes, those and only those pass that some holder can send."""
+    mechanism = case.build()
+    possible = set().union(*laws(case))
+    assert mechanism.valid(as_array(mechanism, list(possible))).all()
+    if mechanism.report_bytes > 2:
+        return
+    every = [i.to_bytes(mechanism.report_bytes, "big") for i in range(256**mechanism.report_bytes)]
+    valid = mechanism.valid(as_array(mechanism, every))
+    assert {payload for payload, ok in zip(every, valid, strict=True) if ok} == possible
+    assert all((mechanism.fault(p) is None) == (p in possible) for p in every[:: len(every) // 256])
+
+
+@usual
+def test_fault_says_what_is_wrong(case: Case) -> None:
+    """A wrong length and an impossible value get a sentence, a real report gets None."""
+    mechanism = case.build()
+    payload = mechanism.privatize(0, os.urandom)
+    assert mechanism.fault(payload) is None
+    assert "bytes" in str(mechanism.fault(payload + b"\0"))
+    assert "bytes" in str(mechanism.fault(b""))
+    impossible = b"\xff" * mechanism.report_bytes
+    assert (mechanism.fault(impossible) is None) == mechanism.valid(
+        as_array(mechanism, [impossible])
+    )[0]
+
+
+@usual
+def test_sums_add_up(case: Case) -> None:
+    """The sums of a batch do not depend on how it is cut, and an empty batch adds nothing."""
+    mechanism = case.build()
+    rng = np.random.default_rng(3)
+    categories = rng.integers(mechanism.categories, size=600)
+    rows = as_array(mechanism, [mechanism.privatize(int(c), rng.bytes) for c in categories])
+    whole = mechanism.accumulate(rows)
+    assert whole.dtype == np.int64
+    assert whole.shape == (mechanism.sum_size,)
+    np.testing.assert_array_equal(sum(mechanism.accumulate(row[np.newaxis]) for row in rows), whole)
+    parts = np.array_split(rows, [0, 1, 256, 511])
+    np.testing.assert_array_equal(sum(mechanism.accumulate(part) for part in parts), whole)
+
+
+@usual
+def test_randomness_does_not_depend_on_the_category(case: Case) -> None:
+    """Every category draws the same number of bytes in the same calls, and sends as many."""
+    mechanism = case.build()
+
+    def trace(category: int) -> list[int]:
+        sizes: list[int] = []
+
+        def randomness(size: int) -> bytes:
+            sizes.append(size)
+            return os.urandom(size)
+
+        assert len(mechanism.privatize(category, randomness)) == mechanism.report_bytes
+        return sizes
+
+    traces = [trace(category) for category in range(mechanism.categories) for _ in range(5)]
+    assert all(sizes == traces[0] for sizes in traces)
+
+
+@usual
+def test_randomness_is_only_the_given_one(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """numpy.random, random and the clock play no part: the bytes decide the report."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("drew from a generator that the holder does not control")
+
+    for module in ("numpy.random", "random"):
+        for name in ("default_rng", "Generator", "random", "randint", "Random", "seed", "rand"):
+            monkeypatch.setattr(f"{module}.{name}", refuse, raising=False)
+    mechanism = case.build()
+    words = [word % WORD for word in range(0, 10**22, 10**22 // 2000)]
+    for category in range(mechanism.categories):
+        one, other = (mechanism.privatize(category, replay(words)) for _ in range(2))
+        assert one == other
+
+
+def test_short_randomness_is_refused() -> None:
+    """A source that runs dry is an error, not a weaker report."""
+    for case in USUAL:
+        with pytest.raises(ValueError, match="randomness source gave"):
+            case.build().privatize(0, lambda size: bytes(size - 1))
+
+
+@usual
+def test_category_must_exist(case: Case) -> None:
+    """privatize refuses a category outside the question."""
+    mechanism = case.build()
+    for category in (-1, mechanism.categories):
+        with pytest.raises(ValueError, match="category"):
+            mechanism.privatize(category, os.urandom)
+
+
+@pytest.mark.parametrize("case", [*USUAL, *EXTREME], ids=str)
+def test_a_published_mechanism_can_be_rebuilt(case: Case) -> None:
+    """create with the published parameters gives an equal object with an equal hash."""
+    mechanism = case.build()
+    again = MECHANISMS[mechanism.name].create(
+        mechanism.epsilon,
+        mechanism.cells,
+        mechanism.slots,
+        regression=case.regression,
+        **mechanism.parameters(),
+    )
+    assert again == mechanism
+    assert hash(again) == hash(mechanism)
+
+
+@extreme
+def test_extremes_keep_the_promise(case: Case) -> None:
+    """At the ends of ε, and with two or many categories, the ratio is at most e^ε, in fractions."""
+    mechanism = case.build()
+    assert 1 < mechanism.worst_ratio() <= exp_below(Fraction(case.epsilon))
+    assert 0 < mechanism.log_ratio() <= case.epsilon
+    payloads = [mechanism.privatize(c, os.urandom) for c in (0, mechanism.categories - 1)]
+    rows = as_array(mechanism, payloads)
+    assert mechanism.valid(rows).all()
+    assert np.isfinite(mechanism.estimate(mechanism.accumulate(rows), 2)).all()
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((0.0, 2, 2), "epsilon"),
+        ((-1.0, 2, 2), "epsilon"),
+        ((float("nan"), 2, 2), "epsilon"),
+        ((float("inf"), 2, 2), "epsilon"),
+        ((1e-9, 2, 2), "epsilon"),
+        ((1e9, 2, 2), "epsilon"),
+        ((True, 2, 2), "epsilon"),
+        (("1", 2, 2), "epsilon"),
+        ((1.0, 0, 2), "cells"),
+        ((1.0, 2, 0), "slots"),
+        ((1.0, 2.5, 2), "cells"),
+        ((1.0, 1, 1), "nothing to ask"),
+        ((1.0, 2**19, 4), "categories"),
+    ],
+)
+def test_impossible_questions(name: str, arguments: tuple[float, int, int], says: str) -> None:
+    """A question that cannot be asked is an InvalidTask that names what is wrong."""
+    with pytest.raises(InvalidTask, match=says):
+        MECHANISMS[name].create(*arguments)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_impossible_parameters(name: str) -> None:
+    """An unknown parameter, and a numeric label with other than two slots, are InvalidTask."""
+    with pytest.raises(InvalidTask, match="leave out flavour"):
+        MECHANISMS[name].create(1.0, 2, 2, flavour=1)
+    with pytest.raises(InvalidTask, match="2 slots"):
+        MECHANISMS[name].create(1.0, 2, 3, regression=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("subset", {"k": 0}),
+        ("subset", {"k": 4}),
+        ("subset", {"k": "2"}),
+        ("laplace", {"resolution": 0}),
+        ("laplace", {"resolution": 10**6}),
+        ("projective", {"order": 3}),
+        ("projective", {"order": 4, "dimension": 3}),
+        ("projective", {"order": 2, "dimension": 2}),
+        ("projective", {"order": 8191, "dimension": 3}),
+    ],
+)
+def test_impossible_values(name: str, parameters: dict[str, int]) -> None:
+    """A parameter outside its range is an InvalidTask."""
+    with pytest.raises(InvalidTask):
+        MECHANISMS[name].create(1.0, 2, 2, **parameters)
+
+
+def test_sums_of_nothing() -> None:
+    """No reports: sums of zero and an estimate of zero."""
+    for case in USUAL:
+        mechanism = case.build()
+        sums = sums_of(mechanism, [])
+        np.testing.assert_array_equal(sums, 0)
+        np.testing.assert_array_equal(mechanism.estimate(sums, 0), 0)
