@@ -24,6 +24,9 @@ class Bounds:
     binary: int
 
 
+_PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
+
+
 def pack(value: Any) -> bytes:
     """The canonical bytes of nested maps, sequences, text, bytes and numbers."""
     packed: bytes = msgpack.packb(_sorted(value))
@@ -85,5 +88,5 @@ def _sorted(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
     if isinstance(value, list | tuple):
-        return [_sorted(item) for item in value]
+        return [item if type(item) in _PLAIN else _sorted(item) for item in value]
     return value

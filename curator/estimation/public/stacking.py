@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold
+from threadpoolctl import threadpool_limits
 
 from curator.estimation.evidence import Floats
 from curator.estimation.public.base_model import BaseModel, Linear, mixture
@@ -25,6 +26,8 @@ FOLDS = 5
 FEWEST_ROWS = 10
 VALIDATION_ROWS = 4000
 HEAVY = 1e3
+ROWS_PER_THREAD = 10_000
+"""With fewer rows threads wait for each other for longer than they work."""
 
 
 def stacked(X: Floats, y: Floats, slots: int) -> BaseModel:
@@ -32,7 +35,7 @@ def stacked(X: Floats, y: Floats, slots: int) -> BaseModel:
     if len(X) < FEWEST_ROWS or len(np.unique(y)) < 2:
         return constant(y, X.shape[1], slots)
     members = candidates(len(X), X.shape[1], slots)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), threadpool_limits(1 + len(X) // ROWS_PER_THREAD):
         warnings.simplefilter("ignore", ConvergenceWarning)  # good enough is decided by the score
         weights = stack_weights(members, X, y, slots)
         fitted = [
