@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +21,7 @@ from client.errors import BudgetSpent, CuratorUnreachable, TaskRefused, UnsafeAd
 from client.explanation import Explanation
 from client.http import CuratorClient
 from client.ledger import DEFAULT_CAP, Answer
+from client.relay.command import relay as run_relay
 from client.show import answer_json, show_answers, show_explanation, show_json, state
 from client.sqlite_ledger import SqliteLedger
 from client.text import plain
@@ -139,6 +141,14 @@ def resend(
         _say("Every answer has been counted.")
     if any(not outcome.counted for outcome in outcomes):
         raise typer.Exit(KEPT)
+
+
+@app.command()
+@wraps(run_relay)
+def relay(*arguments: Any, **options: Any) -> None:
+    """See ``client.relay.command``."""
+    with _faults():
+        run_relay(*arguments, **options)
 
 
 def main() -> None:

@@ -25,10 +25,13 @@ from protocol import ERRORS_BY_URI, REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE, PrivetEr
 from protocol.limits import MAX_TASK_BYTES
 
 MAX_ANSWER_BYTES = 64 * 1024
+MAX_BATCH_ANSWER_BYTES = 8 * 2**20
 DEADLINE = 120.0
 TASKS_KEPT = 16
 CONNECTIONS = 16
 """Calls at a time; the others wait here, where waiting costs nothing, not in the pool."""
+DELIVERED = frozenset({200, 201, 202})
+"""Durable: counted before, counted now, or held by a relay that will deliver it."""
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -115,7 +118,7 @@ class CuratorClient:
         if invitation is not None:
             headers["Privet-Invitation"] = invitation
         reply = await self._persist("POST", address.reports, headers, report, MAX_ANSWER_BYTES)
-        if reply.status not in {200, 201}:
+        if reply.status not in DELIVERED:
             raise error_in(reply)
         try:
             receipt = Receipt.model_validate_json(reply.body)
@@ -124,6 +127,18 @@ class CuratorClient:
         if receipt.report != report_id:
             raise _unexpected(reply, "a receipt for another report")
         return receipt
+
+    async def send_batch(self, address: TaskAddress, media_type: str, batch: bytes) -> bytes:
+        """Post many reports at once, as a relay does; the curator's account of them.
+
+        Raises what the curator answered, or ``CuratorUnreachable``.
+        """
+        headers = {"Content-Type": media_type, "Accept": "application/json"}
+        url = f"{address.reports}/batch"
+        reply = await self._persist("POST", url, headers, batch, MAX_BATCH_ANSWER_BYTES)
+        if reply.status != 200:
+            raise error_in(reply)
+        return reply.body
 
     async def _fetch(self, address: TaskAddress) -> Task:
         headers = {"Accept": TASK_MEDIA_TYPE}

@@ -1,0 +1,73 @@
+"""``privet-holder relay``: run a relay until it is stopped."""
+
+import asyncio
+import socket
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from client.errors import HolderError
+from client.http import CuratorClient
+from client.relay.app import RelayApp
+from client.relay.forwarding import Forwarder
+from client.relay.intake import Intake
+from client.relay.spool import Spool
+
+
+def relay(
+    curator: Annotated[str, typer.Option(help="The curator's address, without /v1.")],
+    *,
+    spool: Annotated[Path, typer.Option(help="The file that keeps reports on their way.")],
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8100,
+    least: Annotated[
+        int, typer.Option(min=1, help="Fewest reports that are forwarded together.")
+    ] = 1_000,
+    every: Annotated[float, typer.Option(min=0.01, help="Seconds between two forwardings.")] = 60.0,
+    insecure_http: Annotated[
+        bool, typer.Option("--insecure-http", help="Allow plain http to other machines.")
+    ] = False,
+) -> None:
+    """Take holders' reports, forget who sent them, and forward them in shuffled batches.
+
+    Holders use this relay's address in place of the curator's. Reports that are too few to hide
+    among stay in the spool; a smaller --least lets them go.
+    """
+    asyncio.run(_serve(curator, spool, (host, port), least, every, insecure_http=insecure_http))
+
+
+async def _serve(
+    curator: str, path: Path, at: tuple[str, int], least: int, every: float, *, insecure_http: bool
+) -> None:
+    uvicorn = _server()
+    spool = Spool(path)
+    try:
+        async with CuratorClient(insecure_http=insecure_http) as client:
+            intake = Intake(client, curator, spool)
+            intake.address("0" * 64)
+            app = RelayApp(intake, Forwarder(client, intake, spool, least), spool, every)
+            with _listener(at) as listener:
+                address = "http://{}:{}".format(*listener.getsockname())
+                typer.echo(f"Relay for {curator} at {address}", err=True)
+                config = uvicorn.Config(app, access_log=False, log_level="warning", lifespan="on")
+                await uvicorn.Server(config).serve([listener])
+    finally:
+        spool.close()
+
+
+def _server() -> Any:
+    try:
+        import uvicorn
+    except ImportError:
+        raise HolderError("A relay needs a web server: pip install 'privet[relay]'.") from None
+    return uvicorn
+
+
+def _listener(at: tuple[str, int]) -> socket.socket:
+    try:
+        return socket.create_server(at)
+    except OSError as error:
+        raise HolderError(
+            f"Cannot listen on {at[0]}:{at[1]} ({error.strerror}): choose another --port."
+        ) from None
