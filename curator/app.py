@@ -1,12 +1,15 @@
 """The one place where everything meets: store, clock, intake, routes."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import State
-from starlette.types import Receive, Scope, Send
+from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from curator.api import ROUTERS, health
 from curator.api.body_limits import BodyLimits
@@ -14,6 +17,7 @@ from curator.api.problems import add_problem_handlers
 from curator.api.reports import add_report_docs
 from curator.clock import Clock, SystemClock
 from curator.config import Settings
+from curator.guard import Guard
 from curator.intake.batches import BatchIntake, BatchLimits
 from curator.intake.committer import Committer
 from curator.intake.endpoint import SingleIntake
@@ -23,20 +27,41 @@ from curator.metrics import Metrics
 from curator.storage import Store, open_store
 from curator.tasks import Curator
 from curator.tokens import Tokens
+from curator.upkeep import keep_up
 
-Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-PREFIX = "/v1/tasks/"
+TASKS = "/v1/tasks/"
+SINGLE = "reports"
+BATCH = "reports/batch"
 DESCRIPTION = "Learns decision trees from people who never reveal their record."
 
 
-class CuratorApp:
-    """The ASGI application: report calls go to the intake, all others to the framework."""
+class Front:
+    """Report calls go to the intake, all others to the framework."""
 
-    def __init__(self, api: FastAPI, single: SingleIntake, batch: BatchIntake) -> None:
-        self.api = api
+    def __init__(self, api: ASGIApp, single: SingleIntake, batch: BatchIntake) -> None:
+        self._api = api
         self._single = single
         self._batch = batch
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            path: str = scope["path"]
+            task_id, _, call = path.removeprefix(TASKS).partition("/")
+            if call == SINGLE and path.startswith(TASKS):
+                await self._single.answer(task_id, scope, receive, send)
+                return
+            if call == BATCH and path.startswith(TASKS):
+                await self._batch.answer(task_id, scope, receive, send)
+                return
+        await self._api(scope, receive, send)
+
+
+class CuratorApp:
+    """The ASGI application, with what its routes share."""
+
+    def __init__(self, api: FastAPI, stack: ASGIApp) -> None:
+        self.api = api
+        self._stack = stack
 
     @property
     def state(self) -> State:
@@ -44,17 +69,7 @@ class CuratorApp:
         return self.api.state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST":
-            path = scope["path"]
-            if path.startswith(PREFIX):
-                task_id, _, call = path[len(PREFIX) :].partition("/")
-                if call == "reports":
-                    await self._single.answer(task_id, scope, receive, send)
-                    return
-                if call == "reports/batch":
-                    await self._batch.answer(task_id, scope, receive, send)
-                    return
-        await self.api(scope, receive, send)
+        await self._stack(scope, receive, send)
 
 
 def create_app(
@@ -73,7 +88,11 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        upkeep = asyncio.create_task(keep_up(store, settings, clock))
         yield
+        upkeep.cancel()
+        with suppress(asyncio.CancelledError):
+            await upkeep
         await run_in_threadpool(committer.stop)
         await run_in_threadpool(rejects.close)
         store.close()
@@ -84,22 +103,48 @@ def create_app(
     api.state.tokens = Tokens(store, clock, token)
     api.state.metrics = metrics
     api.state.committer = committer
+    api.state.rejects = rejects
+    _add_routes(api, settings)
+    gates = Gates(store)
+    single = SingleIntake(gates, committer, rejects, metrics, body_seconds=settings.body_seconds)
+    batch = BatchIntake(gates, committer, rejects, metrics, _batch_limits(settings))
+    return CuratorApp(api, _around(Front(api, single, batch), settings))
+
+
+def _add_routes(api: FastAPI, settings: Settings) -> None:
     for router in (*ROUTERS, health.router):
         api.include_router(router)
+    for call in (SINGLE, BATCH):
+        # The front answers these posts; the route lets the framework refuse other methods.
+        route = Route(f"{TASKS}{{task_id}}/{call}", _unreachable, methods=["POST"])
+        api.router.routes.append(route)
     add_report_docs(api)
     add_problem_handlers(api)
     api.add_middleware(
         BodyLimits, uploads=settings.max_public_bytes, others=settings.max_request_bytes
     )
-    gates = Gates(store)
-    limits = BatchLimits(
+
+
+def _around(app: ASGIApp, settings: Settings) -> ASGIApp:
+    """The application with what applies to all its answers."""
+    if settings.cors_origins:
+        app = CORSMiddleware(
+            app,
+            allow_origins=settings.cors_origins,
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "Privet-Invitation"],
+        )
+    return Guard(app, settings.rate_limit)
+
+
+def _batch_limits(settings: Settings) -> BatchLimits:
+    return BatchLimits(
         settings.max_batch_bytes,
         settings.max_batch_reports,
         settings.max_batches,
         settings.body_seconds,
     )
-    return CuratorApp(
-        api,
-        SingleIntake(gates, committer, rejects, metrics, body_seconds=settings.body_seconds),
-        BatchIntake(gates, committer, rejects, metrics, limits),
-    )
+
+
+async def _unreachable(_request: object) -> None:
+    """Never called: ``Front`` takes every POST that would come here."""

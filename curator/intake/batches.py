@@ -118,8 +118,8 @@ def read_batch(gate: Gate, body: bytes, most: int) -> Columns:
     """The columns of a batch; raises ``MalformedReport``, ``WrongQuestions`` or ``TooLarge``."""
     fields = _unpacked(body)
     ids = _column(fields, "ids", REPORT_ID_BYTES)
-    if not 0 < len(ids) <= most:
-        raise TooLarge(f"The batch has {len(ids)} reports: send 1 to {most} at a time.")
+    if len(ids) > most:
+        raise TooLarge(f"The batch has {len(ids)} reports: send at most {most} at a time.")
     questions = _questions(gate, fields.get("question"))
     widths = [gate.task.mechanisms[question].report_bytes for question in questions]
     payloads = _column(fields, "payloads", sum(widths))

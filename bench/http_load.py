@@ -1,0 +1,95 @@
+"""A small HTTP/1.1 load generator: keep-alive connections, one request in flight on each."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+import httptools
+import numpy as np
+import uvloop
+
+
+@dataclass
+class Load:
+    """What a run gave: answers by status, latencies in seconds, and how long it took."""
+
+    statuses: Counter[int] = field(default_factory=Counter)
+    latencies: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Answers per second."""
+        return len(self.latencies) / self.seconds
+
+    def percentile(self, percent: float) -> float:
+        """Latency in milliseconds below which ``percent`` of the answers came."""
+        return float(np.percentile(self.latencies, percent)) * 1e3
+
+
+class _Connection(asyncio.Protocol):
+    """Sends the next request as soon as the last one is answered."""
+
+    def __init__(self, requests: Iterator[bytes], load: Load, done: asyncio.Event) -> None:
+        self._requests = requests
+        self._load = load
+        self._done = done
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._send()
+
+    def data_received(self, data: bytes) -> None:
+        self._parser.feed_data(data)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._done.set()
+
+    def on_message_complete(self) -> None:
+        """Called by the parser at the end of a response."""
+        self._load.latencies.append(time.perf_counter() - self._sent)
+        self._load.statuses[self._parser.get_status_code()] += 1
+        self._send()
+
+    def _send(self) -> None:
+        request = next(self._requests, None)
+        if request is None:
+            self._transport.close()
+            return
+        self._parser = httptools.HttpResponseParser(self)
+        self._sent = time.perf_counter()
+        self._transport.write(request)
+
+
+def post(path: str, body: bytes, content_type: str) -> bytes:
+    """The bytes of one request."""
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: {content_type}\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def run_load(port: int, requests: Iterator[bytes], connections: int) -> Load:
+    """Send all requests to a server on this machine, as fast as it answers."""
+    return uvloop.run(_run(port, requests, connections))
+
+
+async def _run(port: int, requests: Iterator[bytes], connections: int) -> Load:
+    load = Load()
+    loop = asyncio.get_running_loop()
+    done = [asyncio.Event() for _ in range(connections)]
+    started = time.perf_counter()
+    for event in done:
+        await loop.create_connection(
+            lambda event=event: _Connection(requests, load, event),  # type: ignore[misc]
+            "127.0.0.1",
+            port,
+        )
+    for event in done:
+        await event.wait()
+    load.seconds = time.perf_counter() - started
+    return load
