@@ -16,10 +16,12 @@ from protocol.task import Task
 from scripts.load.spool import write_frames
 
 Record = Mapping[str, Any]
+Source = Callable[[Task, np.random.Generator], Iterator[Record]]
+"""Draws records for ever; it must be picklable, since workers call it."""
 SHARD = 20_000
 
 
-def records_from_csv(path: Path, rng: np.random.Generator) -> Iterator[Record]:
+def records_from_csv(path: Path, _: Task, rng: np.random.Generator) -> Iterator[Record]:
     """Records of a CSV file, label included, drawn with replacement for ever."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -27,12 +29,14 @@ def records_from_csv(path: Path, rng: np.random.Generator) -> Iterator[Record]:
         yield rows[int(rng.integers(len(rows)))]
 
 
-def synthetic_records(task: Task, rng: np.random.Generator) -> Iterator[Record]:
-    """Records spread evenly over the task's domain; the label leans on the first feature."""
+def uniform_records(task: Task, rng: np.random.Generator) -> Iterator[Record]:
+    """Records spread evenly over the task's domain, label included, for ever."""
     while True:
         record = {feature.name: _draw(feature, rng) for feature in task.features}
-        leaning = rng.random() ** (1 + int(_is_high(task.features[0], record)))
-        record[task.label.name] = _label(task, leaning)
+        if isinstance(task.label, Classes):
+            record[task.label.name] = str(rng.choice(task.label.classes))
+        else:
+            record[task.label.name] = float(rng.uniform(task.label.low, task.label.high))
         yield record
 
 
@@ -42,7 +46,7 @@ def encode_population(
     folder: Path,
     *,
     processes: int,
-    data: Path | None,
+    source: Source,
     seed: int,
     progress: Callable[[int], None],
 ) -> list[Path]:
@@ -56,7 +60,7 @@ def encode_population(
     context = get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
         futures: list[Future[int]] = [
-            pool.submit(_encode_shard, task.canonical, data, seed + number, count, path)
+            pool.submit(_encode_shard, task.canonical, source, seed + number, count, path)
             for number, (count, path) in enumerate(zip(shards, paths, strict=True))
         ]
         for future in futures:
@@ -64,10 +68,9 @@ def encode_population(
     return paths
 
 
-def _encode_shard(canonical: bytes, data: Path | None, seed: int, count: int, path: Path) -> int:
+def _encode_shard(canonical: bytes, source: Source, seed: int, count: int, path: Path) -> int:
     task = Task.parse(canonical)
-    rng = np.random.default_rng(seed)
-    records = synthetic_records(task, rng) if data is None else records_from_csv(data, rng)
+    records = source(task, np.random.default_rng(seed))
     return write_frames(
         path, (make_report(task, next(records), os.urandom).pack() for _ in range(count))
     )
@@ -77,16 +80,3 @@ def _draw(feature: Numeric | Categorical, rng: np.random.Generator) -> float | s
     if isinstance(feature, Categorical):
         return feature.categories[int(rng.integers(len(feature.categories)))]
     return float(rng.uniform(feature.low, feature.high))
-
-
-def _is_high(feature: Numeric | Categorical, record: Record) -> bool:
-    value = record[feature.name]
-    if isinstance(feature, Categorical):
-        return bool(value == feature.categories[-1])
-    return bool(value > (feature.low + feature.high) / 2)
-
-
-def _label(task: Task, leaning: float) -> float | str:
-    if isinstance(task.label, Classes):
-        return task.label.classes[min(int(leaning * task.label.slots), task.label.slots - 1)]
-    return task.label.low + leaning * (task.label.high - task.label.low)
