@@ -3,7 +3,7 @@
 Partitions are grown on the public data alone; the same settings and data give the same bytes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from protocol.domain import Classes, Feature, Label, Range
 from protocol.encoding import encode_table, label_value
 from protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask, TooLarge
 from protocol.limits import MAX_TASK_BYTES
-from protocol.mechanisms import MECHANISMS
+from protocol.mechanisms import AUTO, CHOICES, choose
 from protocol.partition import Partition
 from protocol.task import Task, Tree
 
@@ -124,7 +124,10 @@ def _task(
             "features": features,
             "label": label,
             "partitions": tuple(Tree.of(partition) for partition in partitions),
-            "questions": [_question(settings, i, place) for i, place in enumerate(places)],
+            "questions": [
+                _question(settings, i, place, partitions[place], label)
+                for i, place in enumerate(places)
+            ],
             "allocation": settings.allocation,
             "opens": unix_seconds(settings.opens),
             "closes": unix_seconds(settings.closes),
@@ -143,13 +146,26 @@ def _task(
     return task
 
 
-def _question(settings: TaskSettings, index: int, place: int) -> dict[str, Any]:
+def _question(
+    settings: TaskSettings, index: int, place: int, partition: Partition, label: Label
+) -> dict[str, Any]:
     asked = settings.questions[index]
+    name, epsilon = asked.mechanism or settings.mechanism, settings.epsilons[index]
+    parameters = settings.parameters if asked.parameters is None else asked.parameters
+    if name == AUTO:
+        chosen = choose(
+            epsilon,
+            partition.cells,
+            label.slots if asked.asks == "label" else 1,
+            regression=isinstance(label, Range) and asked.asks == "label",
+            max_report_bytes=settings.max_report_bytes,
+        )
+        name, parameters = chosen.name, {**chosen.parameters(), **parameters}
     return {
         "partition": place,
-        "mechanism": asked.mechanism or settings.mechanism,
-        "epsilon": settings.epsilons[index],
-        "parameters": settings.parameters if asked.parameters is None else asked.parameters,
+        "mechanism": name,
+        "epsilon": epsilon,
+        "parameters": parameters,
         "asks": asked.asks,
     }
 
@@ -157,12 +173,12 @@ def _question(settings: TaskSettings, index: int, place: int) -> dict[str, Any]:
 def _check_names(settings: TaskSettings) -> None:
     for question in settings.questions:
         _check_known("grower", question.grower or settings.grower, GROWERS)
-        _check_known("mechanism", question.mechanism or settings.mechanism, MECHANISMS)
+        _check_known("mechanism", question.mechanism or settings.mechanism, CHOICES)
         criterion = question.criterion or settings.criterion
         if criterion is not None:
             _check_known("criterion", criterion, CRITERIA)
 
 
-def _check_known(what: str, name: str, known: Mapping[str, Any]) -> None:
+def _check_known(what: str, name: str, known: Collection[str]) -> None:
     if name not in known:
         raise InvalidTask(f"Unknown {what} {name!r}: choose one of {', '.join(sorted(known))}.")

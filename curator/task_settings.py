@@ -86,7 +86,12 @@ class TaskSettings(Settings):
         description="Fewest public records in a cell; 0 lets max_edge make its full grid.",
     )
     seed: int = Field(default=0, ge=0, description="Seed of growers that draw at random.")
-    mechanism: str = "subset"
+    mechanism: str = Field(
+        default="subset", description="How answers are perturbed; auto takes the least variance."
+    )
+    max_report_bytes: int | None = Field(
+        default=None, ge=1, description="Longest answer that auto may choose."
+    )
     parameters: dict[str, int | float | str] = Field(
         default_factory=dict, description="Parameters of the mechanism."
     )

@@ -8,7 +8,7 @@ from importlib.metadata import version as installed_version
 
 import typer
 
-from curator.cli import model, predict, serve, task
+from curator.cli import mechanisms, model, plan, predict, serve, task
 from curator.cli.output import print_error
 from protocol.errors import PrivetError
 
@@ -25,6 +25,8 @@ app.command()(predict.predict)
 app.command()(model.export)
 app.command()(model.status)
 app.command()(model.models)
+app.command()(plan.plan)
+app.command()(mechanisms.mechanisms)
 
 
 @app.command()

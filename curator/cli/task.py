@@ -8,6 +8,7 @@ import typer
 
 from curator.cli.options import URL, AsJson, TaskName, Token, Url, connect
 from curator.cli.output import PLAIN, SHORT_ID, err, out, print_facts, print_json, print_table, when
+from curator.cli.plan import make_plan, read_settings
 from protocol.errors import InvalidRequest
 
 app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
@@ -37,6 +38,9 @@ def create(
     ] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
     draft: Annotated[bool, typer.Option("--draft", help="Do not open it yet.")] = False,
+    auto: Annotated[
+        bool, typer.Option("--auto", help="Plan first: choose grower, depth and mechanism.")
+    ] = False,
     more: Setting = None,
     url: Url = URL,
     token: Token = None,
@@ -59,6 +63,8 @@ def create(
         **{key: value for key, value in given.items() if value is not None},
         **_parsed(more or []),
     }
+    if auto:
+        settings |= _planned(public, settings)
     api = connect(url, token)
     with err().status("Growing the partition on the public data ..."), public.open("rb") as data:
         response = api.call(
@@ -158,6 +164,14 @@ def print_view(view: dict[str, Any]) -> None:
     keys = ("mechanism", "epsilon", "asks", "cells", "depth", "report_bytes")
     rows = [[question[key] for key in keys] for question in view["questions_in_numbers"]]
     print_table("Questions", [key.replace("_", " ") for key in keys], rows)
+
+
+def _planned(public: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """What a plan chooses for the task; its verdict goes to standard error."""
+    plan = make_plan(public, read_settings(**settings))
+    err().print(plan.reason)
+    chosen = plan.settings()
+    return {name: chosen[name] for name in ("grower", "depth", "mechanism", "min_leaf")}
 
 
 def _move(task: str, move: str, url: str, token: str | None, as_json: bool) -> None:

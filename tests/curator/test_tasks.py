@@ -30,6 +30,7 @@ from protocol.errors import (
     TooLarge,
 )
 from protocol.lifecycle import Move, State
+from protocol.mechanisms import choose
 from protocol.task import Task
 from tests.curator import samples
 
@@ -144,6 +145,16 @@ def test_a_mechanisms_parameters_are_published(curator: Curator) -> None:
     task = survey_task(curator)
     assert dict(task.questions[0].parameters) == task.mechanisms[0].parameters()
     assert task.questions[0].parameters
+
+
+def test_auto_publishes_the_mechanism_of_least_variance_that_fits(curator: Curator) -> None:
+    """The published name is a real one; a limit on the report's size is kept, or refused."""
+    free = survey_task(curator, mechanism="auto", depth=6)
+    tight = survey_task(curator, mechanism="auto", depth=6, max_report_bytes=4)
+    assert free.mechanisms[0] == choose(1.0, free.trees[0].cells, 2)
+    assert tight.mechanisms[0].report_bytes <= 4 < free.mechanisms[0].report_bytes
+    with pytest.raises(InvalidTask, match="allow"):
+        survey_task(curator, mechanism="auto", depth=8, max_report_bytes=1, min_leaf=0)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,62 @@
+"""``privet mechanisms``: all mechanisms side by side for one question. It needs no curator."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from curator.cli.options import AsJson
+from curator.cli.output import err, print_json, print_table
+from protocol.mechanisms import compare
+
+COLUMNS = (
+    "mechanism",
+    "parameters",
+    "exact epsilon",
+    "bytes",
+    "variance",
+    "over best",
+    "random bytes",
+    "numbers kept",
+    "one liar moves",
+    "auto",
+)
+
+
+def mechanisms(
+    epsilon: Annotated[float, typer.Option(help="What one answer spends.")],
+    cells: Annotated[int, typer.Option(help="Cells of the partition.")],
+    classes: Annotated[int, typer.Option(help="Classes of the label.")] = 2,
+    *,
+    number: Annotated[bool, typer.Option("--number", help="The label is a number.")] = False,
+    max_bytes: Annotated[int | None, typer.Option(help="Longest answer auto may choose.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the mechanisms for one question, the least variance first.
+
+    The variance is that of one count per holder; "over best" divides it by the best known bound;
+    the last but one column is the most that one dishonest report can add to a count.
+    """
+    rows = compare(epsilon, cells, 2 if number else classes, max_bytes, regression=number)
+    if as_json:
+        print_json([asdict(row) for row in rows])
+        return
+    labels = "a number" if number else f"{classes} classes"
+    table = [
+        (
+            row.name,
+            row.parameters,
+            row.log_ratio,
+            row.report_bytes,
+            row.variance,
+            row.ratio,
+            row.random_bytes,
+            row.sum_size,
+            row.influence,
+            "chosen" if row.chosen else "" if row.fits else "too long",
+        )
+        for row in rows
+    ]
+    print_table(f"epsilon {epsilon:g}, {cells} cells, {labels}", COLUMNS, table)
+    if not any(row.chosen for row in rows):
+        err().print(f"No mechanism answers in {max_bytes} bytes: allow more, or use fewer cells.")
