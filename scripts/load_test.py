@@ -202,7 +202,7 @@ def _plan(
     if load.mode == "single":
         messages = singles(paths, load.mischief, random.Random(load.seed))
         return messages, f"{base}/reports", load.connections, load.depth
-    messages = batches(paths, load.batch, one_question=task.allocation == "one")
+    messages = batches(paths, task, load.batch)
     return messages, f"{base}/reports/batch", BATCH_CONNECTIONS, 1
 
 
