@@ -1,5 +1,6 @@
 """What a curator keeps and how: ``Store``'s verbs over memory, SQLite and PostgreSQL."""
 
+from sqlalchemy import URL, Engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -10,7 +11,7 @@ from curator.storage.migrate import prepare
 from curator.storage.sql import Backend, SqlStore
 from protocol.errors import StorageFailed
 
-__all__ = ["BACKENDS", "Store", "open_store"]
+__all__ = ["BACKENDS", "Store", "open_engine", "open_store"]
 
 BACKENDS: dict[str, Backend] = {"sqlite": sqlite, "postgresql": postgres, "postgres": postgres}
 """URL scheme -> what that database does in its own way."""
@@ -24,16 +25,31 @@ def open_store(url: str, bucket_seconds: int = 86_400) -> Store:
     """
     if url == "memory:":
         return MemoryStore(bucket_seconds)
+    parsed, backend = _parsed(url)
+    store = SqlStore(parsed, backend, bucket_seconds)
+    try:
+        prepare(store.engine)
+    except StorageFailed:
+        store.close()
+        raise
+    return store
+
+
+def open_engine(url: str) -> Engine:
+    """The database at ``url`` as it is, for migration, backup and verification.
+
+    Raises ``StorageFailed`` for an unknown scheme.
+    """
+    parsed, backend = _parsed(url)
+    return backend.open_engine(parsed)
+
+
+def _parsed(url: str) -> tuple[URL, Backend]:
     try:
         parsed = make_url(url)
-    except ArgumentError:
+        return parsed, BACKENDS[parsed.get_backend_name()]
+    except (ArgumentError, KeyError):
         raise _unknown(url) from None
-    scheme = parsed.get_backend_name()
-    if scheme not in BACKENDS:
-        raise _unknown(url)
-    store = SqlStore(parsed, BACKENDS[scheme], bucket_seconds)
-    prepare(store.engine)
-    return store
 
 
 def _unknown(url: str) -> StorageFailed:

@@ -1,5 +1,7 @@
 """Bring a database to the schema this version knows, and refuse any other."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from alembic.command import upgrade as alembic_upgrade
@@ -11,29 +13,22 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from protocol.errors import StorageFailed
 
+ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(5797973, 1)"
 HERE = Path(__file__).parent / "migrations"
 
 
 def prepare(engine: Engine) -> None:
     """Create the tables in an empty database; otherwise check that they are this version's.
 
-    Raises ``StorageFailed`` for a database that cannot be opened or written, for a newer schema,
-    for an older one (``privet migrate`` brings it up), and for tables that are not Privet's.
+    Raises ``StorageFailed`` for a database that cannot be opened or written, and as
+    ``check_schema`` does.
     """
-    try:
+    with naming_failures(engine):
         with engine.connect() as connection:
-            found = MigrationContext.configure(connection).get_current_heads()
             empty = not inspect(connection).get_table_names()
         if empty:
             upgrade(engine)
-        else:
-            _check(found)
-    except SQLAlchemyError as error:
-        cause = str(error.__cause__ or error).strip().splitlines()[0]
-        raise StorageFailed(
-            f"Cannot use the database {engine.url.render_as_string()}: {cause}. "
-            "Check the address, that the folder exists, and that it may be written."
-        ) from error
+        check_schema(engine)
 
 
 def upgrade(engine: Engine) -> None:
@@ -42,10 +37,18 @@ def upgrade(engine: Engine) -> None:
     with engine.connect().execution_options(privet_writes=True) as connection:
         config.attributes["connection"] = connection
         with connection.begin():
+            if engine.dialect.name == "postgresql":
+                connection.exec_driver_sql(ONE_AT_A_TIME)
             alembic_upgrade(config, "head")
 
 
-def _check(found: tuple[str, ...]) -> None:
+def check_schema(engine: Engine) -> None:
+    """Raise ``StorageFailed`` unless the schema is exactly this version's, saying what to run.
+
+    It may be newer, older (``privet migrate`` brings it up), cut short, or not Privet's.
+    """
+    with engine.connect() as connection:
+        found = MigrationContext.configure(connection).get_current_heads()
     script = ScriptDirectory.from_config(_config())
     head = script.get_current_head()
     if found == (head,):
@@ -65,6 +68,19 @@ def _check(found: tuple[str, ...]) -> None:
         f"The database has schema {', '.join(found)} and this version needs {head}: "
         "make a backup with `privet backup`, then run `privet migrate`."
     )
+
+
+@contextmanager
+def naming_failures(engine: Engine) -> Iterator[None]:
+    """Turn a database's refusal to be opened into words for the operator."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        cause = str(error.__cause__ or error).strip().splitlines()[0]
+        raise StorageFailed(
+            f"Cannot use the database {engine.url.render_as_string()}: {cause}. "
+            "Check the address, that the folder exists, and that it may be written."
+        ) from error
 
 
 def _config() -> Config:

@@ -1,13 +1,28 @@
 """Every store of the contract: memory, SQLite, PostgreSQL."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine
 
-from curator.storage import open_store
+from curator.storage import open_engine, open_store
 from curator.storage.base import Store
 from tests.curator.storage.servers import drop_database, empty_tables, new_database
+
+
+@pytest.fixture
+def open_database() -> Iterator[Callable[[str], Engine]]:
+    """Opens databases as they are, and closes them after the test."""
+    with ExitStack() as stack:
+
+        def opened(url: str) -> Engine:
+            engine = open_engine(url)
+            stack.callback(engine.dispose)
+            return engine
+
+        yield opened
 
 
 @pytest.fixture(scope="session")

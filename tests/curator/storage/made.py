@@ -82,7 +82,7 @@ def many(gate: Gate, count: int, seed: int) -> Columns:
 
     rng = np.random.default_rng(seed)
     mechanism = gate.task.mechanisms[0]
-    payload = np.frombuffer(mechanism.privatize(0, os.urandom), dtype=np.uint8)
+    payload = np.frombuffer(mechanism.privatize(0, rng.bytes), dtype=np.uint8)
     ids = rng.integers(0, 256, (count, 16), dtype=np.uint8)
     return Columns(gate, ids, [Part(np.arange(count), [(0, np.tile(payload, (count, 1)))])])
 

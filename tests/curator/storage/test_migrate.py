@@ -1,0 +1,95 @@
+"""Start-up brings up an empty database and refuses any that is not this version's."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, inspect, text
+
+from curator.storage import open_store
+from curator.storage.schema import metadata
+from protocol.errors import StorageFailed
+from tests.curator.storage.servers import drop_database, new_database
+
+Open = Callable[[str], Engine]
+
+
+def execute(engine: Engine, statement: str) -> None:
+    """One statement in a transaction of its own."""
+    with engine.connect().execution_options(privet_writes=True) as connection, connection.begin():
+        connection.execute(text(statement))
+
+
+def test_the_migrations_make_the_declared_tables(url: str, open_database: Open) -> None:
+    """The migrated database has exactly the tables and columns that the code declares."""
+    open_store(url).close()
+    engine = open_database(url)
+    inspector = inspect(engine)
+    found = {name: {c["name"] for c in inspector.get_columns(name)} for name in metadata.tables}
+    declared = {name: {c.name for c in table.columns} for name, table in metadata.tables.items()}
+    assert found == declared
+
+
+def test_every_column_is_explained(postgres_url: str, open_database: Open) -> None:
+    """PostgreSQL shows a comment on every column of every table."""
+    inspector = inspect(open_database(postgres_url))
+    for name in metadata.tables:
+        for column in inspector.get_columns(name):
+            assert column["comment"], f"{name}.{column['name']}"
+
+
+@pytest.mark.parametrize(
+    ("statement", "advice"),
+    [
+        ("UPDATE alembic_version SET version_num = '9999'", "newer version of Privet"),
+        ("DELETE FROM alembic_version", "restore a backup"),
+    ],
+)
+def test_another_schema_is_refused(
+    tmp_path: Path, open_database: Open, statement: str, advice: str
+) -> None:
+    """A newer and a half-migrated schema stop the start and say what to do."""
+    address = f"sqlite:///{tmp_path}/privet.db"
+    open_store(address).close()
+    engine = open_database(address)
+    execute(engine, statement)
+    with pytest.raises(StorageFailed, match=advice):
+        open_store(address)
+
+
+def test_a_foreign_database_is_refused(tmp_path: Path, open_database: Open) -> None:
+    """Tables of somebody else are left alone."""
+    address = f"sqlite:///{tmp_path}/other.db"
+    engine = open_database(address)
+    execute(engine, "CREATE TABLE recipes (name TEXT)")
+    with pytest.raises(StorageFailed, match="not Privet's"):
+        open_store(address)
+    assert inspect(engine).get_table_names() == ["recipes"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "mysql://host/name",
+        "nonsense",
+        "sqlite:////no/such/folder/x.db",
+        "postgresql://127.0.0.1:9/x",
+    ],
+)
+def test_an_address_that_cannot_be_used_is_named(address: str) -> None:
+    """An unknown scheme, a missing folder and a server that is not there say what to check."""
+    with pytest.raises(StorageFailed, match=r"(?i)address"):
+        open_store(address)
+
+
+def test_curators_may_start_together() -> None:
+    """Several curators that start at once on an empty database all come up."""
+    url = new_database()
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for store in pool.map(open_store, [url] * 4):
+                assert store.tasks() == []
+                store.close()
+    finally:
+        drop_database(url)
