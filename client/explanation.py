@@ -77,8 +77,12 @@ def _question(task: Task, index: int) -> str:
     return (
         f"which of {mechanism.cells} published cells the record lies in{with_label}, perturbed "
         f"by {question.mechanism} at epsilon {question.epsilon:g} into "
-        f"{mechanism.report_bytes} bytes"
+        f"{_bytes(mechanism.report_bytes)}"
     )
+
+
+def _bytes(count: int) -> str:
+    return "1 byte" if count == 1 else f"{count} bytes"
 
 
 def _sends(task: Task) -> str:

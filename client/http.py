@@ -5,47 +5,48 @@ never decompressed, redirects are not followed, cookies are not kept. A problem 
 the exception its type names. One object serves any number of holders and keeps its connections.
 """
 
-import json
+import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import anyio
 import httpx
 from pydantic import ValidationError
 
 from client.address import TaskAddress
-from client.errors import CuratorUnreachable, UnexpectedAnswer
+from client.errors import CuratorUnreachable
+from client.replies import Reply, error_in, read, unexpected
 from client.retry import RETRIED, Retry
 from client.text import plain
-from protocol import ERRORS_BY_URI, REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE, PrivetError, Receipt, Task
+from protocol import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE, Receipt, Task
 from protocol.limits import MAX_TASK_BYTES
 
 MAX_ANSWER_BYTES = 64 * 1024
 MAX_BATCH_ANSWER_BYTES = 8 * 2**20
 DEADLINE = 120.0
 TASKS_KEPT = 16
+FETCH_ATTEMPTS = 3
 CONNECTIONS = 16
 """Calls at a time; the others wait here, where waiting costs nothing, not in the pool."""
 DELIVERED = frozenset({200, 201, 202})
 """Durable: counted before, counted now, or held by a relay that will deliver it."""
-PROBLEM_MEDIA_TYPE = "application/problem+json"
 
 Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Reply:
-    """What came back: never more than was asked for."""
+class Call:
+    """One request, and the most bytes that its answer may have."""
 
+    method: str
     url: str
-    status: int
-    media_type: str
-    retry_after: str | None
-    body: bytes
+    headers: dict[str, str]
+    content: bytes | None
+    limit: int
 
 
 class CuratorClient:
@@ -69,7 +70,7 @@ class CuratorClient:
         self._retry = retry or Retry()
         self._sleep = sleep
         self._tasks: OrderedDict[str, Task] = OrderedDict()
-        self._fetching = anyio.Lock()
+        self._fetches: dict[str, asyncio.Future[Task]] = {}
         self._turns = anyio.Semaphore(CONNECTIONS)
 
     async def __aenter__(self) -> Self:
@@ -92,17 +93,16 @@ class CuratorClient:
         """The task at ``address``, its hash checked against the id in the address.
 
         Raises ``TaskMismatch``, ``InvalidTask``, what the curator answered, or
-        ``CuratorUnreachable``. A task that was fetched before is not fetched again: its id is its
-        content.
+        ``CuratorUnreachable``. A task that was fetched before is not fetched again, its id being
+        its content, and callers who ask at the same time share one fetch and its outcome.
         """
         if address.id in self._tasks:
             return self._tasks[address.id]
-        async with self._fetching:
-            if address.id not in self._tasks:
-                self._tasks[address.id] = await self._fetch(address)
-                while len(self._tasks) > TASKS_KEPT:
-                    self._tasks.popitem(last=False)
-        return self._tasks[address.id]
+        fetch = self._fetches.get(address.id)
+        if fetch is None:
+            fetch = self._fetches[address.id] = asyncio.ensure_future(self._fetch(address))
+            fetch.add_done_callback(lambda _: self._fetches.pop(address.id))
+        return await asyncio.shield(fetch)
 
     async def send(
         self, address: TaskAddress, report: bytes, report_id: str, invitation: str | None = None
@@ -117,15 +117,16 @@ class CuratorClient:
         headers = {"Content-Type": REPORT_MEDIA_TYPE, "Accept": "application/json"}
         if invitation is not None:
             headers["Privet-Invitation"] = invitation
-        reply = await self._persist("POST", address.reports, headers, report, MAX_ANSWER_BYTES)
+        call = Call("POST", address.reports, headers, report, MAX_ANSWER_BYTES)
+        reply = await self._persist(call, self._retry)
         if reply.status not in DELIVERED:
             raise error_in(reply)
         try:
             receipt = Receipt.model_validate_json(reply.body)
         except ValidationError:
-            raise _unexpected(reply, "no receipt") from None
+            raise unexpected(reply, "no receipt") from None
         if receipt.report != report_id:
-            raise _unexpected(reply, "a receipt for another report")
+            raise unexpected(reply, "a receipt for another report")
         return receipt
 
     async def send_batch(self, address: TaskAddress, media_type: str, batch: bytes) -> bytes:
@@ -135,52 +136,58 @@ class CuratorClient:
         """
         headers = {"Content-Type": media_type, "Accept": "application/json"}
         url = f"{address.reports}/batch"
-        reply = await self._persist("POST", url, headers, batch, MAX_BATCH_ANSWER_BYTES)
+        call = Call("POST", url, headers, batch, MAX_BATCH_ANSWER_BYTES)
+        reply = await self._persist(call, self._retry)
         if reply.status != 200:
             raise error_in(reply)
         return reply.body
 
     async def _fetch(self, address: TaskAddress) -> Task:
+        """Few attempts: nothing is lost if this fails, and somebody may be waiting for it."""
+        retry = replace(self._retry, attempts=min(self._retry.attempts, FETCH_ATTEMPTS))
         headers = {"Accept": TASK_MEDIA_TYPE}
-        reply = await self._persist("GET", address.url, headers, None, MAX_TASK_BYTES)
+        call = Call("GET", address.url, headers, None, MAX_TASK_BYTES)
+        reply = await self._persist(call, retry)
         if reply.status != 200:
             raise error_in(reply)
         if reply.media_type != TASK_MEDIA_TYPE:
-            raise _unexpected(reply, f"{plain(reply.media_type, 100)!r} instead of a task")
-        return Task.parse(reply.body, address.id)
+            raise unexpected(reply, f"{plain(reply.media_type, 100)!r} instead of a task")
+        task = Task.parse(reply.body, address.id)
+        self._tasks[address.id] = task
+        while len(self._tasks) > TASKS_KEPT:
+            self._tasks.popitem(last=False)
+        return task
 
-    async def _persist(
-        self, method: str, url: str, headers: dict[str, str], content: bytes | None, limit: int
-    ) -> Reply:
+    async def _persist(self, call: Call, retry: Retry) -> Reply:
         """The first reply that repeating would not change, or the last one."""
-        pauses = self._retry.pauses()
+        pauses = retry.pauses()
         while True:
             pause = next(pauses, None)
             try:
-                reply = await self._once(method, url, headers, content, limit)
+                reply = await self._once(call)
             except (httpx.TransportError, TimeoutError) as error:
                 if pause is None:
                     raise CuratorUnreachable(
-                        f"No answer from {httpx.URL(url).netloc.decode()} after "
-                        f"{self._retry.attempts} attempts ({type(error).__name__}): "
+                        f"No answer from {httpx.URL(call.url).netloc.decode()} after "
+                        f"{retry.attempts} attempts ({type(error).__name__}): "
                         "check the address and the network, then try again."
                     ) from error
             else:
                 if pause is None or reply.status not in RETRIED:
                     return reply
-                pause = max(pause, self._retry.asked_for(reply.retry_after))
+                pause = max(pause, retry.asked_for(reply.retry_after))
             await self._sleep(pause)
 
-    async def _once(
-        self, method: str, url: str, headers: dict[str, str], content: bytes | None, limit: int
-    ) -> Reply:
-        headers = {**headers, "Accept-Encoding": "identity"}
-        request = self._http.build_request(method, url, headers=headers, content=content)
+    async def _once(self, call: Call) -> Reply:
+        headers = {**call.headers, "Accept-Encoding": "identity"}
+        request = self._http.build_request(
+            call.method, call.url, headers=headers, content=call.content
+        )
         async with self._turns:
             with anyio.fail_after(DEADLINE):
                 response = await self._http.send(request, stream=True, follow_redirects=False)
                 try:
-                    return await _read(response, url, limit)
+                    return await read(response, call.url, call.limit)
                 finally:
                     await response.aclose()
 
@@ -193,46 +200,3 @@ def new_http() -> httpx.AsyncClient:
         limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
     )
-
-
-def error_in(reply: Reply) -> PrivetError:
-    """The exception that a reply stands for, by its problem type and never by its text."""
-    if 300 <= reply.status < 400:
-        return _unexpected(reply, "a redirect, which is not followed; ask for the new address")
-    if reply.media_type != PROBLEM_MEDIA_TYPE:
-        return _unexpected(reply, f"{plain(reply.media_type, 100) or 'nothing'!r}")
-    try:
-        problem = json.loads(reply.body)
-    except (ValueError, RecursionError):
-        return _unexpected(reply, "a damaged problem document")
-    if not isinstance(problem, dict):
-        return _unexpected(reply, "a damaged problem document")
-    detail = problem.get("detail") or problem.get("title") or f"HTTP status {reply.status}"
-    kind = problem.get("type")
-    error = ERRORS_BY_URI.get(kind, PrivetError) if isinstance(kind, str) else PrivetError
-    return error(plain(str(detail)))
-
-
-async def _read(response: httpx.Response, url: str, limit: int) -> Reply:
-    """Uncompressed bytes only, so that what is counted is what is kept."""
-    if response.headers.get("content-encoding", "identity") != "identity":
-        raise UnexpectedAnswer(f"{url} answers in compressed form: a curator would not; {_CHECK}.")
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > limit:
-            raise UnexpectedAnswer(f"{url} sends more than {limit} bytes; {_CHECK}.")
-    return Reply(
-        url=url,
-        status=response.status_code,
-        media_type=response.headers.get("content-type", "").split(";")[0].strip().lower(),
-        retry_after=response.headers.get("retry-after"),
-        body=bytes(body),
-    )
-
-
-def _unexpected(reply: Reply, what: Any) -> UnexpectedAnswer:
-    return UnexpectedAnswer(f"{reply.url} answered {reply.status} with {what}; {_CHECK}.")
-
-
-_CHECK = "check that the address is a Privet curator's"

@@ -1,3 +1,4 @@
+import asyncio
 import gzip
 import os
 from hashlib import sha256
@@ -7,7 +8,8 @@ import pytest
 
 from client import CuratorUnreachable, UnexpectedAnswer
 from client.address import TaskAddress
-from client.http import MAX_ANSWER_BYTES, Reply, error_in
+from client.http import MAX_ANSWER_BYTES
+from client.replies import Reply, error_in
 from protocol import PROBLEMS, TASK_MEDIA_TYPE, PrivetError, make_report
 from protocol.errors import InvalidTask, Overloaded, TaskMismatch, TaskNotFound, TaskNotOpen
 from protocol.limits import MAX_TASK_BYTES
@@ -28,6 +30,19 @@ async def test_a_task_is_fetched_in_its_canonical_form_and_once() -> None:
     assert str(request.url) == URL
     assert request.headers["accept"] == TASK_MEDIA_TYPE
     assert request.headers["accept-encoding"] == "identity"
+
+
+async def test_callers_at_once_share_one_fetch_and_its_outcome() -> None:
+    """Fifty callers make three attempts in all; once the network is back, one more is enough."""
+    network = Network([httpx.ConnectError("down")] * 3 + [publish])
+    client = network.client()
+    outcomes = await asyncio.gather(
+        *(client.task(ADDRESS) for _ in range(50)), return_exceptions=True
+    )
+    assert {type(outcome) for outcome in outcomes} == {CuratorUnreachable}
+    assert len(network.requests) == 3
+    assert await asyncio.gather(*(client.task(ADDRESS) for _ in range(50))) == [TASK] * 50
+    assert len(network.requests) == 4
 
 
 async def test_another_task_than_asked_for_is_a_mismatch() -> None:

@@ -1,0 +1,44 @@
+"""docs/holder.md is held true: exit statuses, options, and the session run as written."""
+
+import re
+from pathlib import Path
+
+import typer
+
+from client import DEFAULT_CAP, BlockingHolder, SqliteLedger, cli
+from client.sqlite_ledger import default_path
+from tests.client.stub_curator import StubCurator
+
+TEXT = (Path(__file__).parents[2] / "docs" / "holder.md").read_text(encoding="utf-8")
+
+
+def rows(head: str) -> list[list[str]]:
+    """The rows of the table whose first heading is ``head``."""
+    below = TEXT.split(f"| {head} |")[1].split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in below]
+
+
+def test_exit_statuses_are_those_of_the_command() -> None:
+    """Every status the code uses has a line, and no other."""
+    assert {int(row[0]) for row in rows("exit status")} == {0, 2, cli.FAULT, cli.REFUSED, cli.KEPT}
+
+
+def test_options_and_their_environment_are_real() -> None:
+    """Each listed option exists with its variable and default, and so do all commands named."""
+    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    options = {opt: param for param in commands["answer"].params for opt in param.opts}
+    for option, variable, default in rows("option"):
+        param = options[option.strip("`")]
+        assert (param.envvar or "") == variable.strip("`")
+        if option == "`--cap`":
+            assert float(default) == DEFAULT_CAP == param.default
+    assert default_path().name in TEXT
+    assert set(re.findall(r"privet-holder (\w+)", TEXT)) <= set(commands)
+
+
+def test_the_program_runs_as_printed(curator: StubCurator, ledger: SqliteLedger) -> None:
+    """The Python lines of the page answer a task."""
+    program = TEXT.split("```python\n")[1].split("```")[0]
+    program = program.replace("BlockingHolder()", "BlockingHolder(ledger)")
+    exec(program, {"task_url": curator.url, "ledger": ledger, "BlockingHolder": BlockingHolder})
+    assert len(curator.counted) == 1
