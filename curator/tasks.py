@@ -4,8 +4,10 @@ Every method is synchronous and may take long; web code calls it from worker thr
 those of ``protocol.errors``; a call that raises has changed nothing.
 """
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from curator.clock import Clock
@@ -20,6 +22,7 @@ from protocol.errors import InvalidTask, NotEnoughReports
 from protocol.lifecycle import Move, State
 from protocol.words import describe_path
 
+INVITATION_BYTES = 16
 WITHOUT_REPORTS = frozenset({"public"})
 PREFERRED_ESTIMATORS = ("drift", "weighted")
 
@@ -82,6 +85,15 @@ class Curator:
     def is_collecting(self, stored: StoredTask) -> bool:
         """Whether a report would be counted now."""
         return stored.takes_reports(self.clock.now())
+
+    def invite(self, task_id: str, count: int) -> list[str]:
+        """New invitations, each good for one report; only their SHA-256 is kept.
+
+        From then on the task counts invited reports only. Raises ``TaskNotFound``.
+        """
+        invitations = [secrets.token_urlsafe(INVITATION_BYTES) for _ in range(count)]
+        self.store.invite(task_id, [sha256(text.encode()).digest() for text in invitations])
+        return invitations
 
     def evidence(self, task_id: str) -> list[Evidence]:
         """What the holders have said so far, one entry per question."""

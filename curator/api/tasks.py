@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response, status
 from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
@@ -26,6 +27,7 @@ from protocol.lifecycle import Move
 from protocol.task import TASK_MEDIA_TYPE
 
 MAX_SETTINGS_BYTES = 4 * 2**20
+MOST_INVITATIONS = 100_000
 A_DAY = "public, max-age=86400, immutable"
 
 router = APIRouter(prefix="/v1/tasks", tags=["tasks"], route_class=StrictRoute)
@@ -164,6 +166,36 @@ def close_task(task_id: TaskId, curator: TheCurator) -> TaskSummary:
 def delete_task(task_id: TaskId, curator: TheCurator) -> None:
     """Remove the task with its public data, sums, report ids and models, for good."""
     curator.move(task_id, Move.DELETE)
+
+
+class InviteRequest(BaseModel):
+    """How many holders to invite."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"count": 100}]})
+
+    count: int = Field(ge=1, le=MOST_INVITATIONS)
+
+
+class Invitations(BaseModel):
+    """New invitations, shown this once."""
+
+    invitations: list[str]
+
+
+@router.post(
+    "/{task_id}/invitations",
+    status_code=status.HTTP_201_CREATED,
+    dependencies=[AdminOnly],
+    summary="Invite holders",
+    responses=described(NotAuthorized, TaskNotFound, InvalidRequest),
+)
+def invite(task_id: TaskId, asked: InviteRequest, curator: TheCurator) -> Invitations:
+    """Make invitations, each good for one report; from then on only invited reports count.
+
+    A holder sends its own in the header `Privet-Invitation`. Give each person one, so that nobody
+    can answer twice; whoever hands them out should not see who sends which report.
+    """
+    return Invitations(invitations=curator.invite(task_id, asked.count))
 
 
 def _moved(task_id: str, curator: TheCurator, move: Move) -> TaskSummary:

@@ -130,6 +130,26 @@ def close(task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson =
 
 
 @app.command()
+def invite(
+    task: TaskName,
+    count: Annotated[int, typer.Option(min=1, help="How many invitations to make.")],
+    url: Url = URL,
+    token: Token = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Make single-use invitations; from then on the task counts invited reports only."""
+    api = connect(url, token)
+    made = api.post(f"/v1/tasks/{api.task_id(task)}/invitations", {"count": count})
+    if as_json:
+        print_json(made)
+        return
+    for invitation in made["invitations"]:
+        typer.echo(invitation)
+    err().print("They are shown this once. A holder answers with --invitation.", **PLAIN)
+
+
+@app.command()
 def delete(
     task: TaskName,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,

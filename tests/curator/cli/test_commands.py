@@ -229,3 +229,34 @@ def test_version(cli: Cli) -> None:
     result = cli("version")
     assert result.code == 0
     assert result.out.startswith("privet ")
+
+
+def test_tokens_are_issued_listed_and_revoked(cli: Cli) -> None:
+    """A token is printed alone, works, and ends when it is revoked."""
+    token = cli("token", "issue", "ops").out.strip()
+    assert json.loads(cli("token", "list", "--token", token, "--json").out)[0]["name"] == "ops"
+    assert "ops" in cli("token", "list").out
+    assert cli("token", "revoke", "ops").code == 0
+    assert cli("token", "list", "--token", token).code == 1
+
+
+def test_invitations_are_printed_one_per_line(cli: Cli, survey: str) -> None:
+    """They can be piped on; --json gives them as a list."""
+    task_id = created(cli, survey)
+    lines = cli("task", "invite", task_id, "--count", "3").out.splitlines()
+    assert len(set(lines)) == 3
+    made = json.loads(cli("task", "invite", task_id, "--count", "2", "--json").out)
+    assert len(made["invitations"]) == 2
+
+
+def test_mechanisms_are_compared_without_a_curator(cli: Cli) -> None:
+    """The least variance comes first, and auto chooses it unless a limit forbids it."""
+    rows = json.loads(cli("mechanisms", "--epsilon", "1", "--cells", "64", "--json").out)
+    variances = [row["variance"] for row in rows]
+    assert variances == sorted(variances)
+    (chosen,) = [row for row in rows if row["chosen"]]
+    assert chosen["variance"] == pytest.approx(variances[0])
+    limited = cli("mechanisms", "--epsilon", "1", "--cells", "64", "--max-bytes", "1")
+    assert "chosen" in limited.out
+    assert "too long" in limited.out
+    assert cli("mechanisms", "--epsilon", "0", "--cells", "64").code == 1
