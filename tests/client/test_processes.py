@@ -1,0 +1,58 @@
+"""The holder in processes of its own: killed in the middle, or started twice at once."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from client import Holder, SqliteLedger
+from tests.client.fakes import TASK, URL, Network, publish
+from tests.client.stub_curator import StubCurator
+from tests.protocol.examples import RECORD
+
+DIES_WHILE_SENDING = """
+import asyncio, os, sys
+from pathlib import Path
+import httpx
+from client import CuratorClient, Holder, SqliteLedger
+task, url, ledger, record = bytes.fromhex(sys.argv[1]), sys.argv[2], sys.argv[3], eval(sys.argv[4])
+def network(request):
+    if request.method == "POST":
+        print(request.content.hex(), flush=True)
+        os.kill(os.getpid(), 9)
+    kind = {"Content-Type": "application/vnd.privet.task+msgpack"}
+    return httpx.Response(200, content=task, headers=kind)
+client = CuratorClient(httpx.AsyncClient(transport=httpx.MockTransport(network)))
+asyncio.run(Holder(client, SqliteLedger(Path(ledger))).answer(url, record))
+"""
+
+
+async def test_a_killed_process_leaves_the_answer_that_it_was_sending(tmp_path: Path) -> None:
+    """kill -9 at the first request: the next process sends those very bytes, and draws nothing."""
+    path = tmp_path / "answers.sqlite3"
+    code = [sys.executable, "-c", DIES_WHILE_SENDING, TASK.canonical.hex(), URL, str(path)]
+    done = subprocess.run([*code, repr(RECORD)], capture_output=True, text=True, check=False)
+    assert done.returncode == -9, done.stderr
+    network = Network([publish])
+    (outcome,) = await Holder(network.client(), SqliteLedger(path)).resend()
+    assert outcome.counted
+    assert [request.content.hex() for request in network.requests] == done.stdout.split()
+    assert SqliteLedger(path).spent("me") == TASK.epsilon
+
+
+def test_two_commands_at_once_send_one_answer(curator: StubCurator, tmp_path: Path) -> None:
+    """Started side by side, both succeed, and one report was drawn, counted and paid for."""
+    record, ledger = tmp_path / "record.json", tmp_path / "ledger"
+    record.write_text(json.dumps(RECORD))
+    command = [sys.executable, "-m", "client", "answer", curator.url, "--yes", "--json"]
+    options = ["--record", str(record), "--ledger", str(ledger)]
+    running = [
+        subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    told = [json.loads(process.communicate(timeout=60)[0]) for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0]
+    assert len({answer["report"] for answer in told}) == 1
+    assert len(curator.counted) == 1
+    assert len(set(curator.posts)) == 1
+    assert SqliteLedger(ledger).spent("me") == curator.task.epsilon
