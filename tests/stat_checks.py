@@ -42,6 +42,15 @@ def check_covariance(
     _check_normal(products.mean(axis=0) - covariance, error, f"covariance of {what}")
 
 
+def check_alike(first: ArrayLike, second: ArrayLike, *, what: str) -> None:
+    """Two sets of vectors, shapes ``(R, d)`` and ``(S, d)``, have equal means and covariances."""
+    moments = [_moments(np.asarray(x, dtype=np.float64)) for x in (first, second)]
+    (mean, mean_error, covariance, covariance_error), other = moments
+    _check_normal(mean - other[0], np.hypot(mean_error, other[1]), f"means of {what}")
+    difference, error = covariance - other[2], np.hypot(covariance_error, other[3])
+    _check_normal(difference, error, f"covariances of {what}")
+
+
 def check_frequencies(observed: ArrayLike, probabilities: ArrayLike, *, what: str) -> None:
     """``observed`` counts come from ``probabilities``: Pearson's chi-square, small bins pooled.
 
@@ -56,7 +65,7 @@ def check_frequencies(observed: ArrayLike, probabilities: ArrayLike, *, what: st
     if expected[-1] < SMALLEST_EXPECTED:
         counts, expected = _merge_last(counts), _merge_last(expected)
     statistic = ((counts - expected) ** 2 / expected).sum()
-    critical = stats.chi2.isf(ALPHA, len(counts) - 1)
+    critical = stats.chi2.isf(ALPHA, max(1, len(counts) - 1))
     assert statistic <= critical, (
         f"{what}: chi-square {statistic:.1f} is above {critical:.1f}, which happens with"
         f" probability {ALPHA} if all is right"
@@ -68,6 +77,19 @@ def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, f
     low = stats.beta.ppf(alpha, successes, trials - successes + 1) if successes else 0.0
     high = stats.beta.isf(alpha, successes + 1, trials - successes) if successes < trials else 1.0
     return float(low), float(high)
+
+
+def _moments(samples: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """Mean and covariance of ``(R, d)`` samples, each followed by its standard error."""
+    centred = samples - samples.mean(axis=0)
+    products = np.einsum("ri,rj->rij", centred, centred)
+    root = np.sqrt(len(samples))
+    return (
+        samples.mean(axis=0),
+        samples.std(axis=0, ddof=1) / root,
+        products.mean(axis=0),
+        products.std(axis=0, ddof=1) / root,
+    )
 
 
 def _merge_last(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ numpy generators appear in ``simulate`` only, which no holder calls.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -139,11 +140,15 @@ class Mechanism(ABC):
         """Least and greatest that any one report can add to ``sum(weights * estimate)``."""
 
     @abstractmethod
-    def log_ratio(self) -> float:
-        """The exact worst-case ln of the likelihood ratio of the integers implemented here.
+    def worst_ratio(self) -> Fraction:
+        """The greatest likelihood ratio of any report between any two categories.
 
-        At most ``epsilon``; 0 for a mechanism that says nothing, infinite for a truthful one.
+        Of the integers implemented here, exact; at most ``e**epsilon``.
         """
+
+    @abstractmethod
+    def log_ratio(self) -> float:
+        """ln of ``worst_ratio``: the budget that is really spent, at most ``epsilon``."""
 
     @abstractmethod
     def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:

@@ -53,7 +53,7 @@ class DiscreteLaplace:
     step: Fraction
     span: int
 
-    @property
+    @cached_property
     def radius(self) -> int:
         """C: the noise lies in -C..C."""
         return ceil(REACH / self.step) + self.span

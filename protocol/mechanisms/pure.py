@@ -39,10 +39,6 @@ class PureMechanism(Mechanism):
     def q(self) -> Fraction:
         """Probability that a report supports a category that is not its holder's."""
 
-    @abstractmethod
-    def worst_ratio(self) -> Fraction:
-        """The greatest likelihood ratio of any report between any two categories."""
-
     def log_ratio(self) -> float:
         return log_of(self.worst_ratio())
 

@@ -4,6 +4,7 @@ import itertools
 import os
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,14 +44,17 @@ def laws(case: Case) -> tuple[Law, ...]:
 
 def moments(case: Case) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Exact mean and covariance of what one report of each category adds to the estimate."""
-    mechanism, means, covariances = case.build(), [], []
-    for payloads in laws(case):
+    mechanism = case.build()
+    size = mechanism.cells * mechanism.slots
+    means = np.empty((mechanism.categories, size))
+    covariances = np.empty((mechanism.categories, size, size))
+    for category, payloads in enumerate(laws(case)):
         added = contributions(mechanism, payloads)
         probability = np.array([float(p) for p in payloads.values()])
-        mean = probability @ added
-        means.append(mean)
-        covariances.append((added - mean).T @ ((added - mean) * probability[:, np.newaxis]))
-    return np.array(means), np.array(covariances)
+        means[category] = probability @ added
+        centred = added - means[category]
+        covariances[category] = centred.T @ (centred * probability[:, np.newaxis])
+    return means, covariances
 
 
 def level_values(mechanism: Mechanism) -> NDArray[np.float64]:
@@ -331,7 +335,7 @@ def test_impossible_parameters(name: str) -> None:
         ("projective", {"order": 8191, "dimension": 3}),
     ],
 )
-def test_impossible_values(name: str, parameters: dict[str, int]) -> None:
+def test_impossible_values(name: str, parameters: dict[str, Any]) -> None:
     """A parameter outside its range is an InvalidTask."""
     with pytest.raises(InvalidTask):
         MECHANISMS[name].create(1.0, 2, 2, **parameters)
