@@ -91,8 +91,10 @@ def _sends(task: Task) -> str:
         if task.allocation == "one" and len(task.questions) > 1
         else "this leaves"
     )
+    exactly = "at most " if task.allocation == "one" else ""
+    length = f"{exactly}{task.longest_report}"
     return (
-        f"Only {chosen} the device, in one message of at most {task.longest_report} bytes with "
+        f"Only {chosen} the device, in one message of {length} bytes with "
         "the task's id and 16 random bytes by which a repeated message is recognised. The record, "
         "your name and the true answer stay here. As any web server, the curator's sees the "
         "network address that the message comes from."

@@ -41,8 +41,8 @@ TASK_BOUNDS = wire.Bounds(
     text=MAX_TEXT_BYTES,
     binary=0,
 )
-ENVELOPE_BYTES = 128
-ANSWER_BYTES = 8
+ENVELOPE_BYTES = 79
+"""A packed report without its answers: keys, both ids, version, and headers of up to 15 answers."""
 RESERVED = frozenset({"cls", "epsilon", "cells", "slots", "regression"})
 
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
@@ -173,11 +173,13 @@ class Task(Published):
         """
         return self._spent([mechanism.log_ratio() for mechanism in self.mechanisms])
 
-    @cached_property
+    @property
     def longest_report(self) -> int:
-        """An upper bound in bytes on a report, payloads and envelope together."""
-        payloads = [mechanism.report_bytes + ANSWER_BYTES for mechanism in self.mechanisms]
-        return ENVELOPE_BYTES + (sum(payloads) if self.allocation == "all" else max(payloads))
+        """Bytes of a packed report; of the longest one, where a holder answers one question."""
+        answers = [_answer_bytes(mechanism.report_bytes) for mechanism in self.mechanisms]
+        if self.allocation == "one":
+            return ENVELOPE_BYTES + max(answers)
+        return ENVELOPE_BYTES + sum(answers) + (2 if len(answers) > 15 else 0)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -279,3 +281,9 @@ class Task(Published):
             regression=isinstance(self.label, Range) and question.asks == "label",
             **question.parameters,
         )
+
+
+def _answer_bytes(payload: int) -> int:
+    """Bytes of a packed [question, payload]: two for the list, then msgpack's header and bytes."""
+    header = 2 if payload < 2**8 else 3 if payload < 2**16 else 5
+    return 2 + header + payload

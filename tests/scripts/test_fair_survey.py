@@ -1,0 +1,28 @@
+from scripts import fair_survey
+from scripts.comparison import majority, score
+from scripts.fair_survey import LABEL
+
+
+def test_split_is_fixed_and_covers_everybody_once() -> None:
+    """A tenth is public, seven tenths are holders, a fifth is the test, the same ones each time."""
+    population = fair_survey.load()
+    parts = (population.public, population.holders, population.test)
+    assert [len(part) for part in parts] == [636, 4456, 1274]
+    affairs = sum(record[LABEL] == "yes" for part in parts for record in part)
+    assert affairs == 2053
+    again = fair_survey.load()
+    assert [again.public, again.holders, again.test] == list(map(list, parts))
+
+
+def test_public_part_is_not_sorted_by_label() -> None:
+    """The survey's file lists all affairs first; the shuffle undoes that."""
+    public = fair_survey.load().public
+    share = sum(record[LABEL] == "yes" for record in public) / len(public)
+    assert 0.25 < share < 0.40
+
+
+def test_accuracy_of_the_majority_class_is_its_share() -> None:
+    """Predicting the commonest class is right as often as it occurs."""
+    records = [{LABEL: "no"}] * 3 + [{LABEL: "yes"}]
+    result = score("majority", majority(records, records), [str(r[LABEL]) for r in records])
+    assert result.accuracy == 0.75
