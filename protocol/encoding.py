@@ -4,6 +4,7 @@ A numeric feature becomes one column in [0, 1]; a categorical feature becomes on
 category. Values outside a numeric range go to its nearest end, so they fall into the nearest cell.
 """
 
+import contextlib
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -152,9 +153,20 @@ def _number(name: str, value: Any) -> float:
 def _encode_column(feature: Numeric | Categorical, values: Sequence[Any]) -> Matrix:
     if isinstance(feature, Categorical):
         return _encode_categories(feature, values)
-    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
-        return _encode_numbers(feature, values.astype(np.float64))
+    numbers = _as_numbers(values)
+    if numbers is not None:
+        return _encode_numbers(feature, numbers)
     return np.array([_encode_row(feature, row, v) for row, v in enumerate(values)]).reshape(-1, 1)
+
+
+def _as_numbers(values: Sequence[Any]) -> Matrix | None:
+    """A column of numbers and missing values as an array with NaN; None if it has others."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
+        return values.astype(np.float64)
+    if set(map(type, values)) <= {float, int, type(None)}:
+        with contextlib.suppress(OverflowError):
+            return np.array(values, dtype=np.float64)
+    return None
 
 
 def _encode_row(feature: Numeric | Categorical, row: int, value: Any) -> list[float]:
