@@ -10,9 +10,13 @@ from curator.estimation.averaged import fit_averaged
 from curator.estimation.drift import fit_drift
 from curator.estimation.estimator import Estimator, Parameter
 from curator.estimation.evidence import Evidence, Label
+from curator.estimation.histogram import fit_adjusted_histogram, fit_histogram
 from curator.estimation.model import Model, Predictions
-from curator.estimation.weighted import fit_private, fit_public, fit_weighted
+from curator.estimation.pruned import fit_pruned
+from curator.estimation.public.base_model import BaseModel
+from curator.estimation.weighted import fit_private, fit_public, fit_ratio, fit_weighted
 from curator.public_data import PublicData
+from protocol.domain import Classes, Range
 from protocol.errors import InvalidRequest
 
 __all__ = [
@@ -51,6 +55,7 @@ ESTIMATORS: dict[str, Estimator] = {
                 "split": SPLIT,
                 "plain": Parameter(False, "Give a tree that needs no public model beside it."),
             },
+            takes_base=True,
         ),
         Estimator(
             "averaged",
@@ -59,6 +64,40 @@ ESTIMATORS: dict[str, Estimator] = {
             {"split": SPLIT},
         ),
         Estimator("private", "Private counts alone (LPCT, eq. 7).", fit_private),
+        Estimator(
+            "pruned",
+            "LPCT-prune: each cell climbs to the ancestor with a clear signal (Algorithm 2).",
+            fit_pruned,
+            {
+                "constants": Parameter(
+                    "calibrated",
+                    "Algorithm 2 as printed, or with both data's statistics of one law.",
+                    choices=("calibrated", "paper"),
+                )
+            },
+            labels=(Classes,),
+        ),
+        Estimator(
+            "ratio",
+            "LPDT's regression tree, from private counts alone.",
+            fit_ratio,
+            labels=(Range,),
+        ),
+        Estimator(
+            "histogram",
+            "Half the holders tell their cell, half their labelled cell (Berrett and Butucea).",
+            fit_histogram,
+        ),
+        Estimator(
+            "adjusted_histogram",
+            "The same, but a cell with too small a mass predicts 0 (Györfi and Kroll).",
+            fit_adjusted_histogram,
+            {
+                "threshold": Parameter(
+                    1.0, "Standard errors a mass must have to be used.", low=0.0, high=1e6
+                )
+            },
+        ),
         Estimator("public", "Public counts alone (LPCT, eq. 4 on public data).", fit_public),
     )
 }
@@ -69,9 +108,12 @@ def fit(
     label: Label,
     public: PublicData,
     evidence: Sequence[Evidence],
+    base: BaseModel | None = None,
     **parameters: object,
 ) -> Model:
-    """Fit the estimator ``name``; raises ``InvalidRequest`` for an unknown name or parameter."""
+    """Fit the estimator ``name``; ``base`` is a public model of the caller's own, for `drift`.
+
+    Raises ``InvalidRequest`` for an unknown name or parameter."""
     if name not in ESTIMATORS:
         raise InvalidRequest(f"Unknown estimator {name!r}: use one of {', '.join(ESTIMATORS)}.")
-    return ESTIMATORS[name].fit(label, public, evidence, **parameters)
+    return ESTIMATORS[name].fit(label, public, evidence, base=base, **parameters)

@@ -3,9 +3,11 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from curator.estimation.evidence import Evidence, Label
 from curator.estimation.model import Model, Value
+from curator.estimation.public.base_model import BaseModel
 from curator.public_data import PublicData
 from protocol.domain import Classes, Range
 from protocol.errors import InvalidRequest
@@ -69,23 +71,31 @@ class Estimator:
     function: Fit
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     labels: tuple[type, ...] = (Classes, Range)
+    takes_base: bool = False
 
     def fit(
         self,
         label: Label,
         public: PublicData,
         evidence: Sequence[Evidence],
+        base: BaseModel | None = None,
         **parameters: object,
     ) -> Model:
         """Fit on encoded public data and one ``Evidence`` per question.
 
+        ``base`` is a public model of the caller's own, for estimators that start from one.
         Raises ``InvalidRequest`` for an unknown or impossible parameter, and for a label or a set
         of questions that this estimator does not serve.
         """
         if not isinstance(label, self.labels):
             kind = "classes" if isinstance(label, Classes) else "a numeric label"
             raise InvalidRequest(f"{self.name} does not serve {kind}: choose another estimator.")
-        return self.function(label, public, evidence, **self.checked(parameters))
+        given: dict[str, Any] = dict(self.checked(parameters))
+        if base is not None:
+            if not self.takes_base:
+                raise InvalidRequest(f"{self.name} starts from no public model: use drift.")
+            given["base"] = base
+        return self.function(label, public, evidence, **given)
 
     def checked(self, parameters: Mapping[str, object]) -> dict[str, Value]:
         """All parameters with defaults filled in; raises ``InvalidRequest`` for a faulty one."""
@@ -107,3 +117,11 @@ def only_question(name: str, evidence: Sequence[Evidence]) -> Evidence:
             "choose an estimator for several questions."
         )
     return evidence[0]
+
+
+def two_classes(name: str, label: Label) -> None:
+    """Raise ``InvalidRequest`` unless the label has two classes."""
+    if not isinstance(label, Classes) or label.slots != 2:
+        raise InvalidRequest(
+            f"{name} tells two classes apart: use averaged or drift for this label."
+        )

@@ -54,7 +54,7 @@ class Model:
     - ``values``, ``standard_error``, ``low``, ``high``: ``(K, S)``, the ends of a 95 % interval;
     - ``public_share``: ``(K,)``, what part of the value came from public data, 0 to 1;
     - ``sensitivity``: ``(K, S)``, the most that one report can move the value, to first order;
-    - ``n``: how many reports it used;
+    - ``n``: how many reports it used; ``facts``: what else the estimator has to say;
     - ``base``: a public model whose prediction ``values - base_values`` is added to, if any;
       ``base_values``, ``(K, S)``, are its means per cell.
     """
@@ -76,10 +76,13 @@ class Model:
 
     def predict(self, X: Floats) -> Predictions:
         """Predictions for encoded rows ``(rows, columns)``."""
-        cells = self.partition.locate(X)
-        if self.base is None or self.base_values is None:
+        return self.predict_from(self.partition.locate(X), self.base and self.base.predict(X))
+
+    def predict_from(self, cells: Index, scores: Floats | None) -> Predictions:
+        """Predictions for rows in these ``cells`` with the public model's ``scores``, if any."""
+        if scores is None or self.base_values is None:
             return Predictions(self.values[cells], self.low[cells], self.high[cells], cells)
-        shift = self.base.predict(X) - self.base_values[cells]
+        shift = scores - self.base_values[cells]
         values = self._possible(self.values[cells] + shift)
         low, high = self.low[cells] + shift, self.high[cells] + shift
         least, most = self._bounds
@@ -93,6 +96,12 @@ class Model:
     def plain(self) -> "Model":
         """The same model without its public base: a tree that a person can read and follow."""
         return replace(self, base=None, base_values=None)
+
+    def renamed(
+        self, estimator: str, parameters: Mapping[str, Value], facts: Mapping[str, Value]
+    ) -> "Model":
+        """The same model under another estimator's name, with facts about how it came to be."""
+        return replace(self, estimator=estimator, parameters=parameters, facts=facts)
 
     def influence(self, k: int) -> Floats:
         """The most that ``k`` dishonest reports could have moved each value, ``(K, S)``.

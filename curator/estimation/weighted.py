@@ -69,6 +69,11 @@ def fit_public(label: Label, public: PublicData, evidence: Sequence[Evidence]) -
     return to_model(label, question, ratio.estimates(), estimator="public", parameters={})
 
 
+def fit_ratio(label: Label, public: PublicData, evidence: Sequence[Evidence]) -> Model:
+    """LPDT's regression estimate (Ma et al., 2023, eq. 5): sums of labels over private masses."""
+    return fit_private(label, public, evidence).renamed("ratio", {}, {})
+
+
 @dataclass(frozen=True, eq=False)
 class Ratio:
     """Counts ``(cells, slots)`` whose shares are the cells' values, and what is known of them."""

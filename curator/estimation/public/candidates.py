@@ -20,6 +20,8 @@ from curator.estimation.evidence import Floats
 from curator.estimation.public.base_model import BaseModel, Linear, Link, Trees
 
 TREES = 100
+VALIDATION_TREES = 30
+"""Enough to tell forests from other models; the final ones have ``TREES``."""
 LARGEST_LEAF_COUNT = 4000
 """Trees of a forest stop near this many leaves, so that a model of many rows stays small."""
 BOOSTING_COLUMNS = 500
@@ -28,10 +30,14 @@ BOOSTING_COLUMNS = 500
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model that may enter the stack. ``remembers``: it repeats its training rows' labels."""
+    """A model that may enter the stack.
+
+    ``make(trees)`` is an unfitted one; only forests heed the number of trees. ``remembers``: it
+    repeats its training rows' labels.
+    """
 
     name: str
-    make: Callable[[], Any]
+    make: Callable[[int], Any]
     remembers: bool = False
 
 
@@ -50,15 +56,15 @@ def candidates(rows: int, columns: int, slots: int) -> list[Candidate]:
     return found + _linear(slots)
 
 
-def _forests(slots: int) -> tuple[Callable[[int], Callable[[], Any]], ...]:
+def _forests(slots: int) -> tuple[Callable[[int], Callable[[int], Any]], ...]:
     kinds = (
         (RandomForestClassifier, ExtraTreesClassifier)
         if slots
         else (RandomForestRegressor, ExtraTreesRegressor)
     )
 
-    def maker(kind: type) -> Callable[[int], Callable[[], Any]]:
-        return lambda leaf: lambda: kind(TREES, min_samples_leaf=leaf, random_state=0)
+    def maker(kind: type) -> Callable[[int], Callable[[int], Any]]:
+        return lambda leaf: lambda trees: kind(trees, min_samples_leaf=leaf, random_state=0)
 
     return maker(kinds[0]), maker(kinds[1])
 
@@ -67,16 +73,18 @@ def _boosting(slots: int) -> list[Candidate]:
     kind = HistGradientBoostingClassifier if slots else HistGradientBoostingRegressor
     gentle = {"learning_rate": 0.05, "max_leaf_nodes": 8, "l2_regularization": 1.0}
     return [
-        Candidate("boosting", lambda: kind(early_stopping=False, random_state=0)),
-        Candidate("gentle boosting", lambda: kind(early_stopping=False, random_state=0, **gentle)),
+        Candidate("boosting", lambda _: kind(early_stopping=False, random_state=0)),
+        Candidate(
+            "gentle boosting", lambda _: kind(early_stopping=False, random_state=0, **gentle)
+        ),
     ]
 
 
 def _linear(slots: int) -> list[Candidate]:
-    def maker(strength: float) -> Callable[[], Any]:
+    def maker(strength: float) -> Callable[[int], Any]:
         if slots:
-            return lambda: LogisticRegression(C=strength, max_iter=5000, tol=1e-3)
-        return lambda: Ridge(alpha=1.0 / strength)
+            return lambda _: LogisticRegression(C=strength, max_iter=5000, tol=1e-3)
+        return lambda _: Ridge(alpha=1.0 / strength)
 
     return [Candidate(f"linear, C = {c:g}", maker(c)) for c in (0.03, 1.0, 30.0)]
 

@@ -78,7 +78,7 @@ class _Asked:
     y: Floats = field(compare=False)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _remembered(asked: _Asked) -> Knowledge:
     X = asked.X.astype(np.float32).astype(np.float64)
     return Knowledge.of(stacked(X, asked.y, asked.slots), asked.X)

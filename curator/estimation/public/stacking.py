@@ -18,7 +18,13 @@ from threadpoolctl import threadpool_limits
 
 from curator.estimation.evidence import Floats
 from curator.estimation.public.base_model import BaseModel, Linear, mixture
-from curator.estimation.public.candidates import Candidate, as_arrays, candidates
+from curator.estimation.public.candidates import (
+    TREES,
+    VALIDATION_TREES,
+    Candidate,
+    as_arrays,
+    candidates,
+)
 
 PULL = 20.0
 MEMORY = 0.25
@@ -39,7 +45,7 @@ def stacked(X: Floats, y: Floats, slots: int) -> BaseModel:
         warnings.simplefilter("ignore", ConvergenceWarning)  # good enough is decided by the score
         weights = stack_weights(members, X, y, slots)
         fitted = [
-            as_arrays(member.name, member.make().fit(X, y), slots)
+            as_arrays(member.name, member.make(TREES).fit(X, y), slots)
             for member, weight in zip(members, weights, strict=True)
             if weight > 0.0
         ]
@@ -82,7 +88,7 @@ def out_of_fold(member: Candidate, X: Floats, y: Floats, slots: int) -> Floats:
         if slots and len(np.unique(y[train])) < 2:
             predicted[test, int(y[train][0])] = 1.0
             continue
-        fitted = member.make().fit(X[train], y[train])
+        fitted = member.make(VALIDATION_TREES).fit(X[train], y[train])
         if slots:
             predicted[np.ix_(test, fitted.classes_.astype(int))] = fitted.predict_proba(X[test])
         else:

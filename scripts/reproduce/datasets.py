@@ -1,0 +1,102 @@
+"""The data sets of the papers' tables, split as their protocols say (see the folder's README).
+
+They are not part of the project; ``--data`` names the folder that holds them.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import csv
+from sklearn.model_selection import train_test_split
+
+from curator.public_data import PublicData
+from protocol.domain import Categorical, Classes, Numeric, Range
+from protocol.encoding import encode_table
+
+Floats = NDArray[np.float64]
+
+PUBLIC_ROWS = {"anonymity": 50, "diabetes": 200, "email": 200, "employ": 200, "rice": 3510}
+"""Sets in one file, whose first rows are public."""
+CLASSIFICATION = (*PUBLIC_ROWS, "census")
+REGRESSION = ("abalone", "airfoil", "concrete", "ccpp", "wine_red", "wine_white")
+CLASSES = Classes(name="label", classes=("0", "1"))
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Public, private and test rows, encoded on the public rows' ranges."""
+
+    public: PublicData
+    private: PublicData
+    test: PublicData
+    label: Classes | Range
+
+
+def missing(folder: Path, name: str) -> list[Path]:
+    """The files of a set that are not there."""
+    names = ["census_public", "census_private"] if name == "census" else [name]
+    files = [folder / f"{each}.csv.gz" for each in names]
+    return [file for file in files if not file.exists()]
+
+
+def classification(folder: Path, name: str, seed: int) -> Split:
+    """LPCT's Table 2: public rows fixed, private rows split 80 : 20 at random."""
+    public, rest = _encoded(folder, name)
+    train, test = train_test_split(np.arange(len(rest)), test_size=0.2, random_state=seed)
+    return Split(public, take(rest, train), take(rest, test), CLASSES)
+
+
+def regression(folder: Path, name: str, seed: int) -> Split:
+    """LPDT's Table 2: public, private and test rows 1 : 7 : 2 at random."""
+    table = _read(folder / f"{name}.csv.gz")
+    order = np.random.default_rng(seed).permutation(table.num_rows)
+    first, second = table.num_rows // 10, table.num_rows * 8 // 10
+    public, rest = _encode(table.take(order[:first]), table.take(order[first:]))
+    spread = float(np.ptp(public.y))
+    label = Range(name="label", low=float(public.y.min()), high=float(public.y.min()) + spread)
+    private, test = (
+        take(rest, np.arange(second - first)),
+        take(rest, np.arange(second - first, len(rest))),
+    )
+    return Split(public, private, test, label)
+
+
+def take(data: PublicData, rows: NDArray[np.int64]) -> PublicData:
+    """Some rows of encoded data."""
+    return PublicData(data.X[rows], data.y[rows])
+
+
+@cache
+def _encoded(folder: Path, name: str) -> tuple[PublicData, PublicData]:
+    if name == "census":
+        return _encode(*(_read(folder / f"census_{part}.csv.gz") for part in ("public", "private")))
+    table, rows = _read(folder / f"{name}.csv.gz"), PUBLIC_ROWS[name]
+    return _encode(table.slice(0, rows), table.slice(rows))
+
+
+@cache
+def _read(file: Path) -> pa.Table:
+    return csv.read_csv(file)
+
+
+def _encode(public: pa.Table, rest: pa.Table) -> tuple[PublicData, PublicData]:
+    names = public.column_names[:-1]
+    features = [_feature(name, public[name], rest[name]) for name in names]
+    found = []
+    for table in (public, rest):
+        columns = {name: table[name].to_numpy() for name in names}
+        label = table["label"].to_numpy().astype(np.float64)
+        found.append(PublicData(encode_table(features, columns), label))
+    return found[0], found[1]
+
+
+def _feature(name: str, public: pa.ChunkedArray, rest: pa.ChunkedArray) -> Numeric | Categorical:
+    if pa.types.is_string(public.type):
+        values = set(public.to_pylist()) | set(rest.to_pylist())
+        return Categorical(name=name, categories=tuple(sorted({v.strip() for v in values})))
+    values = public.to_numpy().astype(np.float64)
+    return Numeric(name=name, low=float(values.min()), high=float(values.max()))

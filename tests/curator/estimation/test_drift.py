@@ -1,0 +1,161 @@
+"""The default estimator, and averaging from counts alone: what they must never and always do."""
+
+import numpy as np
+import pytest
+
+from curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Evidence, Model, fit
+from curator.estimation.public.base_model import BaseModel, Linear
+from curator.estimation.public.distil import distilled
+from curator.public_data import PublicData
+from protocol.domain import Classes, Range
+from protocol.mechanisms import MECHANISMS
+from protocol.partition import Partition
+from tests.curator.estimation.examples import (
+    BINARY,
+    NUMBER,
+    THREE,
+    complete,
+    public_rows,
+    reports,
+)
+
+LABELS = {"binary": BINARY, "three": THREE, "number": NUMBER}
+
+
+def grown(label: Classes | Range, public: PublicData, depth: int) -> Partition:
+    return distilled(
+        public.X,
+        public.y,
+        depth=depth,
+        classes=label.slots if isinstance(label, Classes) else 0,
+        criterion="gini",
+        min_leaf=1,
+        rng=np.random.default_rng(0),
+    )
+
+
+def population(
+    tree: Partition, X: np.ndarray, p: np.ndarray, epsilon: float, seed: int
+) -> Evidence:
+    """Reports of holders at X with class probabilities p, ``(rows, slots)``."""
+    rng = np.random.default_rng(seed)
+    slots = p.shape[1]
+    y = (rng.random(len(X))[:, None] > np.cumsum(p, axis=1)).sum(axis=1).clip(max=slots - 1)
+    counts = np.bincount(tree.locate(X) * slots + y, minlength=tree.cells * slots)
+    return reports(tree, counts.reshape(tree.cells, slots), epsilon, seed)
+
+
+def test_drift_is_the_default() -> None:
+    """What is used when nobody chooses is in the catalogue."""
+    assert DEFAULT_ESTIMATOR == "drift"
+    assert DEFAULT_ESTIMATOR in ESTIMATORS
+
+
+@pytest.mark.parametrize("name", LABELS)
+@pytest.mark.parametrize("estimator", ["drift", "averaged"])
+def test_every_label_gets_possible_values(name: str, estimator: str) -> None:
+    """Two classes, three, and numbers: values, errors, shares and influence are all possible."""
+    label = LABELS[name]
+    public = public_rows(label, 60, seed=1)
+    tree = grown(label, public, 3)
+    truth = np.random.default_rng(2).integers(50, 300, size=(tree.cells, label.slots))
+    evidence = reports(tree, truth, 1.0, seed=3, regression=isinstance(label, Range))
+    model = fit(estimator, label, public, [evidence])
+    found = model.predict(np.random.default_rng(4).random((200, 2)))
+    least, most = (label.low, label.high) if isinstance(label, Range) else (0.0, 1.0)
+    for array in (model.values, model.low, model.high, found.values, found.low, found.high):
+        assert ((array >= least - 1e-12) & (array <= most + 1e-12)).all()
+    assert (model.standard_error > 0).all()
+    assert ((model.public_share >= 0) & (model.public_share <= 1)).all()
+    assert (model.sensitivity > 0).all()
+    if isinstance(label, Classes):
+        np.testing.assert_allclose(model.values.sum(axis=1), 1.0)
+
+
+def test_reports_that_say_nothing_leave_the_public_model() -> None:
+    """At a tiny budget hardly any prediction leaves the public model's side."""
+    public = public_rows(BINARY, 80, seed=5)
+    tree = grown(BINARY, public, 4)
+    X = np.random.default_rng(6).random((3000, 2))
+    changed = []
+    for seed in range(10):
+        evidence = population(tree, X, np.full((3000, 2), 0.5), 0.05, seed)
+        model = fit("drift", BINARY, public, [evidence])
+        base = model.base.predict(X)
+        changed.append((model.predict(X).values.argmax(axis=1) != base.argmax(axis=1)).mean())
+        assert (model.public_share > 0.9).all()
+    assert np.mean(changed) < 0.01
+
+
+def test_reports_of_another_population_overrule_the_public_model() -> None:
+    """Where holders are the opposite of the public, and many, they are followed."""
+    public = public_rows(BINARY, 200, seed=7)
+    tree = grown(BINARY, public, 5)
+    X = np.random.default_rng(8).random((100_000, 2))
+    p = 0.8 - 0.6 * X[:, 0]
+    evidence = population(tree, X, np.stack([1 - p, p], axis=1), 2.0, seed=9)
+    for estimator in ("drift", "averaged"):
+        model = fit(estimator, BINARY, public, [evidence])
+        right = (model.predict(X).values[:, 1] > 0.5) == (p > 0.5)
+        assert right.mean() > 0.85
+    assert fit("drift", BINARY, public, [evidence]).public_share.mean() < 0.3
+
+
+def test_no_reports_give_the_public_model() -> None:
+    """Before the first report the model predicts what the public model predicts."""
+    public = public_rows(THREE, 60, seed=10)
+    tree = grown(THREE, public, 3)
+    mechanism = MECHANISMS["subset"].create(1.0, tree.cells, 3)
+    nothing = Evidence(tree, mechanism, np.zeros(mechanism.sum_size, dtype=np.int64), 0)
+    model = fit("drift", THREE, public, [nothing])
+    X = np.random.default_rng(11).random((100, 2))
+    np.testing.assert_allclose(model.predict(X).values, model.base.predict(X), atol=1e-6)
+    np.testing.assert_allclose(model.public_share, 1.0)
+
+
+def test_a_plain_tree_gives_each_cell_one_value() -> None:
+    """With ``plain`` there is no public model beside the tree."""
+    public = public_rows(BINARY, 60, seed=12)
+    tree = grown(BINARY, public, 3)
+    evidence = reports(tree, np.full((tree.cells, 2), 100), 1.0, seed=13)
+    plain = fit("drift", BINARY, public, [evidence], plain=True)
+    assert plain.base is None
+    full = fit("drift", BINARY, public, [evidence])
+    np.testing.assert_array_equal(plain.values, full.plain().values)
+
+
+def test_a_model_of_ones_own_can_be_the_base() -> None:
+    """Any model in array form can stand in for the stacked one."""
+    public = public_rows(BINARY, 60, seed=14)
+    own = BaseModel("mine", (Linear("identity", np.zeros((2, 2)), np.array([0.3, 0.7])),), (1.0,))
+    evidence = reports(complete(2), np.full((4, 2), 5), 0.1, seed=15)
+    model = fit("drift", BINARY, public, [evidence], base=own)
+    assert model.base is own
+    np.testing.assert_allclose(model.base_values, np.tile([0.3, 0.7], (4, 1)))
+
+
+def test_documents_of_drift_models_predict_the_same() -> None:
+    """The public model travels inside the document."""
+    public = public_rows(NUMBER, 60, seed=16)
+    tree = grown(NUMBER, public, 3)
+    evidence = reports(tree, np.full((tree.cells, 2), 100), 1.0, seed=17, regression=True)
+    model = fit("drift", NUMBER, public, [evidence])
+    again = Model.from_document(model.to_document())
+    X = np.random.default_rng(18).random((300, 2))
+    np.testing.assert_array_equal(again.predict(X).values, model.predict(X).values)
+
+
+@pytest.mark.parametrize("estimator", ["drift", "averaged"])
+def test_one_report_moves_a_value_no_further_than_stated(estimator: str) -> None:
+    """A report more, of any kind, stays within `influence(1)` up to second order."""
+    public = public_rows(BINARY, 100, seed=19)
+    tree = complete(3)
+    evidence = reports(tree, np.full((8, 2), 2000), 1.0, seed=20)
+    model = fit(estimator, BINARY, public, [evidence])
+    rng = np.random.default_rng(21)
+    for category in range(16):
+        payload = np.frombuffer(evidence.mechanism.privatize(category, rng.bytes), dtype=np.uint8)
+        sums = evidence.sums + evidence.mechanism.accumulate(payload[None, :])
+        again = Evidence(tree, evidence.mechanism, sums, evidence.n + 1)
+        moved = np.abs(fit(estimator, BINARY, public, [again]).values - model.values)
+        assert (moved <= 1.5 * model.influence(1) + 1e-6).all()
