@@ -36,9 +36,6 @@ GRID_COLUMNS = 4
 HOLDER_STEPS = tuple(10.0 ** (step / 2) for step in range(-4, 7))
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 
-SILENT_IS_PUBLIC = frozenset({"drift"})
-"""Estimators that without reports predict what the quick public model does."""
-
 MORE_THAN_SHOWN = (
     " So many reports know more than the public records could play in the trials: "
     "expect at least that."
@@ -72,7 +69,7 @@ def plan(
     kinds = tuple(growers or _usual_growers(public.X.shape[1]))
     _check(holders, kinds, names, estimator)
     choices = [Choice(grower, depth, names[0]) for grower, depth in product(kinds, depths)]
-    silent = () if estimator in SILENT_IS_PUBLIC else tuple(choices)
+    silent = () if ESTIMATORS[estimator].takes_base else tuple(choices)
     steps = len(choices) + 2 * len(silent) + len(names) - 1
     steps += (len(HOLDER_STEPS) + len(EPSILONS)) * len(depths) if wanted is not None else 0
     study = Study.of(label, public, estimator, seed, _counter(steps * PARTS, progress))

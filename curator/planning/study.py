@@ -103,6 +103,11 @@ class Study:
         """Number of classes; 0 for a numeric label."""
         return len(self.label.classes) if isinstance(self.label, Classes) else 0
 
+    @property
+    def takes_base(self) -> bool:
+        """Whether the estimator corrects a public model, which is then the quick one."""
+        return ESTIMATORS[self.estimator].takes_base
+
     def losses(self, choice: Choice, holders: int, epsilon: float) -> Losses:
         """Held-out losses after ``holders`` reports at ``epsilon``."""
         losses = Losses.empty(len(self.public))
@@ -197,11 +202,8 @@ class Study:
     def _fit(self, number: int, rows: str, evidence: Evidence) -> Model:
         chosen = self._rows(number, rows)
         public = PublicData(self.public.X[chosen], self.public.y[chosen])
-        if self.estimator != "drift":
-            return fit(self.estimator, self.label, public, [evidence])
-        drift = ESTIMATORS["drift"]
-        base = self.public_model(number, rows)
-        return drift.function(self.label, public, [evidence], base=base, **drift.checked({}))
+        base = self.public_model(number, rows) if self.takes_base else None
+        return fit(self.estimator, self.label, public, [evidence], base=base)
 
 
 def check_records(label: Label, public: PublicData) -> None:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -31,7 +31,7 @@ from scripts.reproduce.lpct_design import LABEL, CellAccuracy, Design, bayes_acc
 DEPTHS = tuple(range(1, 9))
 WEIGHTS = (0.1, 0.5, 1, 2, 5, 10, 50, 100, 200, 300, 400, 500, 750, 1000, 1250, 1500, 2000)
 MIN_LEAVES = (0, 1)
-METHODS: list[tuple[str, dict[str, float]]] = [
+METHODS: list[tuple[str, dict[str, Any]]] = [
     ("private", {}),
     *(("weighted", {"weight": weight}) for weight in WEIGHTS),
 ]

@@ -67,9 +67,22 @@ def test_all_mechanisms_are_tried_on_the_best_tree():
     assert leader in {(o.choice.grower, o.choice.depth) for o in found.outlooks}
 
 
+@pytest.fixture
+def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try few numbers of holders and epsilons when asked for the inverse."""
+    monkeypatch.setattr("curator.planning.planner.HOLDER_STEPS", (0.01, 1.0, 100.0))
+    monkeypatch.setattr("curator.planning.planner.EPSILONS", (0.1, 1.0, 8.0))
+
+
+@pytest.mark.usefixtures("few_steps")
 def test_the_inverse_falls_with_what_is_asked():
     """A higher accuracy needs more holders or more epsilon; an impossible one is None."""
-    arguments = {"depths": (6,), "growers": ("max_edge",), "mechanisms": ("subset",)}
+    arguments = {
+        "depths": (6,),
+        "growers": ("max_edge",),
+        "mechanisms": ("subset",),
+        "estimator": "weighted",
+    }
     low, high, never = (
         planned(200, holders=10_000, epsilon=1.0, wanted=wanted, **arguments).required
         for wanted in (0.65, 0.75, 0.999)
@@ -111,6 +124,7 @@ def test_a_plan_can_be_published():
     assert task.mechanisms[0].report_bytes == pytest.approx(found.best.report_bytes, abs=2)
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_a_plan_is_json():
     """The document survives JSON and holds what a script needs."""
     document = json.loads(json.dumps(planned(wanted=0.6).to_document(), allow_nan=False))
