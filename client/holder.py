@@ -77,7 +77,7 @@ class Holder:
             await self.check(task)
             drawn = self._draw(task, address, record)
             kept = await self._ask(self.ledger.keep, replace(drawn, invitation=invitation))
-        return await self._deliver(kept, invitation)
+        return await self._deliver(kept, address, invitation or kept.invitation)
 
     async def resend(self) -> list[Answer]:
         """Try once more to deliver every answer of this subject that was never counted.
@@ -88,7 +88,8 @@ class Holder:
         for kept in await self._ask(self.ledger.answers, self.subject):
             if not kept.counted:
                 try:
-                    outcomes.append(await self._deliver(kept))
+                    address = self.http.address(kept.url)
+                    outcomes.append(await self._deliver(kept, address, kept.invitation))
                 except PrivetError:
                     outcomes.append(await self._again(kept))
         return outcomes
@@ -105,12 +106,10 @@ class Holder:
             drawn=self.clock(),
         )
 
-    async def _deliver(self, kept: Answer, invitation: str | None = None) -> Answer:
+    async def _deliver(self, kept: Answer, address: TaskAddress, invitation: str | None) -> Answer:
         if kept.counted:
             return kept
         try:
-            address = self.http.address(kept.url)
-            invitation = invitation or kept.invitation
             await self.http.send(address, kept.report, kept.report_id, invitation)
         except PrivetError as error:
             await self._settle(kept, f"{type(error).__name__}: {error.detail}")

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import msgpack
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -27,6 +28,7 @@ class StubCurator:
     counted: dict[bytes, bytes] = field(default_factory=dict)
     posts: list[bytes] = field(default_factory=list)
     gets: int = 0
+    batches: list[int] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -58,12 +60,23 @@ class StubCurator:
         receipt = {"report": report.id.hex(), "counted": not replay}
         return JSONResponse(receipt, status_code=200 if replay else 201)
 
+    async def post_batch(self, request: Request) -> Response:
+        """Count a relay's reports by their ids."""
+        columns = msgpack.unpackb(await request.body())
+        ids = [columns["ids"][at : at + 16] for at in range(0, len(columns["ids"]), 16)]
+        width = len(columns["payloads"]) // len(ids)
+        for place, report_id in enumerate(ids):
+            self.counted[report_id] = columns["payloads"][place * width :][:width]
+        self.batches.append(len(ids))
+        return JSONResponse({"counted": len(ids), "replayed": 0, "failed": {}})
+
     def app(self) -> Starlette:
-        """The two routes that holders use."""
+        """The two routes that holders use, and the one for relays."""
         return Starlette(
             routes=[
                 Route("/v1/tasks/{id}", self.get_task),
                 Route("/v1/tasks/{id}/reports", self.post_report, methods=["POST"]),
+                Route("/v1/tasks/{id}/reports/batch", self.post_batch, methods=["POST"]),
             ]
         )
 

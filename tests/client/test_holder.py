@@ -140,6 +140,19 @@ async def test_a_busy_curator_gets_the_same_bytes_later(curator: StubCurator) ->
     assert len(set(curator.posts)) == 1
 
 
+async def test_a_kept_answer_goes_where_the_user_says(ledger: SqliteLedger) -> None:
+    """After a failure, the same bytes may be sent to another address of the same task."""
+    broken = Network([publish, httpx.ConnectError("refused")])
+    with pytest.raises(CuratorUnreachable):
+        await Holder(broken.client(), ledger).answer(URL, RECORD)
+    network = Network([publish])
+    elsewhere = URL.replace("curator.example", "relay.example")
+    assert (await Holder(network.client(), ledger).answer(elsewhere, no_record())).counted
+    (request,) = network.requests
+    assert request.url.host == "relay.example"
+    assert request.content == broken.requests[-1].content
+
+
 async def test_resend_delivers_what_was_kept_and_skips_what_cannot_be(
     ledger: SqliteLedger,
 ) -> None:
