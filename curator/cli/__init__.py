@@ -8,7 +8,7 @@ from importlib.metadata import version as installed_version
 
 import typer
 
-from curator.cli import mechanisms, model, plan, predict, serve, task, token
+from curator.cli import database, mechanisms, model, plan, predict, serve, task, token
 from curator.cli.output import print_error
 from protocol.errors import PrivetError
 
@@ -28,6 +28,9 @@ app.command()(model.status)
 app.command()(model.models)
 app.command()(plan.plan)
 app.command()(mechanisms.mechanisms)
+app.command()(database.backup)
+app.command()(database.verify)
+app.command()(database.migrate)
 
 
 @app.command()
@@ -37,10 +40,12 @@ def version() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code. Wrong usage leaves with ``SystemExit(2)``."""
+    """Run the command line; the exit code."""
     try:
         app(arguments)
     except PrivetError as error:
         print_error(error.detail)
         return 1
+    except SystemExit as left:
+        return left.code if isinstance(left.code, int) else 0
     return 0

@@ -172,7 +172,7 @@ def print_view(view: dict[str, Any]) -> None:
         "state": _state(view),
         "label": _label(task["label"]),
         "epsilon": view["epsilon"],
-        "allocation": f"{task['allocation']} of {view['questions']} questions per holder",
+        "questions": _allocation(task["allocation"], view["questions"]),
         "report": f"at most {view['report_bytes']} bytes",
         "created": when(view["created"]),
     }
@@ -206,6 +206,13 @@ def _move(task: str, move: str, url: str, token: str | None, as_json: bool) -> N
 def _state(summary: dict[str, Any]) -> str:
     waiting = summary["state"] == "open" and not summary["collecting"]
     return "open, outside its dates" if waiting else str(summary["state"])
+
+
+def _allocation(allocation: str, questions: int) -> str:
+    if questions == 1:
+        return "one, asked of every holder"
+    drawn = f"one of {questions} per holder, by chance"
+    return drawn if allocation == "one" else f"{questions}, all asked of every holder"
 
 
 def _label(label: dict[str, Any]) -> str:

@@ -36,10 +36,7 @@ class Cli:
 
     def __call__(self, *arguments: str) -> Result:
         """Run one command to its end."""
-        try:
-            code = main(arguments)
-        except SystemExit as left:
-            code = int(left.code or 0)
+        code = main(arguments)
         captured = self._capsys.readouterr()
         return Result(code, captured.out, captured.err)
 

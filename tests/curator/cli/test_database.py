@@ -1,0 +1,76 @@
+"""``privet backup``, ``verify`` and ``migrate`` on SQLite files."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from curator.cli import main
+from curator.clock import ManualClock
+from curator.storage import open_store
+from curator.task_settings import TaskSettings
+from curator.tasks import Curator
+from tests.curator import samples
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    """A database with one task."""
+    address = f"sqlite:///{tmp_path / 'privet.db'}"
+    store = open_store(address)
+    settings = TaskSettings(name="survey", label="label", epsilon=1.0, depth=2)
+    Curator(store, ManualClock()).create_task(settings, samples.survey())
+    store.close()
+    return address
+
+
+def test_a_backup_verifies_and_equals_its_source(
+    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The copy is complete, fits together, and holds the same reports; it is not overwritten."""
+    file = tmp_path / "copy.db"
+    assert main(["backup", str(file), "--database", database]) == 0
+    copy = f"sqlite:///{file}"
+    capsys.readouterr()
+    assert main(["verify", "--database", copy, "--against", database, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [(task["reports"], task["faults"]) for task in told["tasks"]] == [(0, [])]
+    assert told["differences"] == []
+    assert main(["backup", str(file), "--database", database]) == 1
+    assert "name a new file" in capsys.readouterr().err
+
+
+def test_what_does_not_fit_is_found(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A report id that was never counted is a fault: exit 1, and what to do."""
+    with closing(sqlite3.connect(database.removeprefix("sqlite:///"))) as connection:
+        names = [row[1] for row in connection.execute("PRAGMA table_info(report_ids)")]
+        values = {"task_no": 1, "id": bytes(16)}
+        marks = ", ".join("?" for _ in names)
+        row = [values.get(name, 0) for name in names]
+        connection.execute(f"INSERT INTO report_ids VALUES ({marks})", row)
+        connection.commit()
+    assert main(["verify", "--database", database]) == 1
+    told = capsys.readouterr()
+    assert "ids are kept" in told.out + told.err
+    assert "Traceback" not in told.err
+
+
+def test_migrate_leaves_a_current_database_as_it_is(database: str) -> None:
+    """Running it again changes nothing and succeeds."""
+    assert main(["migrate", "--database", database]) == 0
+    assert main(["verify", "--database", database]) == 0
+
+
+@pytest.mark.parametrize("command", [["verify"], ["migrate"], ["backup", "copy.db"]])
+def test_a_database_that_is_not_there_is_told(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Exit 1 with advice, and no new files."""
+    monkeypatch.chdir(tmp_path)
+    assert main([*command, "--database", "sqlite:////no/such/folder/x.db"]) == 1
+    assert "database" in capsys.readouterr().err
