@@ -62,7 +62,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 @app.command()
 def show(url: TaskUrl, insecure_http: Insecure = False, as_json: Json = False) -> None:
     """Fetch a task, check it, and say in plain words what answering would mean."""
-    with _faults(), _holder(None, "me", DEFAULT_CAP, insecure_http) as holder:
+    with _faults(drawn=False), _holder(None, "me", DEFAULT_CAP, insecure_http) as holder:
         told = holder.explain(holder.fetch(url))
     _tell(told, as_json)
 
@@ -90,7 +90,8 @@ def answer(
 ) -> None:
     """Explain a task, ask, then perturb the record and send the one report."""
     with _faults(), _holder(ledger, subject, cap, insecure_http) as holder:
-        task = holder.fetch(url)
+        with _faults(drawn=False):
+            task = holder.fetch(url)
         earlier = holder.ledger.find(subject, task.id)
         told = holder.explain(task)
         if not as_json:
@@ -227,12 +228,15 @@ def _say(sentence: str) -> None:
 
 
 @contextmanager
-def _faults() -> Iterator[None]:
-    """Turn a foreseeable fault into one sentence and an exit status."""
+def _faults(*, drawn: bool = True) -> Iterator[None]:
+    """Turn a foreseeable fault into one sentence and an exit status.
+
+    Where an answer may have been ``drawn``, a fault that will pass means that it is kept.
+    """
     try:
         yield
     except PrivetError as error:
-        kept = isinstance(error, POSTPONED)
+        kept = drawn and isinstance(error, POSTPONED)
         _say(f"{error.detail}" + (_KEPT_HINT if kept else ""))
         raise typer.Exit(
             KEPT if kept else REFUSED if isinstance(error, REFUSALS) else FAULT

@@ -171,6 +171,17 @@ def test_an_undelivered_answer_is_kept_and_resent(
         assert (len(set(curator.posts)), len(curator.counted)) == (1, 1)
 
 
+def test_a_curator_that_is_down_is_one_sentence(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is drawn it is an ordinary fault, and nothing is kept."""
+    monkeypatch.setattr("client.http.Retry.pauses", lambda _self: iter([0.0]))
+    url = f"http://127.0.0.1:1/v1/tasks/{make_task().id}"
+    for result in (command("show", url), command.answer(url, "--yes")):
+        assert "No answer from 127.0.0.1:1" in assert_refused(result, 1)
+    assert command.ledger.answers() == []
+
+
 def test_a_broken_ledger_is_one_sentence(curator: StubCurator, command: Command) -> None:
     """Nothing is sent if the answer cannot be stored first."""
     command.ledger.path.mkdir()
