@@ -1,0 +1,49 @@
+"""docs/cli.md and docs/api.md name what there is, and nothing else."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+
+from curator.api import ROUTERS
+from curator.cli import app
+from curator.task_settings import TaskSettings
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def commands(root: typer.Typer, *before: str) -> Iterator[str]:
+    for command in root.registered_commands:
+        assert command.callback is not None
+        name = command.name or command.callback.__name__.replace("_", "-")
+        yield " ".join([*before, name])
+    for group in root.registered_groups:
+        assert group.typer_instance is not None
+        yield from commands(group.typer_instance, *before, str(group.name))
+
+
+def test_every_command_is_documented() -> None:
+    """The table of commands and the command line have the same commands."""
+    table = "\n".join(line for line in (DOCS / "cli.md").read_text().splitlines() if "|" in line)
+    known = set(commands(app))
+    groups = "|".join(group.name or "" for group in app.registered_groups)
+    documented = set(re.findall(rf"`privet ((?:(?:{groups}) )?[a-z]+)", table))
+    assert documented == known
+
+
+def test_every_call_is_documented() -> None:
+    """The table of calls has every address of the API."""
+    text = (DOCS / "api.md").read_text()
+    for router in ROUTERS:
+        for route in router.routes:
+            for method in getattr(route, "methods", ()):
+                assert f"`{method} {route.path}`" in text  # type: ignore[attr-defined]
+
+
+def test_every_setting_of_a_task_is_documented() -> None:
+    """The table of settings has exactly the fields of the form."""
+    section = (DOCS / "api.md").read_text().split("## Create a task")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    documented = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert documented == set(TaskSettings.model_fields)
