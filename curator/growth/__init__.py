@@ -8,6 +8,7 @@ from curator.growth.cart import cart
 from curator.growth.checks import Grower
 from curator.growth.criterion import CRITERIA, default_criterion
 from curator.growth.depth import default_depth
+from curator.growth.distilled import distilled
 from curator.growth.grid import grid, grid_partition
 from curator.growth.max_edge import max_edge, random_max_edge
 
@@ -16,6 +17,7 @@ GROWERS: dict[str, Grower] = {
     "random_max_edge": random_max_edge,
     "cart": cart,
     "grid": grid,
+    "distilled": distilled,
 }
 
 __all__ = [

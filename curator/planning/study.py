@@ -17,11 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.tree import DecisionTreeRegressor
 
 from curator.estimation import ESTIMATORS, Evidence, Model, fit
 from curator.estimation.evidence import Label
 from curator.estimation.public.base_model import BaseModel, mixture
 from curator.estimation.public.candidates import as_arrays
+from curator.estimation.public.distil import from_sklearn
+from curator.estimation.public.knowledge import Knowledge
 from curator.growth import GROWERS, default_criterion
 from curator.planning.outlook import Choice
 from curator.public_data import PublicData
@@ -84,6 +87,7 @@ class Study:
     advance: Callable[[], None] = lambda: None
     _partitions: dict[tuple[int, str, int, str], Partition] = field(default_factory=dict)
     _models: dict[tuple[int, str], BaseModel] = field(default_factory=dict)
+    _knowledge: dict[tuple[int, str], Knowledge] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -154,17 +158,32 @@ class Study:
         """The partition grown on some of a rotation's rows, its public part as a rule."""
         key = (number, grower, depth, rows)
         if key not in self._partitions:
-            chosen = self._rows(number, rows)
-            self._partitions[key] = GROWERS[grower](
-                self.public.X[chosen],
-                self.public.y[chosen],
-                depth=depth,
-                classes=self.classes,
-                criterion=default_criterion(self.classes),
-                min_leaf=0,
-                rng=np.random.default_rng([self.seed, number]),
-            )
+            grow = self._distil if grower == "distilled" else self._grow
+            self._partitions[key] = grow(number, grower, depth, rows)
         return self._partitions[key]
+
+    def _grow(self, number: int, grower: str, depth: int, rows: str) -> Partition:
+        chosen = self._rows(number, rows)
+        return GROWERS[grower](
+            self.public.X[chosen],
+            self.public.y[chosen],
+            depth=depth,
+            classes=self.classes,
+            criterion=default_criterion(self.classes),
+            min_leaf=0,
+            rng=np.random.default_rng([self.seed, number]),
+        )
+
+    def _distil(self, number: int, _grower: str, depth: int, rows: str) -> Partition:
+        """As the grower ``distilled``, from the quick public model."""
+        X = self.public.X[self._rows(number, rows)]
+        if (number, rows) not in self._knowledge:
+            self._knowledge[number, rows] = Knowledge.of(self.public_model(number, rows), X)
+        known = self._knowledge[number, rows]
+        tree = DecisionTreeRegressor(
+            max_leaf_nodes=2**depth, min_samples_leaf=2, random_state=self.seed
+        ).fit(known.points, known.scores[:, 1:] if self.classes == 2 else known.scores)
+        return from_sklearn(tree, X.shape[1])
 
     def public_model(self, number: int, rows: str) -> BaseModel:
         """The quick public model of some of a rotation's rows."""
