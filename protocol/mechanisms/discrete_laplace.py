@@ -12,7 +12,7 @@ words run out, next to 0, the remaining weights are flat, which keeps all the in
 
 An input x in 0..span gives ``clamp(x + Z, span - C, C)``. Every output then has probabilities
 under x and x' that are w's or tails |x - x'| steps apart: their ratio is at most e^(a |x - x'|).
-The clamp is symmetric about span / 2 and moves the mean by less than e^-24 of the noise.
+The clamp is symmetric about span / 2. It sets in at least ``reach`` scales beyond the inputs.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,10 @@ from numpy.typing import NDArray
 from protocol.mechanisms.exact import WORD, exp_below
 
 REACH = 24
-"""The noise is clamped at this many scales: a probability of e^-24, still some 2^28 words."""
+"""Beyond the inputs the noise is clamped at this many scales, with a probability of e^-24 / 2."""
+
+LIMIT = 38
+"""At this many scales a probability, e^-38 / 2, is still some 2^8 words; so no farther than that."""
 
 FINE_SCALE = 16
 """Lattice steps per scale of the noise, at least: the variance is within 0.04 % of Laplace's."""
@@ -48,7 +51,10 @@ def fine_steps(share: Fraction) -> int:
 
 @dataclass(frozen=True)
 class DiscreteLaplace:
-    """Clamped noise with log ratio at most ``step`` per integer, for inputs 0..span."""
+    """Clamped noise with log ratio at most ``step`` per integer, for inputs 0..span.
+
+    ``step * span`` may be at most 32, half of MAX_EPSILON.
+    """
 
     step: Fraction
     span: int
@@ -56,7 +62,8 @@ class DiscreteLaplace:
     @cached_property
     def radius(self) -> int:
         """C: the noise lies in -C..C."""
-        return ceil(REACH / self.step) + self.span
+        reach = min(Fraction(REACH), LIMIT - self.step * self.span)
+        return ceil(reach / self.step) + self.span
 
     @property
     def low(self) -> int:
@@ -103,7 +110,11 @@ class DiscreteLaplace:
         Inputs 0 and span are the worst pair: others are at most span - 1 steps apart, and their
         ratio, at most ``e^(step (span - 1))``, is less. Reflection about span / 2 swaps the two.
         """
-        return max(map(Fraction, self.law(0), self.law(self.span)))
+        greatest, against = 0, 1
+        for one, other in zip(self.law(0), self.law(self.span), strict=True):
+            if one * against > greatest * other:
+                greatest, against = one, other
+        return Fraction(greatest, against)
 
 
 def _half_table(step: Fraction, radius: int) -> list[int]:

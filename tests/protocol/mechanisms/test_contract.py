@@ -62,7 +62,8 @@ def level_values(mechanism: Mechanism) -> NDArray[np.float64]:
     if mechanism.levels == mechanism.slots:
         return np.eye(mechanism.categories)
     t = np.arange(mechanism.levels) / (mechanism.levels - 1)
-    return np.kron(np.eye(mechanism.cells), np.column_stack([1 - t, t]))
+    blocks = np.kron(np.eye(mechanism.cells), np.column_stack([1 - t, t]))
+    return blocks.astype(np.float64)
 
 
 def holders(mechanism: Mechanism) -> NDArray[np.int64]:
