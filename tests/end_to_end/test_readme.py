@@ -1,0 +1,78 @@
+"""The README's sessions are run, command by command, and must print what it says they print."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scripts.servers import running_curator
+
+ROOT = Path(__file__).parents[2]
+SESSION = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+TASK_ID = re.compile(r"[0-9a-f]{64}")
+
+pytestmark = pytest.mark.slow
+
+
+def examples(text: str) -> Iterator[tuple[str, str]]:
+    """Commands of all sessions, without those of make, and the output they should have."""
+    for session in SESSION.findall(text):
+        for part in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            if not command.startswith("make "):
+                yield command, output
+
+
+def without_padding(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip().splitlines()) + "\n"
+
+
+def test_sessions_print_what_they_say(tmp_path: Path) -> None:
+    """Each command of the README prints the README's output, ``...`` standing for anything."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    checker = doctest.OutputChecker()
+    with running_curator(tmp_path / "curator") as curator:
+        environment = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "COLUMNS": "100",
+            "PRIVET_URL": curator.url,
+            "PRIVET_ADMIN_TOKEN": curator.token,
+            "XDG_DATA_HOME": str(tmp_path),
+        }
+        written_id = TASK_ID.search(text[text.index("privet task create") :])
+        assert written_id is not None
+        real_id = written_id.group()
+        for command, expected in examples(text):
+            here = command.replace("http://127.0.0.1:8000", curator.url)
+            printed = run(here.replace(written_id.group(), real_id), environment)
+            if command.startswith("privet task create"):
+                found = TASK_ID.search(printed)
+                assert found is not None, printed
+                real_id = found.group()
+            told = printed.replace(real_id, written_id.group())
+            told = told.replace(real_id[:16], written_id.group()[:16])
+            told = told.replace(curator.url, "http://127.0.0.1:8000")
+            assert checker.check_output(
+                without_padding(expected), without_padding(told), doctest.ELLIPSIS
+            ), f"$ {command}\n{told}"
+
+
+def run(command: str, environment: dict[str, str]) -> str:
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=120,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
