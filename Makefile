@@ -49,6 +49,9 @@ format: $(VENV)/dev.installed  ## put the code into its style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+bench: $(VENV)/dev.installed  ## speed, as ratios against references in the same run
+	@$(BIN)/python -m bench $(ARGS)
+
 load: $(VENV)/dev.installed  ## simulated holders against a curator (ARGS="--holders 100000")
 	@$(BIN)/python -m scripts.load_test $(ARGS)
 
