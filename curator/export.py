@@ -26,6 +26,14 @@ def write_json(task: Task, fitted: FittedModel) -> bytes:
     return json.dumps(document, allow_nan=False).encode()
 
 
+def write_onnx(task: Task, fitted: FittedModel) -> bytes:
+    """The model as an ONNX graph over raw features."""
+    from curator import onnx_export
+
+    return onnx_export.write_onnx(task, fitted)
+
+
 EXPORTS: dict[str, Export] = {
     "json": Export("application/json", "json", write_json),
+    "onnx": Export("application/octet-stream", "onnx", write_onnx),
 }
