@@ -30,7 +30,7 @@ REACH = 24
 """Beyond the inputs the noise is clamped at this many scales, with a probability of e^-24 / 2."""
 
 LIMIT = 38
-"""At this many scales a probability, e^-38 / 2, is still some 2^8 words; so no farther than that."""
+"""No farther out than this: a probability of e^-38 / 2 is still some 2^8 words."""
 
 FINE_SCALE = 16
 """Lattice steps per scale of the noise, at least: the variance is within 0.04 % of Laplace's."""

@@ -164,7 +164,7 @@ def _row(mechanism: Mechanism, *, fits: bool, chosen: bool) -> Row:
         parameters=mechanism.parameters(),
         log_ratio=mechanism.log_ratio(),
         report_bytes=mechanism.report_bytes,
-        random_bytes=_random_bytes(mechanism),
+        random_bytes=random_bytes(mechanism),
         sum_size=mechanism.sum_size,
         variance=variance,
         ratio=variance / best_known_variance(mechanism.epsilon, mechanism.cells * mechanism.slots),
@@ -175,8 +175,8 @@ def _row(mechanism: Mechanism, *, fits: bool, chosen: bool) -> Row:
     )
 
 
-def _random_bytes(mechanism: Mechanism) -> int:
-    """Bytes that one answer draws, whatever it is."""
+def random_bytes(mechanism: Mechanism) -> int:
+    """Random bytes that a holder draws for one answer, whatever it is."""
     sizes: list[int] = []
 
     def count(size: int) -> bytes:

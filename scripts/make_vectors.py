@@ -1,0 +1,165 @@
+"""Write tests/vectors/mechanisms/*.json: fixed randomness -> payload -> sums -> estimate.
+
+A client in another language is right if it turns the same ``randomness`` into the same
+``payload``; a curator is right if it gets the same ``sums`` and, to rounding, the same
+``estimate``, and refuses what is ``invalid``. ``integers`` are the probabilities in words, for
+finding out where one went wrong.
+
+    python -m scripts.make_vectors            write the files
+    python -m scripts.make_vectors --check    say whether they are up to date
+"""
+
+import hashlib
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from protocol.mechanisms import (
+    MECHANISMS,
+    GeneralizedResponse,
+    Laplace,
+    Mechanism,
+    ProjectiveResponse,
+    RandomizedResponse,
+    SubsetSelection,
+)
+from protocol.mechanisms.discrete_laplace import DiscreteLaplace
+from protocol.mechanisms.label_response import LabelResponse
+from protocol.mechanisms.menu import random_bytes
+from protocol.mechanisms.payloads import as_row
+from protocol.mechanisms.unary import UnaryEncoding
+
+FOLDER = Path(__file__).parents[1] / "tests" / "vectors" / "mechanisms"
+
+QUESTIONS: list[dict[str, Any]] = [
+    {"epsilon": 1.0, "cells": 4, "slots": 2, "regression": False},
+    {"epsilon": 0.1, "cells": 1, "slots": 2, "regression": False},
+    {"epsilon": 4.0, "cells": 20, "slots": 3, "regression": False},
+    {"epsilon": 2.0, "cells": 3, "slots": 2, "regression": True},
+    {"epsilon": 50.0, "cells": 5, "slots": 1, "regression": False},
+]
+
+REPORTS = 6
+"""Reports per question, besides those from all-zero and all-one randomness."""
+
+
+def vectors(name: str) -> dict[str, Any]:
+    """The contents of one mechanism's file."""
+    return {
+        "mechanism": name,
+        "format": "bytes are hexadecimal; words are 64-bit integers in decimal, as text",
+        "vectors": [_vector(name, question) for question in QUESTIONS],
+    }
+
+
+def _vector(name: str, question: dict[str, Any]) -> dict[str, Any]:
+    mechanism = MECHANISMS[name].create(**question)
+    reports = _reports(mechanism, question)
+    payloads = np.concatenate([as_row(bytes.fromhex(r["payload"])) for r in reports])
+    sums = mechanism.accumulate(payloads)
+    return {
+        **question,
+        "parameters": mechanism.parameters(),
+        "levels": mechanism.levels,
+        "report_bytes": mechanism.report_bytes,
+        "log_ratio": mechanism.log_ratio(),
+        "integers": _integers(mechanism),
+        "reports": reports,
+        "n": len(reports),
+        "sums": sums.tolist(),
+        "estimate": mechanism.estimate(sums, len(reports)).tolist(),
+        "invalid": _invalid(mechanism, bytes.fromhex(reports[-1]["payload"])),
+    }
+
+
+def _reports(mechanism: Mechanism, question: dict[str, Any]) -> list[dict[str, Any]]:
+    size = random_bytes(mechanism)
+    seeds = [f"{mechanism.name} {sorted(question.items())} {i}" for i in range(REPORTS)]
+    drawn = [hashlib.shake_256(seed.encode()).digest(size) for seed in seeds]
+    reports = []
+    for i, randomness in enumerate([*drawn, bytes(size), b"\xff" * size]):
+        category = i * (mechanism.categories - 1) // (REPORTS + 1)
+        payload = mechanism.privatize(category, io.BytesIO(randomness).read)
+        reports.append(
+            {"category": category, "randomness": randomness.hex(), "payload": payload.hex()}
+        )
+    return reports
+
+
+def _invalid(mechanism: Mechanism, payload: bytes) -> list[dict[str, str | None]]:
+    same = len(payload)
+    tried = [b"", payload[:-1], payload + b"\0", b"\0" * same, b"\xff" * same]
+    faults = {bad.hex(): mechanism.fault(bad) for bad in tried}
+    return [{"payload": bad, "fault": fault} for bad, fault in faults.items() if fault]
+
+
+def _integers(mechanism: Mechanism) -> dict[str, Any]:
+    """The probabilities that the mechanism acts on, as text."""
+    words: dict[str, int | tuple[int, ...]]
+    match mechanism:
+        case GeneralizedResponse() | UnaryEncoding():
+            words = {"own": mechanism.own_words, "other": mechanism.other_words}
+        case SubsetSelection():
+            words = {"own": mechanism.threshold}
+        case ProjectiveResponse():
+            words = dict(zip("AB", mechanism.words, strict=True))
+        case RandomizedResponse():
+            words = {"turned": mechanism.turned_words}
+        case LabelResponse():
+            words = {"turned": mechanism.turned_words, "noise": _outer(mechanism.label)}
+        case Laplace():
+            words = {"noise": _outer(mechanism.lattice)}
+        case _:
+            raise TypeError(f"say which integers {mechanism.name} rests on")
+    return {key: _text(value) for key, value in words.items()}
+
+
+def _outer(noise: DiscreteLaplace) -> tuple[int, ...]:
+    """w_C, ..., w_0: the half that the other one mirrors."""
+    return noise.weights[: noise.radius + 1]
+
+
+def _text(value: int | tuple[int, ...]) -> str | list[str]:
+    return str(value) if isinstance(value, int) else [str(weight) for weight in value]
+
+
+def render(name: str) -> str:
+    """The file's text: JSON with one entry, report or invalid payload to a line."""
+    contents = vectors(name)
+    head = [f" {json.dumps(key)}: {json.dumps(contents[key])}," for key in ("mechanism", "format")]
+    body = ",\n".join(_lines(vector) for vector in contents["vectors"])
+    return "\n".join(["{", *head, ' "vectors": [', body, " ]", "}"]) + "\n"
+
+
+def _lines(vector: dict[str, Any]) -> str:
+    entries = ",\n".join(f"   {json.dumps(k)}: {_value(v)}" for k, v in vector.items())
+    return f"  {{\n{entries}\n  }}"
+
+
+def _value(value: Any) -> str:
+    if not (isinstance(value, list) and value and isinstance(value[0], dict)):
+        return json.dumps(value, ensure_ascii=False)
+    rows = ",\n".join("    " + json.dumps(row, ensure_ascii=False) for row in value)
+    return f"[\n{rows}\n   ]"
+
+
+def main() -> None:
+    """Write the files, or with --check compare them."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    stale = []
+    for name in MECHANISMS:
+        path = FOLDER / f"{name}.json"
+        if "--check" in sys.argv:
+            stale += [name] if not path.exists() or path.read_text() != render(name) else []
+        else:
+            path.write_text(render(name))
+    if stale:
+        sys.exit(f"out of date: {', '.join(stale)}; run python -m scripts.make_vectors")
+
+
+if __name__ == "__main__":
+    main()
