@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from curator.card import write_card
 from curator.clock import Clock
 from curator.estimation import ESTIMATORS, Evidence, Predictions, fit
 from curator.publishing import build_task
@@ -130,6 +131,11 @@ class Curator:
     def model(self, task_id: str, number: int | None = None) -> FittedModel:
         """One model, or the latest; raises ``TaskNotFound`` or ``ModelNotFound``."""
         return self._shelf.get(task_id, number)
+
+    def card(self, task_id: str, number: int | None = None) -> str:
+        """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
+        fitted = self._shelf.get(task_id, number)
+        return write_card(self.store.task(task_id).task, fitted, self.evidence(task_id))
 
     def predict(
         self,

@@ -68,6 +68,20 @@ def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Mod
 
 
 @router.get(
+    "/{number}/card",
+    summary="Read a model's card",
+    response_class=Response,
+    responses={
+        200: {"description": "The card in Markdown.", "content": {"text/markdown": {}}},
+        **described(TaskNotFound, ModelNotFound),
+    },
+)
+def read_card(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Response:
+    """What the model is, what it was made from, and how far to trust it, in words."""
+    return Response(curator.card(task_id, number), media_type="text/markdown")
+
+
+@router.get(
     "/{number}/export",
     summary="Export a model",
     response_class=Response,

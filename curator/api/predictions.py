@@ -16,6 +16,10 @@ from protocol.errors import InvalidRecord, InvalidRequest, ModelNotFound, TaskNo
 router = APIRouter(prefix="/v1/tasks/{task_id}", tags=["predictions"], route_class=StrictRoute)
 
 
+BESIDE = ("low", "high", "influence")
+"""What is told beside each value."""
+
+
 class PredictRequest(BaseModel):
     """Records to predict for: either as objects, or as columns of one length."""
 
@@ -50,6 +54,9 @@ class Prediction(BaseModel):
     )
     low: dict[str, float] | float = Field(description="Lower end of the 95 % interval.")
     high: dict[str, float] | float = Field(description="Upper end of the 95 % interval.")
+    influence: dict[str, float] | float = Field(
+        description="The most that one dishonest report can have moved it; k reports: k times that."
+    )
     cell: int = Field(description="The cell the record falls into.")
     path: list[str] = Field(description="The splits that led there.", examples=[["age < 32"]])
 
@@ -70,6 +77,7 @@ class ColumnPredictions(BaseModel):
     values: list[list[float]] = Field(description="Probabilities, or the mean label alone.")
     low: list[list[float]]
     high: list[list[float]]
+    influence: list[list[float]] = Field(description="The most that one report can have moved it.")
     cell: list[int]
     paths: dict[str, list[str]] = Field(description="The splits that lead to each cell met.")
 
@@ -96,6 +104,7 @@ def _columns(answers: Answers) -> dict[str, Any]:
         "values": found.values.tolist(),
         "low": found.low.tolist(),
         "high": found.high.tolist(),
+        "influence": answers.model.model.influence(1)[found.cells].tolist(),
         "cell": found.cells.tolist(),
         "paths": {str(cell): path for cell, path in answers.paths.items()},
     }
@@ -113,8 +122,8 @@ def _record(columns: dict[str, Any], row: int) -> dict[str, Any]:
     classes, cell = columns["classes"], columns["cell"][row]
     told = {"label": columns["label"][row]}
     if classes is None:
-        told |= {end: columns[end][row][0] for end in ("low", "high")}
+        told |= {end: columns[end][row][0] for end in BESIDE}
     else:
         told["probabilities"] = dict(zip(classes, columns["values"][row], strict=True))
-        told |= {end: dict(zip(classes, columns[end][row], strict=True)) for end in ("low", "high")}
+        told |= {end: dict(zip(classes, columns[end][row], strict=True)) for end in BESIDE}
     return {**told, "cell": cell, "path": columns["paths"][str(cell)]}

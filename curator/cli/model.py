@@ -1,4 +1,4 @@
-"""``privet fit``, ``models``, ``export`` and ``status``."""
+"""``privet fit``, ``models``, ``card``, ``export`` and ``status``."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -83,6 +83,14 @@ def export(
     except OSError as error:
         raise PrivetError(f"Cannot write {target}: {error.strerror}.") from None
     err().print(f"Wrote model {number} to {target} ({len(response.content)} bytes).")
+
+
+def card(task: TaskName, model: ModelNumber = None, url: Url = URL) -> None:
+    """Print a model's card in Markdown: what it is, from what, how far to trust it."""
+    api = connect(url)
+    task_id = api.task_id(task)
+    number = latest_model(api.get(f"/v1/tasks/{task_id}/models")) if model is None else model
+    typer.echo(api.call("GET", f"/v1/tasks/{task_id}/models/{number}/card").text)
 
 
 def status(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:

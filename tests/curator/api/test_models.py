@@ -85,6 +85,7 @@ async def test_a_prediction_has_label_probabilities_interval_cell_and_path(http:
     assert told["probabilities"][told["label"]] == max(told["probabilities"].values())
     for name, p in told["probabilities"].items():
         assert told["low"][name] <= p <= told["high"][name]
+    assert set(told["influence"].values()) == {0.0}, "reports have no say in a public model"
     assert told["cell"] in range(8)
     assert 1 <= len(told["path"]) <= 3
 
@@ -209,3 +210,15 @@ async def test_a_deleted_task_predicts_no_more(http: Http) -> None:
     assert (await http.post(f"{address}/predict", json=asked)).status_code == 404
     assert await http.task() == task_id
     assert_problem(await http.post(f"{address}/predict", json=asked), ModelNotFound)
+
+
+async def test_a_card_says_what_the_model_is(http: Http) -> None:
+    """Task, epsilon, mechanism, estimator, reports and intervals, in Markdown."""
+    task_id = await http.task()
+    await report(http, task_id, {**PERSON, "label": 1})
+    await http.fit(task_id, estimator="weighted")
+    response = await http.get(f"/v1/tasks/{task_id}/models/1/card")
+    assert response.headers["content-type"].startswith("text/markdown")
+    for words in (task_id, "weighted (weight = 1.0)", "| reports | 1 |", "subset", "95 %"):
+        assert words in response.text
+    assert_problem(await http.get(f"/v1/tasks/{task_id}/models/2/card"), ModelNotFound)

@@ -155,6 +155,14 @@ def test_predict_numbers(cli: Cli, tmp_path: Path) -> None:
     assert next(csv.reader(out.read_text().splitlines())) == ["prediction", "low", "high", "cell"]
 
 
+def test_card_is_printed(cli: Cli, survey: str) -> None:
+    """The latest model's card goes to standard output."""
+    task_id = created(cli, survey)
+    assert "no model yet" in cli("card", task_id).err
+    cli("fit", task_id, "--estimator", "public")
+    assert cli("card", task_id).out.startswith("# survey: model 1")
+
+
 def test_export_writes_the_model(cli: Cli, survey: str, tmp_path: Path) -> None:
     """The latest model goes to a file of its own name, to a given one, or to standard output."""
     task_id = created(cli, survey)
