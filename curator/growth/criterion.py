@@ -234,9 +234,10 @@ def _long_division(limbs: list[Integers], below: Integers) -> Iterator[Integers]
 
 
 def _square(root: Integers) -> list[Integers]:
-    """root**2 as limbs in base 2**20, most significant first; root is below 2**60."""
+    """root**2 as limbs in base 2**20, most significant first; root is at most 2**60."""
     mask = (1 << DIGIT_BITS) - 1
-    low, middle, high = (root >> shift & mask for shift in (0, DIGIT_BITS, 2 * DIGIT_BITS))
+    low, middle = root & mask, root >> DIGIT_BITS & mask
+    high = root >> 2 * DIGIT_BITS
     limbs = [low * low, 2 * low * middle, 2 * low * high + middle * middle, 2 * middle * high]
     carry = np.zeros_like(root)
     digits = []
