@@ -76,7 +76,8 @@ class Model:
 
     def predict(self, X: Floats) -> Predictions:
         """Predictions for encoded rows ``(rows, columns)``."""
-        return self.predict_from(self.partition.locate(X), self.base and self.base.predict(X))
+        scores = None if self.base is None else self.base.predict(X)
+        return self.predict_from(self.partition.locate(X), scores)
 
     def predict_from(self, cells: Index, scores: Floats | None) -> Predictions:
         """Predictions for rows in these ``cells`` with the public model's ``scores``, if any."""

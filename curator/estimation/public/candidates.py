@@ -22,6 +22,7 @@ from curator.estimation.public.base_model import BaseModel, Linear, Link, Trees
 TREES = 100
 VALIDATION_TREES = 30
 """Enough to tell forests from other models; the final ones have ``TREES``."""
+ROUNDS = 100
 LARGEST_LEAF_COUNT = 4000
 """Trees of a forest stop near this many leaves, so that a model of many rows stays small."""
 BOOSTING_COLUMNS = 500
@@ -73,9 +74,12 @@ def _boosting(slots: int) -> list[Candidate]:
     kind = HistGradientBoostingClassifier if slots else HistGradientBoostingRegressor
     gentle = {"learning_rate": 0.05, "max_leaf_nodes": 8, "l2_regularization": 1.0}
     return [
-        Candidate("boosting", lambda _: kind(early_stopping=False, random_state=0)),
         Candidate(
-            "gentle boosting", lambda _: kind(early_stopping=False, random_state=0, **gentle)
+            "boosting", lambda _: kind(max_iter=ROUNDS, early_stopping=False, random_state=0)
+        ),
+        Candidate(
+            "gentle boosting",
+            lambda _: kind(max_iter=ROUNDS, early_stopping=False, random_state=0, **gentle),
         ),
     ]
 
