@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 JOBS ?= auto
 ARGS ?=
 
-.PHONY: help demo test check quick slow format bench load vectors reproduce audit up constraints clean
+.PHONY: help demo test check quick format bench load vectors reproduce audit up constraints clean
 
 help:  ## print this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -58,6 +58,9 @@ load: $(VENV)/dev.installed  ## simulated holders against a curator (ARGS="--hol
 vectors: $(VENV)/dev.installed  ## write the test vectors anew
 	$(BIN)/python -m scripts.make_vectors
 	$(BIN)/python -m scripts.make_message_vectors
+
+reproduce: $(VENV)/dev.installed  ## the synthetic experiments of the papers; real data as docs/accuracy.md says
+	$(BIN)/python -m scripts.reproduce.synthetic
 
 audit: $(VENV)/dev.installed  ## known vulnerabilities of the pinned dependencies
 	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
