@@ -1,0 +1,180 @@
+"""Write the tables of docs/mechanisms.md.
+
+    python -m scripts.compare_mechanisms            print the tables of accuracy and size
+    python -m scripts.compare_mechanisms --times    print the table of times, OpenDP beside ours
+    python -m scripts.compare_mechanisms --write    put them into docs/mechanisms.md (with --times
+                                                    the times too)
+
+Accuracy and size are closed forms and take seconds; the times take about two minutes.
+"""
+
+import argparse
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from protocol.mechanisms import MECHANISMS, Mechanism, compare
+from protocol.mechanisms.menu import best_known_variance
+
+PAGE = Path(__file__).parents[1] / "docs" / "mechanisms.md"
+
+CATEGORIES = (64, 512, 4096)
+EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+SLOTS = 2
+REFERENCE_HOLDERS = 10**6
+
+
+def label_variance(mechanism: Mechanism) -> float:
+    """Per holder, of one cell's count of label 1 (the papers' V)."""
+    return _per_holder(mechanism, [0, 1])
+
+
+def mass_variance(mechanism: Mechanism) -> float:
+    """Per holder, of one cell's number of holders (the papers' U)."""
+    return _per_holder(mechanism, [1, 1])
+
+
+def margin_variance(mechanism: Mechanism) -> float:
+    """Per holder, of one cell's label 1 minus label 0, 2 V - U, whose sign is the prediction."""
+    return _per_holder(mechanism, [-1, 1])
+
+
+def _per_holder(mechanism: Mechanism, weights: list[int]) -> float:
+    even = np.ones((mechanism.cells, mechanism.slots))
+    in_cell = np.zeros_like(even)
+    in_cell[0] = weights
+    return mechanism.linear_variance(in_cell, even.size, even) / even.size
+
+
+def accuracy_tables() -> str:
+    """For each number of categories: variance, its ratio to the bound, and bytes."""
+    return "\n\n".join(_accuracy_table(m) for m in CATEGORIES)
+
+
+def _accuracy_table(m: int) -> str:
+    rows = [
+        ["best known", *(_figures(best_known_variance(e, m)) for e in EPSILONS)],
+        *([f"`{name}`", *(_accuracy(name, e, m) for e in EPSILONS)] for name in MECHANISMS),
+        ["`auto` takes", *(_chosen(e, m, None) for e in EPSILONS)],
+        ["in 16 bytes", *(_chosen(e, m, 16) for e in EPSILONS)],
+    ]
+    head = [f"m = {m}", *(f"ε = {e:g}" for e in EPSILONS)]
+    return markdown(head, rows)
+
+
+def _accuracy(name: str, epsilon: float, m: int) -> str:
+    mechanism = MECHANISMS[name].create(epsilon, m // SLOTS, SLOTS)
+    variance = label_variance(mechanism)
+    ratio = variance / best_known_variance(epsilon, m)
+    return f"{_figures(variance)} (×{_short(ratio)}) {mechanism.report_bytes} B"
+
+
+def _chosen(epsilon: float, m: int, limit: int | None) -> str:
+    rows = compare(epsilon, m // SLOTS, SLOTS, max_report_bytes=limit)
+    return next(f"`{row.name}`" for row in rows if row.chosen)
+
+
+def holders_tables() -> str:
+    """Holders that each mechanism needs for what Laplace noise gives with a million."""
+    questions = {
+        "one cell's count of label 1 (V)": label_variance,
+        "one cell's holders (U)": mass_variance,
+        "one cell's margin (2 V - U)": margin_variance,
+    }
+    return "\n\n".join(_holders_table(title, figure) for title, figure in questions.items())
+
+
+def _holders_table(title: str, figure: Callable[[Mechanism], float]) -> str:
+    reference = {e: figure(MECHANISMS["laplace"].create(e, 256, 2)) for e in EPSILONS}
+    others = [name for name in MECHANISMS if name != "laplace"]
+    rows = []
+    for name in others:
+        needed = (
+            figure(MECHANISMS[name].create(e, 256, 2)) / reference[e] * REFERENCE_HOLDERS
+            for e in EPSILONS
+        )
+        rows.append([f"`{name}`", *(f"{round(n):,}".replace(",", " ") for n in needed)])
+    return markdown([title, *(f"ε = {e:g}" for e in EPSILONS)], rows)
+
+
+def influence_table() -> str:
+    """What one dishonest report can do, and the other costs, at ε = 1 and m = 512."""
+    rows = [
+        [
+            f"`{row.name}`",
+            str(row.report_bytes),
+            str(row.random_bytes),
+            str(row.sum_size),
+            _short(row.influence),
+            _short(row.label_influence),
+        ]
+        for row in compare(1.0, 256, 2)
+    ]
+    head = [
+        "ε = 1, m = 512",
+        "bytes sent",
+        "random bytes drawn",
+        "numbers kept",
+        "worst influence on one count",
+        "worst influence on one label's total",
+    ]
+    return markdown(head, rows)
+
+
+def _figures(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
+def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table, the first column to the left and the others to the right."""
+    head = list(head)
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "accuracy": accuracy_tables,
+    "holders": holders_tables,
+    "influence": influence_table,
+}
+"""Name of a block in the page -> what goes there."""
+
+
+def replace_block(page: str, name: str, text: str) -> str:
+    """``page`` with the text between the two comments called ``name`` replaced."""
+    start, end = f"<!-- {name}: made by a script -->", f"<!-- end of {name} -->"
+    pattern = re.compile(f"{re.escape(start)}.*?{re.escape(end)}", re.DOTALL)
+    if not pattern.search(page):
+        raise ValueError(f"the page has no block called {name}")
+    return pattern.sub(lambda _: f"{start}\n\n{text}\n\n{end}", page)
+
+
+def main() -> None:
+    """Print the tables, or write them into the page."""
+    parser = argparse.ArgumentParser(description="The tables of docs/mechanisms.md.")
+    parser.add_argument("--times", action="store_true", help="measure times (two minutes)")
+    parser.add_argument("--write", action="store_true", help="write docs/mechanisms.md")
+    arguments = parser.parse_args()
+    tables = dict(TABLES)
+    if arguments.times:
+        from scripts.time_mechanisms import times_table
+
+        tables["times"] = times_table
+    page = PAGE.read_text() if arguments.write else ""
+    for name, make in tables.items():
+        if arguments.write:
+            page = replace_block(page, name, make())
+        else:
+            print(make(), end="\n\n")
+    if arguments.write:
+        PAGE.write_text(page)
+
+
+if __name__ == "__main__":
+    main()

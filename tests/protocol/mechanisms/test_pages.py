@@ -1,0 +1,62 @@
+"""docs/privacy.md and docs/mechanisms.md say what the code does."""
+
+import importlib
+import os
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import protocol.mechanisms
+from protocol.mechanisms import MECHANISMS
+from scripts.compare_mechanisms import PAGE, TABLES, replace_block
+
+PRIVACY = PAGE.parent / "privacy.md"
+TESTS = "\n".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+MODULES = {
+    info.name: importlib.import_module(f"protocol.mechanisms.{info.name}")
+    for info in pkgutil.iter_modules(protocol.mechanisms.__path__)
+}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_is_on_both_pages(name: str) -> None:
+    """Each mechanism has a section with claim, proof, code and test, and a row in the menu."""
+    (section,) = re.findall(
+        rf"^## (?:\w+ and )?{name}\b.*?\n(.*?)(?=^## )",
+        PRIVACY.read_text(),
+        re.DOTALL | re.MULTILINE,
+    )
+    assert all(part in section for part in ("**Claim", "**Proof.**", "**Code.**", "**Test.**"))
+    assert f"| `{name}` |" in PAGE.read_text()
+
+
+def test_named_tests_exist() -> None:
+    """Every test that the privacy page names is there."""
+    named = set(re.findall(r"`(test_\w+)`", PRIVACY.read_text()))
+    assert named
+    assert {name for name in named if f"def {name}(" not in TESTS} == set()
+
+
+def test_named_code_exists() -> None:
+    """Every function and method that the privacy page names is there."""
+    homes = {name: value for module in MODULES.values() for name, value in vars(module).items()}
+    homes |= MODULES | {"os": os}
+    named = re.findall(r"`(\w+)\.(\w+)`", PRIVACY.read_text())
+    missing = [f"{home}.{name}" for home, name in named if not hasattr(homes[home], name)]
+    assert named
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_are_fresh(name: str) -> None:
+    """The tables are what scripts/compare_mechanisms.py writes today."""
+    page = PAGE.read_text()
+    assert replace_block(page, name, TABLES[name]()) == page
+
+
+def test_unknown_blocks_are_refused() -> None:
+    """A table without a place in the page is an error."""
+    with pytest.raises(ValueError, match="no block called nothing"):
+        replace_block("text", "nothing", "table")
