@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -73,21 +73,21 @@ def post(path: str, body: bytes, content_type: str) -> bytes:
     return head.encode() + body
 
 
-def run_load(port: int, requests: Iterator[bytes], connections: int) -> Load:
-    """Send all requests to a server on this machine, as fast as it answers."""
-    return uvloop.run(_run(port, requests, connections))
+def run_load(ports: Sequence[int], requests: Iterator[bytes], connections: int) -> Load:
+    """Send all requests to servers on this machine in turn, as fast as they answer."""
+    return uvloop.run(_run(ports, requests, connections))
 
 
-async def _run(port: int, requests: Iterator[bytes], connections: int) -> Load:
+async def _run(ports: Sequence[int], requests: Iterator[bytes], connections: int) -> Load:
     load = Load()
     loop = asyncio.get_running_loop()
     done = [asyncio.Event() for _ in range(connections)]
     started = time.perf_counter()
-    for event in done:
+    for place, event in enumerate(done):
         await loop.create_connection(
             lambda event=event: _Connection(requests, load, event),  # type: ignore[misc]
             "127.0.0.1",
-            port,
+            ports[place % len(ports)],
         )
     for event in done:
         await event.wait()

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, Table, insert, select, update
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Row,
+    Table,
+    and_,
+    bindparam,
+    insert,
+    select,
+    update,
+)
 
 from curator.storage import schema
 from curator.storage.base import (
@@ -70,14 +80,15 @@ class Collecting:
         large = {group.task_id for group in groups if len(group) >= BULK}
         rows = self._tasks(ids)
         alone = [own for own in ids if own in large or (own in rows and rows[own].invited)]
-        self.backend.lock_tasks(self.connection, ids, alone)
+        if not self.backend.lock_tasks(self.connection, ids, alone):
+            return rows
         locked = self._tasks(ids)
         if any(row.invited and own not in alone for own, row in locked.items()):
             raise StorageFailed("A task was given its first invitations just now: try again.")
         return locked
 
     def _tasks(self, task_ids: list[str]) -> dict[str, AnyRow]:
-        found = self.connection.execute(TASKS.where(schema.tasks.c.id.in_(task_ids)))
+        found = self.connection.execute(TASKS, {"ids": task_ids})
         return {row.id: row for row in found}
 
     def _take(self, task: AnyRow, reports: Reports) -> Outcomes:
@@ -122,31 +133,44 @@ class Collecting:
         return admitted
 
     def _add(self, task_no: int, slot: int, reports: Reports, counted: Mask) -> None:
-        where = {"task_no": task_no, "starts": self.starts, "curator": slot}
-        old = self._row(schema.buckets, where)
+        key = {"b_task_no": task_no, "b_starts": self.starts, "b_curator": slot}
+        old = self._row(BUCKET, key)
         both = combine(EMPTY if old is None else old.checksum, reports.checksum(counted))
         total = int(counted.sum()) + (0 if old is None else old.reports)
-        self._put(schema.buckets, where, old, {"reports": total, "checksum": both})
+        self._put(BUCKET, key, old, {"reports": total, "checksum": both})
         for addend in reports.addends(counted):
-            here = {**where, "question": addend.question}
-            old = self._row(schema.sums, here)
+            here = {**key, "b_question": addend.question}
+            old = self._row(SUM, here)
             vector = addend.vector if old is None else addend.vector + _vector(old.vector)
             n = addend.n + (0 if old is None else old.n)
-            packed = vector.astype("<i8").tobytes()
-            self._put(schema.sums, here, old, {"n": n, "vector": packed})
+            self._put(SUM, here, old, {"n": n, "vector": vector.astype("<i8").tobytes()})
 
-    def _row(self, table: Table, key: dict[str, int]) -> AnyRow | None:
+    def _row(self, own: "OwnRow", key: dict[str, int]) -> AnyRow | None:
         """One of this slot's own rows; nobody else changes it meanwhile."""
-        return self.connection.execute(select(table).filter_by(**key)).one_or_none()
+        return self.connection.execute(own.read, key).one_or_none()
 
     def _put(
-        self, table: Table, key: dict[str, int], old: AnyRow | None, values: dict[str, Any]
+        self, own: "OwnRow", key: dict[str, int], old: AnyRow | None, values: dict[str, Any]
     ) -> None:
-        if old is None:
-            self.connection.execute(insert(table).values(**key, **values))
-        else:
-            self.connection.execute(update(table).filter_by(**key).values(**values))
+        statement = own.add if old is None else own.change
+        self.connection.execute(statement, {**key, **values})
 
+
+class OwnRow:
+    """Statements for one row by its key, made once; a key's parameter is ``b_<column>``."""
+
+    def __init__(self, table: Table, *values: str) -> None:
+        names = [column.name for column in table.primary_key]
+        key: dict[str, BindParameter[Any]] = {name: bindparam(f"b_{name}") for name in names}
+        given: dict[str, BindParameter[Any]] = {name: bindparam(name) for name in values}
+        here = and_(*[table.c[name] == parameter for name, parameter in key.items()])
+        self.read = select(table).where(here)
+        self.add = insert(table).values({**key, **given})
+        self.change = update(table).where(here).values(given)
+
+
+BUCKET = OwnRow(schema.buckets, "reports", "checksum")
+SUM = OwnRow(schema.sums, "n", "vector")
 
 TASKS = select(
     schema.tasks.c.id,
@@ -156,7 +180,7 @@ TASKS = select(
     schema.tasks.c.closes,
     schema.tasks.c.invited,
     schema.tasks.c.ids_gone,
-)
+).where(schema.tasks.c.id.in_(bindparam("ids", expanding=True)))
 
 
 def _settle_repeats(outcomes: Outcomes, fingerprints: Fingerprints, decider: Index) -> None:

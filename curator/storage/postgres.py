@@ -56,11 +56,12 @@ def lookup(connection: Connection, task_no: int, ids: Ids) -> Known:
     return Known.of(ids, _found(connection, task_no, keys_of(ids)))
 
 
-def lock_tasks(connection: Connection, shared: Sequence[str], alone: Sequence[str]) -> None:
+def lock_tasks(connection: Connection, shared: Sequence[str], alone: Sequence[str]) -> bool:
     """Lock tasks by id until the transaction ends, in one order for all curators."""
     for task_id in sorted({*shared, *alone}):
         statement = ALONE if task_id in alone else SHARE
         connection.exec_driver_sql(statement, ([_key(task_id)],))
+    return True
 
 
 def slot(connection: Connection) -> int:

@@ -43,9 +43,12 @@ class Backend(Rows, Protocol):
         ...
 
     def lock_tasks(
-        self, connection: Connection, shared: Sequence[str], alone: Sequence[str]
-    ) -> None:
-        """Lock tasks by id until the transaction ends, those in ``alone`` for it alone."""
+        self, connection: Connection, shared: Sequence[str], alone: Sequence[str], /
+    ) -> bool:
+        """Lock tasks by id until the transaction ends, those in ``alone`` for it alone.
+
+        False if there was nothing to wait for, so that what was read before still holds.
+        """
         ...
 
     def slot(self, connection: Connection, /) -> int:

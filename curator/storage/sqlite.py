@@ -57,8 +57,9 @@ def lookup(connection: Connection, task_no: int, ids: Ids) -> Known:
     return Known.of(ids, found)
 
 
-def lock_tasks(connection: Connection, shared: Sequence[str], alone: Sequence[str]) -> None:
+def lock_tasks(_connection: Connection, _shared: Sequence[str], _alone: Sequence[str]) -> bool:
     """Nothing to lock: the transaction is the only one that writes."""
+    return False
 
 
 def slot(_connection: Connection) -> int:
