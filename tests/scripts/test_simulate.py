@@ -1,0 +1,205 @@
+"""Simulated collections: the same numbers on every backend, and right ones."""
+
+import csv
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from protocol.errors import InvalidTask
+from scripts import simulate as command
+from scripts.populations import DesignSource, TableSource, take
+from scripts.reproduce.lpct_design import bayes_accuracy
+from scripts.sweep import Job, Outcome, grid, simulate, sweep
+
+SOURCE = DesignSource(rows=100)
+
+
+def stripes(rows: int = 400) -> TableSource:
+    """Records whose label is told by one of two features, and whose colour says nothing."""
+    rng = np.random.default_rng(0)
+    x = rng.random(rows)
+    columns = {
+        "x": x,
+        "colour": [str(name) for name in rng.choice(["red", "blue"], rows)],
+        "label": ["high" if value > 0.5 else "low" for value in x],
+    }
+    return TableSource(columns, "label")
+
+
+def jobs() -> list[Job]:
+    return grid(epsilon=[0.5, 2.0], mechanism=["subset", "laplace"], depth=[3], seed=[0, 1])
+
+
+def test_a_grid_has_every_combination_once():
+    """Values are combined, the last one fastest, and what is not named keeps its default."""
+    found = grid(epsilon=[1.0, 2.0], seed=[0, 1])
+    assert [(job.epsilon, job.seed) for job in found] == [(1.0, 0), (1.0, 1), (2.0, 0), (2.0, 1)]
+    assert {job.depth for job in found} == {None}
+
+
+def test_a_job_depends_on_itself_alone():
+    """Alone or in a sweep, in whatever order, a job gives the same; another seed another."""
+    every, source = jobs(), stripes()
+    outcomes = sweep(source, every)
+    assert outcomes == list(reversed(sweep(source, every[::-1])))
+    assert simulate(source, every[3]) == outcomes[3]
+    assert outcomes[0].score != outcomes[1].score
+
+
+def test_jobs_of_one_seed_share_their_public_records():
+    """Settings are compared on equal worlds: in equal cells the public score is the same."""
+    outcomes = sweep(stripes(), jobs())
+    for seed in (0, 1):
+        assert len({o.public_score for o in outcomes if o.job.seed == seed}) == 1
+
+
+@pytest.mark.slow
+def test_processes_and_threads_give_the_serial_numbers():
+    """loky and threading give exactly what a plain loop gives."""
+    serial = [simulate(stripes(), job) for job in jobs()]
+    for backend in ("loky", "threading"):
+        assert sweep(stripes(), jobs(), backend=backend, workers=2) == serial
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_gives_the_serial_numbers():
+    """A real local cluster of two processes gives exactly what a plain loop gives."""
+    distributed = pytest.importorskip("distributed")
+    serial = [simulate(stripes(), job) for job in jobs()]
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+    ) as cluster:
+        found = sweep(stripes(), jobs(), backend="dask", scheduler=cluster.scheduler_address)
+    assert found == serial
+
+
+def test_dask_needs_a_scheduler():
+    """Without an address nothing is started."""
+    with pytest.raises(ValueError, match="scheduler"):
+        sweep(SOURCE, jobs(), backend="dask")
+
+
+def test_a_billion_holders_nearly_reach_the_best_possible():
+    """10**9 holders at depth 8 come within two points of Bayes, far above the public records alone."""
+    found = simulate(SOURCE, Job(holders=10**9, epsilon=1.0, depth=8))
+    assert bayes_accuracy() - 0.02 < found.score <= bayes_accuracy() + 1e-9
+    assert found.public_score < found.score - 0.05
+    assert found.cells == 256
+
+
+def test_people_of_the_design_follow_its_law():
+    """Weights of all records add up to 1, and labels 1 have the mean of eta."""
+    world = SOURCE.world(0)
+    ones = np.asarray(world.people["y"]) == 1.0
+    assert math.isclose(world.people_weights.sum(), 1.0)
+    assert 0.3 < world.people_weights[ones].sum() < 0.7
+    assert len(world.public["y"]) == 100
+
+
+def test_a_table_is_split_without_overlap():
+    """Public, holders' and test rows of one table are different rows, and all of them."""
+    columns = {"row": np.arange(200.0), "label": ["a", "b"] * 100}
+    world = TableSource(columns, "label", public_share=0.25, test_share=0.4).world(3)
+    parts = [world.public["row"], world.people["row"], world.test["row"]]
+    assert [len(part) for part in parts] == [50, 90, 60]
+    np.testing.assert_array_equal(np.sort(np.concatenate(parts)), columns["row"])
+
+
+def test_a_population_of_its_own_leaves_the_public_table_whole():
+    """With two tables the first is public as it is."""
+    source = stripes()
+    world = replace(source, population=take(source.columns, np.arange(100))).world(0)
+    assert (len(world.public["x"]), len(world.people["x"]), len(world.test["x"])) == (400, 80, 20)
+
+
+def test_text_features_and_labels_are_learned():
+    """A table with texts becomes a task; many holders tell the label nearly always."""
+    found = simulate(stripes(), Job(holders=10**6, epsilon=2.0, depth=4))
+    assert found.measure == "accuracy"
+    assert found.score > 0.9
+
+
+def test_numbers_are_judged_by_squared_error():
+    """A numeric label is predicted with an error well below its variance."""
+    x = np.random.default_rng(1).random(500)
+    source = TableSource({"x": x, "other": x[::-1].copy(), "y": 10 * x}, "y")
+    found = simulate(source, Job(holders=10**6, epsilon=2.0, depth=4))
+    assert found.measure == "mse"
+    assert found.score < 0.25 * np.var(10 * x)
+
+
+def test_settings_of_any_task_are_taken():
+    """Two questions, declared classes: the settings file's words are those of a task."""
+    settings = {"questions": [{"depth": 3}, {"depth": 1}], "classes": ["high", "low"]}
+    found = simulate(stripes(), Job(epsilon=1.0, estimator="pruned"), settings)
+    one = simulate(stripes(), Job(epsilon=1.0, depth=3))
+    assert found.report_bytes > one.report_bytes
+    with pytest.raises(InvalidTask, match="grower"):
+        simulate(stripes(), Job(grower="oak"))
+
+
+def run(*options: str) -> str:
+    app = typer.Typer()
+    app.command()(command.main)
+    result = CliRunner().invoke(app, list(options), env={"COLUMNS": "200"})
+    assert result.exit_code in (0, 2), result.output
+    return result.output
+
+
+def test_the_command_writes_what_it_shows(tmp_path: Path):
+    """The table has a line per combination, the files a row per collection."""
+    shown = run(
+        *("--holders", "1e4,1e5", "--depth", "2", "--seeds", "0-1"),
+        *("--backend", "threading", "--out", str(tmp_path)),
+    )
+    assert "1e+04" in shown
+    assert "1e+05" in shown
+    rows = json.loads((tmp_path / "simulate.json").read_text())
+    assert [(row["holders"], row["seed"]) for row in rows] == [
+        (10_000, 0),
+        (10_000, 1),
+        (100_000, 0),
+        (100_000, 1),
+    ]
+    with (tmp_path / "simulate.csv").open() as file:
+        assert [float(row["score"]) for row in csv.DictReader(file)] == [r["score"] for r in rows]
+
+
+def test_a_table_on_the_command_line(tmp_path: Path):
+    """A CSV file and its label are enough; without the label the columns are listed."""
+    file = tmp_path / "people.csv"
+    lines = [f"{i / 100},{'yes' if i > 50 else 'no'}" for i in range(100)]
+    file.write_text("\n".join(["x,smokes", *lines]))
+    common = ("--public", str(file), "--backend", "threading", "--out", str(tmp_path))
+    assert "accuracy" in run(*common, "--label", "smokes", "--public-share", "0.5")
+    assert "smokes" in run(*common)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--holders", "1.5"), "whole number"),
+        (("--epsilon", "-1"), "epsilon"),
+        (("--mechanism", "magic"), "mechanism"),
+        (("--backend", "dask"), "scheduler"),
+    ],
+)
+def test_mistakes_are_named(options: tuple[str, ...], told: str):
+    """What cannot be simulated is refused with the reason."""
+    assert told in run(*options, "--workers", "1")
+
+
+def test_tables_average_over_seeds():
+    """Outcomes that differ in their seed only make one line, with a standard error."""
+    one = Outcome(Job(), "accuracy", 0.5, 0.4, 8, 2, 1.0)
+    other = Outcome(Job(seed=1), "accuracy", 0.7, 0.4, 8, 2, 1.0)
+    shown = command.table([one, other])
+    assert shown.row_count == 1
+    scores = next(c for c in shown.columns if c.header == "accuracy")
+    assert list(scores.cells) == ["0.6000 ± 0.1000"]
