@@ -17,6 +17,7 @@ unbiased for a cell's holders and the sum of their Y / M; slots 1 and 0 are (u Â
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from protocol.mechanisms.discrete_laplace import MAX_RESOLUTION, DiscreteLaplace
 from protocol.mechanisms.exact import WORD, ceil_word, draw, exp_below, log_of
 from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon, checked_whole
 from protocol.mechanisms.payloads import (
+    CHUNK_BYTES,
     as_row,
     bitmap_bytes,
     chunks,
@@ -38,6 +40,9 @@ from protocol.mechanisms.payloads import (
     unpack_bits,
 )
 from protocol.mechanisms.sampling import multinomial
+
+SIMULATED_AT_ONCE = 2**20
+"""Pairs of a cell and a noisy label that ``simulate`` holds in memory."""
 
 
 def turned(odds: Fraction) -> int:
@@ -150,14 +155,14 @@ class LabelResponse(Mechanism):
 
     def accumulate(self, payloads: Payloads) -> Sums:
         sums = np.zeros(self.sum_size, dtype=np.int64)
-        for part in chunks(payloads, 4 * self.cells):
+        # few enough rows at a time for their sums to be whole numbers that float32 holds exactly
+        few = max(4 * self.cells, ceil(CHUNK_BYTES * self._largest / 2**24))
+        for part in chunks(payloads, few):
             codes = read_integers(part[:, : self._width], self._width)[:, 0]
             labels = codes.astype(np.int64) + self.label.low - self.resolution
-            bits = unpack_bits(part[:, self._width :], self.cells)
-            # whole numbers far below 2^53, so the product of doubles is exact
-            weighted = labels.astype(np.float64) @ bits.astype(np.float64)
-            sums[: self.cells] += bits.sum(axis=0, dtype=np.int64)
-            sums[self.cells : -1] += weighted.astype(np.int64)
+            bits = unpack_bits(part[:, self._width :], self.cells).astype(np.float32)
+            factors = np.stack([np.ones(len(labels)), labels]).astype(np.float32)
+            sums[:-1] += (factors @ bits).astype(np.int64).ravel()
             sums[-1] += labels.sum()
         return sums
 
@@ -204,11 +209,27 @@ class LabelResponse(Mechanism):
         )
 
     def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
+        """See ``Mechanism.simulate``; stretches of the lattice in turn, to bound memory."""
+        laws = np.array([self.label.law(2 * level) for level in range(self.levels)], np.float64)
         labels = self.label.outputs - self.resolution
-        own = np.zeros((self.cells, len(labels)), dtype=np.int64)  # holders by cell and Y~
-        for level in range(self.levels):
-            law = np.array(self.label.law(2 * level), dtype=np.float64)
-            own += multinomial(counts[:, level], law, rng)
+        length = max(1, SIMULATED_AT_ONCE // self.cells)
+        starts = np.arange(0, len(labels), length)
+        stretches = [
+            multinomial(holders, np.add.reduceat(law, starts), rng)
+            for holders, law in zip(counts.T, laws, strict=True)
+        ]
+        sums = np.zeros(self.sum_size, dtype=np.int64)
+        for i, start in enumerate(starts):
+            part = slice(start, start + length)
+            by_level = zip(stretches, laws[:, part], strict=True)
+            own = sum(multinomial(stretch[:, i], law, rng) for stretch, law in by_level)
+            sums += self._answers(np.asarray(own), labels[part], rng)
+        return sums
+
+    def _answers(
+        self, own: NDArray[np.int64], labels: NDArray[np.int64], rng: np.random.Generator
+    ) -> Sums:
+        """Sums of the reports of ``own`` holders by cell and noisy label."""
         everyone = own.sum(axis=0)
         ones = rng.binomial(own, 1 - self._q) + rng.binomial(everyone - own, self._q)
         return np.concatenate([ones.sum(axis=1), ones @ labels, [everyone @ labels]])

@@ -33,6 +33,9 @@ from protocol.mechanisms.payloads import (
 from protocol.mechanisms.sampling import multinomial
 from protocol.mechanisms.split import SplitMechanism, coordinate_share
 
+SIMULATED_AT_ONCE = 2**19
+"""Pairs of a coordinate and a lattice point that ``simulate`` holds in memory."""
+
 
 @dataclass(frozen=True)
 class Laplace(SplitMechanism):
@@ -150,7 +153,8 @@ class Laplace(SplitMechanism):
         sums = np.zeros_like(zeros)
         for x, number in [(0, zeros), *holders.items()]:
             law = np.array(self.lattice.law(x), dtype=np.float64)
-            for start in range(0, len(number), 256):
-                part = slice(start, start + 256)
+            rows = max(1, SIMULATED_AT_ONCE // len(law))
+            for start in range(0, len(number), rows):
+                part = slice(start, start + rows)
                 sums[part] += multinomial(number[part], law, rng) @ self.lattice.outputs
         return sums

@@ -194,7 +194,11 @@ def test_fault_says_what_is_wrong(case: Case) -> None:
     )[0]
 
 
-@usual
+@pytest.mark.parametrize(
+    "case",
+    [*USUAL, *(Case(name, 0.02, 3, 2, regression=True) for name in MECHANISMS)],
+    ids=str,
+)
 def test_sums_add_up(case: Case) -> None:
     """The sums of a batch do not depend on how it is cut, and an empty batch adds nothing."""
     mechanism = case.build()

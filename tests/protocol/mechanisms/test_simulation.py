@@ -5,12 +5,13 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from fractions import Fraction
+from types import ModuleType
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from protocol.mechanisms import MECHANISMS, Mechanism
+from protocol.mechanisms import MECHANISMS, Mechanism, label_response, laplace
 from protocol.mechanisms.geometry import ProjectiveSpace
 from protocol.mechanisms.projective_simulation import by_coordinates, by_points
 from tests.protocol.mechanisms.cases import COARSE, USUAL, Case
@@ -98,6 +99,18 @@ def test_simulation_and_messages_agree(case: Case) -> None:
     ]
     simulated = [mechanism.simulate(counts, rng) for _ in range(300)]
     check_alike(sent, simulated, what="sums")
+
+
+@pytest.mark.parametrize("module", [label_response, laplace])
+def test_stretches_do_not_matter(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cutting the work to bound memory leaves the distribution as it is."""
+    name = "laplace" if module is laplace else "randomized_response"
+    mechanism, rng = Case(name, 2.0, 3, 2, regression=True).build(), np.random.default_rng(17)
+    counts = rng.integers(20, size=(mechanism.cells, mechanism.levels))
+    whole = [mechanism.simulate(counts, rng) for _ in range(200)]
+    monkeypatch.setattr(module, "SIMULATED_AT_ONCE", 300)
+    cut = [mechanism.simulate(counts, rng) for _ in range(200)]
+    check_alike(whole, cut, what="sums")
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
