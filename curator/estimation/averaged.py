@@ -30,24 +30,22 @@ def fit_averaged(
     """Posterior mean shares per cell; ``split`` is the prior probability that a node is divided."""
     question = only_question("averaged", evidence)
     known = public_counts(label, public, question.partition)
-    posterior = posterior_of_counts(question, known, len(public), split)
     q = np.full(known.shape, 1.0 / known.shape[1])
-    slots = slot_estimates(q, np.ones_like(q), posterior)
+    mass = cell_masses(question, q, known.sum(axis=1), len(public))
+    private = Contrasts(question, q, mass, np.ones_like(q))
+    slots = slot_estimates(private, posterior_of_counts(private, known, split))
     return to_model(label, question, slots, estimator="averaged", parameters={"split": split})
 
 
-def posterior_of_counts(question: Evidence, known: Floats, rows: int, split: float) -> Posterior:
+def posterior_of_counts(private: Contrasts, known: Floats, split: float) -> Posterior:
     """The posterior of each slot's deviation from an even share, ``(cells, slots)``."""
     slots = known.shape[1]
-    q = np.full(known.shape, 1.0 / slots)
-    mass = cell_masses(question, q, known.sum(axis=1), rows)
-    private = Contrasts(question, q, mass, np.ones_like(q))
     deviation = np.sqrt((slots - 1.0) / (slots**2 * (slots + 1.0)))
     ranges = private.node_ranges()
     settings = list(product(STRENGTHS, BLURS))
     posteriors = [
         average(
-            question.partition,
+            private.evidence.partition,
             with_public(private, known, strength, blur),
             deviation,
             split,
@@ -77,10 +75,20 @@ def with_public(private: Contrasts, known: Floats, strength: float, blur: float)
     )
 
 
-def slot_estimates(q: Floats, scale: Floats, posterior: Posterior) -> SlotEstimates:
-    """Shares ``q + scale * theta`` with the posterior's standard errors and 95 % intervals."""
+def slot_estimates(
+    contrasts: Contrasts, posterior: Posterior, variance: Floats | None = None
+) -> SlotEstimates:
+    """Shares ``q + scale * theta`` with the posterior's standard errors and 95 % intervals.
+
+    The derivative of a posterior mean by another cell's H is their posterior covariance. Within
+    prunings that is ``reach``; between them it is at most the product of both deviations.
+    ``variance`` of theta, if given, is what errors and intervals are made from instead.
+    """
+    q, scale = contrasts.q, contrasts.scale
+    between = np.sqrt(np.maximum(posterior.variance - posterior.within, 0.0))
+    reach = posterior.reach + between * contrasts.range_of(between)
     raw = q + scale * posterior.mean
-    error = scale * np.sqrt(posterior.variance)
+    error = scale * np.sqrt(posterior.variance if variance is None else variance)
     shares = project_on_simplex(raw)
     return SlotEstimates(
         shares=shares,
@@ -88,5 +96,5 @@ def slot_estimates(q: Floats, scale: Floats, posterior: Posterior) -> SlotEstima
         low=np.clip(raw - Z95 * error, 0.0, 1.0),
         high=np.clip(raw + Z95 * error, 0.0, 1.0),
         public_share=1.0 - np.clip(posterior.data_share.mean(axis=1), 0.0, 1.0),
-        sensitivity=np.minimum(scale * posterior.reach, 1.0),
+        sensitivity=np.minimum(scale * reach, 1.0),
     )

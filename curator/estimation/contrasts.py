@@ -76,6 +76,17 @@ class Contrasts:
                 ranges[node, slot] = min(ranges[node, slot], most - least)
         return np.asarray(ranges)
 
+    def range_of(self, weights: Floats) -> Floats:
+        """What one report can change in each slot's sum of ``weights * H`` over all cells."""
+        slots = self.q.shape[1]
+        factor = weights * self._slope / self.variance
+        ranges = np.zeros(slots)
+        for slot in range(slots):
+            part = factor[:, slot, None] * (np.eye(slots)[slot] - self.q[:, slot, None])
+            least, most = self.evidence.mechanism.influence(part)
+            ranges[slot] = most - least
+        return ranges
+
 
 def unit_ranges(evidence: Evidence) -> Floats:
     """What one report instead of another can change in a cell's count, per slot, ``(slots,)``."""

@@ -28,6 +28,8 @@ from protocol.domain import Classes, Range
 
 WIDTHS = {0.003: 0.9, 0.03: 0.06, 0.1: 0.025, 0.2: 0.01, 0.4: 0.004, 0.8: 0.001}
 """Prior deviations of theta and their prior probabilities; the first is as good as no drift."""
+DOUBTS = {0.003: 0.0, 0.03: 0.0, 0.1: 0.3, 0.2: 0.4, 0.4: 0.3, 0.8: 0.0}
+"""The same for standard errors and intervals, which must not trust the public model blindly."""
 LEAST_SCALE = 0.01
 
 
@@ -54,11 +56,12 @@ def fit_drift(
     q = expected_shares(label, means)
     scale = scales(label, q)
     mass = cell_masses(question, q, points, len(public))
-    posterior = posterior_of_drift(Contrasts(question, q, mass, scale), split)
+    contrasts = Contrasts(question, q, mass, scale)
+    posterior, variance = posterior_of_drift(contrasts, split)
     return to_model(
         label,
         question,
-        slot_estimates(q, scale, posterior),
+        slot_estimates(contrasts, posterior, variance),
         estimator="drift",
         parameters={"split": split, "plain": plain},
         base=None if plain else known.model,
@@ -81,11 +84,18 @@ def scales(label: Label, q: Floats) -> Floats:
     return np.maximum(4.0 * q * (1.0 - q), LEAST_SCALE)
 
 
-def posterior_of_drift(contrasts: Contrasts, split: float) -> Posterior:
-    """The posterior of theta, ``(cells, slots)``, over all prunings and prior widths."""
+def posterior_of_drift(contrasts: Contrasts, split: float) -> tuple[Posterior, Floats]:
+    """The posterior of theta, ``(cells, slots)``, over all prunings and prior widths.
+
+    With it comes the mean squared error of its mean under the doubtful prior, ``(cells, slots)``:
+    where reports say little, an estimate stays with the public model, and its interval is wide.
+    """
     slots = contrasts.q.shape[1]
     information = Information(*contrasts.information(), independent=(slots - 1.0) / slots)
     ranges = contrasts.node_ranges()
     tree = contrasts.evidence.partition
     posteriors = [average(tree, information, width, split, ranges) for width in WIDTHS]
-    return mix(posteriors, np.log(list(WIDTHS.values())))
+    with np.errstate(divide="ignore"):
+        trusting, doubtful = (np.log(list(prior.values())) for prior in (WIDTHS, DOUBTS))
+    found, doubt = mix(posteriors, trusting), mix(posteriors, doubtful)
+    return found, doubt.variance + (doubt.mean - found.mean) ** 2

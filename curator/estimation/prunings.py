@@ -45,12 +45,14 @@ class Information:
 class Posterior:
     """A quantity after the reports, per cell and slot, each ``(cells, slots)``.
 
+    ``within`` is the part of the variance within prunings and priors, the rest is between them;
     ``data_share`` is how much of the mean came from the information rather than the prior;
     ``reach`` is the same mixture of what one report can move, where node ranges were given.
     """
 
     mean: Floats
     variance: Floats
+    within: Floats
     data_share: Floats
     reach: Floats
     log_evidence: float
@@ -73,10 +75,10 @@ def average(
     const = information.independent * 0.5 * (mean * H - np.log1p(J * deviation**2)).sum(axis=1)
     stop, evidence = _pass_up(tree, const, split)
     ranges = np.zeros_like(J) if node_ranges is None else node_ranges
-    parts = np.stack([mean, shrink + mean**2, J * shrink, ranges * shrink])
+    parts = np.stack([mean, shrink + mean**2, shrink, J * shrink, ranges * shrink])
     down = _pass_down(tree, parts, stop)[:, tree.leaves]
     variance = np.maximum(down[1] - down[0] ** 2, 0.0)
-    return Posterior(down[0], variance, down[2], down[3], evidence + information.log_scale)
+    return Posterior(down[0], variance, down[2], down[3], down[4], evidence + information.log_scale)
 
 
 def mix(posteriors: Sequence[Posterior], log_prior: Sequence[float] | Floats) -> Posterior:
@@ -93,6 +95,7 @@ def mix(posteriors: Sequence[Posterior], log_prior: Sequence[float] | Floats) ->
     return Posterior(
         mean,
         np.maximum(second - mean**2, 0.0),
+        averaged([p.within for p in posteriors]),
         averaged([p.data_share for p in posteriors]),
         averaged([p.reach for p in posteriors]),
         float(total),

@@ -15,7 +15,8 @@ def test_recursion_equals_the_sum_over_all_prunings(seed: int) -> None:
     J, H = rng.gamma(2.0, 20.0, size=(6, 2)), 30.0 * rng.standard_normal((6, 2))
     ranges = rng.random((tree.nodes, 2))
     deviation, split, independent = 0.3, 0.7, 0.5
-    total, first, second, share, reach = 0.0, *(np.zeros((6, 2)) for _ in range(4))
+    total = 0.0
+    first, second, inner, share, reach = (np.zeros((6, 2)) for _ in range(5))
     for prior, stops in prunings(tree, 0, split):
         weight = prior
         moments = []
@@ -30,11 +31,13 @@ def test_recursion_equals_the_sum_over_all_prunings(seed: int) -> None:
         for cells, mean, variance, told, moved in moments:
             first[cells] += weight * mean
             second[cells] += weight * (variance + mean**2)
+            inner[cells] += weight * variance
             share[cells] += weight * told
             reach[cells] += weight * moved
     found = average(tree, Information(J, H, 0.0, independent), deviation, split, ranges)
     np.testing.assert_allclose(found.mean, first / total)
     np.testing.assert_allclose(found.variance, second / total - (first / total) ** 2, rtol=1e-9)
+    np.testing.assert_allclose(found.within, inner / total)
     np.testing.assert_allclose(found.data_share, share / total)
     np.testing.assert_allclose(found.reach, reach / total)
     assert found.log_evidence == pytest.approx(np.log(total))

@@ -1,0 +1,124 @@
+"""LPCT's synthetic design with nothing tuned: Privet's estimators and LPCT-prune.
+
+    python -m scripts.reproduce.untuned
+
+The tuned counterpart is ``scripts.reproduce.synthetic``. Accuracy is under P, integrated over a
+fixed sample of 20 000 points of the design's fine grid. Writes ``expected/untuned.csv``.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from curator.estimation import Model, fit
+from curator.estimation.public.distil import distilled, distilled_depth
+from curator.growth import GROWERS, default_depth
+from curator.public_data import PublicData
+from protocol.partition import Partition
+from scripts.reproduce.accuracy import Score, ask
+from scripts.reproduce.datasets import Floats, Split
+from scripts.reproduce.lpct_design import LABEL, Design, eta, fine_grid
+from scripts.reproduce.real import Rows, summary, table, write
+
+DESIGNS = (Design(0.5, 50), Design(5.0, 1000))
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
+TEST_POINTS = 20_000
+EXPECTED = Path(__file__).parent / "expected" / "untuned.csv"
+
+
+def main(
+    replications: Annotated[int, typer.Option(help="Data sets per setting.")] = 20,
+    output: Annotated[Path, typer.Option(help="Where the means go.")] = EXPECTED,
+) -> None:
+    """Measure, print and write down."""
+    grid, _ = fine_grid()
+    X = grid[np.random.default_rng(0).permutation(len(grid))[:TEST_POINTS]]
+    rows: Rows = []
+    for design in DESIGNS:
+        name = f"gamma {design.gamma:g}, {design.n_public} public"
+        scores: dict[tuple[float, str], list[float]] = {}
+        for number in range(replications):
+            for epsilon, method, value in replicate(design, X, number):
+                scores.setdefault((epsilon, method), []).append(value)
+        found = summary(name, scores, best=max)  # nothing is tuned: every grid is one point
+        Console().print(table(name, found))
+        rows += found
+        write(output, rows)
+
+
+def replicate(design: Design, X: Floats, number: int) -> Iterator[tuple[float, str, float]]:
+    """(epsilon, method, accuracy) on one data set."""
+    rng = np.random.default_rng([number, round(100 * design.gamma)])
+    public, private = design.public(rng), design.private(rng)
+    split = Split(public, private, PublicData(X, np.zeros(len(X))), LABEL)
+    for epsilon in EPSILONS:
+        for method, value in (*privet(split, epsilon, rng), *pruned(split, epsilon, rng)):
+            yield epsilon, method, value
+
+
+def privet(split: Split, epsilon: float, rng: np.random.Generator) -> Iterator[Score]:
+    """The defaults, and both estimators on a plain tree."""
+    partition = distilled(
+        split.public.X,
+        split.public.y,
+        depth=distilled_depth(len(split.private), epsilon),
+        classes=2,
+        criterion="gini",
+        min_leaf=1,
+        rng=np.random.default_rng(0),
+    )
+    evidence = ask(split, partition, "subset", epsilon, rng)
+    model = fit("drift", split.label, split.public, [evidence])
+    yield "drift", accuracy(model, split.test.X)
+    yield "drift, plain tree", accuracy(model.plain(), split.test.X)
+    yield "averaged", accuracy(fit("averaged", LABEL, split.public, [evidence]), split.test.X)
+    if model.base is not None:
+        yield "public stack", under_p(model.base.predict(split.test.X), split.test.X)
+    deep = max_edge(split, default_depth(2, len(split.private), len(split.public), epsilon))
+    evidence = ask(split, deep, "subset", epsilon, rng)
+    grown = fit("averaged", LABEL, split.public, [evidence])
+    yield "averaged, max-edge cells", accuracy(grown, split.test.X)
+
+
+def pruned(split: Split, epsilon: float, rng: np.random.Generator) -> Iterator[Score]:
+    """LPCT-prune with Laplace noise: two max-edge trees, half of the budget each."""
+    shallow = max(1, int(np.log2(max(len(split.private) * epsilon**2, 2.0)) / 3))
+    deep = default_depth(2, len(split.private), len(split.public), epsilon)
+    evidence = [
+        ask(split, max_edge(split, depth), "laplace", epsilon / 2, rng) for depth in (deep, shallow)
+    ]
+    for constants in ("calibrated", "paper"):
+        model = fit("pruned", LABEL, split.public, evidence, constants=constants)
+        yield f"LPCT-prune, {constants}", accuracy(model, split.test.X)
+
+
+def max_edge(split: Split, depth: int) -> Partition:
+    """The paper's partition."""
+    return GROWERS["max_edge"](
+        split.public.X,
+        split.public.y,
+        depth=depth,
+        classes=2,
+        criterion="gini",
+        min_leaf=0,
+        rng=np.random.default_rng(0),
+    )
+
+
+def accuracy(model: Model, X: Floats) -> float:
+    """Accuracy under P of a model."""
+    return under_p(model.predict(X).values, X)
+
+
+def under_p(values: Floats, X: Floats) -> float:
+    """Accuracy under P of predicting the more probable class at X."""
+    chance = eta(X)
+    return float(np.where(values[:, 1] > 0.5, chance, 1.0 - chance).mean())
+
+
+if __name__ == "__main__":
+    typer.run(main)
