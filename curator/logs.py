@@ -61,6 +61,7 @@ def set_up_logs(level: str, form: str) -> None:
     root.handlers = [handler]
     root.setLevel(level.upper())
     logging.getLogger("uvicorn.access").disabled = True
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     structlog.configure(
         processors=[*_SHARED, hide_secrets, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),

@@ -7,7 +7,7 @@ from functools import partial
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from curator.app import create_app
+from curator.app import CuratorApp, create_app
 from curator.clock import SystemClock
 from curator.config import Settings
 from curator.logs import set_up_logs
@@ -17,6 +17,8 @@ from protocol.errors import PrivetError
 
 BACKLOG = 2048
 KEEP_ALIVE_SECONDS = 30
+WORKER_SECONDS = 120
+"""Time a worker has to come up or to answer its supervisor before it is replaced."""
 
 
 def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> None:
@@ -74,7 +76,7 @@ def _first_token(settings: Settings) -> str | None:
 
 def _config(settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
-        partial(create_app, settings),
+        partial(_application, settings),
         factory=True,
         log_config=None,
         access_log=False,
@@ -83,5 +85,12 @@ def _config(settings: Settings) -> uvicorn.Config:
         forwarded_allow_ips=settings.trusted_proxies or None,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=max(1, round(settings.shutdown_seconds)),
+        timeout_worker_healthcheck=WORKER_SECONDS,
         workers=settings.workers,
     )
+
+
+def _application(settings: Settings) -> CuratorApp:
+    """What each worker runs; a worker is a new process, with logs to set up."""
+    set_up_logs(settings.log_level, settings.log_format)
+    return create_app(settings)
