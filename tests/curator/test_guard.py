@@ -1,0 +1,32 @@
+"""What surrounds all calls: limits per address, headers, sites of others."""
+
+import httpx
+from starlette.responses import PlainTextResponse
+
+from curator.app import create_app
+from curator.config import Settings
+from curator.guard import MINUTE, Guard
+from curator.storage import open_store
+
+
+async def test_posts_per_address_are_limited() -> None:
+    """Posts above the limit get 503 until the minute is over; reading is not limited."""
+    now = 0.0
+    guard = Guard(PlainTextResponse("ok"), rate_limit=2, time=lambda: now)
+    transport = httpx.ASGITransport(guard)
+    async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
+        assert [(await http.post("/x")).status_code for _ in range(4)] == [200, 200, 503, 503]
+        assert (await http.get("/x")).status_code == 200
+        now = MINUTE
+        assert (await http.post("/x")).status_code == 200
+
+
+async def test_other_sites_are_let_in_by_name_only() -> None:
+    """Without the setting no answer allows another origin; with it the named one is allowed."""
+    for origins, allowed in [((), None), (("https://a.example",), "https://a.example")]:
+        settings = Settings.model_validate({"cors_origins": origins})
+        app = create_app(settings, store=open_store("memory:"))
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
+            answer = await http.get("/healthz", headers={"origin": "https://a.example"})
+        assert answer.headers.get("access-control-allow-origin") == allowed

@@ -1,0 +1,145 @@
+"""A curator as a process: it starts with helpful errors and stops without losing anything."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from curator.config import Settings
+from curator.server import listen, serve
+from curator.storage import open_store
+from protocol.errors import PrivetError, StorageFailed
+from protocol.report import REPORT_MEDIA_TYPE
+from scripts.crash_test import Count, Curators, run_trial
+from tests.curator.storage.made import kept, open_task, report, task, total
+
+SCRIPT = """
+from curator.config import Settings
+from curator.server import serve
+serve(Settings(), show=lambda url, token: print(url, token, flush=True))
+"""
+
+
+@contextmanager
+def served(database: str, **settings: str) -> Iterator[tuple[str, str, subprocess.Popen[str]]]:
+    """A curator process; its address, first token and process."""
+    chosen = {"database": database, "port": "0", **settings}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PRIVET_")}
+    environment |= {f"PRIVET_{name.upper()}": value for name, value in chosen.items()}
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    try:
+        url, token = process.stdout.readline().split()
+        yield url, token, process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def wait_until_ready(url: str) -> None:
+    """Until the curator answers; its port is bound before it is shown, so connections queue."""
+    assert httpx.get(f"{url}/readyz", timeout=60).status_code == 200
+
+
+def test_a_stop_signal_drains(tmp_path: Path) -> None:
+    """Reports sent until SIGTERM are each either acknowledged and counted, or may be sent again."""
+    database = f"sqlite:///{tmp_path}/privet.db"
+    store = open_store(database)
+    made = task()
+    open_task(store, made, 0.0)
+    reports = [report(made) for _ in range(400)]
+    acknowledged = []
+    with served(database) as (url, token, process):
+        assert len(token) > 30
+        wait_until_ready(url)
+
+        def send() -> None:
+            headers = {"content-type": REPORT_MEDIA_TYPE}
+            with httpx.Client(timeout=30) as http:
+                for own in reports:
+                    try:
+                        answer = http.post(
+                            f"{url}/v1/tasks/{made.id}/reports", content=own.pack(), headers=headers
+                        )
+                    except httpx.TransportError:
+                        return
+                    assert answer.status_code == 201
+                    acknowledged.append(own)
+                    if len(acknowledged) == 50:
+                        process.send_signal(signal.SIGTERM)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        sender.join()
+        assert process.wait(30) == 0 or process.returncode == -signal.SIGTERM
+    assert len(acknowledged) >= 50
+    n = store.sums(made.id)[0].n
+    assert len(acknowledged) <= n <= len(acknowledged) + 1
+    assert kept(store, made) == total(made, reports[:n])
+    store.close()
+
+
+def test_workers_share_a_database(tmp_path: Path) -> None:
+    """Two workers over one file count every report once, and stop together."""
+    database = f"sqlite:///{tmp_path}/privet.db"
+    store = open_store(database)
+    made = task()
+    open_task(store, made, 0.0)
+    reports = [report(made) for _ in range(40)]
+    headers = {"content-type": REPORT_MEDIA_TYPE}
+    with served(database, workers="2") as (url, _, process):
+        wait_until_ready(url)
+        for own in reports * 2:
+            path = f"{url}/v1/tasks/{made.id}/reports"
+            answer = httpx.post(path, content=own.pack(), headers=headers, timeout=60)
+            assert answer.status_code in (200, 201)
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+    assert kept(store, made) == total(made, reports)
+    store.close()
+
+
+def test_a_killed_curator_loses_nothing(tmp_path: Path) -> None:
+    """One trial of scripts/crash_test.py: SIGKILL under load, start again, send the rest."""
+    database = f"sqlite:///{tmp_path}/privet.db"
+    store = open_store(database)
+    curators = Curators(tmp_path, database, 1)
+    count = Count()
+    curators.start()
+    try:
+        run_trial(store, curators, count, 200, curators.kill)
+    finally:
+        curators.bury()
+        store.close()
+    assert (count.missing, count.lost, count.doubled) == (0, 0, 0)
+
+
+def test_a_port_in_use_is_named() -> None:
+    """The error says which port, and what to do."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(PrivetError, match=rf"port {port}.*another --port"):
+            listen("127.0.0.1", port)
+
+
+def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:
+    """A folder that is not there, and workers that would share memory."""
+    missing = Settings.model_validate({"database": f"sqlite:///{tmp_path}/no/x.db", "port": 0})
+    with pytest.raises(StorageFailed, match="the folder exists"):
+        serve(missing, show=lambda _url, _token: None)
+    shared = Settings.model_validate({"database": "memory:", "workers": 2})
+    with pytest.raises(PrivetError, match="share memory"):
+        serve(shared, show=lambda _url, _token: None)
