@@ -12,7 +12,6 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from curator.estimation.evidence import Floats
 from curator.estimation.public.base_model import BaseModel, Linear, Trees
 
 OPSETS = (("", 17), ("ai.onnx.ml", 3))
@@ -41,13 +40,13 @@ class Graph:
         self.constants.append(numpy_helper.from_array(np.asarray(value), name))
         return name
 
-    def build(self, result: str, columns: int, width: int, kind: int) -> bytes:
-        """The finished model as bytes, its input of the given element type."""
+    def build(self, result: str, columns: int, width: int) -> bytes:
+        """The finished model as bytes; its input ``X`` is in single precision."""
         self.nodes.append(helper.make_node("Identity", [result], ["values"]))
         graph = helper.make_graph(
             self.nodes,
             "privet",
-            [helper.make_tensor_value_info("X", kind, [None, columns])],
+            [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, columns])],
             [helper.make_tensor_value_info("values", TensorProto.FLOAT, [None, width])],
             self.constants,
         )
@@ -60,7 +59,7 @@ class Graph:
 def base_graph(base: BaseModel, columns: int, width: int) -> bytes:
     """A public model as an ONNX file whose input is in single precision."""
     graph = Graph()
-    return graph.build(add_base(graph, "X", base), columns, width, TensorProto.FLOAT)
+    return graph.build(add_base(graph, "X", base), columns, width)
 
 
 def add_base(graph: Graph, single: str, base: BaseModel) -> str:
@@ -86,67 +85,25 @@ def _trees(graph: Graph, single: str, component: Trees) -> str:
     sizes = np.diff(np.append(component.roots, len(component.feature)))
     tree = np.repeat(np.arange(len(sizes)), sizes)
     start = np.repeat(component.roots, sizes)
-    return add_trees(
-        graph,
-        single,
-        tree=tree,
-        node=np.arange(len(tree)) - start,
-        feature=component.feature,
-        threshold={"nodes_values": component.threshold.tolist()},
-        children=(component.left - start, component.right - start),
-        leaf=component.left < 0,
-        value=component.value,
-        rule="BRANCH_LEQ",
-        double=False,
-        offset=component.offset,
-    )
-
-
-def add_trees(
-    graph: Graph,
-    source: str,
-    *,
-    tree: NDArray[Any],
-    node: NDArray[Any],
-    feature: NDArray[Any],
-    threshold: dict[str, Any],
-    children: tuple[NDArray[Any], NDArray[Any]],
-    leaf: NDArray[np.bool_],
-    value: NDArray[Any],
-    rule: str,
-    double: bool,
-    offset: Floats,
-) -> str:
-    """A ``TreeEnsembleRegressor`` that adds the leaves' values up."""
-    leaves, width = np.flatnonzero(leaf), value.shape[1]
-    weights = value[leaves].ravel()
-    told = (
-        {"target_weights_as_tensor": numpy_helper.from_array(weights.astype(np.float64))}
-        if double
-        else {"target_weights": weights.tolist()}
-    )
-    start = (
-        {"base_values_as_tensor": numpy_helper.from_array(offset.astype(np.float64))}
-        if double
-        else {"base_values": offset.tolist()}
-    )
+    node, leaf = np.arange(len(tree)) - start, component.left < 0
+    leaves, width = np.flatnonzero(leaf), component.value.shape[1]
     return graph.add(
         "TreeEnsembleRegressor",
-        source,
+        single,
         domain="ai.onnx.ml",
         n_targets=width,
         aggregate_function="SUM",
         post_transform="NONE",
+        base_values=component.offset.tolist(),
         nodes_treeids=tree.tolist(),
         nodes_nodeids=node.tolist(),
-        nodes_featureids=feature.tolist(),
-        nodes_modes=np.where(leaf, "LEAF", rule).tolist(),
-        nodes_truenodeids=np.where(leaf, 0, children[0]).tolist(),
-        nodes_falsenodeids=np.where(leaf, 0, children[1]).tolist(),
+        nodes_featureids=component.feature.tolist(),
+        nodes_values=component.threshold.tolist(),
+        nodes_modes=np.where(leaf, "LEAF", "BRANCH_LEQ").tolist(),
+        nodes_truenodeids=np.where(leaf, 0, component.left - start).tolist(),
+        nodes_falsenodeids=np.where(leaf, 0, component.right - start).tolist(),
         target_treeids=np.repeat(tree[leaves], width).tolist(),
         target_nodeids=np.repeat(node[leaves], width).tolist(),
         target_ids=np.tile(np.arange(width), len(leaves)).tolist(),
-        **threshold,
-        **told,
-        **start,
+        target_weights=component.value[leaves].ravel().tolist(),
     )
