@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from curator.tables import Columns
-from curator.task_settings import FeatureSettings, TaskSettings, describe_fault
+from curator.task_settings import FeatureSettings, TaskSettings
 from protocol.domain import Categorical, Classes, Numeric, Range, category_text, is_missing
 from protocol.errors import InvalidPublicData
 from protocol.limits import MAX_CLASSES, MAX_COLUMNS
+from protocol.wire import first_fault
 
 MAX_INFERRED_CATEGORIES = 100
 MOST_NUMERIC_CLASSES = 10
@@ -93,7 +94,7 @@ def _feature(name: str, values: Sequence[Any], declared: FeatureSettings) -> Num
             return _categorical(name, values, declared)
         return _numeric(name, _numbers(name, values), declared)
     except ValidationError as error:
-        raise InvalidPublicData(f"The feature {name!r}: {describe_fault(error)}") from None
+        raise InvalidPublicData(f"The feature {name!r}: {first_fault(error)}") from None
 
 
 def _numeric(name: str, values: NDArray[np.float64], declared: FeatureSettings) -> Numeric:
@@ -228,4 +229,4 @@ def _classes(values: Sequence[Any], settings: TaskSettings) -> Classes:
     try:
         return Classes(name=settings.label, classes=classes)
     except ValidationError as error:
-        raise InvalidPublicData(describe_fault(error)) from None
+        raise InvalidPublicData(first_fault(error)) from None

@@ -22,10 +22,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from curator.estimation import Predictions, fit
 from curator.publishing import build_task, encode_labels
 from curator.simulation import simulate_evidence
-from curator.task_settings import TaskSettings, describe_fault
+from curator.task_settings import TaskSettings
 from curator.tasks import default_estimator
 from protocol.encoding import encode_table
 from protocol.errors import PrivetError
+from protocol.wire import first_fault
 
 Floats = NDArray[np.float64]
 Columns = Mapping[str, Sequence[Any]]
@@ -291,7 +292,7 @@ def _value_errors() -> Iterator[None]:
     except PrivetError as error:
         raise ValueError(error.detail) from error
     except ValidationError as error:
-        raise ValueError(describe_fault(error)) from error
+        raise ValueError(first_fault(error)) from error
 
 
 def _table(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> Any:

@@ -1,13 +1,14 @@
 """What an admin says about a new task, beside its public data: one strict form with its help."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from protocol.domain import category_text
 from protocol.errors import InvalidRequest
 from protocol.limits import MAX_CLASSES, MAX_QUESTIONS
+from protocol.wire import first_fault
 
 DEEPEST = 16
 """Depth at which a tree of full levels reaches ``protocol.limits.MAX_CELLS``."""
@@ -146,14 +147,7 @@ class TaskSettings(Settings):
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
-            raise InvalidRequest(describe_fault(error)) from None
-
-
-def describe_fault(error: ValidationError) -> str:
-    """The first fault of a form, as ``field: what is wrong``."""
-    first: Any = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"{where}: {first['msg']}." if where else f"{first['msg']}."
+            raise InvalidRequest(first_fault(error)) from None
 
 
 def unix_seconds(moment: datetime | None) -> int | None:

@@ -35,9 +35,10 @@ class Numeric(Published):
 
     @model_validator(mode="after")
     def _check_range(self) -> Self:
-        if self.low > self.high or not math.isfinite(self.high - self.low):
+        if self.low > self.high:
             msg = f"feature {self.name!r}: low {self.low} must not be above high {self.high}"
             raise ValueError(msg)
+        _check_width(f"feature {self.name!r}", self.low, self.high)
         return self
 
 
@@ -101,9 +102,10 @@ class Range(Published):
 
     @model_validator(mode="after")
     def _check_range(self) -> Self:
-        if not self.low < self.high or not math.isfinite(self.high - self.low):
+        if not self.low < self.high:
             msg = f"label {self.name!r}: low {self.low} must be below high {self.high}"
             raise ValueError(msg)
+        _check_width(f"label {self.name!r}", self.low, self.high)
         return self
 
     @property
@@ -137,6 +139,12 @@ def is_missing(value: Any) -> bool:
     if isinstance(value, str):
         return not value.strip()
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _check_width(what: str, low: float, high: float) -> None:
+    if not math.isfinite(high - low):
+        msg = f"{what}: the range from {low} to {high} is too wide; give a smaller one"
+        raise ValueError(msg)
 
 
 def _check_distinct(what: str, names: tuple[str, ...]) -> None:

@@ -55,7 +55,7 @@ def unpack(data: bytes, bounds: Bounds) -> dict[str, Any]:
             max_ext_len=0,
         )
     except (TypeError, msgpack.UnpackException) as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(str(error) or "it is nested too deeply") from None
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         msg = "it is not a map with text keys"
         raise ValueError(msg)
@@ -66,8 +66,15 @@ def first_fault(error: ValidationError) -> str:
     """The first thing that is wrong, where and what, as a short sentence."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     where = ".".join(str(part)[:80] for part in first["loc"])
-    what = first["msg"][:300]
-    return f"{where}: {what}." if where else f"{what}."
+    what = fault_text(first["type"], first["msg"])
+    return f"{where}: {what}." if where else f"{what[0].upper()}{what[1:]}."
+
+
+def fault_text(kind: str, message: str) -> str:
+    """What pydantic says of a fault of the type ``kind``, in words for people."""
+    if kind == "extra_forbidden":
+        return "there is no such field: leave it out, or check its spelling"
+    return message.removeprefix("Value error, ")[:300]
 
 
 class _Counter:

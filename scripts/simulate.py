@@ -27,8 +27,8 @@ from rich.console import Console
 from rich.table import Table
 
 from curator.tables import read_table
-from curator.task_settings import describe_fault
 from protocol.errors import PrivetError
+from protocol.wire import first_fault
 from scripts.populations import DesignSource, Source, TableSource
 from scripts.sweep import ESTIMATOR, Backend, Outcome, grid, sweep
 
@@ -82,7 +82,7 @@ def main(
     except PrivetError as error:
         raise typer.BadParameter(error.detail) from error
     except ValidationError as error:
-        raise typer.BadParameter(describe_fault(error)) from error
+        raise typer.BadParameter(first_fault(error)) from error
     except (ValueError, OSError) as error:
         raise typer.BadParameter(str(error)) from error
     console.print(table(outcomes))

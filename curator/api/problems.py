@@ -25,6 +25,7 @@ from protocol.errors import (
     TooLarge,
     problem_of,
 )
+from protocol.wire import fault_text
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = "1"
@@ -82,7 +83,7 @@ def _fault(first: Mapping[str, Any]) -> str:
     where = [str(part) for part in first["loc"] if part != "body"]
     if first["type"] == "json_invalid":
         return f"The body is not JSON at character {where[0]}: {first['ctx']['error']}"
-    return f"{'.'.join(where) or 'The body'}: {first['msg']}"
+    return f"{'.'.join(where) or 'The body'}: {fault_text(first['type'], first['msg'])}"
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:

@@ -10,8 +10,8 @@ from pydantic.fields import FieldInfo
 from curator.cli.output import err
 from curator.cli.task import parsed_value
 from curator.config import Settings
-from curator.task_settings import describe_fault
 from protocol.errors import InvalidRequest
+from protocol.wire import first_fault
 
 BY_ENVIRONMENT_ONLY = frozenset({"admin_token"})
 """Not an option, since other users of a machine see the options of running programs."""
@@ -39,7 +39,7 @@ def read_settings(options: dict[str, Any]) -> Settings:
     try:
         return Settings(**given)
     except ValidationError as error:
-        raise InvalidRequest(f"The settings are not possible: {describe_fault(error)}") from None
+        raise InvalidRequest(f"The settings are not possible: {first_fault(error)}") from None
 
 
 def announce(address: str, token: str | None) -> None:

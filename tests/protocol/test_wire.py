@@ -5,8 +5,10 @@ import msgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from protocol import wire
+from protocol.domain import Numeric
 from protocol.errors import InvalidTask, MalformedReport
 from protocol.limits import MAX_NODES, MAX_REPORT_BYTES, MAX_TASK_BYTES
 from protocol.messages import Report, Task
@@ -68,13 +70,34 @@ BAD_BYTES = {
 
 @pytest.mark.parametrize("data", BAD_BYTES.values(), ids=BAD_BYTES.keys())
 def test_hostile_bytes_are_a_value_error(data: bytes) -> None:
-    """Whatever is not a bounded map with text keys raises ValueError, and nothing else."""
-    with pytest.raises(ValueError):  # noqa: PT011 - the kind of error is the claim
+    """Whatever is not a bounded map with text keys raises ValueError with a reason."""
+    with pytest.raises(ValueError, match=r"\w"):
         wire.unpack(data, BOUNDS)
     with pytest.raises(InvalidTask):
         Task.parse(data)
     with pytest.raises(MalformedReport):
         Report.unpack(data)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (2.0, 1.0, "Feature 'x': low 2.0 must not be above high 1.0."),
+        (-1e308, 1e308, "Feature 'x': the range from -1e+308 to 1e+308 is too wide"),
+    ],
+)
+def test_a_fault_is_told_in_our_words(low: float, high: float, told: str) -> None:
+    """What a model's own check says is passed on without the framework's preamble."""
+    with pytest.raises(ValidationError) as caught:
+        Numeric(name="x", low=low, high=high)
+    assert wire.first_fault(caught.value).startswith(told)
+
+
+def test_an_unknown_field_is_told_with_advice() -> None:
+    """A misspelt field is named, and may be left out."""
+    with pytest.raises(ValidationError) as caught:
+        Numeric.model_validate({"name": "x", "low": 0.0, "high": 1.0, "hihg": 1.0})
+    assert wire.first_fault(caught.value).startswith("hihg: there is no such field: leave it out")
 
 
 @given(st.binary(max_size=200))
