@@ -25,6 +25,7 @@ MAX_TABLE_COLUMNS = 20_000
 MAX_VALUES = 50_000_000
 MISSING_TEXTS = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
 PARQUET_MAGIC = b"PAR1"
+TEXT_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
@@ -133,7 +134,7 @@ def _values(name: str, column: pa.ChunkedArray) -> Sequence[Any]:
         return _values(name, column.cast(kind.value_type))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return cast("Sequence[Any]", _numbers(column))
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if any(is_text(kind) for is_text in TEXT_TYPES):
         return cast("list[str | None]", column.to_pylist())
     if pa.types.is_boolean(kind):
         return cast("list[bool | None]", column.to_pylist())

@@ -52,6 +52,12 @@ def test_parquet_equals_csv() -> None:
     assert columns["ok"] == [True, None]
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_every_kind_of_text_is_read(kind: pa.DataType) -> None:
+    """Writers of Parquet differ in how they store texts."""
+    assert read_table(parquet(job=pa.array(["nurse", None], kind)))["job"] == ["nurse", None]
+
+
 def test_a_data_frame_index_is_no_column() -> None:
     """The index that pandas adds to a Parquet file is left out."""
     assert list(read_table(parquet(x=[1, 2], __index_level_0__=[7, 9]))) == ["x"]
