@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from protocol.errors import ERRORS_BY_URI, InvalidRequest, PrivetError, TaskNotFound
+from protocol.errors import ERRORS_BY_URI, InvalidRequest, NotAuthorized, PrivetError, TaskNotFound
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 SECONDS = 600.0
@@ -23,7 +23,7 @@ class Api:
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self.url = url.rstrip("/")
-        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._headers = {"Authorization": f"Bearer {_sendable(token)}"} if token else {}
         self._timeout = httpx.Timeout(SECONDS, connect=CONNECT_SECONDS)
 
     def get(self, path: str, **parameters: Any) -> Any:
@@ -67,6 +67,15 @@ class Api:
                 f"{named!r} could be {', '.join(i[:16] for i in found)}: give more of the id."
             )
         return str(found[0])
+
+
+def _sendable(token: str) -> str:
+    """The token, if a header can carry it; raises ``NotAuthorized``."""
+    if not token.isascii() or not token.isprintable():
+        raise NotAuthorized(
+            "The token has characters that no token has: copy it again, as the curator showed it."
+        )
+    return token
 
 
 def problem_in(response: httpx.Response) -> PrivetError:

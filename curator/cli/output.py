@@ -35,7 +35,7 @@ def print_error(detail: str) -> None:
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table; numbers are set right."""
-    table = Table(title=title, title_justify="left")
+    table = Table(title=escaped(title), title_justify="left")
     rows = [list(row) for row in rows]
     for i, name in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[i], int | float) for row in rows)
@@ -47,11 +47,11 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
 
 def print_facts(title: str, facts: Mapping[str, Any]) -> None:
     """Names and values in two columns, without a header."""
-    table = Table(title=title, title_justify="left", show_header=False)
+    table = Table(title=escaped(title), title_justify="left", show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(name, escaped(shown(value)))
+        table.add_row(escaped(name), escaped(shown(value)))
     out().print(table)
 
 
@@ -76,5 +76,6 @@ def when(moment: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text in which square brackets mean nothing."""
-    return text.replace("[", r"\[")
+    """Text from elsewhere, in which square brackets and control characters mean nothing."""
+    shown = (c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(shown).replace("[", r"\[")

@@ -59,6 +59,14 @@ def test_list_and_show(cli: Cli, survey: str) -> None:
         assert task_id in cli("task", "show", name).out
 
 
+def test_text_from_elsewhere_cannot_steer_the_terminal(cli: Cli, survey: str) -> None:
+    """Escape sequences and markup in a task's name are shown, not obeyed."""
+    cli("task", "create", survey, *CREATE, "--name", "\x1b[31mred[bold]")
+    for told in (cli("task", "list").out, cli("task", "show", "\x1b[31mred[bold]").out):
+        assert "\x1b" not in told
+        assert "[31mred[bold]" in told
+
+
 def test_an_ambiguous_name_is_refused(cli: Cli, survey: str) -> None:
     """Two tasks of one name must be told apart by id."""
     created(cli, survey)
@@ -222,6 +230,15 @@ def test_a_wrong_token_is_refused(cli: Cli, survey: str) -> None:
     result = cli("task", "create", survey, *CREATE, "--token", "wrong")
     assert result.code == 1
     assert "PRIVET_ADMIN_TOKEN" in result.err
+
+
+@pytest.mark.parametrize("token", ["tök", "cut\noff"])
+def test_a_token_that_cannot_be_sent_is_refused(cli: Cli, survey: str, token: str) -> None:
+    """A slip in copying gets advice, and what was copied is not printed."""
+    result = cli("task", "create", survey, *CREATE, "--token", token)
+    assert (result.code, result.out) == (1, "")
+    assert "copy it again" in result.err
+    assert token not in result.err
 
 
 def test_no_curator_at_the_address(cli: Cli) -> None:
