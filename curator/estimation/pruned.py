@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
 from curator.estimation.cells import to_model
 from curator.estimation.estimator import two_classes
@@ -201,6 +200,8 @@ class Search:
         node = self.node(at[cells])
         z_p = node.lead_p**2 / (node.noise + np.clip(node.size_p, 1.0, self.n))
         z_q = node.lead_q**2 / np.maximum(node.size_q, 1.0)
+        from scipy.stats import chi2  # takes a second to import
+
         clear = chi2.isf(0.01, len(cells))
         return bool(z_p.sum() > max(clear, z_q.sum()))
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from curator.growth.checks import check_cells, check_growth
 from protocol.partition import Partition
@@ -29,6 +28,9 @@ def cart(
     check_cells(depth, len(X), max(min_leaf, 1) if min_leaf >= 0 else min_leaf)
     if depth == 0:
         return Partition.root(X.shape[1])
+    # scikit-learn takes seconds to import, which only growing such a tree should cost
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
     model = DecisionTreeClassifier if classes else DecisionTreeRegressor
     fitted = model(
         criterion=criterion if classes else "squared_error",

@@ -5,12 +5,16 @@ them, best split first, so that the model is nearly constant within each cell an
 reports say of a cell applies to all of it.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from sklearn.tree import DecisionTreeRegressor
 
 from curator.estimation.evidence import Floats
 from curator.estimation.public.knowledge import public_knowledge
 from protocol.partition import Partition
+
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeRegressor
 
 DEEPEST = 12
 
@@ -32,6 +36,8 @@ def distilled(
     """
     if depth == 0:
         return Partition.root(X.shape[1])
+    from sklearn.tree import DecisionTreeRegressor
+
     known = public_knowledge(X, y, classes)
     tree = DecisionTreeRegressor(
         max_leaf_nodes=2**depth,
@@ -41,7 +47,7 @@ def distilled(
     return from_sklearn(tree, X.shape[1])
 
 
-def from_sklearn(fitted: DecisionTreeRegressor, columns: int) -> Partition:
+def from_sklearn(fitted: "DecisionTreeRegressor", columns: int) -> Partition:
     """A fitted scikit-learn tree's cells as a partition."""
     from curator.growth.cart import first_right  # curator.growth lists this grower
 

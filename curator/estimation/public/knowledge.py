@@ -8,7 +8,6 @@ import numpy as np
 
 from curator.estimation.evidence import Floats
 from curator.estimation.public.base_model import BaseModel
-from curator.estimation.public.stacking import stacked
 from protocol.partition import Partition
 
 POINTS = 8000
@@ -80,5 +79,7 @@ class _Asked:
 
 @lru_cache(maxsize=16)
 def _remembered(asked: _Asked) -> Knowledge:
+    from curator.estimation.public.stacking import stacked  # scikit-learn takes seconds to import
+
     X = asked.X.astype(np.float32).astype(np.float64)
     return Knowledge.of(stacked(X, asked.y, asked.slots), asked.X)
