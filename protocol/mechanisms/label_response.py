@@ -108,6 +108,11 @@ class LabelResponse(Mechanism):
         """Variance of Y~ / M."""
         return float(self.label.moments(0)[1] / self.bound**2)
 
+    @cached_property
+    def _laws(self) -> NDArray[np.float64]:
+        """Words at which each level gives each noisy label, ``(levels, labels)``."""
+        return np.array([self.label.law(2 * level) for level in range(self.levels)], np.float64)
+
     def worst_ratio(self) -> Fraction:
         """Two bits of U (none if there is one cell) times the label from end to end."""
         bit = Fraction(WORD - self.turned_words, self.turned_words)
@@ -210,7 +215,7 @@ class LabelResponse(Mechanism):
 
     def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
         """See ``Mechanism.simulate``; stretches of the lattice in turn, to bound memory."""
-        laws = np.array([self.label.law(2 * level) for level in range(self.levels)], np.float64)
+        laws = self._laws
         labels = self.label.outputs - self.resolution
         length = max(1, SIMULATED_AT_ONCE // self.cells)
         starts = np.arange(0, len(labels), length)
