@@ -13,6 +13,7 @@ import httpx
 
 from client import CuratorClient, Holder, MemoryLedger
 from client.http import new_http
+from curator.cli.http import problem_in
 from scripts.fair_survey import without_label
 
 ADMIN_SECONDS = 300.0
@@ -23,7 +24,10 @@ Record = Mapping[str, float | str]
 
 @dataclass(frozen=True)
 class Admin:
-    """The curator's owner: publishes tasks, fits models, asks them."""
+    """The curator's owner: publishes tasks, fits models, asks them.
+
+    Every call raises the ``PrivetError`` of the problem document that refuses it.
+    """
 
     url: str
     token: str
@@ -60,8 +64,7 @@ class Admin:
         with httpx.Client(base_url=self.url, headers=headers, timeout=ADMIN_SECONDS) as http:
             answer = http.request(method, path, **content)
         if answer.is_error:
-            msg = f"{method} {path}: {answer.status_code} {answer.text}"
-            raise RuntimeError(msg)
+            raise problem_in(answer)
         found: dict[str, Any] = answer.json()
         return found
 

@@ -2,12 +2,18 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scripts.fair_survey import LABEL, without_label
+from curator.estimation.public.knowledge import public_knowledge
+from curator.publishing import build_task
+from curator.records import encode_records
+from curator.tables import read_table
+from curator.task_settings import TaskSettings
+from protocol.domain import Classes
+from scripts import fair_survey
+from scripts.fair_survey import LABEL, Record, without_label
 
-Record = Mapping[str, float | str]
 LEAF_SIZES = (5, 10, 20, 40, 80, 160)
 
 
@@ -30,6 +36,16 @@ def majority(learnable: Sequence[Record], test: Sequence[Record]) -> list[str]:
     """The commonest label, for everybody."""
     [(label, _)] = Counter(str(record[LABEL]) for record in learnable).most_common(1)
     return [label] * len(test)
+
+
+def best_public_model(public: Sequence[Record], test: Sequence[Record]) -> list[str]:
+    """What the public model that ``drift`` starts from says, before any holder has answered."""
+    settings = TaskSettings.model_validate(fair_survey.settings(1.0, 1))
+    task, data = build_task(settings, read_table(fair_survey.as_csv(public)))
+    assert isinstance(task.label, Classes)
+    classes = task.label.classes
+    model = public_knowledge(data.X, data.y, len(classes)).model
+    return [classes[i] for i in model.predict(encode_records(task, test)).argmax(axis=1)]
 
 
 def non_private_tree(learnable: Sequence[Record], test: Sequence[Record]) -> list[str]:

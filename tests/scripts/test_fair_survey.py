@@ -1,5 +1,10 @@
-from scripts import fair_survey
-from scripts.comparison import majority, score
+from pathlib import Path
+
+import typer
+from typer.testing import CliRunner
+
+from scripts import demo, fair_survey
+from scripts.comparison import best_public_model, majority, score
 from scripts.fair_survey import LABEL
 
 
@@ -26,3 +31,27 @@ def test_accuracy_of_the_majority_class_is_its_share() -> None:
     records = [{LABEL: "no"}] * 3 + [{LABEL: "yes"}]
     result = score("majority", majority(records, records), [str(r[LABEL]) for r in records])
     assert result.accuracy == 0.75
+
+
+def test_the_public_model_beats_chance() -> None:
+    """What can be had without any holder beats the majority class on the test records."""
+    population = fair_survey.load()
+    truth = [str(record[LABEL]) for record in population.test]
+    public = score("public", best_public_model(population.public, population.test), truth)
+    chance = score("majority", majority(population.public, population.test), truth)
+    assert public.accuracy > chance.accuracy + public.standard_error
+
+
+def test_a_demonstration_removes_its_own_files_only(tmp_path: Path) -> None:
+    """A refused mechanism is told in one message, and what else the folder holds stays."""
+    for name in ("demo.db", "demo.db-wal", "privet.db", "letter.txt"):
+        (tmp_path / name).touch()
+    app = typer.Typer()
+    app.command()(demo.main)
+    result = CliRunner().invoke(app, ["--mechanism", "magic", "--folder", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "Unknown mechanism 'magic'" in result.output
+    assert "Traceback" not in result.output
+    assert (tmp_path / "privet.db").exists()
+    assert (tmp_path / "letter.txt").exists()
+    assert (tmp_path / "demo.db").stat().st_size > 0
