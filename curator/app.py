@@ -102,6 +102,7 @@ def create_app(
     api.state.curator = Curator(store, clock)
     api.state.tokens = Tokens(store, clock, token)
     api.state.metrics = metrics
+    api.state.guard_models = settings.guard_models
     api.state.committer = committer
     api.state.rejects = rejects
     _add_routes(api, settings)

@@ -31,6 +31,10 @@ class Settings(BaseSettings):
         default=None,
         description="Admin token. Unset: one is made and shown once at the first start.",
     )
+    guard_models: bool = Field(
+        default=False,
+        description="Ask for a token, of scope reader or admin, to read models and to predict.",
+    )
     max_public_bytes: int = Field(
         default=256 * MIB, gt=0, description="Largest upload of public data, in bytes."
     )

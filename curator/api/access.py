@@ -31,7 +31,23 @@ def _require_admin(
     request.app.state.tokens.check(credentials.credentials, "admin")
 
 
+def _require_reader(
+    request: Request,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
+) -> None:
+    if not request.app.state.guard_models:
+        return
+    if credentials is None:
+        raise NotAuthorized(
+            "This curator shows its models to readers only: "
+            "ask its admin for a token of scope reader, and send it as "
+            "'Authorization: Bearer <token>'."
+        )
+    request.app.state.tokens.check(credentials.credentials, "reader")
+
+
 AdminOnly: Any = Depends(_require_admin)
+ModelReader: Any = Depends(_require_reader)
 TheCurator = Annotated[Curator, Depends(_curator)]
 TaskId = Annotated[str, Path(description="The task's id.", examples=[EXAMPLE_ID])]
 ModelNumber = Annotated[int, Path(description="The model's number, from 1.", examples=[1])]

@@ -1,11 +1,12 @@
 """Models over HTTP: fit, list, read, export."""
 
+import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response, status
+from fastapi import APIRouter, Query, Request, Response, status
 from pydantic import BaseModel, ConfigDict, Field
 
-from curator.api.access import AdminOnly, ModelNumber, TaskId, TheCurator
+from curator.api.access import AdminOnly, ModelNumber, ModelReader, TaskId, TheCurator
 from curator.api.problems import described
 from curator.api.schemas import ModelView
 from curator.api.strict import StrictRoute
@@ -18,7 +19,12 @@ from protocol.errors import (
     TaskNotFound,
 )
 
-router = APIRouter(prefix="/v1/tasks/{task_id}/models", tags=["models"], route_class=StrictRoute)
+router = APIRouter(
+    prefix="/v1/tasks/{task_id}/models",
+    tags=["models"],
+    route_class=StrictRoute,
+    dependencies=[ModelReader],
+)
 
 
 class FitRequest(BaseModel):
@@ -43,25 +49,35 @@ class FitRequest(BaseModel):
     responses=described(NotAuthorized, TaskNotFound, NotEnoughReports, InvalidRequest),
 )
 def fit_model(
-    task_id: TaskId, curator: TheCurator, response: Response, asked: FitRequest | None = None
+    task_id: TaskId,
+    curator: TheCurator,
+    request: Request,
+    response: Response,
+    asked: FitRequest | None = None,
 ) -> ModelView:
     """Fit a model from the reports so far and keep it under the next number.
 
     It costs no privacy, so it may be done often and while reports come in.
     """
     wanted = asked or FitRequest()
+    started = time.perf_counter()
     fitted = curator.fit(task_id, wanted.estimator, wanted.parameters)
+    request.app.state.metrics.fitted(fitted.model.estimator, time.perf_counter() - started)
     response.headers["Location"] = f"/v1/tasks/{task_id}/models/{fitted.number}"
     return ModelView.of(fitted)
 
 
-@router.get("", summary="List models", responses=described(TaskNotFound))
+@router.get("", summary="List models", responses=described(NotAuthorized, TaskNotFound))
 def list_models(task_id: TaskId, curator: TheCurator) -> list[ModelView]:
     """All models of a task, oldest first."""
     return [ModelView.of(fitted) for fitted in curator.models(task_id)]
 
 
-@router.get("/{number}", summary="Read a model", responses=described(TaskNotFound, ModelNotFound))
+@router.get(
+    "/{number}",
+    summary="Read a model",
+    responses=described(NotAuthorized, TaskNotFound, ModelNotFound),
+)
 def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> ModelView:
     """What a model was fitted with and from."""
     return ModelView.of(curator.model(task_id, number))
@@ -73,7 +89,7 @@ def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Mod
     response_class=Response,
     responses={
         200: {"description": "The card in Markdown.", "content": {"text/markdown": {}}},
-        **described(TaskNotFound, ModelNotFound),
+        **described(NotAuthorized, TaskNotFound, ModelNotFound),
     },
 )
 def read_card(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Response:
@@ -90,7 +106,7 @@ def read_card(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Resp
             "description": "The whole model; never a pickle.",
             "content": {export.media_type: {} for export in EXPORTS.values()},
         },
-        **described(TaskNotFound, ModelNotFound, InvalidRequest),
+        **described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
     },
 )
 def export_model(

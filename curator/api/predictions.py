@@ -6,14 +6,26 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from curator.api.access import TaskId, TheCurator
+from curator.api.access import ModelReader, TaskId, TheCurator
 from curator.api.problems import described
 from curator.api.strict import StrictRoute
 from curator.tasks import Answers
 from protocol.domain import Classes
-from protocol.errors import InvalidRecord, InvalidRequest, ModelNotFound, TaskNotFound, TooLarge
+from protocol.errors import (
+    InvalidRecord,
+    InvalidRequest,
+    ModelNotFound,
+    NotAuthorized,
+    TaskNotFound,
+    TooLarge,
+)
 
-router = APIRouter(prefix="/v1/tasks/{task_id}", tags=["predictions"], route_class=StrictRoute)
+router = APIRouter(
+    prefix="/v1/tasks/{task_id}",
+    tags=["predictions"],
+    route_class=StrictRoute,
+    dependencies=[ModelReader],
+)
 
 
 BESIDE = ("low", "high", "influence")
@@ -86,7 +98,9 @@ class ColumnPredictions(BaseModel):
     "/predict",
     summary="Predict",
     response_model=RecordPredictions | ColumnPredictions,
-    responses=described(TaskNotFound, ModelNotFound, InvalidRecord, InvalidRequest, TooLarge),
+    responses=described(
+        NotAuthorized, TaskNotFound, ModelNotFound, InvalidRecord, InvalidRequest, TooLarge
+    ),
 )
 def predict(task_id: TaskId, asked: PredictRequest, curator: TheCurator) -> JSONResponse:
     """Predict by the latest model, or by the one named; a label in a record is ignored."""

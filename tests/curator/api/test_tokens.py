@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from curator.app import CuratorApp
 from protocol.answering import make_report
 from protocol.errors import InvalidRequest, NotAuthorized, PrivetError, TaskNotFound
 from protocol.report import REPORT_MEDIA_TYPE
@@ -38,6 +39,27 @@ async def test_a_reader_may_not_change_anything(http: Http) -> None:
     refused = await http.delete(f"/v1/tasks/{task_id}", headers=reader)
     assert_problem(refused, NotAuthorized, "needs admin")
     assert (await http.get(f"/v1/tasks/{task_id}")).status_code == 200
+
+
+async def test_models_may_be_kept_for_readers(http: Http, app: CuratorApp) -> None:
+    """Where models are guarded, predicting and reading them needs a reader's or admin's token."""
+    task_id = await http.task()
+    assert (await http.fit(task_id, estimator="public")).status_code == 201
+    app.state.guard_models = True
+    issued = await http.put("/v1/tokens/eye", headers=http.admin, json={"scope": "reader"})
+    reader = {"Authorization": f"Bearer {issued.json()['token']}"}
+    asked = {"columns": {"age": [50], "hours": [40], "job": ["smith"], "member": [True]}}
+    address = f"/v1/tasks/{task_id}"
+    for headers, allowed in ((None, False), (reader, True), (http.admin, True)):
+        answers = [
+            await http.post(f"{address}/predict", headers=headers, json=asked),
+            *[await http.get(f"{address}/models{end}", headers=headers) for end in ("", "/1")],
+        ]
+        for answer in answers:
+            if allowed:
+                assert answer.status_code == 200
+            else:
+                assert_problem(answer, NotAuthorized, "reader")
 
 
 @pytest.mark.parametrize(
