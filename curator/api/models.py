@@ -76,7 +76,7 @@ def list_models(task_id: TaskId, curator: TheCurator) -> list[ModelView]:
 @router.get(
     "/{number}",
     summary="Read a model",
-    responses=described(NotAuthorized, TaskNotFound, ModelNotFound),
+    responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
 )
 def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> ModelView:
     """What a model was fitted with and from."""
@@ -89,7 +89,7 @@ def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Mod
     response_class=Response,
     responses={
         200: {"description": "The card in Markdown.", "content": {"text/markdown": {}}},
-        **described(NotAuthorized, TaskNotFound, ModelNotFound),
+        **described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
     },
 )
 def read_card(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Response:

@@ -76,6 +76,27 @@ class Prediction(BaseModel):
 class RecordPredictions(BaseModel):
     """The answer to records: one prediction each, in the same order."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "model": 1,
+                    "predictions": [
+                        {
+                            "label": "yes",
+                            "probabilities": {"no": 0.31, "yes": 0.69},
+                            "low": {"no": 0.22, "yes": 0.6},
+                            "high": {"no": 0.4, "yes": 0.78},
+                            "influence": {"no": 0.01, "yes": 0.01},
+                            "cell": 7,
+                            "path": ["age < 32", "religious < 2.5"],
+                        }
+                    ],
+                }
+            ]
+        }
+    )
+
     model: int
     predictions: list[Prediction]
 

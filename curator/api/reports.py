@@ -7,11 +7,12 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from curator.api.problems import described
+from curator.api.problems import MEDIA_TYPE, described
 from curator.api.schemas import EXAMPLE_ID
 from protocol.errors import (
     InvalidReport,
     MalformedReport,
+    NotAuthorized,
     Overloaded,
     PrivetError,
     ReportConflict,
@@ -30,6 +31,7 @@ FAULTS: tuple[type[PrivetError], ...] = (
     MalformedReport,
     TaskNotFound,
     TaskNotOpen,
+    NotAuthorized,
     ReportConflict,
     TooLarge,
     InvalidReport,
@@ -46,18 +48,43 @@ _EXAMPLE_REPORT = {
     "id": "0102030405060708090a0b0c0d0e0f10",
     "answers": [[0, "AAECAwQFBgcICQoLDA0ODw=="]],
 }
+_EXAMPLE_RECEIPT = {"report": _EXAMPLE_REPORT["id"], "counted": True}
+_EXAMPLE_BATCH_ANSWER = {
+    "counted": 998,
+    "replayed": 1,
+    "failed": {"wrong-payload": [_EXAMPLE_REPORT["id"]]},
+}
+_INVITATION = {
+    "name": "Privet-Invitation",
+    "in": "header",
+    "required": False,
+    "description": "An unused invitation, where the task counts invited reports only.",
+    "schema": {"type": "string"},
+}
 
 
 def add_report_docs(app: FastAPI) -> None:
-    """Let ``/docs`` describe the report calls beside those of ``app``."""
+    """Let ``/docs`` describe the report calls beside those of ``app``, and errors as they are."""
     framework_document = app.openapi
 
     def openapi() -> dict[str, Any]:
         document = framework_document()
         document["paths"].update(_paths())
+        _drop_framework_faults(document)
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _drop_framework_faults(document: dict[str, Any]) -> None:
+    """Remove the 422 that the framework adds to every call: here faults are problem documents."""
+    for calls in document["paths"].values():
+        for call in calls.values():
+            fault = call["responses"].get("422")
+            if fault is not None and MEDIA_TYPE not in fault["content"]:
+                del call["responses"]["422"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        document["components"]["schemas"].pop(name, None)
 
 
 def _paths() -> dict[str, Any]:
@@ -68,9 +95,11 @@ def _paths() -> dict[str, Any]:
 
 
 def _single() -> dict[str, Any]:
-    receipt = {"application/json": {"schema": _receipt_schema()}}
+    receipt = {"application/json": {"schema": _receipt_schema(), "example": _EXAMPLE_RECEIPT}}
+    common = _common("send_report", "Send a report")
     return {
-        **_common("send_report", "Send a report"),
+        **common,
+        "parameters": [*common["parameters"], _INVITATION],
         "description": "One holder's report. A 2xx means that it is on disk and counted exactly "
         "once. The same bytes may be sent again at any time: they count once.",
         "requestBody": {
@@ -95,7 +124,10 @@ def _batch() -> dict[str, Any]:
         "answer lists only the refused ones, with reasons. docs/protocol.md gives the form.",
         "requestBody": {"required": True, "content": {BATCH_MEDIA_TYPE: _BINARY}},
         "responses": {
-            "200": {"description": "All is durable, but for the listed reports."},
+            "200": {
+                "description": "All is durable, but for the listed reports.",
+                "content": {"application/json": {"example": _EXAMPLE_BATCH_ANSWER}},
+            },
             **_faults(),
         },
     }
