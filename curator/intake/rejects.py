@@ -4,9 +4,15 @@ A flood of bad reports must not become a flood of transactions.
 """
 
 import asyncio
+import logging
+import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+
+from protocol.errors import PrivetError
+
+log = logging.getLogger(__name__)
 
 Write = Callable[[str, Mapping[str, int]], None]
 
@@ -19,12 +25,14 @@ class Rejects:
     def __init__(self, write: Write) -> None:
         self._write = write
         self._counts: dict[str, Counter[str]] = {}
+        self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, "rejects")
         self._resting = False
 
     def add(self, task_id: str, reason: str, count: int = 1) -> None:
         """Count refused reports; called on the event loop."""
-        self._counts.setdefault(task_id, Counter())[reason] += count
+        with self._lock:
+            self._counts.setdefault(task_id, Counter())[reason] += count
         if not self._resting:
             self._resting = True
             self._thread.submit(self._flush)
@@ -41,6 +49,10 @@ class Rejects:
             self._thread.submit(self._flush)
 
     def _flush(self) -> None:
-        counts, self._counts = self._counts, {}
+        with self._lock:
+            counts, self._counts = self._counts, {}
         for task_id, reasons in counts.items():
-            self._write(task_id, reasons)
+            try:
+                self._write(task_id, reasons)
+            except PrivetError as error:
+                log.warning("rejects not counted: %s", error.__cause__ or error)
