@@ -112,7 +112,7 @@ def _micro(value: float) -> str:
 
 
 def _milli(value: float) -> str:
-    return f"{value * 1e3:.1f} ms"
+    return f"{value * 1e3:.2g} ms" if value < 0.01 else f"{value * 1e3:.0f} ms"
 
 
 def _rate(value: float) -> str:
