@@ -63,8 +63,8 @@ class Job:
 class Outcome:
     """How good the model of one job is on the test records: accuracy, or mean squared error.
 
-    ``public_score`` is that of the public counts alone in the first question's cells. ``report_bytes`` is the
-    length of all answers to the task's questions.
+    ``public_score`` is that of the public counts alone, in the first question's cells.
+    ``report_bytes`` is the length of all answers to the task's questions.
     """
 
     job: Job

@@ -86,7 +86,7 @@ def test_dask_needs_a_scheduler():
 
 
 def test_a_billion_holders_nearly_reach_the_best_possible():
-    """10**9 holders at depth 8 come within two points of Bayes, far above the public records alone."""
+    """10**9 holders at depth 8 come within two points of Bayes, far above public records alone."""
     found = simulate(SOURCE, Job(holders=10**9, epsilon=1.0, depth=8))
     assert bayes_accuracy() - 0.02 < found.score <= bayes_accuracy() + 1e-9
     assert found.public_score < found.score - 0.05

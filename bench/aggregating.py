@@ -1,0 +1,164 @@
+"""The curator's work on reports: adding them up, and from a million of them to a model."""
+
+from collections.abc import Iterator
+from functools import partial
+from random import Random
+
+import numpy as np
+
+from bench.figures import Effort, Figure, seconds
+from bench.samples import EPSILON, LABEL, full_tree, mechanism, records, reports
+from curator.estimation import Evidence, Model, fit
+from curator.public_data import PublicData
+from curator.simulation import simulate_question
+from protocol.mechanisms import MECHANISMS, Mechanism, OptimizedUnary, SubsetSelection
+from protocol.mechanisms.base import Counts, Payloads, Sums
+from protocol.partition import Partition
+
+HOLDERS = {
+    Effort.TINY: [10],
+    Effort.QUICK: [10**4, 10**5],
+    Effort.FULL: [10**4, 10**5, 10**6, 10**7],
+}
+CELLS = {
+    Effort.TINY: [16],
+    Effort.QUICK: [256],
+    Effort.FULL: [2**power for power in range(4, 17, 2)],
+}
+COMPARED = {Effort.TINY: 10, Effort.QUICK: 10_000, Effort.FULL: 100_000}
+MEGABYTES = 64
+"""Reports of a batch that is added up again and again; more would measure memory."""
+FIT = {Effort.TINY: (20, 16, 5), Effort.QUICK: (10**5, 256, 100), Effort.FULL: (10**6, 256, 1_000)}
+"""Holders, cells, and holders that the reference is measured on."""
+
+
+def accumulating(effort: Effort) -> Iterator[Figure]:
+    """Reports per second over their number, over cells, and by mechanism."""
+    for holders in HOLDERS[effort]:
+        yield _rate(f"subset,cells=256,reports={holders}", mechanism(256), holders)
+    for cells in CELLS[effort]:
+        randomizer = mechanism(cells)
+        count = min(COMPARED[effort], MEGABYTES * 2**20 // randomizer.report_bytes)
+        yield _rate(f"subset,cells={cells}", randomizer, count)
+    for name in [name for name in MECHANISMS if name != "subset"]:
+        yield _rate(f"{name},cells=256", mechanism(256, name), COMPARED[effort] // 10)
+
+
+def fitting(effort: Effort) -> Iterator[Figure]:
+    """From a million holders to a model, beside references that visit every cell for each."""
+    holders, cells, few = FIT[effort]
+    partition, public = full_tree(cells), records(1_000, 8)
+    randomizer = SubsetSelection.create(EPSILON, cells, LABEL.slots)
+    payloads = reports(randomizer, holders)
+    _check_counts(randomizer, payloads[:few])
+    [ours] = seconds(partial(from_reports, partition, randomizer, public, payloads))
+    [theirs] = seconds(partial(naive_counts, randomizer, payloads[:few]))
+    case = f"reports={holders},cells={cells}"
+    yield from _per_record(case, ours / holders, theirs / few)
+    yield from _from_records(effort)
+    evidence = Evidence(partition, randomizer, randomizer.accumulate(payloads), holders)
+    for estimator in ("weighted", "averaged"):
+        [taken] = seconds(partial(fit, estimator, LABEL, public, [evidence]))
+        yield Figure("fitting", f"sums,cells={cells},{estimator}", "time", taken, "s")
+
+
+def from_reports(
+    partition: Partition, randomizer: Mechanism, public: PublicData, payloads: Payloads
+) -> Model:
+    """Check, add up, debias and fit."""
+    if not randomizer.valid(payloads).all():
+        msg = "a report of the benchmark is not valid"
+        raise RuntimeError(msg)
+    evidence = Evidence(partition, randomizer, randomizer.accumulate(payloads), len(payloads))
+    return fit("weighted", LABEL, public, [evidence])
+
+
+def from_records(
+    partition: Partition, randomizer: Mechanism, public: PublicData, private: PublicData
+) -> Model:
+    """Let every record's holder answer, exactly in distribution, and fit."""
+    sums = simulate_question(
+        partition,
+        randomizer,
+        label=LABEL,
+        X=private.X,
+        y=private.y,
+        copies=np.ones(len(private), dtype=np.int64),
+        rng=np.random.default_rng(0),
+    )
+    evidence = Evidence(partition, randomizer, sums, len(private))
+    return fit("weighted", LABEL, public, [evidence])
+
+
+def naive_sums(
+    partition: Partition, randomizer: OptimizedUnary, private: PublicData, chance: Random
+) -> Sums:
+    """The sums of unary reports, one record, one cell and one bit at a time."""
+    p, q = float(randomizer.p), float(randomizer.q)
+    low, high = (corner[partition.leaves].tolist() for corner in partition.boxes())
+    sums = [0] * randomizer.categories
+    for x, label in zip(private.X.tolist(), private.y.tolist(), strict=True):
+        for cell in range(partition.cells):
+            sides = zip(low[cell], x, high[cell], strict=True)
+            is_inside = all(a <= value < b for a, value, b in sides)
+            for slot in range(LABEL.slots):
+                is_own = is_inside and slot == label
+                sums[cell * LABEL.slots + slot] += chance.random() < (p if is_own else q)
+    return np.array(sums, dtype=np.int64)
+
+
+def naive_counts(randomizer: SubsetSelection, payloads: Payloads) -> Counts:
+    """Unbiased counts of subset selection, one report and one category at a time.
+
+    With p and q the chances that a category is in the set of its own holder and in that of
+    another, a category that is in a report counts (1 - q) / (p - q) holders, else -q / (p - q).
+    """
+    p, q = float(randomizer.p), float(randomizer.q)
+    counts = [0.0] * randomizer.categories
+    for payload in payloads.tolist():
+        for category in range(randomizer.categories):
+            is_named = payload[category // 8] >> category % 8 & 1
+            counts[category] += (is_named - q) / (p - q)
+    return np.array(counts).reshape(randomizer.cells, randomizer.slots)
+
+
+def _from_records(effort: Effort) -> Iterator[Figure]:
+    holders, cells, few = FIT[effort]
+    partition, public = full_tree(cells), records(1_000, 8)
+    randomizer = OptimizedUnary.create(EPSILON, cells, LABEL.slots)
+    private = records(holders, 8, seed=1)
+    some = PublicData(private.X[:few], private.y[:few])
+    [ours] = seconds(partial(from_records, partition, randomizer, public, private))
+    [theirs] = seconds(partial(naive_sums, partition, randomizer, some, Random(0)))
+    yield from _per_record(f"records={holders},cells={cells}", ours / holders, theirs / few)
+
+
+def _per_record(case: str, ours: float, theirs: float) -> Iterator[Figure]:
+    yield Figure("fitting", case, "per_record", 1e6 * ours, "us")
+    yield Figure("fitting", case, "reference", 1e6 * theirs, "us")
+    yield Figure("fitting", case, "times_faster", theirs / ours, "times")
+
+
+def _check_counts(randomizer: SubsetSelection, payloads: Payloads) -> None:
+    if not np.allclose(naive_counts(randomizer, payloads), _counts(randomizer, payloads)):
+        msg = "the reference and the fast way disagree on the counts"
+        raise RuntimeError(msg)
+
+
+def _counts(randomizer: Mechanism, payloads: Payloads) -> Counts:
+    return randomizer.estimate(randomizer.accumulate(payloads), len(payloads))
+
+
+def _rate(case: str, randomizer: Mechanism, holders: int) -> Figure:
+    most = max(1, MEGABYTES * 2**20 // randomizer.report_bytes)
+    batch = reports(randomizer, min(holders, most))
+    rounds, rest = divmod(holders, len(batch))
+
+    def add_up() -> None:
+        for _ in range(rounds):
+            randomizer.accumulate(batch)
+        if rest:
+            randomizer.accumulate(batch[:rest])
+
+    [taken] = seconds(add_up)
+    return Figure("accumulating", case, "rate", holders / taken, "reports/s")

@@ -1,0 +1,64 @@
+"""What a benchmark gives: figures, and how long it may take to get them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from time import perf_counter
+from typing import Any
+
+SHORT = 1.0
+MOST_ROUNDS = 5
+
+Work = Callable[[], object]
+
+
+class Effort(StrEnum):
+    """How large the measured sizes are: for a test, for a look, for the record."""
+
+    TINY = "tiny"
+    QUICK = "quick"
+    FULL = "full"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number; ``unit`` "x" is a time ratio, ours over the reference's: below 1 is faster."""
+
+    section: str
+    case: str
+    what: str
+    value: float
+    unit: str
+
+    @property
+    def name(self) -> str:
+        """What the figure is called in every run."""
+        return f"{self.section}.{self.case}.{self.what}"
+
+    @property
+    def line(self) -> str:
+        """``name value unit``."""
+        return f"{self.name} {self.value:.4g} {self.unit}"
+
+    def document(self) -> dict[str, Any]:
+        """For a file."""
+        return asdict(self)
+
+
+Section = Callable[[Effort], Iterator[Figure]]
+
+
+def seconds(*works: Work) -> list[float]:
+    """The best time of each piece of work; they take turns, so that all meet the same machine.
+
+    Up to five rounds, fewer if they take more than a second.
+    """
+    best = [float("inf")] * len(works)
+    started, rounds = perf_counter(), 0
+    while rounds == 0 or (rounds < MOST_ROUNDS and perf_counter() - started < SHORT):
+        for place, work in enumerate(works):
+            begun = perf_counter()
+            work()
+            best[place] = min(best[place], perf_counter() - begun)
+        rounds += 1
+    return best

@@ -1,0 +1,46 @@
+"""Growing partitions: max_edge's full grid beside scikit-learn's CART at the same depth."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+from bench.figures import Effort, Figure, seconds
+from bench.samples import records
+from curator.growth import GROWERS
+from curator.public_data import PublicData
+from protocol.partition import Partition
+
+ROWS = [(50, 2, 8), (1_000, 8, 8), (10_000, 8, 10), (100_000, 8, 10)]
+COLUMNS = [(5_000, columns, 10) for columns in (2, 8, 46, 300, 3_000)]
+SIZES = {
+    Effort.TINY: [(50, 2, 3)],
+    Effort.QUICK: [(1_000, 8, 8), (5_000, 46, 10)],
+    Effort.FULL: [*ROWS, *COLUMNS, (50_000, 46, 12)],
+}
+
+
+def growing(effort: Effort) -> Iterator[Figure]:
+    """Times over rows and over columns, ratios in the same run."""
+    for rows, columns, depth in SIZES[effort]:
+        data, case = records(rows, columns), f"{rows}x{columns},depth={depth}"
+        ours, theirs = seconds(partial(_grow, data, depth), partial(_cart, data, depth))
+        yield Figure("growing", case, "max_edge", ours, "s")
+        yield Figure("growing", case, "over_sklearn", ours / theirs, "x")
+
+
+def _grow(data: PublicData, depth: int) -> Partition:
+    return GROWERS["max_edge"](
+        data.X,
+        data.y,
+        depth=depth,
+        classes=2,
+        criterion="gini",
+        min_leaf=0,
+        rng=np.random.default_rng(0),
+    )
+
+
+def _cart(data: PublicData, depth: int) -> object:
+    return DecisionTreeClassifier(max_depth=depth, random_state=0).fit(data.X, data.y)

@@ -1,0 +1,81 @@
+"""The holder's work: one report, by mechanism and by cells, beside OpenDP and pure-LDP."""
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from bench.figures import Effort, Figure, Work, seconds
+from bench.samples import EPSILON, mechanism
+from protocol.mechanisms import MECHANISMS, Mechanism
+
+CELLS = {
+    Effort.TINY: [16],
+    Effort.QUICK: [16, 256],
+    Effort.FULL: [2**power for power in range(4, 17, 2)],
+}
+COMPARED = {Effort.TINY: 16, Effort.QUICK: 256, Effort.FULL: 256}
+REPEATS = {Effort.TINY: 2, Effort.QUICK: 20, Effort.FULL: 100}
+
+
+def privatizing(effort: Effort) -> Iterator[Figure]:
+    """Microseconds per report: subset by cells, every mechanism, other libraries."""
+    for cells in CELLS[effort]:
+        randomizer = mechanism(cells)
+        taken = _per_report(randomizer, max(2, REPEATS[effort] * 64 // cells))
+        yield Figure("privatizing", f"subset,cells={cells}", "time", 1e6 * taken, "us/report")
+        yield Figure("privatizing", f"subset,cells={cells}", "size", randomizer.report_bytes, "B")
+    cells, repeats = COMPARED[effort], REPEATS[effort]
+    for name in [name for name in MECHANISMS if name != "subset"]:
+        taken = _per_report(mechanism(cells, name), repeats)
+        yield Figure("privatizing", f"{name},cells={cells}", "time", 1e6 * taken, "us/report")
+    yield from _beside_others(cells, repeats)
+
+
+def _per_report(randomizer: Mechanism, repeats: int) -> float:
+    [taken] = seconds(_repeated(partial(randomizer.privatize, 1, os.urandom), repeats))
+    return taken / repeats
+
+
+def _repeated(work: Work, repeats: int) -> Work:
+    def run() -> None:
+        for _ in range(repeats):
+            work()
+
+    return run
+
+
+def _beside_others(cells: int, repeats: int) -> Iterator[Figure]:
+    """The same mechanism at the same epsilon and categories, in turns."""
+    for name, library, theirs in _others(2 * cells):
+        ours = partial(mechanism(cells, name).privatize, 1, os.urandom)
+        mine, other = seconds(_repeated(ours, repeats), _repeated(theirs, repeats))
+        yield Figure("privatizing", f"{name},cells={cells}", f"over_{library}", mine / other, "x")
+
+
+def _others(categories: int) -> Iterator[tuple[str, str, Work]]:
+    """Randomizers of other libraries that are installed: mechanism, library, one report."""
+    yield from _opendp(categories)
+    try:
+        from pure_ldp.frequency_oracles.direct_encoding import DEClient
+        from pure_ldp.frequency_oracles.unary_encoding import UEClient
+    except ImportError:
+        return
+    yield "grr", "pure_ldp", partial(DEClient(EPSILON, categories).privatise, 1)
+    yield "oue", "pure_ldp", partial(UEClient(EPSILON, categories, use_oue=True).privatise, 1)
+
+
+def _opendp(categories: int) -> Iterator[tuple[str, str, Work]]:
+    """k-ary randomized response, p = e^ε / (e^ε + m - 1), and bits flipped with f / 2 each."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    p = exp(EPSILON) / (exp(EPSILON) + categories - 1)
+    index: Any = dp.m.make_randomized_response(categories=list(range(categories)), prob=p)
+    yield "grr", "opendp", partial(index, 1)
+    domain, f = dp.bitvector_domain(max_weight=1), 2 / (exp(EPSILON / 2) + 1)
+    bits: Any = dp.m.make_randomized_response_bitvec(domain, dp.discrete_distance(), f=f)
+    yield "sue", "opendp", partial(bits, np.packbits(np.arange(categories) == 1).tobytes())

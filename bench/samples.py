@@ -1,0 +1,54 @@
+"""Data that several benchmarks share: records, full trees, reports and sums."""
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curator.growth import GROWERS
+from curator.public_data import PublicData
+from protocol.domain import Classes
+from protocol.mechanisms import MECHANISMS, Mechanism
+from protocol.mechanisms.base import Payloads
+from protocol.partition import Partition
+
+Floats = NDArray[np.float64]
+
+LABEL = Classes(name="y", classes=("no", "yes"))
+EPSILON = 1.0
+DIFFERENT_REPORTS = 500
+
+
+def records(rows: int, columns: int, seed: int = 0) -> PublicData:
+    """Uniform features; the first one moves the chance of the label."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((rows, columns))
+    return PublicData(X, (rng.random(rows) < 0.3 + 0.4 * (X[:, 0] > 0.5)).astype(np.float64))
+
+
+def full_tree(cells: int, columns: int = 8) -> Partition:
+    """A partition with this many cells, a power of 2, grown on a thousand records."""
+    public = records(1_000, columns)
+    return GROWERS["max_edge"](
+        public.X,
+        public.y,
+        depth=cells.bit_length() - 1,
+        classes=2,
+        criterion="gini",
+        min_leaf=0,
+        rng=np.random.default_rng(0),
+    )
+
+
+def mechanism(cells: int, name: str = "subset") -> Mechanism:
+    """A mechanism for two classes in each cell."""
+    return MECHANISMS[name].create(EPSILON, cells, LABEL.slots)
+
+
+def reports(randomizer: Mechanism, count: int) -> Payloads:
+    """Reports of ``count`` holders, ``(count, report_bytes)``; they repeat after 500."""
+    rows = [
+        np.frombuffer(randomizer.privatize(i % randomizer.categories, os.urandom), dtype=np.uint8)
+        for i in range(min(DIFFERENT_REPORTS, count))
+    ]
+    return np.resize(np.array(rows), (count, randomizer.report_bytes))

@@ -1,0 +1,158 @@
+"""The benchmark runner on tiny sizes: sections measure, runs are kept, the page is written."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from bench import __main__ as command
+from bench import aggregating
+from bench.document import points, write_document
+from bench.figures import Effort, Figure, seconds
+from bench.history import Run, compared, last
+from bench.marks import judged
+from bench.samples import LABEL, full_tree, mechanism, records, reports
+from curator.simulation import simulate_question
+from protocol.mechanisms import OptimizedUnary, SubsetSelection
+
+SERVED = ("intake", "rest_predict")
+TRUTHFUL = 40.0
+"""At this epsilon a bit is wrong with probability below 1e-17, unless it is the own one."""
+
+
+def run(*figures: Figure, effort: Effort = Effort.TINY) -> Run:
+    return Run.now(effort, figures, 0.0)
+
+
+@pytest.mark.parametrize("section", [name for name in command.SECTIONS if name not in SERVED])
+def test_sections_measure(section: str):
+    """Every figure is a positive number of the section, under a name of its own."""
+    figures = list(command.SECTIONS[section](Effort.TINY))
+    assert figures
+    for figure in figures:
+        assert figure.section == section
+        assert math.isfinite(figure.value)
+        assert figure.value > 0
+    assert max(Counter(figure.name for figure in figures).values()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("section", SERVED)
+def test_served_sections_measure(section: str):
+    """Figures over HTTP come from a curator that counted and answered everything."""
+    figures = list(command.SECTIONS[section](Effort.TINY))
+    assert figures
+    assert all(figure.section == section and figure.value > 0 for figure in figures)
+
+
+def test_work_takes_turns():
+    """Pieces of work alternate, and each gets its best time."""
+    done: list[str] = []
+    best = seconds(lambda: done.append("ours"), lambda: done.append("theirs"))
+    assert done == ["ours", "theirs"] * 5
+    assert all(0 <= taken < 1 for taken in best)
+
+
+def test_the_naive_counts_are_the_estimate():
+    """Going over every category of every report gives the same counts as adding up bytes."""
+    randomizer = SubsetSelection.create(1.0, 16, 2)
+    payloads = reports(randomizer, 30)
+    naive = aggregating.naive_counts(randomizer, payloads)
+    fast = randomizer.estimate(randomizer.accumulate(payloads), 30)
+    np.testing.assert_allclose(naive, fast, atol=1e-9)
+
+
+def test_the_naive_walk_finds_the_same_cells():
+    """Where no other bit is ever set, both ways set bits in the same categories only.
+
+    The own bit is set with probability 1/2, so 40 copies of a record miss it with 2**-40.
+    """
+    partition, randomizer = full_tree(16), OptimizedUnary.create(TRUTHFUL, 16, 2)
+    private = records(10, 8)
+    many = replace(private, X=np.repeat(private.X, 40, axis=0), y=np.repeat(private.y, 40))
+    naive = aggregating.naive_sums(partition, randomizer, many, Random(0))
+    fast = simulate_question(
+        partition,
+        randomizer,
+        label=LABEL,
+        X=private.X,
+        y=private.y,
+        copies=np.full(10, 40),
+        rng=np.random.default_rng(0),
+    )
+    np.testing.assert_array_equal(naive > 0, fast > 0)
+
+
+def test_reports_are_valid_and_repeat():
+    """Sample reports are such as holders send, as many as asked."""
+    randomizer = mechanism(16)
+    rows = reports(randomizer, 1_200)
+    assert rows.shape == (1_200, randomizer.report_bytes)
+    assert randomizer.valid(rows).all()
+    np.testing.assert_array_equal(rows[:200], rows[500:700])
+
+
+def test_runs_are_kept_and_compared(tmp_path: Path):
+    """A saved run is read back whole; only what moved by more than a quarter is told."""
+    before = replace(
+        run(Figure("a", "b", "time", 1.0, "s"), Figure("a", "c", "time", 1.0, "s")),
+        started="2026-01-01T00:00:00Z",
+    )
+    before.save(tmp_path)
+    assert last(tmp_path, Effort.TINY) == before
+    assert last(tmp_path, Effort.FULL) is None
+    now = run(Figure("a", "b", "time", 1.2, "s"), Figure("a", "c", "time", 2.0, "s"))
+    assert compared(now, before) == ["a.c.time 1 -> 2 s"]
+    now.save(tmp_path)
+    assert last(tmp_path, Effort.TINY) == now
+
+
+def test_marks_are_judged():
+    """A ratio above its mark is missed, one below is held, other figures are left alone."""
+    slow = Figure("predicting", "1000000x8,cells=16", "over_sklearn", 1.5, "x")
+    fast = replace(slow, case="1000000x8,cells=256", value=0.5)
+    other = replace(slow, case="10000x8,cells=256")
+    lines = list(judged([slow, fast, other]))
+    assert [line.rsplit(": ", 1)[1] for line in lines] == ["missed", "held"]
+
+
+def test_the_page_has_every_figure(tmp_path: Path):
+    """The page has a line for every case, and the plots are drawn from the figures' cases."""
+    figures = [
+        Figure("simulating", "subset,categories=1024,holders=100", "time", 0.5, "s"),
+        Figure("simulating", "subset,categories=1024,holders=1000", "time", 0.7, "s"),
+        Figure("predicting", "1000000x8,cells=16", "time", 0.25, "s"),
+    ]
+    paths = write_document(run(*figures), tmp_path)
+    assert [path.suffix for path in paths] == [".md", ".png", ".png"]
+    page = paths[0].read_text()
+    for figure in figures:
+        assert f"| {figure.case} | {figure.value:.4g} |" in page
+    prefix = "subset,categories=1024,holders="
+    assert points(figures, "simulating", "time", prefix) == [[100.0, 0.5], [1000.0, 0.7]]
+
+
+def test_the_command_prints_and_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """One line per figure; an unknown section, or a page from part of a run, is refused."""
+    app = typer.Typer()
+    app.command()(command.main)
+    figure = Figure("growing", "case", "time", 0.25, "s")
+    monkeypatch.setattr(command, "SECTIONS", {"growing": lambda _: iter([figure])})
+
+    def called(*options: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, [*options, "--folder", str(tmp_path)])
+        return result.exit_code, result.output
+
+    code, shown = called("--quick")
+    assert code == 0
+    assert "growing.case.time 0.25 s" in shown.splitlines()
+    assert last(tmp_path, Effort.QUICK) is not None
+    assert called("--only", "sleeping")[0] == 2
+    assert called("--quick", "--write-docs")[0] == 2
+    assert called("--only-docs")[0] == 2
