@@ -21,7 +21,7 @@ HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
-PAGES = ("/docs", "/redoc", "/dashboard")
+PAGES = ("/docs", "/redoc")
 """Pages for people, which load scripts and styles; they set a policy of their own or none."""
 
 MINUTE = 60.0
