@@ -82,7 +82,8 @@ class Model:
     def predict_from(self, cells: Index, scores: Floats | None) -> Predictions:
         """Predictions for rows in these ``cells`` with the public model's ``scores``, if any."""
         if scores is None or self.base_values is None:
-            return Predictions(self.values[cells], self.low[cells], self.high[cells], cells)
+            values, low, high = (a.take(cells, axis=0) for a in (self.values, self.low, self.high))
+            return Predictions(values, low, high, cells)
         shift = scores - self.base_values[cells]
         values = self._possible(self.values[cells] + shift)
         low, high = self.low[cells] + shift, self.high[cells] + shift
