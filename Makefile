@@ -34,7 +34,7 @@ demo: $(VENV)/demo.installed  ## one full round on real data (ARGS="--holders 10
 	@$(BIN)/python -m scripts.demo $(ARGS)
 
 test: check  ## all checks and tests
-	$(BIN)/pytest -n $(JOBS) $(ARGS)
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --durations 15 $(ARGS)
 
 check: $(VENV)/dev.installed  ## style, types and import rules
 	$(BIN)/ruff format --check --quiet .
