@@ -109,8 +109,12 @@ def _table(figures: Sequence[Figure]) -> Iterator[str]:
     values = {(figure.case, figure.what): figure.value for figure in figures}
     for case in dict.fromkeys(figure.case for figure in figures):
         cells = [values.get((case, what)) for what, _ in columns]
-        told = ["" if value is None else f"{value:,.4g}" for value in cells]
+        told = ["" if value is None else _told(value) for value in cells]
         yield f"| {case} | " + " | ".join(told) + " |"
+
+
+def _told(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1_000 else f"{value:.4g}"
 
 
 def points(figures: Sequence[Figure], section: str, what: str, prefix: str) -> list[list[float]]:

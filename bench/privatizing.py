@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from functools import partial
+from importlib import import_module
 from math import exp
 from typing import Any
 
@@ -60,12 +61,15 @@ def _others(categories: int) -> Iterator[tuple[str, str, Work]]:
     """Randomizers of other libraries that are installed: mechanism, library, one report."""
     yield from _opendp(categories)
     try:
-        from pure_ldp.frequency_oracles.direct_encoding import DEClient
-        from pure_ldp.frequency_oracles.unary_encoding import UEClient
+        clients = import_module("pure_ldp.frequency_oracles")
     except ImportError:
         return
-    yield "grr", "pure_ldp", partial(DEClient(EPSILON, categories).privatise, 1)
-    yield "oue", "pure_ldp", partial(UEClient(EPSILON, categories, use_oue=True).privatise, 1)
+    yield "grr", "pure_ldp", partial(clients.DEClient(EPSILON, categories).privatise, 1)
+    yield (
+        "oue",
+        "pure_ldp",
+        partial(clients.UEClient(EPSILON, categories, use_oue=True).privatise, 1),
+    )
 
 
 def _opendp(categories: int) -> Iterator[tuple[str, str, Work]]:

@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 LABEL = Classes(name="y", classes=("no", "yes"))
 EPSILON = 1.0
 DIFFERENT_REPORTS = 500
+DIFFERENT_BITS = 2**20
 
 
 def records(rows: int, columns: int, seed: int = 0) -> PublicData:
@@ -46,9 +47,10 @@ def mechanism(cells: int, name: str = "subset") -> Mechanism:
 
 
 def reports(randomizer: Mechanism, count: int) -> Payloads:
-    """Reports of ``count`` holders, ``(count, report_bytes)``; they repeat after 500."""
+    """Reports of ``count`` holders, ``(count, report_bytes)``; few are made, and repeat."""
+    different = min(count, DIFFERENT_REPORTS, max(20, DIFFERENT_BITS // randomizer.categories))
     rows = [
         np.frombuffer(randomizer.privatize(i % randomizer.categories, os.urandom), dtype=np.uint8)
-        for i in range(min(DIFFERENT_REPORTS, count))
+        for i in range(different)
     ]
     return np.resize(np.array(rows), (count, randomizer.report_bytes))

@@ -38,6 +38,10 @@ def taking_in(effort: Effort) -> Iterator[Figure]:
         ):
             yield from _singles(task, empty, port, effort)
             yield _batches(task, port, effort)
+        taken = ROUNDS[effort] * (SINGLES[effort] + BATCH[effort])
+        size = sum(path.stat().st_size for path in Path(name).glob("intake.db*"))
+        case = f"sqlite,reports={taken}"
+        yield Figure("intake", case, "database", size / taken, "B/report")
 
 
 def answering(effort: Effort) -> Iterator[Figure]:

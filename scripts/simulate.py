@@ -87,7 +87,7 @@ def main(
         raise typer.BadParameter(str(error)) from error
     console.print(table(outcomes))
     took = perf_counter() - started
-    console.print(f"{len(outcomes)} collections in {took:.1f} s", highlight=False)
+    console.print(f"{len(outcomes)} collections in {took:.2f} s", highlight=False)
     for path in write(outcomes, out):
         console.print(f"[dim]wrote {path}[/dim]")
 
