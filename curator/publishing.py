@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from curator.estimation.public.distil import distilled_depth
 from curator.growth import CRITERIA, GROWERS, default_criterion, default_depth
 from curator.inference import infer_features, infer_label
 from curator.public_data import PublicData
@@ -96,17 +97,24 @@ def grow(growth: Growth, public: PublicData, label: Label) -> Partition:
 def _growth(settings: TaskSettings, index: int, public: PublicData, label: Label) -> Growth:
     question = settings.questions[index]
     depth = settings.depth if question.depth is None else question.depth
+    grower = question.grower or settings.grower
     if depth is None:
-        columns, epsilon = public.X.shape[1], settings.epsilons[index]
-        depth = default_depth(columns, settings.holders, len(public), epsilon)
+        depth = _depth(grower, public, settings.holders, settings.epsilons[index])
     classes = len(label.classes) if isinstance(label, Classes) else 0
     return Growth(
-        grower=question.grower or settings.grower,
+        grower=grower,
         depth=depth,
         criterion=question.criterion or settings.criterion or default_criterion(classes),
         min_leaf=settings.min_leaf if question.min_leaf is None else question.min_leaf,
         seed=settings.seed if question.seed is None else question.seed,
     )
+
+
+def _depth(grower: str, public: PublicData, holders: int, epsilon: float) -> int:
+    """The depth for a grower where none is given."""
+    if grower == "distilled":
+        return distilled_depth(holders, epsilon)
+    return default_depth(public.X.shape[1], holders, len(public), epsilon)
 
 
 def _task(

@@ -82,9 +82,9 @@ class TaskSettings(Settings):
         default=None, description="Split criterion: gini for classes and variance for numbers."
     )
     min_leaf: int = Field(
-        default=1,
+        default=0,
         ge=0,
-        description="Fewest public records in a cell; 0 lets max_edge make its full grid.",
+        description="Fewest public records in a cell; 0 keeps the full grid of max_edge's cells.",
     )
     seed: int = Field(default=0, ge=0, description="Seed of growers that draw at random.")
     mechanism: str = Field(
