@@ -7,20 +7,9 @@ import typer
 
 from curator.cli.options import AsJson
 from curator.cli.output import err, print_json, print_table
-from protocol.mechanisms import compare
+from protocol.mechanisms import Row, compare
 
-COLUMNS = (
-    "mechanism",
-    "parameters",
-    "exact epsilon",
-    "bytes",
-    "variance",
-    "over best",
-    "random bytes",
-    "numbers kept",
-    "one liar moves",
-    "auto",
-)
+COLUMNS = ("mechanism", "ε", "bytes", "variance", "/ best", "drawn", "moves")
 
 
 def mechanisms(
@@ -34,8 +23,9 @@ def mechanisms(
 ) -> None:
     """Compare the mechanisms for one question, the least variance first.
 
-    The variance is that of one count per holder; "over best" divides it by the best known bound;
-    the last but one column is the most that one dishonest report can add to a count.
+    ε is what the implemented integers spend, bytes the answer's size. The variance is that of one
+    count per holder, and "/ best" divides it by the best known bound. "drawn" are the random bytes
+    an answer takes, and "moves" is the most that one dishonest answer can add to a count.
     """
     rows = compare(epsilon, cells, 2 if number else classes, max_bytes, regression=number)
     if as_json:
@@ -44,19 +34,22 @@ def mechanisms(
     labels = "a number" if number else f"{classes} classes"
     table = [
         (
-            row.name,
-            row.parameters,
+            f"{row.name}{_remark(row)}",
             row.log_ratio,
             row.report_bytes,
             row.variance,
             row.ratio,
             row.random_bytes,
-            row.sum_size,
             row.influence,
-            "chosen" if row.chosen else "" if row.fits else "too long",
         )
         for row in rows
     ]
     print_table(f"epsilon {epsilon:g}, {cells} cells, {labels}", COLUMNS, table)
     if not any(row.chosen for row in rows):
         err().print(f"No mechanism answers in {max_bytes} bytes: allow more, or use fewer cells.")
+
+
+def _remark(row: Row) -> str:
+    if row.chosen:
+        return " (auto)"
+    return "" if row.fits else " (too long)"

@@ -282,6 +282,6 @@ def test_mechanisms_are_compared_without_a_curator(cli: Cli) -> None:
     (chosen,) = [row for row in rows if row["chosen"]]
     assert chosen["variance"] == pytest.approx(variances[0])
     limited = cli("mechanisms", "--epsilon", "1", "--cells", "64", "--max-bytes", "1")
-    assert "chosen" in limited.out
+    assert "projective (auto)" in limited.out
     assert "too long" in limited.out
     assert cli("mechanisms", "--epsilon", "0", "--cells", "64").code == 1
