@@ -78,18 +78,18 @@ async def answer_all(
     and sends one report; only the TCP connections are shared.
     """
     waiting = iter(records)
-    async with new_http() as http:
 
-        async def work() -> int:
-            sent = 0
+    async def work() -> int:
+        sent = 0
+        async with new_http() as http:
             for record in waiting:
                 curator = CuratorClient(http, insecure_http=insecure_http)
                 holder = Holder(curator, MemoryLedger(cap=float("inf")))
                 sent += len((await holder.answer(task_url, record)).report)
                 progress()
-            return sent
+        return sent
 
-        return sum(await asyncio.gather(*(work() for _ in range(AT_A_TIME))))
+    return sum(await asyncio.gather(*(work() for _ in range(AT_A_TIME))))
 
 
 def _path(task_url: str) -> str:
