@@ -7,6 +7,7 @@ public records, every private record's report is simulated exactly in distributi
 sees the sums of the reports only. What is simulated is one collection; ``random_state`` says which.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
@@ -34,7 +35,7 @@ Columns = Mapping[str, Sequence[Any]]
 LABEL = "label of the simulated task"
 
 
-class _PrivateTree(BaseEstimator):  # type: ignore[misc]  # scikit-learn carries no types
+class _PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carries no types
     """What the classifier and the regressor share; see ``PrivateTreeClassifier``."""
 
     def __init__(
@@ -131,14 +132,14 @@ class _PrivateTree(BaseEstimator):  # type: ignore[misc]  # scikit-learn carries
         with _value_errors():
             return self.model_.predict(encode_table(self.task_.features, columns))
 
-    def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]:
-        raise NotImplementedError
+    @abstractmethod
+    def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]: ...
 
-    def _told(self, y: NDArray[Any]) -> Sequence[Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _told(self, y: NDArray[Any]) -> Sequence[Any]: ...
 
-    def _label_settings(self) -> dict[str, Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _label_settings(self) -> dict[str, Any]: ...
 
 
 class PrivateTreeClassifier(ClassifierMixin, _PrivateTree):  # type: ignore[misc]
