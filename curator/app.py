@@ -13,7 +13,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from curator.api import ROUTERS, health
 from curator.api.body_limits import BodyLimits
-from curator.api.problems import add_problem_handlers
 from curator.api.reports import add_report_docs
 from curator.clock import Clock, SystemClock
 from curator.config import Settings
@@ -24,6 +23,7 @@ from curator.intake.endpoint import SingleIntake
 from curator.intake.gates import Gates
 from curator.intake.rejects import Rejects
 from curator.metrics import Metrics
+from curator.problems import add_problem_handlers
 from curator.storage import Store, open_store
 from curator.tasks import Curator
 from curator.tokens import Tokens

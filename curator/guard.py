@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from curator.intake.answers import send_problem
+from curator.problems import problem_response
 from protocol.errors import Overloaded
 
 HEADERS: tuple[tuple[bytes, bytes], ...] = (
@@ -57,7 +57,7 @@ class Guard:
                 f"More than {self._rate_limit} posts came from this address within a minute: "
                 "send the same bytes again in a minute."
             )
-            await send_problem(send_guarded, error, scope["path"])
+            await problem_response(error, scope["path"])(scope, receive, send_guarded)
             return
         await self._app(scope, receive, send_guarded)
 

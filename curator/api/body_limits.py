@@ -5,7 +5,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from curator.api.problems import problem_response
+from curator.problems import problem_response
 from protocol.errors import TooLarge
 
 

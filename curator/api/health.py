@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from curator.api.problems import described
+from curator.problems import described
 from protocol.errors import StorageFailed
 
 router = APIRouter(tags=["operation"])

@@ -7,10 +7,10 @@ from fastapi import APIRouter, Query, Request, Response, status
 from pydantic import BaseModel, ConfigDict, Field
 
 from curator.api.access import AdminOnly, ModelNumber, ModelReader, TaskId, TheCurator
-from curator.api.problems import described
 from curator.api.schemas import ModelView
 from curator.api.strict import StrictRoute
 from curator.export import EXPORTS
+from curator.problems import described
 from protocol.errors import (
     InvalidRequest,
     ModelNotFound,

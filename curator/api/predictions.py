@@ -7,8 +7,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from curator.api.access import ModelReader, TaskId, TheCurator
-from curator.api.problems import described
 from curator.api.strict import StrictRoute
+from curator.problems import described
 from curator.tasks import Answers
 from protocol.domain import Classes
 from protocol.errors import (

@@ -7,8 +7,8 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from curator.api.problems import MEDIA_TYPE, described
 from curator.api.schemas import EXAMPLE_ID
+from curator.problems import MEDIA_TYPE, described
 from protocol.errors import (
     InvalidReport,
     MalformedReport,

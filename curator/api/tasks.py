@@ -9,9 +9,9 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
 from curator.api.access import AdminOnly, TaskId, TheCurator
-from curator.api.problems import described
 from curator.api.schemas import StatusView, TaskSummary, TaskView
 from curator.api.strict import StrictRoute
+from curator.problems import described
 from curator.storage.base import StoredTask
 from curator.task_settings import TaskSettings
 from protocol.errors import (

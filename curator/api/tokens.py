@@ -7,9 +7,9 @@ from fastapi import APIRouter, Path, Request, status
 from pydantic import BaseModel, ConfigDict, Field
 
 from curator.api.access import AdminOnly
-from curator.api.problems import described
 from curator.api.schemas import moment
 from curator.api.strict import StrictRoute
+from curator.problems import described
 from curator.tokens import Scope, Tokens
 from protocol.errors import InvalidRequest, NotAuthorized
 

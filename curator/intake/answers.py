@@ -4,7 +4,7 @@ import json
 
 from starlette.types import Send
 
-from curator.api.problems import problem_document, problem_headers
+from curator.problems import problem_document, problem_headers
 from curator.storage.base import Outcome
 from protocol.errors import (
     NotAuthorized,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from curator.api.problems import MEDIA_TYPE
+from curator.problems import MEDIA_TYPE
 from tests.curator.api.conftest import Http
 
 

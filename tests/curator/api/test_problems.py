@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from curator.api.problems import problem_document, problem_response
 from curator.app import CuratorApp
+from curator.problems import problem_document, problem_response
 from protocol.errors import (
     PROBLEMS,
     NotAuthorized,
