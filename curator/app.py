@@ -11,8 +11,9 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from curator.api import ROUTERS, health
+from curator.api import ROUTERS, docs, health
 from curator.api.body_limits import BodyLimits
+from curator.api.head import HeadCalls
 from curator.api.reports import add_report_docs
 from curator.clock import Clock, SystemClock
 from curator.config import Settings
@@ -97,7 +98,14 @@ def create_app(
         await run_in_threadpool(rejects.close)
         store.close()
 
-    api = FastAPI(title="Privet", description=DESCRIPTION, version="1", lifespan=lifespan)
+    api = FastAPI(
+        title="Privet",
+        description=DESCRIPTION,
+        version="1",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
     token = None if settings.admin_token is None else settings.admin_token.get_secret_value()
     api.state.curator = Curator(store, clock)
     api.state.tokens = Tokens(store, clock, token)
@@ -113,7 +121,7 @@ def create_app(
 
 
 def _add_routes(api: FastAPI, settings: Settings) -> None:
-    for router in (*ROUTERS, health.router):
+    for router in (*ROUTERS, health.router, docs.router):
         api.include_router(router)
     for call in (SINGLE, BATCH):
         # The front answers these posts; the route lets the framework refuse other methods.
@@ -124,6 +132,7 @@ def _add_routes(api: FastAPI, settings: Settings) -> None:
     api.add_middleware(
         BodyLimits, uploads=settings.max_public_bytes, others=settings.max_request_bytes
     )
+    api.add_middleware(HeadCalls)
 
 
 def _around(app: ASGIApp, settings: Settings) -> ASGIApp:

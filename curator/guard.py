@@ -6,13 +6,14 @@ per client address and minute. Addresses live in memory for a minute and are nev
 
 from collections import Counter
 from collections.abc import Callable
+from math import ceil
 from time import monotonic
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from curator.problems import problem_response
-from protocol.errors import Overloaded
+from protocol.errors import TooManyRequests
 
 HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"x-content-type-options", b"nosniff"),
@@ -21,8 +22,7 @@ HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
-PAGES = ("/docs", "/redoc")
-"""Pages for people, which load scripts and styles; they set a policy of their own or none."""
+"""For answers that set no policy of their own, as a page for people does."""
 
 MINUTE = 60.0
 
@@ -43,23 +43,30 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        page = scope["path"].startswith(PAGES)
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 present = {name for name, _ in message["headers"]}
-                added = HEADERS if page or POLICY[0] in present else (*HEADERS, POLICY)
+                added = HEADERS if POLICY[0] in present else (*HEADERS, POLICY)
                 message["headers"] = [*message["headers"], *added]
             await send(message)
 
         if self._rate_limit and scope["method"] == "POST" and not self._admitted(scope):
-            error = Overloaded(
-                f"More than {self._rate_limit} posts came from this address within a minute: "
-                "send the same bytes again in a minute."
-            )
-            await problem_response(error, scope["path"])(scope, receive, send_guarded)
+            response = problem_response(self._too_many(), scope["path"])
+            response.headers["Retry-After"] = str(self._seconds_left())
+            await response(scope, receive, send_guarded)
             return
         await self._app(scope, receive, send_guarded)
+
+    def _too_many(self) -> TooManyRequests:
+        return TooManyRequests(
+            f"More than {self._rate_limit} posts came from this address within a minute: "
+            f"send the same bytes again in {self._seconds_left()} seconds."
+        )
+
+    def _seconds_left(self) -> int:
+        """Whole seconds until the counts begin anew, at least one."""
+        return max(1, ceil(self._minute_began + MINUTE - self._time()))
 
     def _admitted(self, scope: Scope) -> bool:
         """Count one post of the client's address in the current minute."""

@@ -19,6 +19,7 @@ PrivetError
 ├── ReportConflict         this report id was used before, with other bytes
 ├── NotEnoughReports       nothing to fit yet
 ├── Overloaded             the intake queue is full; try again after a while
+│   └── TooManyRequests    more calls from one address than this curator takes
 └── StorageFailed          the store could not write; nothing was counted
 
 The curator turns each into an RFC 9457 problem document in one place; the client turns a problem
@@ -106,6 +107,9 @@ class NotEnoughReports(PrivetError): ...
 class Overloaded(PrivetError): ...
 
 
+class TooManyRequests(Overloaded): ...
+
+
 class StorageFailed(PrivetError): ...
 
 
@@ -129,6 +133,7 @@ PROBLEMS: dict[type[PrivetError], ProblemType] = {
     ReportConflict: ProblemType("report-conflict", "The report id was used with other bytes", 409),
     NotEnoughReports: ProblemType("not-enough-reports", "There is nothing to fit yet", 409),
     Overloaded: ProblemType("overloaded", "The curator is busy", 503),
+    TooManyRequests: ProblemType("too-many-requests", "Too many calls from one address", 429),
     StorageFailed: ProblemType("storage-failed", "The curator could not write", 503),
 }
 

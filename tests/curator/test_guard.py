@@ -7,16 +7,24 @@ from curator.app import create_app
 from curator.config import Settings
 from curator.guard import MINUTE, Guard
 from curator.storage import open_store
+from protocol.errors import PROBLEMS, TooManyRequests
+
+TOO_MANY = PROBLEMS[TooManyRequests].uri
 
 
 async def test_posts_per_address_are_limited() -> None:
-    """Posts above the limit get 503 until the minute is over; reading is not limited."""
+    """Posts above the limit get 429 until the minute is over; reading is not limited."""
     now = 0.0
     guard = Guard(PlainTextResponse("ok"), rate_limit=2, time=lambda: now)
     transport = httpx.ASGITransport(guard)
     async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
-        assert [(await http.post("/x")).status_code for _ in range(4)] == [200, 200, 503, 503]
+        assert [(await http.post("/x")).status_code for _ in range(4)] == [200, 200, 429, 429]
         assert (await http.get("/x")).status_code == 200
+        now = MINUTE - 12.5
+        refusal = await http.post("/x")
+        assert refusal.headers["retry-after"] == "13"
+        assert refusal.json()["type"] == TOO_MANY
+        assert "13 seconds" in refusal.json()["detail"]
         now = MINUTE
         assert (await http.post("/x")).status_code == 200
 

@@ -96,13 +96,6 @@ async def test_openapi_documents_every_call_and_its_refusals(http: Http) -> None
     assert {"201", "200", "400", "404", "409", "413", "422", "503"} <= set(report["responses"])
 
 
-async def test_docs_are_served(http: Http) -> None:
-    """/docs answers with a page."""
-    response = await http.get("/docs")
-    assert response.status_code == 200
-    assert "html" in response.headers["content-type"]
-
-
 def test_a_document_is_json_without_loss() -> None:
     """Whatever a detail holds, quotes and newlines included, arrives as it was."""
     detail = 'he said "no"\n\u2028 and [left]'
