@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from curator.api import ROUTERS, docs, health
-from curator.api.body_limits import BodyLimits
+from curator.api.body_limits import BodyLimit, BodyLimits
 from curator.api.head import HeadCalls
 from curator.api.reports import add_report_docs
 from curator.clock import Clock, SystemClock
@@ -130,7 +130,9 @@ def _add_routes(api: FastAPI, settings: Settings) -> None:
     add_report_docs(api)
     add_problem_handlers(api)
     api.add_middleware(
-        BodyLimits, uploads=settings.max_public_bytes, others=settings.max_request_bytes
+        BodyLimits,
+        uploads=BodyLimit(settings.max_public_bytes, settings.upload_seconds),
+        others=BodyLimit(settings.max_request_bytes, settings.body_seconds),
     )
     api.add_middleware(HeadCalls)
 

@@ -55,8 +55,23 @@ class Settings(BaseSettings):
     max_batches: int = Field(
         default=4, gt=0, description="Batches handled at a time; above it the answer is 503."
     )
+    max_header_bytes: int = Field(
+        default=32 * 1024, gt=0, description="Longest head of a request, in bytes."
+    )
+    max_headers: int = Field(default=100, gt=0, description="Most headers of a request.")
+    max_connections: int = Field(
+        default=4096,
+        gt=0,
+        description="Connections per process; above it the answer is 503 at once.",
+    )
+    header_seconds: float = Field(
+        default=10.0, gt=0, description="Time within which a request's head must have arrived."
+    )
     body_seconds: float = Field(
-        default=30.0, gt=0, description="Time within which a report's body must have arrived."
+        default=30.0, gt=0, description="Time within which a request's body must have arrived."
+    )
+    upload_seconds: float = Field(
+        default=600.0, gt=0, description="The same for an upload of public data, by an admin."
     )
     bucket_seconds: int = Field(
         default=86_400,

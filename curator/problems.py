@@ -59,6 +59,15 @@ def problem_response(error: PrivetError, instance: str) -> Response:
     return _response(document, problem_headers(error))
 
 
+def http_problem(
+    status: int, detail: str, instance: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """The response to a request refused for what HTTP itself says of it, by its status alone."""
+    problem = ProblemType(BLANK, HTTPStatus(status).phrase, status)
+    retry = {"Retry-After": RETRY_AFTER_SECONDS} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
+    return _response(_document(problem, BLANK, detail, instance), {**retry, **(headers or {})})
+
+
 def add_problem_handlers(app: FastAPI) -> None:
     """Let every error of ``app`` leave as a problem document."""
     app.add_exception_handler(PrivetError, _on_privet_error)
@@ -92,9 +101,7 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
         too_large = TooLarge(str(error.detail))
         return problem_response(too_large, request.url.path)
     detail = _HINTS.get(error.status_code, str(error.detail))
-    phrase = HTTPStatus(error.status_code).phrase
-    problem = ProblemType(BLANK, phrase, error.status_code)
-    return _response(_document(problem, BLANK, detail, request.url.path), dict(error.headers or {}))
+    return http_problem(error.status_code, detail, request.url.path, error.headers)
 
 
 async def _on_failure(request: Request, error: Exception) -> Response:  # noqa: ARG001

@@ -1,8 +1,12 @@
 """Run a curator: make sure that it can work, show the first token, serve until told to stop."""
 
+import asyncio
+import errno
+import resource
 import socket
 from collections.abc import Callable
 from functools import partial
+from typing import cast
 
 import uvicorn
 from uvicorn.supervisors import Multiprocess
@@ -10,6 +14,7 @@ from uvicorn.supervisors import Multiprocess
 from curator.app import CuratorApp, create_app
 from curator.clock import SystemClock
 from curator.config import Settings
+from curator.connections import BoundedConnection, HeadLimits
 from curator.logs import set_up_logs
 from curator.storage import open_store
 from curator.tokens import Tokens
@@ -17,6 +22,8 @@ from protocol.errors import PrivetError
 
 BACKLOG = 2048
 KEEP_ALIVE_SECONDS = 30
+OTHER_FILES = 256
+"""Files of a process beside its connections."""
 WORKER_SECONDS = 120
 """Time a worker has to come up or to answer its supervisor before it is replaced."""
 
@@ -34,6 +41,7 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
             "Several workers cannot share memory: give --workers 1, or a database of a file or "
             "a PostgreSQL server."
         )
+    allow_connections(settings.max_connections)
     with listen(settings.host, settings.port) as listener:
         token = _first_token(settings)
         host, port = listener.getsockname()[:2]
@@ -56,11 +64,31 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise PrivetError(
-            f"Cannot listen on {host} port {port}: {error.strerror or error}. Is another curator "
-            "running there? Stop it, or give another --port (0 takes a free one)."
+            f"Cannot listen on {host} port {port}: {error.strerror or error}. {_listen_hint(error)}"
         ) from None
     listener.set_inheritable(True)
     return listener
+
+
+def _listen_hint(error: OSError) -> str:
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return "Give --host an address of this machine: 127.0.0.1, or 0.0.0.0 for all it has."
+    if error.errno == errno.EACCES:
+        return "Give a --port from 1024 on (0 takes a free one)."
+    return "Is another curator running there? Stop it, or give another --port (0 takes a free one)."
+
+
+def allow_connections(count: int) -> None:
+    """Let this process and its workers have as many open files as ``count`` connections need.
+
+    Systems often start a process with less than they allow it to ask for.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = (
+        count + OTHER_FILES if hard == resource.RLIM_INFINITY else min(count + OTHER_FILES, hard)
+    )
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _first_token(settings: Settings) -> str | None:
@@ -80,6 +108,8 @@ def _config(settings: Settings) -> uvicorn.Config:
         factory=True,
         log_config=None,
         access_log=False,
+        http=cast("type[asyncio.Protocol]", partial(BoundedConnection, _head_limits(settings))),
+        ws="none",
         server_header=False,
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=settings.trusted_proxies or None,
@@ -87,6 +117,15 @@ def _config(settings: Settings) -> uvicorn.Config:
         timeout_graceful_shutdown=max(1, round(settings.shutdown_seconds)),
         timeout_worker_healthcheck=WORKER_SECONDS,
         workers=settings.workers,
+    )
+
+
+def _head_limits(settings: Settings) -> HeadLimits:
+    return HeadLimits(
+        bytes=settings.max_header_bytes,
+        headers=settings.max_headers,
+        seconds=settings.header_seconds,
+        connections=settings.max_connections,
     )
 
 

@@ -1,5 +1,8 @@
 """Bodies that are too large are refused before they are read: by their declared length at once,
-and without one as soon as too much has arrived."""
+and without one as soon as too much has arrived. Bodies that do not arrive are not waited for."""
+
+import asyncio
+from dataclasses import dataclass
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -9,10 +12,18 @@ from curator.problems import problem_response
 from protocol.errors import TooLarge
 
 
-class BodyLimits:
-    """ASGI middleware: at most ``uploads`` bytes to create a task and ``others`` elsewhere."""
+@dataclass(frozen=True)
+class BodyLimit:
+    """The most bytes of a body, and the most seconds until it is there."""
 
-    def __init__(self, app: ASGIApp, uploads: int, others: int) -> None:
+    bytes: int
+    seconds: float
+
+
+class BodyLimits:
+    """ASGI middleware: ``uploads`` for the call that creates a task and ``others`` elsewhere."""
+
+    def __init__(self, app: ASGIApp, uploads: BodyLimit, others: BodyLimit) -> None:
         self.app = app
         self.uploads = uploads
         self.others = others
@@ -22,11 +33,11 @@ class BodyLimits:
             await self.app(scope, receive, send)
             return
         limit = self.uploads if scope["path"].rstrip("/") == "/v1/tasks" else self.others
-        if _declared_length(scope) > limit:
-            response = problem_response(TooLarge(too_large(limit)), scope["path"])
+        if _declared_length(scope) > limit.bytes:
+            response = problem_response(TooLarge(too_large(limit.bytes)), scope["path"])
             await response(scope, receive, send)
             return
-        await self.app(scope, _counted(receive, limit), send)
+        await self.app(scope, _limited(receive, limit), send)
 
 
 def too_large(limit: int) -> str:
@@ -34,24 +45,39 @@ def too_large(limit: int) -> str:
     return f"The body is larger than the {limit} bytes this call takes: send less at a time."
 
 
+def too_slow(seconds: float) -> str:
+    """What to tell the sender of a body that did not arrive."""
+    return f"The body had not arrived after {seconds:g} seconds: send it again, or less at a time."
+
+
 def _declared_length(scope: Scope) -> int:
     declared = Headers(scope=scope).get("content-length", "0")
     return int(declared) if declared.isdigit() else 0
 
 
-def _counted(receive: Receive, limit: int) -> Receive:
-    """``receive``, but once more than ``limit`` bytes have come it raises a 413.
+def _limited(receive: Receive, limit: BodyLimit) -> Receive:
+    """``receive``, but a body beyond ``limit`` raises a 413 or a 408.
 
-    An ``HTTPException`` is what the framework lets through while it reads a body.
+    The time runs from the end of the head to that of the body; what is received after that, such
+    as the end of the connection, may take its time. An ``HTTPException`` is what the framework
+    lets through while it reads a body.
     """
+    loop = asyncio.get_running_loop()
     arrived = 0
+    deadline: float | None = loop.time() + limit.seconds
 
-    async def counted() -> Message:
-        nonlocal arrived
-        message = await receive()
+    async def limited() -> Message:
+        nonlocal arrived, deadline
+        try:
+            async with asyncio.timeout_at(deadline):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, too_slow(limit.seconds)) from None
         arrived += len(message.get("body", b""))
-        if arrived > limit:
-            raise HTTPException(413, too_large(limit))
+        if arrived > limit.bytes:
+            raise HTTPException(413, too_large(limit.bytes))
+        if not message.get("more_body", False):
+            deadline = None
         return message
 
-    return counted
+    return limited

@@ -213,7 +213,10 @@ async def _read_upload(request: Request) -> tuple[bytes, TaskSettings]:
         ) as form:
             public, settings = await _part(form, "public"), await _part(form, "settings")
     except HTTPException as error:
-        if error.status_code == status.HTTP_413_CONTENT_TOO_LARGE:
+        if error.status_code in {
+            status.HTTP_408_REQUEST_TIMEOUT,
+            status.HTTP_413_CONTENT_TOO_LARGE,
+        }:
             raise
         raise InvalidRequest(f"The form cannot be read: {error.detail}") from None
     return public, TaskSettings.parse(settings)

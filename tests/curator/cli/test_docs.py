@@ -8,6 +8,7 @@ import typer
 
 from curator.api import ROUTERS
 from curator.cli import app
+from curator.config import Settings
 from curator.task_settings import TaskSettings
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -39,6 +40,23 @@ def test_every_call_is_documented() -> None:
         for route in router.routes:
             for method in getattr(route, "methods", ()):
                 assert f"`{method} {route.path}`" in text  # type: ignore[attr-defined]
+
+
+def test_every_setting_of_a_curator_is_documented() -> None:
+    """The table of settings has exactly the fields, with their defaults and their help."""
+    rows = [
+        tuple(cell.strip() for cell in line.strip("|\n").split("|"))
+        for line in (DOCS / "operations.md").read_text().splitlines()
+        if line.startswith("| `PRIVET_")
+    ]
+    assert rows == [
+        (
+            f"`PRIVET_{name.upper()}`",
+            "" if field.default in (None, "", ()) else f"`{field.default}`",
+            field.description,
+        )
+        for name, field in Settings.model_fields.items()
+    ]
 
 
 def test_every_setting_of_a_task_is_documented() -> None:
