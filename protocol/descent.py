@@ -1,100 +1,159 @@
-"""From encoded rows to cells, many at a time, as fast as compiled tree code.
+"""From rows to leaves, many rows and trees at a time, as fast as compiled tree code.
 
-Nodes are renumbered level by level so that a right child stands just before its left sibling, and
-one step is ``node = first[node] + (value < threshold[node])``. A leaf's threshold is minus
-infinity and its first child is itself, so every row takes the same number of steps and stays where
-it has arrived. Rows are taken in chunks that stay in the processor's cache, with every temporary
-array reused; the indices are right by construction, hence ``mode="clip"``, which spares numpy the
-check and a copy.
+Nodes are renumbered tree by tree and level by level so that a right child stands just before its
+left sibling, and one step is ``node = first[node] + goes_left(value, threshold[node])``. A leaf's
+threshold is NaN, with which no comparison holds, and its first child is itself, so every row takes
+the same number of steps and stays where it has arrived. Rows are taken in blocks that stay in the
+processor's cache, few rows in many trees at once, with every temporary array reused; the indices
+are right by construction, hence ``mode="clip"``, which spares numpy the check and a copy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Index = NDArray[np.int32]
 Wide = NDArray[np.intp]
-Floats = NDArray[np.float64]
+Numbers = NDArray[np.floating[Any]]
 
-CHUNK = 1 << 13
+BLOCK = 1 << 13
+"""How many rows times trees are on their way at once."""
+
+
+class Leaves(NamedTuple):
+    """The leaves that ``rows`` reach in ``trees``, ``(trees, rows)``; valid until the next ones."""
+
+    rows: slice
+    trees: slice
+    node: Wide
 
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """A tree in the order that descending it likes best; one entry per renumbered node."""
+    """Trees in the order that descending them likes best.
 
-    steps: int
+    ``goes_left`` is ``np.less`` or ``np.less_equal``, as the trees mean it; NaN goes right. Rows
+    are compared in the precision of ``threshold``. ``start`` and ``steps`` have one entry per
+    tree, the other arrays one per renumbered node; ``answer`` is what a leaf stands for.
+    """
+
+    goes_left: np.ufunc
+    start: Wide
+    steps: Wide
     feature: Wide
-    threshold: Floats
+    threshold: Numbers
     first: Wide
-    cell: Index
+    answer: NDArray[Any]
 
     @classmethod
     def of(
         cls,
-        levels: Sequence[Index],
+        goes_left: np.ufunc,
+        roots: Index,
         feature: Index,
-        threshold: Floats,
+        threshold: Numbers,
         left: Index,
-        cell_of_node: Index,
+        right: Index,
+        answer: NDArray[Any],
     ) -> "Descent":
-        """Renumber a tree given by its ``levels`` (each: left children, then right) and arrays."""
-        order = np.concatenate([_siblings_together(nodes) for nodes in levels])
+        """Renumber trees given by parallel arrays over all their nodes, ``left < 0`` at leaves."""
+        order, steps = _by_tree_and_level(roots, left, right)
         number = np.empty(len(order), dtype=np.intp)
         number[order] = np.arange(len(order))
-        inner = left[order] >= 0
+        is_inner = left[order] >= 0
         return cls(
-            steps=len(levels) - 1,
-            feature=np.where(inner, feature[order], 0).astype(np.intp),
-            threshold=np.where(inner, threshold[order], -np.inf),
-            first=np.where(inner, number[left[order]] - 1, number[order]),
-            cell=cell_of_node[order],
+            goes_left=goes_left,
+            start=number[roots],
+            steps=steps,
+            feature=np.where(is_inner, feature[order], 0).astype(np.intp),
+            threshold=np.where(is_inner, threshold[order], np.nan).astype(threshold.dtype),
+            first=np.where(is_inner, number[right[order]], number[order]),
+            answer=answer[order],
         )
 
-    def cells_of(self, X: Floats) -> Index:
-        """The cell of each row, shape ``(rows,)``; NaN goes right."""
-        cells = np.empty(len(X), dtype=np.int32)
-        work = _Work(min(len(X), CHUNK), X.shape[1])
-        for start in range(0, len(X), CHUNK):
-            rows = np.ascontiguousarray(X[start : start + CHUNK], dtype=np.float64)
-            self._walk(rows, work, cells[start : start + len(rows)])
-        return cells
+    def answers(self, X: Numbers) -> NDArray[Any]:
+        """The answer of the first tree to each row, ``(rows, ...)``."""
+        found = np.empty((len(X), *self.answer.shape[1:]), dtype=self.answer.dtype)
+        for rows, _, node in self._leaves(X):
+            self.answer.take(node[0], axis=0, out=found[rows], mode="clip")
+        return found
 
-    def _walk(self, rows: Floats, work: "_Work", cells: Index) -> None:
-        n, flat = len(rows), rows.reshape(-1)
-        node, at, offset = work.node[:n], work.at[:n], work.offset[:n]
-        value, threshold, goes_left = work.value[:n], work.threshold[:n], work.goes_left[:n]
-        node.fill(0)
-        for step in range(self.steps):
-            if step == 0:
-                np.less(rows[:, self.feature[0]], self.threshold[0], out=goes_left)
-                at.fill(self.first[0])
+    def sums(self, X: Numbers) -> NDArray[np.float64]:
+        """The sum of all trees' answers to each row, ``(rows, ...)``, in double precision."""
+        total = np.zeros((len(X), *self.answer.shape[1:]))
+        for rows, _, node in self._leaves(X):
+            total[rows] += self.answer.take(node, axis=0).sum(axis=0, dtype=np.float64)
+        return total
+
+    def _leaves(self, X: Numbers) -> Iterator[Leaves]:
+        """The renumbered leaves that the rows of ``X`` reach, a block of rows and trees a time."""
+        rows_at_once = max(1, min(len(X), BLOCK))
+        trees_at_once = max(1, BLOCK // rows_at_once)
+        work = _Work(rows_at_once, min(trees_at_once, len(self.start)), X.shape[1], self.threshold)
+        for at in range(0, len(X), rows_at_once):
+            rows = slice(at, min(at + rows_at_once, len(X)))
+            block = np.ascontiguousarray(X[rows], dtype=self.threshold.dtype)
+            for first in range(0, len(self.start), trees_at_once):
+                trees = slice(first, min(first + trees_at_once, len(self.start)))
+                yield Leaves(rows, trees, self._walk(block, trees, work))
+
+    def _walk(self, block: Numbers, trees: slice, work: "_Work") -> Wide:
+        start, n, flat = self.start[trees], len(block), block.reshape(-1)
+        now = slice(len(start) * n)
+        node, at, offset = work.node[now], work.at[now], work.offset(len(start), n)
+        value, threshold, is_left = work.value[now], work.threshold[now], work.is_left[now]
+        node.reshape(len(start), n)[:] = start[:, None]
+        for step in range(self.steps[trees].max()):
+            if step == 0 and len(start) == 1:
+                root = start[0]
+                self.goes_left(block[:, self.feature[root]], self.threshold[root], out=is_left)
+                at.fill(self.first[root])
             else:
                 self.feature.take(node, out=at, mode="clip")
                 at += offset
                 flat.take(at, out=value, mode="clip")
                 self.threshold.take(node, out=threshold, mode="clip")
-                np.less(value, threshold, out=goes_left)
+                self.goes_left(value, threshold, out=is_left)
                 self.first.take(node, out=at, mode="clip")
-            np.add(at, goes_left, out=node)
-        self.cell.take(node, out=cells, mode="clip")
+            np.add(at, is_left, out=node)
+        return node.reshape(len(start), n)
 
 
 class _Work:
-    """Temporary arrays for one chunk of rows, reused from chunk to chunk."""
+    """Temporary arrays for a block of rows and trees, reused from block to block."""
 
-    def __init__(self, rows: int, columns: int) -> None:
-        self.node = np.empty(rows, dtype=np.intp)
-        self.at = np.empty(rows, dtype=np.intp)
-        self.offset = np.arange(rows, dtype=np.intp) * columns
-        self.value = np.empty(rows)
-        self.threshold = np.empty(rows)
-        self.goes_left = np.empty(rows, dtype=np.bool_)
+    def __init__(self, rows: int, trees: int, columns: int, like: Numbers) -> None:
+        size = rows * trees
+        self.node = np.empty(size, dtype=np.intp)
+        self.at = np.empty(size, dtype=np.intp)
+        self.value = np.empty(size, dtype=like.dtype)
+        self.threshold = np.empty(size, dtype=like.dtype)
+        self.is_left = np.empty(size, dtype=np.bool_)
+        self._offset = np.arange(rows, dtype=np.intp) * columns
+        self._offsets = np.tile(self._offset, trees)
+
+    def offset(self, trees: int, rows: int) -> Wide:
+        """Where each row begins in the block, once per tree."""
+        if trees == 1:
+            return self._offset[:rows]
+        if rows == len(self._offset):
+            return self._offsets[: trees * rows]
+        return np.tile(self._offset[:rows], trees)
 
 
-def _siblings_together(nodes: Index) -> Index:
-    """A level's left children followed by its right ones, as right, left, right, left, ..."""
-    half = len(nodes) // 2
-    return nodes if half == 0 else np.stack([nodes[half:], nodes[:half]], axis=1).reshape(-1)
+def _by_tree_and_level(roots: Index, left: Index, right: Index) -> tuple[Wide, Wide]:
+    """All nodes, tree by tree and level by level, siblings right before left; steps per tree."""
+    nodes, tree = roots.astype(np.intp), np.arange(len(roots))
+    levels, owners, steps = [nodes], [tree], np.zeros(len(roots), dtype=np.intp)
+    while (is_inner := left[nodes] >= 0).any():
+        parents = nodes[is_inner]
+        nodes = np.stack([right[parents], left[parents]], axis=1).reshape(-1).astype(np.intp)
+        tree = np.repeat(tree[is_inner], 2)
+        steps[tree] = len(levels)
+        levels.append(nodes)
+        owners.append(tree)
+    by_tree = np.argsort(np.concatenate(owners), kind="stable")
+    return np.concatenate(levels)[by_tree], steps

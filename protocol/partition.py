@@ -18,11 +18,14 @@ from numpy.typing import NDArray
 from protocol.descent import Descent
 from protocol.errors import InvalidTask
 from protocol.limits import MAX_COLUMNS, MAX_DEPTH, MAX_NODES
+from protocol.lookup import Lookup
 
 Index = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 LEAF = -1
+WORTH_A_TABLE = 1 << 15
+"""As many rows must be located at once before making a table of cells pays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +134,8 @@ class Partition:
         if X.ndim != 2 or X.shape[1] != self.columns:
             msg = f"expected a (rows, {self.columns}) matrix, got shape {X.shape}"
             raise ValueError(msg)
-        return self._descent.cells_of(X)
+        lookup = self._lookup if len(X) >= WORTH_A_TABLE else None
+        return self._descent.answers(X) if lookup is None else lookup.cells_of(X)
 
     def locate_one(self, x: Floats) -> int:
         """The cell of one encoded record of shape ``(columns,)``."""
@@ -184,7 +188,13 @@ class Partition:
 
     @cached_property
     def _descent(self) -> Descent:
-        return Descent.of(self.levels, self.feature, self.threshold, self.left, self.cell_of_node)
+        root, cells = np.zeros(1, dtype=np.int32), self.cell_of_node
+        arrays = (self.feature, self.threshold, self.left, self.right)
+        return Descent.of(np.less, root, *arrays, answer=cells)
+
+    @cached_property
+    def _lookup(self) -> Lookup | None:
+        return Lookup.of(self._descent)
 
 
 def _levels(tree: Partition) -> Iterator[Index]:

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import Partition
-from protocol.descent import CHUNK
+from protocol.descent import BLOCK
 from protocol.errors import InvalidTask
 from protocol.limits import MAX_DEPTH
-from protocol.partition import LEAF
+from protocol.lookup import MAX_CODES, Lookup
+from protocol.partition import LEAF, WORTH_A_TABLE
 from tests.protocol.examples import SPLITS
 from tests.strategies import partitions
 
@@ -22,6 +23,17 @@ points = st.lists(
     ),
     max_size=20,
 )
+
+
+SIGNED = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e308]
+
+
+def near(partition: Partition) -> st.SearchStrategy[list[list[float]]]:
+    """Rows of any numbers there are, thresholds and their neighbours above all."""
+    at = partition.threshold
+    edges = np.concatenate([at, np.nextafter(at, -np.inf), np.nextafter(at, np.inf), SIGNED])
+    number = st.sampled_from(edges.tolist()) | st.floats()
+    return st.lists(st.lists(number, min_size=COLUMNS, max_size=COLUMNS), min_size=1, max_size=20)
 
 
 def naive_cell(partition: Partition, x: list[float]) -> int:
@@ -56,6 +68,44 @@ def test_locate_equals_trying_every_cell(partition: Partition, rows: list[list[f
     assert [partition.locate_one(x) for x in X] == expected
 
 
+@given(st.data(), partitions(COLUMNS, st.floats(-1, 1)))
+def test_all_ways_to_a_cell_agree_on_every_number(data: st.DataObject, tree: Partition) -> None:
+    """Walking down for one row or many and looking codes up agree, at thresholds and beyond."""
+    X = np.array(data.draw(near(tree)))
+    expected = [tree.locate_one(x) for x in X]
+    assert tree.locate(X).tolist() == expected
+    lookup = Lookup.of(tree._descent)
+    assert lookup is not None
+    assert lookup.cells_of(X).tolist() == expected
+
+
+def spread(columns: int, depth: int) -> Partition:
+    """A full tree whose nodes split on all columns in turn, at thresholds that all differ."""
+    inner = np.arange(2**depth - 1)
+    leaves = np.full(2**depth, LEAF)
+    return Partition.build(
+        columns,
+        np.append(inner % columns, leaves),
+        np.append((inner + 0.5) / len(inner), leaves * 0.0),
+        np.append(2 * inner + 1, leaves),
+        np.append(2 * inner + 2, leaves),
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "depth", "has_table"), [(1, 2, True), (3, 4, True), (3, 6, False), (63, 6, False)]
+)
+def test_many_rows_are_located_as_one_row_is(columns: int, depth: int, has_table: bool) -> None:
+    """Large tables give the same cells, whether codes are few enough to be looked up or not."""
+    tree = spread(columns, depth)
+    X = np.random.default_rng(6).random((WORTH_A_TABLE + 1, columns))
+    some = np.random.default_rng(7).integers(0, len(X), 500)
+    lookup = Lookup.of(tree._descent)
+    assert (lookup is not None) == has_table
+    assert lookup is None or len(lookup.cell) <= MAX_CODES
+    assert tree.locate(X)[some].tolist() == [tree.locate_one(x) for x in X[some]]
+
+
 @given(partitions(COLUMNS), points)
 def test_boxes_hold_their_records(partition: Partition, rows: list[list[float]]) -> None:
     """A record lies in the box of its cell; volumes of boxes that are not empty add up to one."""
@@ -69,7 +119,7 @@ def test_boxes_hold_their_records(partition: Partition, rows: list[list[float]])
 
 def test_locate_is_the_same_across_chunks_layouts_and_types() -> None:
     """Chunk borders, column-major order, 32-bit floats and missing numbers change no cell."""
-    X = np.random.default_rng(5).random((2 * CHUNK + 17, 4)).astype(np.float32)
+    X = np.random.default_rng(5).random((2 * BLOCK + 17, 4)).astype(np.float32)
     X[3, 0] = np.nan
     one_by_one = [SPLITS.locate_one(x) for x in X]
     assert SPLITS.locate(X.astype(np.float64)).tolist() == one_by_one
