@@ -7,7 +7,7 @@ left is added to this curator's own rows of sums and to its bucket.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,17 @@ from sqlalchemy import (
     Table,
     and_,
     bindparam,
+    false,
+    func,
     insert,
     select,
+    true,
     update,
 )
 
 from curator.storage import schema
 from curator.storage.base import (
+    Addend,
     Bucket,
     Outcome,
     Outcomes,
@@ -34,8 +38,8 @@ from curator.storage.base import (
 )
 from curator.storage.checksum import EMPTY, combine
 from curator.storage.ids import BULK, IdBook, distinct
-from curator.storage.known import Known, as_text
-from protocol.errors import StorageFailed
+from curator.storage.known import Known
+from curator.storage.session import Prepared, Session
 from protocol.lifecycle import State
 
 if TYPE_CHECKING:
@@ -47,75 +51,97 @@ Fingerprints = NDArray[np.int64]
 AnyRow = Row[*tuple[Any, ...]]
 
 
+class TaskRow(NamedTuple):
+    """What a transaction has to know of a task."""
+
+    id: str
+    no: int
+    state: str
+    opens: int | None
+    closes: int | None
+    invited: bool
+    ids_gone: bool
+    last_run: int | None
+    """The newest run of its ids, see ``curator.storage.runs``."""
+
+
+class MustBeAlone(Exception):
+    """A task that was locked together with others has invitations, so it must be locked alone."""
+
+
 @dataclass(frozen=True)
 class Collecting:
     """One intake transaction: at ``now``, into the bucket of that time, in one curator's rows."""
 
-    connection: Connection
+    session: Session
     backend: "Backend"
     book: IdBook
+    invited: set[str]
+    """Tasks that are known to have invitations, which they then always have."""
     now: float
     starts: int
 
     def take(self, groups: Sequence[Reports]) -> list[Outcomes]:
-        """Claim ids and add sums for every group; see ``Store.take``."""
+        """Claim ids and add sums for every group; see ``Store.take``.
+
+        Raises ``MustBeAlone`` before anything was written if a task turns out to have
+        invitations; the next try knows.
+        """
         rows = self._lock(groups)
-        outcomes = [
-            self._take(rows[group.task_id], group)
-            if group.task_id in rows
-            else np.full(len(group), Outcome.NOT_OPEN, dtype=np.int8)
-            for group in groups
-        ]
-        if any((settled == Outcome.COUNTED).any() for settled in outcomes):
-            slot = self.backend.slot(self.connection)
-            for group, settled in zip(groups, outcomes, strict=True):
-                counted = settled == Outcome.COUNTED
-                if counted.any():
-                    self._add(rows[group.task_id].no, slot, group, counted)
+        outcomes = [self._take(rows.get(group.task_id), group) for group in groups]
+        counted = [settled == Outcome.COUNTED for settled in outcomes]
+        if any(mask.any() for mask in counted):
+            slot = self.backend.slot(self.session)
+            for group, mask in zip(groups, counted, strict=True):
+                if mask.any():
+                    self._add(rows[group.task_id].no, slot, group, mask)
         return outcomes
 
-    def _lock(self, groups: Sequence[Reports]) -> dict[str, AnyRow]:
+    def _lock(self, groups: Sequence[Reports]) -> dict[str, TaskRow]:
         """The groups' tasks, which then stay as they are until the transaction ends."""
         ids = [group.task_id for group in groups]
-        large = {group.task_id for group in groups if len(group) >= BULK}
-        rows = self._tasks(ids)
-        alone = [own for own in ids if own in large or (own in rows and rows[own].invited)]
-        if not self.backend.lock_tasks(self.connection, ids, alone):
-            return rows
-        locked = self._tasks(ids)
-        if any(row.invited and own not in alone for own, row in locked.items()):
-            raise StorageFailed("A task was given its first invitations just now: try again.")
-        return locked
+        alone = [
+            group.task_id for group in groups if len(group) >= BULK or group.task_id in self.invited
+        ]
+        self.backend.lock_tasks(self.session, ids, alone)
+        found = [self.session.row(TASK, {"id": task_id}) for task_id in ids]
+        rows = {row[0]: TaskRow(*row) for row in found if row is not None}
+        surprising = {row.id for row in rows.values() if row.invited and row.id not in alone}
+        if surprising:
+            self.invited.update(surprising)
+            raise MustBeAlone
+        return rows
 
-    def _tasks(self, task_ids: list[str]) -> dict[str, AnyRow]:
-        found = self.connection.execute(TASKS, {"ids": task_ids})
-        return {row.id: row for row in found}
-
-    def _take(self, task: AnyRow, reports: Reports) -> Outcomes:
-        first, decider = distinct(as_text(reports.ids))
-        outcomes = np.full(len(reports), Outcome.NOT_OPEN, dtype=np.int8)
+    def _take(self, task: TaskRow | None, reports: Reports) -> Outcomes:
+        if task is None:
+            return np.full(len(reports), Outcome.NOT_OPEN, dtype=np.int8)
+        first, decider = distinct(reports.ids)
+        outcomes = np.empty(len(reports), dtype=np.int8)
         outcomes[first] = self._settle(task, reports, first)
-        _settle_repeats(outcomes, reports.fingerprints, decider)
+        if decider is not None:
+            _settle_repeats(outcomes, reports.fingerprints, decider)
         return outcomes
 
-    def _settle(self, task: AnyRow, reports: Reports, first: Index) -> Outcomes:
+    def _settle(self, task: TaskRow, reports: Reports, first: Index) -> Outcomes:
         """Outcomes of the reports ``first``, whose ids are distinct and ascending."""
+        if task.ids_gone:
+            return np.full(len(first), Outcome.NOT_OPEN, dtype=np.int8)
         ids, fingerprints = reports.ids[first], reports.fingerprints[first]
         if not _takes_reports(task, self.now):
-            known = self.book.find(self.connection, task.no, ids)
+            known = self.book.find(self.session, task.no, task.last_run, ids)
             return _outcomes(known, fingerprints, Outcome.NOT_OPEN)
         if task.invited:
             return self._settle_invited(task, reports, first)
-        known = self.book.claim(self.connection, task.no, ids, fingerprints)
+        known = self.book.claim(self.session, task.no, task.last_run, ids, fingerprints)
         return _outcomes(known, fingerprints, Outcome.COUNTED)
 
-    def _settle_invited(self, task: AnyRow, reports: Reports, first: Index) -> Outcomes:
+    def _settle_invited(self, task: TaskRow, reports: Reports, first: Index) -> Outcomes:
         ids, fingerprints = reports.ids[first], reports.fingerprints[first]
-        known = self.book.find(self.connection, task.no, ids)
+        known = self.book.find(self.session, task.no, task.last_run, ids)
         outcomes = _outcomes(known, fingerprints, Outcome.NOT_INVITED)
         new = np.flatnonzero(~known.there)
         admitted = new[self._admit(task.no, reports, first[new])]
-        self.book.claim(self.connection, task.no, ids[admitted], fingerprints[admitted])
+        self.book.claim(self.session, task.no, task.last_run, ids[admitted], fingerprints[admitted])
         outcomes[admitted] = Outcome.COUNTED
         return outcomes
 
@@ -124,36 +150,32 @@ class Collecting:
         admitted = np.zeros(len(new), dtype=bool)
         if reports.invitations is None:
             return admitted
-        table = schema.invitations
         for place in np.argsort(new):
             digest = reports.invitations[new[place]].tobytes()
-            here = (table.c.task_no == task_no) & (table.c.digest == digest) & table.c.unused
-            used = self.connection.execute(update(table).where(here).values(unused=False))
-            admitted[place] = used.rowcount == 1
+            used = self.session.change(USE_INVITATION, {"task_no": task_no, "digest": digest})
+            admitted[place] = used == 1
         return admitted
 
     def _add(self, task_no: int, slot: int, reports: Reports, counted: Mask) -> None:
+        """Add to this slot's own rows; nobody else changes them meanwhile."""
         key = {"b_task_no": task_no, "b_starts": self.starts, "b_curator": slot}
-        old = self._row(BUCKET, key)
-        both = combine(EMPTY if old is None else old.checksum, reports.checksum(counted))
-        total = int(counted.sum()) + (0 if old is None else old.reports)
-        self._put(BUCKET, key, old, {"reports": total, "checksum": both})
+        old = self.session.row(BUCKET.read, key)
+        known, digest = (0, EMPTY) if old is None else old
+        here = {
+            "reports": int(np.count_nonzero(counted)) + known,
+            "checksum": combine(digest, reports.checksum(counted)),
+        }
+        self.session.change(BUCKET.add if old is None else BUCKET.change, key | here)
         for addend in reports.addends(counted):
-            here = {**key, "b_question": addend.question}
-            old = self._row(SUM, here)
-            vector = addend.vector if old is None else addend.vector + _vector(old.vector)
-            n = addend.n + (0 if old is None else old.n)
-            self._put(SUM, here, old, {"n": n, "vector": vector.astype("<i8").tobytes()})
+            self._add_sum(key | {"b_question": addend.question}, addend)
 
-    def _row(self, own: "OwnRow", key: dict[str, int]) -> AnyRow | None:
-        """One of this slot's own rows; nobody else changes it meanwhile."""
-        return self.connection.execute(own.read, key).one_or_none()
-
-    def _put(
-        self, own: "OwnRow", key: dict[str, int], old: AnyRow | None, values: dict[str, Any]
-    ) -> None:
-        statement = own.add if old is None else own.change
-        self.connection.execute(statement, {**key, **values})
+    def _add_sum(self, key: dict[str, int], addend: Addend) -> None:
+        old = self.session.row(SUM.read, key)
+        n, vector = addend.n, addend.vector
+        if old is not None:
+            n, vector = n + old[0], vector + _vector(old[1])
+        values = {"n": n, "vector": vector.astype("<i8", copy=False).tobytes()}
+        self.session.change(SUM.add if old is None else SUM.change, key | values)
 
 
 class OwnRow:
@@ -164,23 +186,36 @@ class OwnRow:
         key: dict[str, BindParameter[Any]] = {name: bindparam(f"b_{name}") for name in names}
         given: dict[str, BindParameter[Any]] = {name: bindparam(name) for name in values}
         here = and_(*[table.c[name] == parameter for name, parameter in key.items()])
-        self.read = select(table).where(here)
-        self.add = insert(table).values({**key, **given})
-        self.change = update(table).where(here).values(given)
+        self.read = Prepared(select(*[table.c[name] for name in values]).where(here))
+        self.add = Prepared(insert(table).values({**key, **given}))
+        self.change = Prepared(update(table).where(here).values(given))
 
 
 BUCKET = OwnRow(schema.buckets, "reports", "checksum")
 SUM = OwnRow(schema.sums, "n", "vector")
-
-TASKS = select(
-    schema.tasks.c.id,
-    schema.tasks.c.no,
-    schema.tasks.c.state,
-    schema.tasks.c.opens,
-    schema.tasks.c.closes,
-    schema.tasks.c.invited,
-    schema.tasks.c.ids_gone,
-).where(schema.tasks.c.id.in_(bindparam("ids", expanding=True)))
+USE_INVITATION = Prepared(
+    update(schema.invitations)
+    .where(
+        schema.invitations.c.task_no == bindparam("task_no"),
+        schema.invitations.c.digest == bindparam("digest"),
+        schema.invitations.c.unused.is_(true()),
+    )
+    .values(unused=false())
+)
+TASK = Prepared(
+    select(
+        schema.tasks.c.id,
+        schema.tasks.c.no,
+        schema.tasks.c.state,
+        schema.tasks.c.opens,
+        schema.tasks.c.closes,
+        schema.tasks.c.invited,
+        schema.tasks.c.ids_gone,
+        select(func.max(schema.id_runs.c.run))
+        .where(schema.id_runs.c.task_no == schema.tasks.c.no)
+        .scalar_subquery(),
+    ).where(schema.tasks.c.id == bindparam("id"))
+)
 
 
 def _settle_repeats(outcomes: Outcomes, fingerprints: Fingerprints, decider: Index) -> None:
@@ -193,7 +228,7 @@ def _settle_repeats(outcomes: Outcomes, fingerprints: Fingerprints, decider: Ind
     outcomes[repeats] = np.where(accepted, settled, outcomes[firsts])
 
 
-def _takes_reports(task: AnyRow, now: float) -> bool:
+def _takes_reports(task: TaskRow, now: float) -> bool:
     return (
         task.state == State.OPEN
         and not task.ids_gone

@@ -9,71 +9,108 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select
+from sqlalchemy import bindparam, exists, select
 
 from curator.storage.base import Ids
-from curator.storage.known import Known
+from curator.storage.known import Known, as_text
 from curator.storage.runs import Fingerprints, Runs
 from curator.storage.schema import report_ids
+from curator.storage.session import Prepared, Session
 
 BULK = 4_096
 """From this many ids on, a claim becomes a run."""
+
+ANY_ROW = Prepared(select(exists().where(report_ids.c.task_no == bindparam("task_no"))))
 
 
 class Rows(Protocol):
     """The row-wise part, which each database does in its own way."""
 
-    def claim(
-        self, connection: Connection, task_no: int, ids: Ids, fingerprints: Fingerprints
-    ) -> Known:
+    def claim(self, session: Session, task_no: int, ids: Ids, fingerprints: Fingerprints) -> Known:
         """Insert the ids that are not there; which were, once all races are settled."""
         ...
 
-    def lookup(self, connection: Connection, task_no: int, ids: Ids) -> Known:
+    def lookup(self, session: Session, task_no: int, ids: Ids) -> Known:
         """Which of the ids are there."""
         ...
 
 
 class IdBook:
-    """All report ids, as one process sees them; used by one thread at a time."""
+    """All report ids, as one process sees them; used by one thread at a time.
+
+    ``last_run`` is always the number of the task's newest run as this transaction reads it, None
+    if there is none.
+    """
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self._runs = Runs()
 
-    def find(self, connection: Connection, task_no: int, ids: Ids) -> Known:
+    def find(self, session: Session, task_no: int, last_run: int | None, ids: Ids) -> Known:
         """Which of the ids are known; ``ids`` are distinct and ascending, shape ``(B, 16)``."""
-        known = self._runs.find(connection, task_no, ids)
-        if len(ids) < BULK or self._any_rows(connection, task_no):
+        known = self._runs.find(session, task_no, last_run, ids)
+        if len(ids) < BULK or session.row(ANY_ROW, {"task_no": task_no})[0]:
             unknown = np.flatnonzero(~known.there)
-            known.put(unknown, self._rows.lookup(connection, task_no, ids[unknown]))
+            known.put(unknown, self._rows.lookup(session, task_no, ids[unknown]))
         return known
 
     def claim(
-        self, connection: Connection, task_no: int, ids: Ids, fingerprints: Fingerprints
+        self,
+        session: Session,
+        task_no: int,
+        last_run: int | None,
+        ids: Ids,
+        fingerprints: Fingerprints,
     ) -> Known:
         """Make the ids known; which were before. Same conditions as ``find``."""
         if len(ids) < BULK:
-            known = self._runs.find(connection, task_no, ids)
-            new = np.flatnonzero(~known.there)
-            known.put(new, self._rows.claim(connection, task_no, ids[new], fingerprints[new]))
-            return known
-        known = self.find(connection, task_no, ids)
+            return self._claim_rows(session, task_no, last_run, ids, fingerprints)
+        known = self.find(session, task_no, last_run, ids)
         new = np.flatnonzero(~known.there)
-        if len(new):
-            self._runs.append(connection, task_no, ids[new], fingerprints[new])
+        if len(new) == len(ids):
+            self._runs.append(session, task_no, ids, fingerprints)
+        elif len(new):
+            self._runs.append(session, task_no, ids[new], fingerprints[new])
         return known
 
-    def _any_rows(self, connection: Connection, task_no: int) -> bool:
-        query = select(report_ids.c.task_no).where(report_ids.c.task_no == task_no).limit(1)
-        return connection.execute(query).first() is not None
+    def forget_unsure(self) -> None:
+        """A transaction may not have become durable: believe nothing of what it wrote."""
+        self._runs.forget_unsure()
+
+    def _claim_rows(
+        self,
+        session: Session,
+        task_no: int,
+        last_run: int | None,
+        ids: Ids,
+        fingerprints: Fingerprints,
+    ) -> Known:
+        if last_run is None:
+            return self._rows.claim(session, task_no, ids, fingerprints)
+        known = self._runs.find(session, task_no, last_run, ids)
+        new = np.flatnonzero(~known.there)
+        known.put(new, self._rows.claim(session, task_no, ids[new], fingerprints[new]))
+        return known
 
 
-def distinct(ids: NDArray[np.bytes_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def distinct(ids: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
     """Where each distinct id comes first, ascending by id; and for every row where its id does.
 
-    Shapes ``(D,)`` and ``(B,)`` for B ids of which D differ.
+    Shapes ``(D,)`` and ``(B,)`` for B ids of which D differ; None in place of the second if all
+    do. Random ids differ in their first eight bytes, and numbers are sorted much faster than
+    strings; ids that do not are sorted as strings.
     """
+    heads = np.ascontiguousarray(ids[:, :8]).view(">u8").ravel().astype(np.uint64)
+    order = np.argsort(heads)
+    ranked_heads = heads[order]
+    if (ranked_heads[1:] != ranked_heads[:-1]).all():
+        return order, None
+    return _distinct_strings(as_text(ids))
+
+
+def _distinct_strings(
+    ids: NDArray[np.bytes_],
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     order = np.argsort(ids, kind="stable")
     ranked = ids[order]
     begins = np.ones(len(ids), dtype=bool)

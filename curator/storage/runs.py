@@ -12,12 +12,13 @@ the list of runs, inside the transaction that holds the task's lock.
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, delete, insert, select
+from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, select
 
 from curator.storage.base import Ids
 from curator.storage.filter import Filter
 from curator.storage.known import Known, as_text
 from curator.storage.schema import id_pages, id_runs
+from curator.storage.session import Prepared, Session
 
 PAGE = 2_048
 SMALL = 65_536
@@ -27,17 +28,24 @@ Fingerprints = NDArray[np.int64]
 Firsts = NDArray[np.bytes_]
 """The first id of each page of a run: all that a process remembers of it beside the filter."""
 
-RUNS = select(id_runs.c.run, id_runs.c.ids).where(id_runs.c.task_no == bindparam("task_no"))
-PAGES = (
-    select(id_pages.c.ids)
-    .where(id_pages.c.task_no == bindparam("task_no"), id_pages.c.run == bindparam("run"))
-    .order_by(id_pages.c.page)
+TASK_NO: BindParameter[int] = bindparam("task_no")
+RUN: BindParameter[int] = bindparam("run")
+OF_TASK = id_runs.c.task_no == TASK_NO
+OF_RUN = (id_pages.c.task_no == TASK_NO, id_pages.c.run == RUN)
+RUNS = Prepared(select(id_runs.c.run, id_runs.c.ids).where(OF_TASK))
+PAGES = Prepared(select(id_pages.c.ids).where(*OF_RUN).order_by(id_pages.c.page))
+WHOLE_PAGES = Prepared(select(id_pages.c.ids, id_pages.c.fingerprints).where(*OF_RUN))
+ONE_PAGE = Prepared(
+    select(id_pages.c.ids, id_pages.c.fingerprints).where(
+        *OF_RUN, id_pages.c.page == bindparam("page")
+    )
 )
-ONE_PAGE = select(id_pages.c.ids, id_pages.c.fingerprints).where(
-    id_pages.c.task_no == bindparam("task_no"),
-    id_pages.c.run == bindparam("run"),
-    id_pages.c.page == bindparam("page"),
+ADD_RUN = Prepared(insert(id_runs).values(task_no=TASK_NO, run=RUN, ids=bindparam("ids")))
+ADD_PAGE = Prepared(
+    insert(id_pages).values({column: bindparam(column.name) for column in id_pages.c})
 )
+DROP_RUN = Prepared(delete(id_runs).where(OF_TASK, id_runs.c.run == RUN))
+DROP_PAGES = Prepared(delete(id_pages).where(*OF_RUN))
 
 
 class Runs:
@@ -46,47 +54,81 @@ class Runs:
     def __init__(self) -> None:
         self._filter = Filter()
         self._seen: dict[int, dict[int, Firsts]] = {}
+        self._written: dict[int, dict[int, Firsts]] = {}
+        """By task, runs of this process's own that it has not met again yet."""
 
-    def find(self, connection: Connection, task_no: int, ids: Ids) -> Known:
+    def find(self, session: Session, task_no: int, last_run: int | None, ids: Ids) -> Known:
         """Which of the ids are in runs; ``ids`` are distinct and ascending."""
         known = Known.none(len(ids))
-        runs = self._refresh(connection, task_no)
-        if not runs:
+        if last_run is None:
             return known
+        runs = self._refresh(session, task_no, last_run)
         suspects = np.flatnonzero(self._filter.suspects(task_no, ids))
         for run, firsts in runs.items() if len(suspects) else ():
-            known.put(suspects, _find_in(connection, task_no, run, firsts, ids[suspects]))
+            known.put(suspects, _find_in(session, task_no, run, firsts, ids[suspects]))
         return known
 
-    def append(
-        self, connection: Connection, task_no: int, ids: Ids, fingerprints: Fingerprints
-    ) -> None:
+    def append(self, session: Session, task_no: int, ids: Ids, fingerprints: Fingerprints) -> None:
         """Keep ids that are in no run yet as a new one; they are distinct and ascending."""
-        sizes = {row.run: row.ids for row in connection.execute(RUNS, {"task_no": task_no})}
-        _write(connection, task_no, max(sizes, default=0) + 1, ids, fingerprints)
+        sizes: dict[int, int] = dict(session.rows(RUNS, {"task_no": task_no}))
+        self._write(session, task_no, max(sizes, default=0) + 1, ids, fingerprints)
         small = [run for run, size in sizes.items() if size < SMALL]
         if len(small) >= MOST_SMALL:
-            _merge(connection, task_no, small, max(sizes) + 2)
+            merged = _removed(session, task_no, small)
+            self._write(session, task_no, max(sizes) + 2, *merged)
 
-    def _refresh(self, connection: Connection, task_no: int) -> dict[int, Firsts]:
-        """What is remembered of the task's runs, made equal to what is there."""
-        current = [row.run for row in connection.execute(RUNS, {"task_no": task_no})]
+    def forget_unsure(self) -> None:
+        """Read every run that was written lately before it is believed."""
+        self._written.clear()
+
+    def _refresh(self, session: Session, task_no: int, last_run: int) -> dict[int, Firsts]:
+        """What is remembered of the task's runs, made equal to what is there.
+
+        Any change makes a run that is newer than all others, so the newest tells of a change.
+        """
         old = self._seen.get(task_no, {})
+        if last_run in old:
+            return old
+        current = [run for run, _ in session.rows(RUNS, {"task_no": task_no})]
+        known = self._written.pop(task_no, {}) | old
         self._seen[task_no] = {
-            run: old[run] if run in old else self._load(connection, task_no, run) for run in current
+            run: known[run] if run in known else self._load(session, task_no, run)
+            for run in current
         }
         return self._seen[task_no]
 
-    def _load(self, connection: Connection, task_no: int, run: int) -> Firsts:
+    def _load(self, session: Session, task_no: int, run: int) -> Firsts:
         firsts = []
-        for packed in connection.scalars(PAGES, {"task_no": task_no, "run": run}):
-            ids = np.frombuffer(packed, dtype=np.uint8).reshape(-1, 16)
+        for (packed,) in session.rows(PAGES, {"task_no": task_no, "run": run}):
+            ids = _unpacked(packed)
             self._filter.add(task_no, ids)
             firsts.append(ids[:1])
         return as_text(np.concatenate(firsts))
 
+    def _write(
+        self, session: Session, task_no: int, run: int, ids: Ids, fingerprints: Fingerprints
+    ) -> None:
+        """Write one run. The filter may know ids that never become durable, it only suspects."""
+        session.change(ADD_RUN, {"task_no": task_no, "run": run, "ids": len(ids)})
+        packed, packed_fingerprints = ids.tobytes(), fingerprints.astype("<i8").tobytes()
+        session.change_each(
+            ADD_PAGE,
+            [
+                {
+                    "task_no": task_no,
+                    "run": run,
+                    "page": start // PAGE,
+                    "ids": packed[16 * start : 16 * (start + PAGE)],
+                    "fingerprints": packed_fingerprints[8 * start : 8 * (start + PAGE)],
+                }
+                for start in range(0, len(ids), PAGE)
+            ],
+        )
+        self._filter.add(task_no, ids)
+        self._written.setdefault(task_no, {})[run] = as_text(ids[::PAGE])
 
-def _find_in(connection: Connection, task_no: int, run: int, firsts: Firsts, ids: Ids) -> Known:
+
+def _find_in(session: Session, task_no: int, run: int, firsts: Firsts, ids: Ids) -> Known:
     """Which of the ascending ``ids`` one run holds."""
     known = Known.none(len(ids))
     wanted = as_text(ids)
@@ -94,8 +136,8 @@ def _find_in(connection: Connection, task_no: int, run: int, firsts: Firsts, ids
     for page in np.unique(pages[pages >= 0]).tolist():
         rows = np.flatnonzero(pages == page)
         key = {"task_no": task_no, "run": run, "page": page}
-        packed, packed_fingerprints = connection.execute(ONE_PAGE, key).one()
-        held = as_text(np.frombuffer(packed, dtype=np.uint8).reshape(-1, 16))
+        packed, packed_fingerprints = session.row(ONE_PAGE, key)
+        held = as_text(_unpacked(packed))
         places = np.minimum(np.searchsorted(held, wanted[rows]), len(held) - 1)
         there = held[places] == wanted[rows]
         held_fingerprints = np.frombuffer(packed_fingerprints, dtype="<i8")
@@ -103,44 +145,23 @@ def _find_in(connection: Connection, task_no: int, run: int, firsts: Firsts, ids
     return known
 
 
-def _write(
-    connection: Connection, task_no: int, run: int, ids: Ids, fingerprints: Fingerprints
-) -> None:
-    connection.execute(insert(id_runs).values(task_no=task_no, run=run, ids=len(ids)))
-    packed, packed_fingerprints = ids.tobytes(), fingerprints.astype("<i8").tobytes()
-    connection.execute(
-        insert(id_pages),
-        [
-            {
-                "task_no": task_no,
-                "run": run,
-                "page": start // PAGE,
-                "ids": packed[16 * start : 16 * (start + PAGE)],
-                "fingerprints": packed_fingerprints[8 * start : 8 * (start + PAGE)],
-            }
-            for start in range(0, len(ids), PAGE)
-        ],
-    )
-
-
-def _merge(connection: Connection, task_no: int, runs: list[int], into: int) -> None:
-    """Put several runs in the place of one."""
-    pages = select(id_pages.c.ids, id_pages.c.fingerprints).where(
-        id_pages.c.task_no == task_no, id_pages.c.run.in_(runs)
-    )
-    rows = connection.execute(pages).all()
-    ids = np.frombuffer(b"".join(row.ids for row in rows), dtype=np.uint8).reshape(-1, 16)
-    fingerprints = np.frombuffer(b"".join(row.fingerprints for row in rows), dtype="<i8")
+def _removed(session: Session, task_no: int, runs: list[int]) -> tuple[Ids, Fingerprints]:
+    """What several runs held, ascending; they are no more."""
+    keys = [{"task_no": task_no, "run": run} for run in runs]
+    pages = [page for key in keys for page in session.rows(WHOLE_PAGES, key)]
+    ids = _unpacked(b"".join(packed for packed, _ in pages))
+    fingerprints = np.frombuffer(b"".join(packed for _, packed in pages), dtype="<i8")
     order = np.argsort(as_text(ids))
-    for table in (id_runs, id_pages):
-        connection.execute(delete(table).where(table.c.task_no == task_no, table.c.run.in_(runs)))
-    _write(connection, task_no, into, ids[order], fingerprints[order])
+    for statement in (DROP_RUN, DROP_PAGES):
+        session.change_each(statement, keys)
+    return ids[order], fingerprints[order]
+
+
+def _unpacked(packed: bytes) -> Ids:
+    return np.frombuffer(packed, dtype=np.uint8).reshape(-1, 16)
 
 
 def all_ids(connection: Connection, task_no: int) -> list[Ids]:
     """The ids of every page of a task; for verification."""
     pages = select(id_pages.c.ids).where(id_pages.c.task_no == task_no)
-    return [
-        np.frombuffer(packed, dtype=np.uint8).reshape(-1, 16)
-        for packed in connection.scalars(pages)
-    ]
+    return [_unpacked(packed) for packed in connection.scalars(pages)]

@@ -8,7 +8,17 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
-from sqlalchemy import URL, Connection, Engine, delete, func, insert, select, update
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    PoolProxiedConnection,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import SQLAlchemyError
 
 from curator.public_data import PublicData
@@ -24,10 +34,17 @@ from curator.storage.base import (
     StoredTask,
     StoredToken,
 )
-from curator.storage.collecting import AnyRow, Collecting, read_status, read_sums
+from curator.storage.collecting import (
+    AnyRow,
+    Collecting,
+    MustBeAlone,
+    read_status,
+    read_sums,
+)
 from curator.storage.ids import IdBook, Rows
 from curator.storage.memory import no_model, no_task
 from curator.storage.removal import remove_task, retire_ids, sweep
+from curator.storage.session import Session
 from protocol.errors import StorageFailed
 from protocol.lifecycle import Move, State, after
 from protocol.task import Task
@@ -42,16 +59,15 @@ class Backend(Rows, Protocol):
         """An engine for the database at ``url``."""
         ...
 
-    def lock_tasks(
-        self, connection: Connection, shared: Sequence[str], alone: Sequence[str], /
-    ) -> bool:
-        """Lock tasks by id until the transaction ends, those in ``alone`` for it alone.
-
-        False if there was nothing to wait for, so that what was read before still holds.
-        """
+    def begin(self, session: Session, /) -> None:
+        """Begin a transaction that writes."""
         ...
 
-    def slot(self, connection: Connection, /) -> int:
+    def lock_tasks(self, session: Session, shared: Sequence[str], alone: Sequence[str], /) -> None:
+        """Lock tasks by id until the transaction ends, those in ``alone`` for it alone."""
+        ...
+
+    def slot(self, session: Session, /) -> int:
         """The slot whose sums this transaction may change."""
         ...
 
@@ -64,6 +80,7 @@ class SqlStore(Store):
         self._bucket_seconds = bucket_seconds
         self._engine = backend.open_engine(url)
         self._book = IdBook(backend)
+        self._invited: set[str] = set()
         self._taking = threading.Lock()
 
     @property
@@ -123,7 +140,7 @@ class SqlStore(Store):
     def move(self, task_id: str, move: Move, now: float) -> State:
         table = schema.tasks
         with self._writing() as connection:
-            self._backend.lock_tasks(connection, [], [task_id])
+            self._backend.lock_tasks(Session.under(connection), [], [task_id])
             row = _need(connection, task_id)
             state = after(State(row.state), move)
             if state is State.DELETED:
@@ -137,9 +154,22 @@ class SqlStore(Store):
         return state
 
     def take(self, groups: Sequence[Reports], now: float) -> list[Outcomes]:
-        with self._taking, self._writing() as connection:
-            starts = int(now // self._bucket_seconds) * self._bucket_seconds
-            return Collecting(connection, self._backend, self._book, now, starts).take(groups)
+        with self._taking:
+            try:
+                return self._take(groups, now)
+            except MustBeAlone:
+                return self._take(groups, now)
+
+    def _take(self, groups: Sequence[Reports], now: float) -> list[Outcomes]:
+        starts = int(now // self._bucket_seconds) * self._bucket_seconds
+        try:
+            with self._session() as session:
+                return Collecting(
+                    session, self._backend, self._book, self._invited, now, starts
+                ).take(groups)
+        except BaseException:
+            self._book.forget_unsure()
+            raise
 
     def sums(self, task_id: str) -> list[QuestionSums]:
         with self._reading() as connection:
@@ -171,7 +201,7 @@ class SqlStore(Store):
     def add_model(self, task_id: str, document: bytes, now: float) -> int:
         table = schema.models
         with self._writing() as connection:
-            self._backend.lock_tasks(connection, [], [task_id])
+            self._backend.lock_tasks(Session.under(connection), [], [task_id])
             task_no = _need(connection, task_id).no
             last = connection.scalar(
                 select(func.max(table.c.number)).where(table.c.task_no == task_no)
@@ -211,7 +241,7 @@ class SqlStore(Store):
 
     def invite(self, task_id: str, digests: Sequence[bytes]) -> None:
         with self._writing() as connection:
-            self._backend.lock_tasks(connection, [], [task_id])
+            self._backend.lock_tasks(Session.under(connection), [], [task_id])
             task_no = _need(connection, task_id).no
             connection.execute(
                 insert(schema.invitations),
@@ -249,7 +279,7 @@ class SqlStore(Store):
             if keep_tasks is not None:
                 ended = select(table.c.no, table.c.id).where(table.c.closes <= now - keep_tasks)
                 gone = list(connection.execute(ended))
-            self._backend.lock_tasks(connection, [], [row.id for row in gone])
+            self._backend.lock_tasks(Session.under(connection), [], [row.id for row in gone])
             for row in gone:
                 remove_task(connection, row.no)
             retire_ids(connection, now - keep_ids)
@@ -288,15 +318,43 @@ class SqlStore(Store):
         ):
             yield connection
 
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        """A transaction that writes, with the driver alone."""
+        dialect = self._engine.dialect
+        with _failing(dialect.loaded_dbapi.Error):
+            connection = self._engine.raw_connection()
+            try:
+                session = Session(connection, dialect.name)
+                self._backend.begin(session)
+                yield session
+                connection.commit()
+            except BaseException:
+                _abandon(connection)
+                raise
+            else:
+                connection.close()
+
 
 ALL_TASKS = select(schema.tasks).order_by(schema.tasks.c.no)
 
 
+def _abandon(connection: PoolProxiedConnection) -> None:
+    """Undo what the transaction did; a connection that cannot even do that is thrown away."""
+    try:
+        connection.rollback()
+    except Exception as error:  # noqa: BLE001 - the error that led here is the one to raise
+        connection.invalidate(error)
+    else:
+        connection.close()
+
+
 @contextmanager
-def _failing() -> Iterator[None]:
+def _failing(*more: type[Exception]) -> Iterator[None]:
+    errors: tuple[type[Exception], ...] = (SQLAlchemyError, *more)
     try:
         yield
-    except SQLAlchemyError as error:
+    except errors as error:
         raise StorageFailed(
             "The curator's database could not do this; nothing was changed. Try again after a "
             "while; the operator finds the cause in the curator's log."

@@ -4,12 +4,12 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from curator.storage.base import Ids
-from curator.storage.known import Known, keys_of
+from curator.storage.known import Known
 from curator.storage.runs import Fingerprints
+from curator.storage.session import Session
 
 PRAGMAS = (
     "PRAGMA busy_timeout = 15000",  # milliseconds that a second writer waits for the first
@@ -19,9 +19,17 @@ PRAGMAS = (
     "PRAGMA trusted_schema = OFF",
 )
 
-LOOKUP = "SELECT id, fingerprint FROM report_ids WHERE task_no = ? AND id IN ({})"
-INSERT = "INSERT INTO report_ids (task_no, id, fingerprint) VALUES (?, ?, ?)"
-MOST_VARIABLES = 500
+# Ids come as one blob and fingerprints as one JSON array, so that any number of rows is one step
+# of SQLite: the driver gives up the interpreter's lock, and must win it back, at every step.
+INSERT = """
+INSERT INTO report_ids (task_no, id, fingerprint)
+SELECT ?, substr(?, 16 * key + 1, 16), value FROM json_each(?)
+"""
+LOOKUP = """
+SELECT known.id, known.fingerprint FROM json_each(?) AS given
+CROSS JOIN report_ids AS known
+ON known.task_no = ? AND known.id = substr(?, 16 * given.key + 1, 16)
+"""
 
 
 def open_engine(url: URL) -> Engine:
@@ -32,39 +40,47 @@ def open_engine(url: URL) -> Engine:
     return engine
 
 
-def claim(connection: Connection, task_no: int, ids: Ids, fingerprints: Fingerprints) -> Known:
+def begin(session: Session) -> None:
+    """Begin a transaction that writes."""
+    session.change("BEGIN IMMEDIATE")
+
+
+def claim(session: Session, task_no: int, ids: Ids, fingerprints: Fingerprints) -> Known:
     """Insert the ids that are not there; which were.
 
-    The transaction is the only one that writes, so nothing can come between.
+    The transaction is the only one that writes, so nothing can come between. Almost always all ids
+    are new; if one is not, the statement leaves nothing behind.
     """
-    known = lookup(connection, task_no, ids)
-    new = np.flatnonzero(~known.there)
-    if len(new):
-        numbers = fingerprints[new].tolist()
-        rows = [(task_no, *row) for row in zip(keys_of(ids[new]), numbers, strict=True)]
-        connection.exec_driver_sql(INSERT, rows)
-    return known
+    try:
+        _insert(session, task_no, ids, fingerprints)
+    except sqlite3.IntegrityError:
+        known = lookup(session, task_no, ids)
+        new = ~known.there
+        _insert(session, task_no, ids[new], fingerprints[new])
+        return known
+    return Known.none(len(ids))
 
 
-def lookup(connection: Connection, task_no: int, ids: Ids) -> Known:
+def lookup(session: Session, task_no: int, ids: Ids) -> Known:
     """Which of the ids are there."""
-    keys = keys_of(ids)
-    found: dict[bytes, int] = {}
-    for start in range(0, len(keys), MOST_VARIABLES):
-        some = keys[start : start + MOST_VARIABLES]
-        statement = LOOKUP.format(",".join("?" * len(some)))
-        found.update(map(tuple, connection.exec_driver_sql(statement, (task_no, *some))))
-    return Known.of(ids, found)
+    if not len(ids):
+        return Known.none(0)
+    numbers = f"[{','.join('0' * len(ids))}]"
+    return Known.of(ids, dict(session.rows(LOOKUP, (numbers, task_no, ids.tobytes()))))
 
 
-def lock_tasks(_connection: Connection, _shared: Sequence[str], _alone: Sequence[str]) -> bool:
+def lock_tasks(_session: Session, _shared: Sequence[str], _alone: Sequence[str]) -> None:
     """Nothing to lock: the transaction is the only one that writes."""
-    return False
 
 
-def slot(_connection: Connection) -> int:
+def slot(_session: Session) -> int:
     """The rows of sums to add to: all curators of one file take turns, so they share them."""
     return 0
+
+
+def _insert(session: Session, task_no: int, ids: Ids, fingerprints: Fingerprints) -> None:
+    if len(ids):
+        session.change(INSERT, (task_no, ids.tobytes(), str(fingerprints.tolist())))
 
 
 def _prepare(connection: sqlite3.Connection, _record: Any) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from curator.storage.checksum import EMPTY, FEW, checksum, combine
 from curator.storage.filter import Filter
 from curator.storage.ids import distinct
-from curator.storage.known import as_text, keys_of
+from curator.storage.known import keys_of
 
 Ids = NDArray[np.uint8]
 
@@ -49,9 +49,18 @@ def test_distinct_finds_the_first_of_each(rows: list[list[int]]) -> None:
     """Every id's first place, ascending by id, and for every row where its id comes first."""
     ids = np.array(rows, dtype=np.uint8)
     keys = keys_of(ids)
-    first, decider = distinct(as_text(ids))
+    first, decider = distinct(ids)
     assert [keys[place] for place in first] == sorted(set(keys))
-    assert decider.tolist() == [keys.index(key) for key in keys]
+    deciders = list(range(len(keys))) if decider is None else decider.tolist()
+    assert deciders == [keys.index(key) for key in keys]
+
+
+def test_random_ids_are_sorted_by_their_first_bytes() -> None:
+    """Ids that differ in their first eight bytes are put in order, and known to be distinct."""
+    ids = random_ids(10_000)
+    first, decider = distinct(ids)
+    assert keys_of(ids[first]) == sorted(keys_of(ids))
+    assert decider is None
 
 
 def test_the_filter_forgets_nothing() -> None:
