@@ -180,3 +180,12 @@ def test_one_class_is_refused():
     """Nothing can be learned from records of one class."""
     with pytest.raises(ValueError, match="one class"):
         PrivateTreeClassifier().fit([[0.0], [1.0]], [1, 1])
+
+
+def test_numbers_of_numpy_are_numbers():
+    """A search over parameters gives numpy's own types."""
+    X, y = moons(200)
+    depth, epsilon = np.arange(2, 3)[0], np.float32(2)
+    model = PrivateTreeClassifier(epsilon, depth=depth, min_leaf=depth, estimator=QUICK).fit(X, y)
+    assert model.task_.epsilon == 2.0
+    assert model.task_.trees[0].depth == 2

@@ -1,0 +1,125 @@
+"""What the classifier and the regressor share: hyperparameters, and one simulated collection."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from curator.estimation import Predictions, fit
+from curator.publishing import build_task, encode_labels
+from curator.simulation import simulate_evidence
+from curator.sklearn_api.data import checked_table, named_columns, value_errors
+from curator.task_settings import TaskSettings
+from curator.tasks import default_estimator
+from protocol.encoding import encode_table
+
+LABEL = "label of the simulated task"
+
+
+class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carries no types
+    """What the classifier and the regressor share; see ``PrivateTreeClassifier``."""
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        grower: str = "max_edge",
+        depth: int | None = None,
+        criterion: str | None = None,
+        min_leaf: int = 0,
+        mechanism: str = "subset",
+        questions: Sequence[Mapping[str, Any]] = ({},),
+        allocation: str = "all",
+        estimator: str | None = None,
+        estimator_parameters: Mapping[str, Any] | None = None,
+        public_fraction: float = 0.1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.grower = grower
+        self.depth = depth
+        self.criterion = criterion
+        self.min_leaf = min_leaf
+        self.mechanism = mechanism
+        self.questions = questions
+        self.allocation = allocation
+        self.estimator = estimator
+        self.estimator_parameters = estimator_parameters
+        self.public_fraction = public_fraction
+        self.random_state = random_state
+
+    def _fit(self, private: tuple[Any, Any], public: tuple[Any, Any] | None, seed: int) -> None:
+        """Publish a task, let the holders report, fit; labels are codes or numbers already."""
+        rng = np.random.default_rng(seed)
+        parts = self._split(*private, rng) if public is None else (private, public)
+        (X, y), (X_public, y_public) = parts
+        with value_errors():
+            columns = {**named_columns(X_public, self), LABEL: self._told(y_public)}
+            self.task_, known = build_task(self._settings(len(y), seed), columns)
+            encoded = encode_table(self.task_.features, named_columns(X, self))
+            labels = encode_labels(self.task_.label, self._told(y))
+            evidence = simulate_evidence(self.task_, encoded, labels, rng)
+            name = default_estimator() if self.estimator is None else self.estimator
+            parameters = dict(self.estimator_parameters or {})
+            self.model_ = fit(name, self.task_.label, known, evidence, **parameters)
+        self.n_reports_ = sum(e.n for e in evidence) if self.allocation == "one" else len(y)
+        self.report_bytes_ = sum(e.mechanism.report_bytes for e in evidence)
+
+    def _settings(self, holders: int, seed: int) -> TaskSettings:
+        given = {
+            "name": "simulation",
+            "label": LABEL,
+            "epsilon": self.epsilon,
+            "grower": self.grower,
+            "depth": self.depth,
+            "criterion": self.criterion,
+            "min_leaf": self.min_leaf,
+            "seed": seed,
+            "mechanism": self.mechanism,
+            "questions": tuple(dict(question) for question in self.questions),
+            "allocation": self.allocation,
+            "holders": max(holders, 1),
+            **self._label_settings(),
+        }
+        return TaskSettings.model_validate({name: _plain(value) for name, value in given.items()})
+
+    def _split(
+        self, X: Any, y: NDArray[Any], rng: np.random.Generator
+    ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        """Private and public records: ``public_fraction`` of each stratum, at least two, is public.
+
+        Where that leaves no private record, all play both parts.
+        """
+        if not 0.0 < self.public_fraction < 1.0:
+            msg = f"public_fraction is {self.public_fraction}: it must lie between 0 and 1."
+            raise ValueError(msg)
+        chosen = np.zeros(len(y), dtype=bool)
+        for rows in self._strata(y):
+            count = max(2, round(self.public_fraction * len(rows)))
+            chosen[rng.permutation(rows)[:count]] = True
+        keep = chosen if chosen.all() else ~chosen
+        return (X[keep], y[keep]), (X[chosen], y[chosen])
+
+    def _predict(self, X: ArrayLike) -> Predictions:
+        check_is_fitted(self)
+        columns = named_columns(checked_table(self, X), self)
+        with value_errors():
+            return self.model_.predict(encode_table(self.task_.features, columns))
+
+    @abstractmethod
+    def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]: ...
+
+    @abstractmethod
+    def _told(self, y: NDArray[Any]) -> Sequence[Any]: ...
+
+    @abstractmethod
+    def _label_settings(self) -> dict[str, Any]: ...
+
+
+def _plain(value: Any) -> Any:
+    """A number of Python's own for one of numpy's, as a search over parameters would give."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,75 @@
+"""scikit-learn's data, checked as scikit-learn does, and as columns that a task can be made of."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import ValidationError
+from sklearn.base import BaseEstimator
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.validation import check_consistent_length, validate_data
+
+from protocol.errors import PrivetError
+from protocol.wire import first_fault
+
+Floats = NDArray[np.float64]
+
+
+@contextmanager
+def value_errors() -> Iterator[None]:
+    """Raise Privet's errors about data and settings as the ValueError that scikit-learn expects."""
+    try:
+        yield
+    except PrivetError as error:
+        raise ValueError(error.detail) from error
+    except ValidationError as error:
+        raise ValueError(first_fault(error)) from error
+
+
+def checked_table(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> Any:
+    """``X`` checked as scikit-learn does; a DataFrame with text columns is kept as it is."""
+    has_texts = (
+        hasattr(X, "dtypes")
+        and hasattr(X, "columns")
+        and any(dtype.kind not in "fiub" for dtype in X.dtypes)
+    )
+    if has_texts:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return X
+    return validate_data(
+        estimator, X, reset=reset, dtype=np.float64, ensure_min_samples=2 if reset else 1
+    )
+
+
+def checked_labels(X: Any, y: Any) -> NDArray[Any]:
+    """One finite label per row of ``X``."""
+    if y is None:
+        msg = "fit requires y to be passed, but the target y is None."
+        raise ValueError(msg)
+    labels: NDArray[Any] = column_or_1d(y, warn=True)
+    check_consistent_length(X, labels)
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
+    return labels
+
+
+def checked_public(
+    estimator: BaseEstimator, public: tuple[ArrayLike, ArrayLike]
+) -> tuple[Any, NDArray[Any]]:
+    """Public records of the form of the private ones, and their labels."""
+    X = checked_table(estimator, public[0])
+    return X, checked_labels(X, public[1])
+
+
+def named_columns(X: Any, estimator: BaseEstimator) -> dict[str, Any]:
+    """The columns by name: floats as arrays, anything else as lists."""
+    if isinstance(X, np.ndarray):
+        return {f"x{i}": X[:, i] for i in range(estimator.n_features_in_)}
+    return {
+        str(name): X[name].to_numpy(dtype=np.float64)
+        if X[name].dtype.kind in "fiu"
+        else X[name].tolist()
+        for name in X.columns
+    }
