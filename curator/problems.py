@@ -30,6 +30,8 @@ from protocol.wire import fault_text
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = "1"
 BLANK = "about:blank"
+MAX_DETAIL = 2_000
+"""A detail may repeat what was sent, and that may be long."""
 
 _HINTS = {
     404: "There is nothing at this address: /docs lists all addresses.",
@@ -114,7 +116,7 @@ def _document(problem: ProblemType, uri: str, detail: str, instance: str) -> dic
         "type": uri,
         "title": problem.title,
         "status": problem.status,
-        "detail": detail,
+        "detail": detail if len(detail) <= MAX_DETAIL else f"{detail[: MAX_DETAIL - 3]}...",
         "instance": instance,
     }
 

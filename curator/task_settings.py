@@ -5,7 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from protocol.domain import category_text
+from curator.tables import MAX_ROWS
+from protocol.domain import Name, category_text
 from protocol.errors import InvalidRequest
 from protocol.limits import MAX_CLASSES, MAX_QUESTIONS
 from protocol.wire import first_fault
@@ -16,8 +17,12 @@ DEEPEST = 16
 DEFAULT_HOLDERS = 10_000
 
 Text = Annotated[str, BeforeValidator(category_text)]
+Number = Annotated[float, Field(strict=True)]
+"""A number that is written as one: true and "1" are refused."""
 Depth = Annotated[int, Field(ge=0, le=DEEPEST, strict=True)]
-Epsilon = Annotated[float, Field(gt=0, le=100)]
+Epsilon = Annotated[float, Field(gt=0, le=100, strict=True)]
+Rows = Annotated[int, Field(ge=0, le=MAX_ROWS, strict=True)]
+Seed = Annotated[int, Field(ge=0, lt=2**64, strict=True)]
 
 
 class Settings(BaseModel):
@@ -30,8 +35,8 @@ class FeatureSettings(Settings):
     """What is declared about one feature; the rest is read off the public data."""
 
     kind: Literal["numeric", "categorical"] | None = None
-    low: float | None = Field(default=None, description="Lower end of the published range.")
-    high: float | None = Field(default=None, description="Upper end of the published range.")
+    low: Number | None = Field(default=None, description="Lower end of the published range.")
+    high: Number | None = Field(default=None, description="Upper end of the published range.")
     categories: tuple[Text, ...] | None = Field(
         default=None, description="All categories, in the order they are published."
     )
@@ -45,8 +50,8 @@ class QuestionSettings(Settings):
     grower: str | None = None
     depth: Depth | None = None
     criterion: str | None = None
-    min_leaf: int | None = Field(default=None, ge=0)
-    seed: int | None = Field(default=None, ge=0)
+    min_leaf: Rows | None = None
+    seed: Seed | None = None
     mechanism: str | None = None
     parameters: dict[str, int | float | str] | None = None
     epsilon: Epsilon | None = None
@@ -56,7 +61,7 @@ class QuestionSettings(Settings):
 class TaskSettings(Settings):
     """The settings of a task; only ``name``, ``label`` and ``epsilon`` have no default."""
 
-    name: str = Field(min_length=1, max_length=200, description="What people call the task.")
+    name: Name = Field(description="What people call the task.")
     label: str = Field(min_length=1, description="The public column to be predicted.")
     epsilon: Epsilon = Field(description="What one holder spends in all.")
     description: str = Field(default="", max_length=10_000)
@@ -71,7 +76,7 @@ class TaskSettings(Settings):
     classes: tuple[Text, ...] | None = Field(
         default=None, min_length=2, max_length=MAX_CLASSES, description="All classes, in order."
     )
-    label_range: tuple[float, float] | None = Field(
+    label_range: tuple[Number, Number] | None = Field(
         default=None, description="Range that a numeric label is clipped to."
     )
     grower: str = "max_edge"
@@ -81,23 +86,26 @@ class TaskSettings(Settings):
     criterion: str | None = Field(
         default=None, description="Split criterion: gini for classes and variance for numbers."
     )
-    min_leaf: int = Field(
+    min_leaf: Rows = Field(
         default=0,
-        ge=0,
         description="Fewest public records in a cell; 0 keeps the full grid of max_edge's cells.",
     )
-    seed: int = Field(default=0, ge=0, description="Seed of growers that draw at random.")
+    seed: Seed = Field(default=0, description="Seed of growers that draw at random.")
     mechanism: str = Field(
         default="subset", description="How answers are perturbed; auto takes the least variance."
     )
     max_report_bytes: int | None = Field(
-        default=None, ge=1, description="Longest answer that auto may choose."
+        default=None, ge=1, strict=True, description="Longest answer that auto may choose."
     )
     parameters: dict[str, int | float | str] = Field(
         default_factory=dict, description="Parameters of the mechanism."
     )
     holders: int = Field(
-        default=DEFAULT_HOLDERS, ge=1, le=10**12, description="Reports expected, for the depth."
+        default=DEFAULT_HOLDERS,
+        ge=1,
+        le=10**12,
+        strict=True,
+        description="Reports expected, for the depth.",
     )
     allocation: Literal["all", "one"] = Field(
         default="all", description="Whether a holder answers all questions, or one by chance."
@@ -107,7 +115,9 @@ class TaskSettings(Settings):
     )
     opens: datetime | None = Field(default=None, description="First moment of collection.")
     closes: datetime | None = Field(default=None, description="End of collection.")
-    open: bool = Field(default=True, description="Open the task at once; else it is a draft.")
+    open: bool = Field(
+        default=True, strict=True, description="Open the task at once; else it is a draft."
+    )
 
     @model_validator(mode="after")
     def _check_label(self) -> Self:

@@ -18,7 +18,7 @@ from curator.records import encode_columns, encode_records
 from curator.shelf import FittedModel, ModelShelf
 from curator.storage.base import Status, Store, StoredTask
 from curator.tables import read_table
-from curator.task_settings import TaskSettings
+from curator.task_settings import TaskSettings, unix_seconds
 from protocol.errors import InvalidTask, NotEnoughReports
 from protocol.lifecycle import Move, State
 from protocol.words import describe_path
@@ -57,7 +57,8 @@ class Curator:
         The same settings and data lead to the same task, which is then left as it is.
         """
         now = self.clock.now()
-        if settings.closes is not None and settings.closes.timestamp() <= now:
+        closes = unix_seconds(settings.closes)
+        if closes is not None and closes <= now:
             raise InvalidTask("The task would close in the past: give a later closing time.")
         task, data = build_task(settings, read_table(public))
         created = self.store.create_task(task, settings.model_dump(mode="json"), data, now)

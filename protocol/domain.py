@@ -1,16 +1,31 @@
 """What a task says about records: features, label, and the text form of category names."""
 
 import math
+import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from protocol.limits import MAX_CLASSES, MAX_COLUMNS
 
-Name = Annotated[str, Field(min_length=1, max_length=200)]
-Category = Annotated[str, Field(min_length=1, max_length=1_000)]
+UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, line breaks, direction overrides, lone surrogates: what could make a name
+look like another one, or write over what stands beside it."""
+
+
+def showable(name: str) -> str:
+    """``name``, if it shows as what it is; raises ``ValueError`` that says what to remove."""
+    found = UNSHOWABLE.search(name)
+    if found is not None:
+        msg = f"remove character {found.start() + 1}, the control character U+{ord(found[0]):04X}"
+        raise ValueError(msg)
+    return name
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(showable)]
+Category = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(showable)]
 
 
 class Published(BaseModel):

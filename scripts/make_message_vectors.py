@@ -124,6 +124,8 @@ def bad_tasks() -> list[dict[str, Any]]:
         "a split on no column": {"partitions": [{**tree, "feature": [4, 1, 0, -1, -1, -1, -1]}]},
         "text as number": {"features": [{**whole["features"][0], "low": "20"}]},
         "a range upside down": {"features": [{**whole["features"][0], "low": 99.0}]},
+        "a control character in a name": {"name": "Do you\x1b[8m agree?"},
+        "a class written backwards": {"label": {**whole["label"], "classes": ["no", "\u202eyes"]}},
         "one class": {"label": {**whole["label"], "classes": ["no"]}},
         "closes before it opens": {"closes": 1},
         "an integer where a float belongs": {"features": [{**whole["features"][0], "low": 20}]},

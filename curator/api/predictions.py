@@ -45,7 +45,9 @@ class PredictRequest(BaseModel):
         },
     )
 
-    model: int | None = Field(default=None, description="A model's number; by default the latest.")
+    model: int | None = Field(
+        default=None, strict=True, description="A model's number; by default the latest."
+    )
     records: list[dict[str, Any]] | None = None
     columns: dict[str, list[Any]] | None = None
 

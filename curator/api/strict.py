@@ -20,9 +20,12 @@ class StrictRequest(Request):
             return json.loads(body, parse_constant=_refuse)
         except json.JSONDecodeError:
             raise
-        except (UnicodeDecodeError, RecursionError, ValueError) as error:
-            reason = str(error) or "it is nested too deeply"
-            raise json.JSONDecodeError(reason, "", 0) from None
+        except (NotJson, UnicodeDecodeError) as error:
+            raise json.JSONDecodeError(str(error), "", 0) from None
+        except ValueError:
+            raise json.JSONDecodeError("a whole number has too many digits", "", 0) from None
+        except RecursionError:
+            raise json.JSONDecodeError("it is nested too deeply", "", 0) from None
 
 
 class StrictRoute(APIRoute):
@@ -38,5 +41,9 @@ class StrictRoute(APIRoute):
         return strictly
 
 
+class NotJson(ValueError):
+    """What Python would read and RFC 8259 does not have."""
+
+
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON: send a finite number, or null for a missing value")
+    raise NotJson(f"{constant} is not JSON: send a finite number, or null for a missing value")

@@ -173,7 +173,7 @@ class InviteRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"count": 100}]})
 
-    count: int = Field(ge=1, le=MOST_INVITATIONS)
+    count: int = Field(ge=1, le=MOST_INVITATIONS, strict=True)
 
 
 class Invitations(BaseModel):

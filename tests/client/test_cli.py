@@ -199,8 +199,9 @@ def test_wrong_usage_is_status_2(command: Command) -> None:
 
 def test_names_from_a_task_cannot_drive_the_terminal(command: Command) -> None:
     """Escape sequences and markup in a hostile task are shown as text."""
-    hostile = Classes(name="\x1b[2J[red]label[/red]", classes=("\x07a", "b"))
-    with serving(StubCurator(make_task(label=hostile, name="[bold]x\x1b]0;title\x07"))) as curator:
+    hostile = Classes(name="[red]label[/red]", classes=("a", "b"))
+    made = make_task(label=hostile, name="[bold]x", description="\x1b[2J\x1b]0;title\x07")
+    with serving(StubCurator(made)) as curator:
         shown = command("show", curator.url)
     assert shown.exit_code == 0
     assert "\x1b" not in shown.stdout

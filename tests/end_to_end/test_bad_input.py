@@ -2,9 +2,11 @@
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPConnection
 from typing import Any
 
@@ -20,6 +22,7 @@ from protocol.errors import (
     InvalidRequest,
     InvalidTask,
     MalformedReport,
+    ModelNotFound,
     NotAuthorized,
     PrivetError,
     ReportConflict,
@@ -37,6 +40,7 @@ from protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
 from tests.end_to_end.running_curator import RunningCurator
 
+HUGE = 10**400
 PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True}
 ANSWER = {**PERSON, "label": 1}
 
@@ -221,8 +225,74 @@ TASKS: list[Case] = [
     ("too many cells", lambda s: s.upload(depth=60), InvalidRequest),
     ("unknown mechanism", lambda s: s.upload(mechanism="magic"), InvalidTask),
     ("unknown grower", lambda s: s.upload(grower="oak"), InvalidTask),
+    ("epsilon as truth value", lambda s: s.upload(epsilon=True), InvalidRequest),
+    ("epsilon as text", lambda s: s.upload(epsilon="1"), InvalidRequest),
+    ("holders as text", lambda s: s.upload(holders="100"), InvalidRequest),
+    ("open as a number", lambda s: s.upload(open=1), InvalidRequest),
+    ("epsilon of 400 digits", lambda s: s.upload(epsilon=HUGE), InvalidRequest),
+    ("seed of 400 digits", lambda s: s.upload(seed=HUGE), InvalidRequest),
+    ("min_leaf of 400 digits", lambda s: s.upload(min_leaf=HUGE), InvalidRequest),
+    ("range of 400 digits", lambda s: s.upload(features={"age": {"low": HUGE}}), InvalidRequest),
+    ("parameter of 400 digits", lambda s: s.upload(parameters={"k": HUGE}), InvalidTask),
+    ("closing in 400 digits", lambda s: s.upload(closes=HUGE), InvalidRequest),
+    ("closing in the year 1", lambda s: s.upload(closes="0001-01-01T00:00:00"), InvalidTask),
+    ("control character in a name", lambda s: s.upload(name="a\x1b[8mb"), InvalidRequest),
+    (
+        "control character in a class",
+        lambda s: s.upload(classes=["0", "1", "\x07"]),
+        InvalidPublicData,
+    ),
+    (
+        "control character in a feature",
+        lambda s: s.upload(b"a\x07ge,label\n1,1\n2,0\n"),
+        InvalidPublicData,
+    ),
+    (
+        "control character in a category",
+        lambda s: s.upload(b"job,label\na\x07,1\nb,0\na\x07,1\nb,0\n"),
+        InvalidPublicData,
+    ),
+    (
+        "control character in the label",
+        lambda s: s.upload(b"age,\x1bl\n1,1\n2,0\n", label="\x1bl"),
+        InvalidPublicData,
+    ),
     ("unknown setting", lambda s: s.upload(colour="red"), InvalidRequest),
     ("oversized", lambda s: s.announce("/v1/tasks", 2**40), TooLarge),
+]
+
+IN_JSON = {"Content-Type": "application/json"}
+
+
+def huge(scene: Scene, call: str, body: bytes) -> httpx.Response:
+    """POST JSON that holds a huge integer."""
+    return scene.call(
+        "POST", f"{scene.address()}/{call}", content=body, headers=scene.curator.admin | IN_JSON
+    )
+
+
+RECORD = b'{"records": [{"age": N, "hours": 1, "job": "smith", "member": true}]}'
+COLUMNS = b'{"columns": {"age": [N, 1], "hours": [1, 1], "job": ["smith", N], "member": [1, 0]}}'
+NUMBERS: list[Case] = [
+    (
+        f"{name} of {digits} digits",
+        partial(huge, call=call, body=body.replace(b"N", b"9" * digits)),
+        error if digits < 4300 or call == "reports" else InvalidRequest,
+    )
+    for digits in (400, 5000)
+    for name, call, body, error in (
+        ("record", "predict", RECORD, InvalidRecord),
+        ("columns", "predict", COLUMNS, InvalidRecord),
+        ("model", "predict", b'{"model": N, "records": []}', ModelNotFound),
+        (
+            "parameter",
+            "models",
+            b'{"estimator": "weighted", "parameters": {"weight": N}}',
+            InvalidRequest,
+        ),
+        ("count", "invitations", b'{"count": N}', InvalidRequest),
+        ("report", "reports", b'{"version": N}', MalformedReport),
+    )
 ]
 
 WRONG = {"Authorization": "Bearer wrong"}
@@ -287,7 +357,7 @@ CALLS: list[Case] = [
 
 @pytest.mark.parametrize(
     ("send", "error"),
-    [pytest.param(send, error, id=name) for name, send, error in REPORTS + TASKS + CALLS],
+    [pytest.param(send, error, id=name) for name, send, error in REPORTS + TASKS + NUMBERS + CALLS],
 )
 def test_bad_input_is_refused_and_changes_nothing(
     scene: Scene, send: Callable[[Scene], httpx.Response], error: type[PrivetError]
@@ -317,7 +387,8 @@ def test_rejects_are_counted_by_reason(scene: Scene) -> None:
     address = f"{scene.address()}/status"
     before = scene.curator.get(address)["rejects"].get("wrong-payload", 0)
     scene.send(fields(scene, answers=[[0, b"\xff" * len(payload(scene))]]))
-    deadline = 100
-    while scene.curator.get(address)["rejects"].get("wrong-payload", 0) == before and deadline:
-        deadline -= 1
+    deadline = time.monotonic() + 60
+    while scene.curator.get(address)["rejects"].get("wrong-payload", 0) == before:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     assert scene.curator.get(address)["rejects"]["wrong-payload"] == before + 1
