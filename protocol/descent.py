@@ -21,6 +21,8 @@ Numbers = NDArray[np.floating[Any]]
 
 BLOCK = 1 << 13
 """How many rows times trees are on their way at once."""
+STRIDE = 8
+"""After so many steps those that have arrived are left behind, if they are half or more."""
 
 
 class Leaves(NamedTuple):
@@ -101,25 +103,36 @@ class Descent:
                 yield Leaves(rows, trees, self._walk(block, trees, work))
 
     def _walk(self, block: Numbers, trees: slice, work: "_Work") -> Wide:
-        start, n, flat = self.start[trees], len(block), block.reshape(-1)
-        now = slice(len(start) * n)
-        node, at, offset = work.node[now], work.at[now], work.offset(len(start), n)
-        value, threshold, is_left = work.value[now], work.threshold[now], work.is_left[now]
-        node.reshape(len(start), n)[:] = start[:, None]
-        for step in range(self.steps[trees].max()):
-            if step == 0 and len(start) == 1:
-                root = start[0]
-                self.goes_left(block[:, self.feature[root]], self.threshold[root], out=is_left)
-                at.fill(self.first[root])
-            else:
-                self.feature.take(node, out=at, mode="clip")
-                at += offset
-                flat.take(at, out=value, mode="clip")
-                self.threshold.take(node, out=threshold, mode="clip")
-                self.goes_left(value, threshold, out=is_left)
-                self.first.take(node, out=at, mode="clip")
+        start, rows = self.start[trees], len(block)
+        node = work.node[: len(start) * rows]
+        node.reshape(len(start), rows)[:] = start[:, None]
+        offset = work.offset(len(start), rows)
+        self._go(block.reshape(-1), node, offset, int(self.steps[trees].max()), work)
+        return node.reshape(len(start), rows)
+
+    def _go(self, flat: Numbers, node: Wide, offset: Wide, steps: int, work: "_Work") -> None:
+        """Move every entry of ``node``, whose row begins at ``offset``, by ``steps``."""
+        now = slice(len(node))
+        at, value = work.at[now], work.value[now]
+        threshold, is_left = work.threshold[now], work.is_left[now]
+        for _ in range(min(steps, STRIDE)):
+            self.feature.take(node, out=at, mode="clip")
+            at += offset
+            flat.take(at, out=value, mode="clip")
+            self.threshold.take(node, out=threshold, mode="clip")
+            self.goes_left(value, threshold, out=is_left)
+            self.first.take(node, out=at, mode="clip")
             np.add(at, is_left, out=node)
-        return node.reshape(len(start), n)
+        if steps <= STRIDE:
+            return
+        self.first.take(node, out=at, mode="clip")
+        going = np.flatnonzero(np.not_equal(at, node, out=is_left))
+        if len(going) > len(node) // 2:
+            self._go(flat, node, offset, steps - STRIDE, work)
+        elif len(going):
+            late = node[going]
+            self._go(flat, late, offset[going], steps - STRIDE, work)
+            node[going] = late
 
 
 class _Work:

@@ -1,27 +1,27 @@
 """A public model as plain arrays: what predictions start from before private reports correct them.
 
 Strategy: every model that can be chosen is a weighted sum of components, and every component is a
-sum of trees or a linear map, followed by a link. Their arrays are all there is: nothing is
-pickled, any language can read them, and the numpy code below is the definition of what they mean.
-Columns are read in single precision, as scikit-learn's trees do; thresholds are single-precision
-numbers, so "at most the threshold" has one meaning everywhere.
+sum of trees or a linear map, followed by a link. Their arrays are all there is: nothing is pickled
+and any language can read them. Columns are read in single precision, as scikit-learn's trees do;
+thresholds are single-precision numbers, so "at most the threshold" has one meaning everywhere.
 """
 
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from curator.estimation.evidence import Floats
+from protocol.descent import Descent
 
 Link = Literal["identity", "softmax"]
 Single = NDArray[np.float32]
 Int32 = NDArray[np.int32]
-ROWS_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,20 +44,19 @@ class Trees:
 
     def predict(self, X: Single) -> Floats:
         """The linked sum for single-precision rows ``(rows, columns)``, shape ``(rows, S)``."""
-        total = np.tile(self.offset, (len(X), 1))
-        for root in self.roots:
-            total += self.value[self._leaf(X, int(root))]
-        return apply_link(self.link, total)
+        return apply_link(self.link, self._descent.sums(X) + self.offset)
 
-    def _leaf(self, X: Single, root: int) -> Int32:
-        node = np.full(len(X), root, dtype=np.int32)
-        active = np.arange(len(X)) if self.left[root] >= 0 else np.empty(0, dtype=np.int64)
-        while active.size:
-            at = node[active]
-            goes_left = X[active, self.feature[at]] <= self.threshold[at]
-            node[active] = np.where(goes_left, self.left[at], self.right[at])
-            active = active[self.left[node[active]] >= 0]
-        return node
+    @cached_property
+    def _descent(self) -> Descent:
+        return Descent.of(
+            np.less_equal,
+            self.roots,
+            self.feature,
+            self.threshold,
+            self.left,
+            self.right,
+            answer=self.value,
+        )
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -96,42 +95,20 @@ class BaseModel:
     name: str
     components: tuple[Component, ...]
     weights: tuple[float, ...]
-    _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def predict(self, X: Floats) -> Floats:
-        """Predictions for encoded rows ``(rows, columns)``, shape ``(rows, S)``.
-
-        onnxruntime evaluates them, in single precision; ``define`` says what they mean.
-        """
-        if not len(X):
-            return np.zeros((0, self.width))
-        chunks = np.array_split(X, -(-len(X) // ROWS_AT_ONCE))
-        run = self._session(X.shape[1]).run
-        said = [run(None, {"X": chunk.astype(np.float32)})[0] for chunk in chunks]
-        return np.concatenate(said).astype(np.float64)
-
-    def define(self, X: Floats) -> Floats:
-        """The same predictions by plain numpy, slow and obvious."""
+        """Predictions for encoded rows ``(rows, columns)``, shape ``(rows, S)``."""
         single = X.astype(np.float32)
-        parts = [w * c.predict(single) for w, c in zip(self.weights, self.components, strict=True)]
-        return np.asarray(np.sum(parts, axis=0))
+        total = np.zeros((len(X), self.width))
+        for weight, component in zip(self.weights, self.components, strict=True):
+            total += weight * component.predict(single)
+        return total
 
     @property
     def width(self) -> int:
         """S, the number of values per row."""
         first = self.components[0]
         return len(first.offset if isinstance(first, Trees) else first.intercept)
-
-    def _session(self, columns: int) -> Any:
-        if "session" not in self._kept:
-            from onnxruntime import InferenceSession
-
-            from curator.estimation.public.graph import base_graph  # it imports this file
-
-            self._kept["session"] = InferenceSession(
-                base_graph(self, columns, self.width), providers=["CPUExecutionProvider"]
-            )
-        return self._kept["session"]
 
     def to_document(self) -> dict[str, Any]:
         """The model as JSON values; arrays are compressed and in base64."""
