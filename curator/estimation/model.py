@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,24 +25,62 @@ _LABEL: TypeAdapter[Label] = TypeAdapter(Label)
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What a model says of ``rows`` records.
+    """What a model says of ``rows`` records; each fact is worked out when it is first asked for.
 
     ``values``, ``low`` and ``high`` have shape ``(rows, S)``: class probabilities with the ends of
     their 95 % intervals, or for a numeric label (S = 1) its mean in the label's units.
-    ``cells`` has shape ``(rows,)``.
+    ``cells`` has shape ``(rows,)``; ``scores`` are the public model's, ``(rows, S)``, if it has a
+    part in the predictions.
     """
 
-    values: Floats
-    low: Floats
-    high: Floats
+    model: "Model"
     cells: Index
+    scores: Floats | None
+
+    @cached_property
+    def values(self) -> Floats:
+        """Probabilities or means, which are possible: within bounds and adding up to one."""
+        values = self._moved(self.model.values)
+        if self.scores is None:
+            return values
+        np.clip(values, *self.model.bounds, out=values)
+        if isinstance(self.model.label, Classes):
+            values /= np.maximum(values.sum(axis=1, keepdims=True), 1e-300)
+        return values
+
+    @cached_property
+    def low(self) -> Floats:
+        """Lower ends of the intervals, never above the values."""
+        return self._end(self.model.low, np.minimum)
+
+    @cached_property
+    def high(self) -> Floats:
+        """Upper ends of the intervals, never below the values."""
+        return self._end(self.model.high, np.maximum)
 
     def labels(self, label: Label) -> NDArray[Any]:
         """The most probable class of each row by name (the first of equals), or the mean label."""
         if isinstance(label, Range):
             return np.asarray(self.values[:, 0])
         names: NDArray[Any] = np.array(label.classes)
+        if self.scores is None:
+            return np.asarray(names[self.model.values.argmax(axis=1)].take(self.cells))
         return np.asarray(names[self.values.argmax(axis=1)])
+
+    def _moved(self, per_cell: Floats) -> Floats:
+        """A table of the model at the rows' cells, moved along with the public model."""
+        if self.scores is None or self.model.base_values is None:
+            return per_cell.take(self.cells, axis=0)
+        moved = (per_cell - self.model.base_values).take(self.cells, axis=0)
+        moved += self.scores
+        return moved
+
+    def _end(self, per_cell: Floats, inner: np.ufunc) -> Floats:
+        ends = self._moved(per_cell)
+        if self.scores is None:
+            return ends
+        np.clip(ends, *self.model.bounds, out=ends)
+        return np.asarray(inner(ends, self.values, out=ends))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,19 +120,7 @@ class Model:
 
     def predict_from(self, cells: Index, scores: Floats | None) -> Predictions:
         """Predictions for rows in these ``cells`` with the public model's ``scores``, if any."""
-        if scores is None or self.base_values is None:
-            values, low, high = (a.take(cells, axis=0) for a in (self.values, self.low, self.high))
-            return Predictions(values, low, high, cells)
-        shift = scores - self.base_values[cells]
-        values = self._possible(self.values[cells] + shift)
-        low, high = self.low[cells] + shift, self.high[cells] + shift
-        least, most = self._bounds
-        return Predictions(
-            values,
-            np.minimum(np.clip(low, least, most), values),
-            np.maximum(np.clip(high, least, most), values),
-            cells,
-        )
+        return Predictions(self, cells, None if self.base_values is None else scores)
 
     def plain(self) -> "Model":
         """The same model without its public base: a tree that a person can read and follow."""
@@ -110,7 +137,7 @@ class Model:
 
         To first order in the reports, and never more than the whole range of the value.
         """
-        least, most = self._bounds
+        least, most = self.bounds
         return np.minimum(k * self.sensitivity, most - least)
 
     def to_document(self) -> dict[str, Any]:
@@ -156,11 +183,6 @@ class Model:
         )
 
     @property
-    def _bounds(self) -> tuple[float, float]:
+    def bounds(self) -> tuple[float, float]:
+        """The least and greatest value there can be."""
         return (self.label.low, self.label.high) if isinstance(self.label, Range) else (0.0, 1.0)
-
-    def _possible(self, values: Floats) -> Floats:
-        clipped = np.clip(values, *self._bounds)
-        if isinstance(self.label, Classes):
-            clipped /= np.maximum(clipped.sum(axis=1, keepdims=True), 1e-300)
-        return clipped
