@@ -7,6 +7,7 @@ from typing import NamedTuple
 from bench.figures import Figure
 from bench.history import Run
 from bench.marks import judged
+from scripts.load.document import sections, with_sections
 
 INTRODUCTION = """# Performance
 
@@ -75,10 +76,11 @@ PLOTS = (
 
 
 def write_document(run: Run, folder: Path) -> list[Path]:
-    """Write the page and its plots; the paths."""
+    """Write the page and its plots, keeping the load test's sections; the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / "performance.md"
-    page.write_text("\n".join(_page(run)), encoding="utf-8")
+    kept = sections(page.read_text(encoding="utf-8")) if page.exists() else {}
+    page.write_text(with_sections("\n".join(_page(run)), kept), encoding="utf-8")
     return [page, *(_draw(plot, run.figures, folder / plot.file) for plot in PLOTS)]
 
 

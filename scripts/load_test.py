@@ -1,68 +1,46 @@
 """Simulated holders against a curator: rate, latency, and that no report is lost or doubled.
 
 First every holder privatizes its own record, in worker processes, into a spool on disk; then the
-reports are sent as fast as the curator takes them, and only this second part is timed as load.
-Without ``--task`` a curator of its own is started, with its database in a temporary folder.
+reports are sent as fast as they are taken. Without ``--task`` a curator is started, with its
+database in a temporary folder; with ``--through-relay`` a relay as well, which the reports go
+through. Ctrl-C ends the sending: what is in flight is waited for, then checked and summed up.
 """
 
-import asyncio
 import os
-import random
+import platform
+import signal
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import httpx
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from protocol.task import TASK_MEDIA_TYPE, Task
-from scripts.collection import Admin
-from scripts.load import population
+from protocol.report import Report
+from protocol.task import Task
+from scripts.load import people, population
 from scripts.load.audit import audit
-from scripts.load.holders import Source, encode_population, records_from_csv, uniform_records
-from scripts.load.meter import Meter
-from scripts.load.sender import Address, Message, Outcomes, send_all
+from scripts.load.document import write_section
+from scripts.load.meter import Use, children_cpu
+from scripts.load.outcomes import Outcomes
+from scripts.load.run import Load, console, fetch, privatize, status
+from scripts.load.spool import groups
+from scripts.load.stage import Target, deliver, open_target
 from scripts.load.summary import Summary, write
-from scripts.load.traffic import Mischief, batches, singles
-from scripts.servers import running_curator
+from scripts.load.traffic import Mischief
 
-BATCH_CONNECTIONS = 2
-LOOK_SECONDS = 0.5
-console = Console()
-
-
-@dataclass(frozen=True)
-class Target:
-    """A task to load: its address, who owns it if we do, and the curator's process if ours."""
-
-    task_url: str
-    admin: Admin | None = None
-    process: int | None = None
-
-
-@dataclass(frozen=True)
-class Load:
-    """How the reports go out."""
-
-    mode: Literal["single", "relay"]
-    connections: int
-    depth: int
-    batch: int
-    mischief: Mischief
-    seed: int
+PERFORMANCE = Path("docs/performance.md")
+CONNECTIONS = {"single": 256, "relay": 2}
+INTERRUPTED = 130
 
 
 def main(
     holders: Annotated[int, typer.Option(min=1, help="Holders that answer.")] = 1_000_000,
     mode: Annotated[
-        Literal["single", "relay"], typer.Option(help="One POST per holder, or batches.")
+        Literal["single", "relay"], typer.Option(help="One POST per holder, or a relay's batches.")
     ] = "single",
     task: Annotated[str, typer.Option(help="A task's address; by default one is made.")] = "",
     cells: Annotated[int, typer.Option(min=2, help="Cells of the task that is made.")] = 256,
@@ -70,160 +48,128 @@ def main(
     data: Annotated[
         Path | None, typer.Option(help="CSV to draw a given task's records from.")
     ] = None,
-    connections: Annotated[int, typer.Option(min=1, help="Connections kept open.")] = 64,
+    through_relay: Annotated[
+        bool, typer.Option("--through-relay", help="Send to a relay in front of the curator.")
+    ] = False,
+    connections: Annotated[
+        int, typer.Option(min=0, help="Connections kept open; 0 takes what suits the mode.")
+    ] = 0,
     depth: Annotated[int, typer.Option(min=1, help="Requests in flight on each.")] = 1,
-    batch: Annotated[int, typer.Option(min=1, help="Reports per batch.")] = 20_000,
+    batch: Annotated[int, typer.Option(min=1, help="Reports per batch.")] = 50_000,
+    workers: Annotated[int, typer.Option(min=1, help="Processes of the curator.")] = 1,
     duplicates: Annotated[float, typer.Option(min=0, max=100, help="% sent twice.")] = 0.0,
     malformed: Annotated[float, typer.Option(min=0, max=100, help="% broken as well.")] = 0.0,
     slow: Annotated[float, typer.Option(min=0, max=100, help="% sent slowly.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Seed of records and mischief.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("privet-data/load"),
+    write_docs: Annotated[
+        bool, typer.Option("--write-docs", help=f"Put the table into {PERFORMANCE} as well.")
+    ] = False,
 ) -> None:
-    """Run the load test; exit code 1 if a report was lost or counted twice."""
+    """Run the load test; exit status 1 if a report was lost or counted twice, 130 after Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     mischief = Mischief(duplicates / 100, malformed / 100, slow / 100)
-    load = Load(mode, connections, depth, batch, mischief, seed)
-    with tempfile.TemporaryDirectory(prefix="privet-load-") as name:
-        folder = Path(name)
-        with _target(task, folder, cells, epsilon) as target:
-            summary, outcomes = _run(target, folder, holders, _source(task, data), load)
+    load = Load(mode, connections or CONNECTIONS[mode], depth, batch, mischief, seed)
+    with tempfile.TemporaryDirectory(prefix="privet-load-") as name, ExitStack() as stack:
+        try:
+            settings = {"workers": str(workers)}
+            target = stack.enter_context(open_target(task, Path(name), cells, epsilon, settings))
+            summary, outcomes, use = _run(target, holders, _source(task, data), load, through_relay)
+        except KeyboardInterrupt:
+            console.print("Interrupted before any report was sent: there is nothing to sum up.")
+            raise typer.Exit(INTERRUPTED) from None
     console.print(summary.table())
-    for path in write(summary, outcomes, out):
+    for path in write(summary, outcomes, use.memory, out):
         console.print(f"[dim]wrote {path}[/dim]")
-    raise typer.Exit(0 if summary.is_clean else 1)
+    if write_docs:
+        section = f"{mode}-through-relay" if through_relay else mode
+        write_section(PERFORMANCE, section, summary.markdown())
+    raise typer.Exit(1 if not summary.is_clean else INTERRUPTED if summary.interrupted else 0)
 
 
 def _run(
-    target: Target, folder: Path, holders: int, source: Source, load: Load
-) -> tuple[Summary, Outcomes]:
-    known = _fetch(target.task_url)
-    started = time.perf_counter()
-    paths = _privatize(known, holders, folder, source, load.seed)
-    encoded = time.perf_counter() - started
-    before, outcomes, meter = _status(target), Outcomes(), Meter(target.process)
-    asyncio.run(_send(target, known, paths, holders, load, outcomes))
-    use, after = meter.stop(), _status(target)
-    found = audit(paths, before, after)
-    accuracy = {}
-    if target.admin is not None:
-        accuracy = population.accuracies(target.admin, target.task_url, known, holders)
+    target: Target, holders: int, source: people.Source, load: Load, through_relay: bool
+) -> tuple[Summary, Outcomes, Use]:
+    task, started, outcomes = fetch(target.task_url), time.perf_counter(), Outcomes()
+    cpu = children_cpu()
+    shards = privatize(task, holders, target.folder, source, load)
+    answer_seconds, answer_cpu = time.perf_counter() - started, children_cpu() - cpu
+    before = status(target.task_url)
+    delivery = deliver(target, task, shards, load, outcomes, through_relay=through_relay)
+    after = status(target.task_url)
+    found = audit(shards, before, after, sent=outcomes.sent, acknowledged=outcomes.acknowledged)
+    p50, p99, p999 = outcomes.quantiles(0.5, 0.99, 0.999)
+    sides = delivery.use.memory
     summary = Summary(
         mode=load.mode,
+        through_relay=through_relay,
+        interrupted=not delivery.finished,
         holders=holders,
-        encode_seconds=encoded,
+        sent=outcomes.sent,
+        acknowledged=outcomes.acknowledged,
+        counted=int(after["reports"]) - int(before["reports"]),
+        answer_seconds=answer_seconds,
+        answer_cpu=answer_cpu,
         send_seconds=outcomes.seconds,
-        reports_per_second=(int(after["reports"]) - int(before["reports"])) / outcomes.seconds,
-        p50=outcomes.latencies.quantile(0.5),
-        p99=outcomes.latencies.quantile(0.99),
-        p999=outcomes.latencies.quantile(0.999),
-        bytes_per_report=sum(path.stat().st_size for path in paths) / holders - 4,
+        deliver_seconds=delivery.seconds,
+        p50=p50,
+        p99=p99,
+        p999=p999,
+        bytes_per_report=_bytes_per_report(task),
         answers={f"{kind} {status}": n for (kind, status), n in outcomes.answers.items()},
         retries=outcomes.retries,
         reconnects=outcomes.reconnects,
         lost=found.lost,
         doubled=found.doubled,
         checksum_matches=found.checksum_matches,
-        curator_cpu_seconds=use.curator_cpu,
-        sender_cpu_seconds=use.own_cpu,
-        curator_peak_memory=use.curator_peak_memory,
-        limited_by=use.limit(outcomes.seconds),
-        accuracy=accuracy,
+        cpu_seconds=delivery.use.cpu,
+        peak_memory={side: delivery.use.peak(side) for side in sides},
+        memory_growth={side: delivery.use.growth(side) for side in sides},
+        limited_by=delivery.use.limit(delivery.seconds),
+        machine=_machine(),
+        accuracy=_accuracy(target, task, holders) if delivery.finished else {},
     )
-    return summary, outcomes
+    return summary, outcomes, delivery.use
 
 
-@contextmanager
-def _target(task: str, folder: Path, cells: int, epsilon: float) -> Iterator[Target]:
-    """The given task, or one that a curator of our own publishes."""
-    if task:
-        yield Target(task)
-        return
-    with running_curator(folder / "curator") as curator:
-        admin = Admin(curator.url, curator.token)
-        yield Target(population.publish(admin, cells, epsilon), admin, curator.process)
-
-
-def _source(task: str, data: Path | None) -> Source:
+def _source(task: str, data: Path | None) -> people.Source:
     if data is not None:
-        return partial(records_from_csv, data)
-    return uniform_records if task else population.records
+        return partial(people.rows_of, data)
+    return people.uniform if task else population.people
 
 
-def _privatize(task: Task, holders: int, folder: Path, source: Source, seed: int) -> list[Path]:
-    spool = folder / "spool"
-    spool.mkdir()
-    columns = (TextColumn("Holders privatize"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
-        bar = progress.add_task("", total=holders)
-        return encode_population(
-            task,
-            holders,
-            spool,
-            processes=os.cpu_count() or 1,
-            source=source,
-            seed=seed,
-            progress=lambda count: progress.advance(bar, count),
+def _accuracy(target: Target, task: Task, holders: int) -> dict[str, float]:
+    """Accuracies of the task that we made ourselves; none if they are not waited for."""
+    if target.admin is None:
+        return {}
+    try:
+        return population.accuracies(target.admin, target.task_url, task, holders)
+    except KeyboardInterrupt:
+        return {}
+
+
+def _bytes_per_report(task: Task) -> float:
+    """Mean length of a report's body over the groups that a holder may belong to."""
+    lengths = [
+        len(
+            Report(
+                task=bytes.fromhex(task.id),
+                id=bytes(16),
+                answers=tuple((q, bytes(task.mechanisms[q].report_bytes)) for q in questions),
+            ).pack()
         )
+        for questions in groups(task)
+    ]
+    return sum(lengths) / len(lengths)
 
 
-async def _send(
-    target: Target, task: Task, paths: list[Path], holders: int, load: Load, outcomes: Outcomes
-) -> None:
-    """Send everything; an interrupt stops sending and keeps what was measured."""
-    messages, path, lanes, depth = _plan(target, task, paths, load)
-    url = httpx.URL(target.task_url)
-    address = Address(url.host, url.port or 80, path)
-    sending = asyncio.create_task(
-        send_all(address, messages, outcomes, connections=lanes, depth=depth)
-    )
-    total = holders if load.mode == "single" else -(-holders // load.batch)
-    with Progress(
-        TextColumn("Holders send"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[told]}"),
-        console=console,
-    ) as progress:
-        bar = progress.add_task("", total=total, told="")
-        try:
-            while not sending.done():
-                await asyncio.wait([sending], timeout=LOOK_SECONDS)
-                progress.update(bar, completed=outcomes.total, told=_live(outcomes))
-            await sending
-        except asyncio.CancelledError:
-            sending.cancel()
-            console.print("Interrupted: what was not sent is listed as lost.")
-
-
-def _plan(
-    target: Target, task: Task, paths: list[Path], load: Load
-) -> tuple[Iterator[Message], str, int, int]:
-    """The messages, where they go, and over how many connections, how many at a time."""
-    base = httpx.URL(target.task_url).path
-    if load.mode == "single":
-        messages = singles(paths, load.mischief, random.Random(load.seed))
-        return messages, f"{base}/reports", load.connections, load.depth
-    messages = batches(paths, task, load.batch)
-    return messages, f"{base}/reports/batch", BATCH_CONNECTIONS, 1
-
-
-def _live(outcomes: Outcomes) -> str:
-    refused = sum(n for (_, status), n in outcomes.answers.items() if status >= 300)
-    p50, p99 = (1000 * outcomes.latencies.quantile(q) for q in (0.5, 0.99))
-    rate = outcomes.total / outcomes.seconds
-    return f"{rate:,.0f}/s  p50 {p50:.1f} ms  p99 {p99:.1f} ms  refused {refused}"
-
-
-def _fetch(task_url: str) -> Task:
-    answer = httpx.get(task_url, headers={"Accept": TASK_MEDIA_TYPE}, timeout=60)
-    answer.raise_for_status()
-    return Task.parse(answer.content, task_url.rsplit("/", 1)[1])
-
-
-def _status(target: Target) -> dict[str, Any]:
-    answer = httpx.get(f"{target.task_url}/status", timeout=60)
-    answer.raise_for_status()
-    found: dict[str, Any] = answer.json()
-    return found
+def _machine() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    model = models[0] if models else platform.machine()
+    today = datetime.now(UTC).date()
+    return f"Measured {today} on {model}, {os.cpu_count()} cores, both sides together"
 
 
 if __name__ == "__main__":

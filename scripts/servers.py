@@ -1,4 +1,7 @@
-"""A curator of one's own, in a separate process on loopback, to demonstrate and to measure."""
+"""A curator and a relay of one's own, as processes on loopback, to demonstrate and to measure.
+
+They do not hear the terminal's Ctrl-C: whoever started them stops them when it is done.
+"""
 
 import os
 import secrets
@@ -46,7 +49,9 @@ def running_curator(folder: Path, **settings: str) -> Iterator[RunningCurator]:
     log = folder / "curator.log"
     with log.open("ab") as output:
         command = [sys.executable, "-m", "curator", "serve"]
-        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+        process = subprocess.Popen(
+            command, env=environment, stdout=output, stderr=output, start_new_session=True
+        )
     try:
         url = f"http://127.0.0.1:{port}"
         _wait_until_ready(url, process, log)
@@ -54,6 +59,40 @@ def running_curator(folder: Path, **settings: str) -> Iterator[RunningCurator]:
     finally:
         process.terminate()
         process.wait(timeout=30)
+
+
+@dataclass(frozen=True)
+class RunningRelay:
+    """Where a started relay answers."""
+
+    url: str
+    process: int
+
+
+@contextmanager
+def running_relay(
+    folder: Path, curator: str, *, least: int, every: float
+) -> Iterator[RunningRelay]:
+    """Start ``privet-holder relay`` with its spool in ``folder``; stop it at the end.
+
+    Raises ``RuntimeError`` if it does not come up.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    options = {"curator": curator, "spool": folder / "relay.db", "port": 0}
+    options |= {"least": least, "every": every}
+    command = [sys.executable, "-m", "client", "relay"]
+    command += [f"--{name}={value}" for name, value in options.items()]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        if " at http" not in first:
+            msg = f"the relay did not come up; it said: {first}"
+            raise RuntimeError(msg)
+        yield RunningRelay(first.rsplit(" ", 1)[1].strip(), process.pid)
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
 
 
 def _free_port() -> int:

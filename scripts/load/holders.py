@@ -1,43 +1,47 @@
-"""Simulated holders: each draws a record and privatizes it for itself, in worker processes."""
+"""Simulated holders in worker processes: each privatizes its record for itself.
 
-import csv
+Every holder's answer is drawn as ``protocol.answering.make_report`` draws it, from random bytes
+of the operating system that are its own, in the same order; only the arithmetic is done for some
+hundred holders at a time. ``tests/scripts/test_load_holders.py`` feeds the same bytes to both and
+gets the same reports.
+"""
+
 import os
-from collections.abc import Callable, Iterator, Mapping
+import signal
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from protocol.answering import make_report
-from protocol.domain import Categorical, Classes, Numeric
+from protocol.domain import Classes
+from protocol.mechanisms.base import Mechanism, Payloads, RandomBytes
+from protocol.report import REPORT_ID_BYTES
 from protocol.task import Task
-from scripts.load.spool import write_frames
+from scripts.load.bulk import draw_rows, privatizer, scaled
+from scripts.load.people import Floats, Source
+from scripts.load.spool import Shard, ShardWriter
 
-Record = Mapping[str, Any]
-Source = Callable[[Task, np.random.Generator], Iterator[Record]]
-"""Draws records for ever; it must be picklable, since workers call it."""
-SHARD = 20_000
-
-
-def records_from_csv(path: Path, _: Task, rng: np.random.Generator) -> Iterator[Record]:
-    """Records of a CSV file, label included, drawn with replacement for ever."""
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    while True:
-        yield rows[int(rng.integers(len(rows)))]
+AT_A_TIME = 512
+"""Holders whose columns fit into a processor's cache."""
 
 
-def uniform_records(task: Task, rng: np.random.Generator) -> Iterator[Record]:
-    """Records spread evenly over the task's domain, label included, for ever."""
-    while True:
-        record = {feature.name: _draw(feature, rng) for feature in task.features}
-        if isinstance(task.label, Classes):
-            record[task.label.name] = str(rng.choice(task.label.classes))
-        else:
-            record[task.label.name] = float(rng.uniform(task.label.low, task.label.high))
-        yield record
+def answers(
+    task: Task, X: Floats, y: Floats, randomness: RandomBytes
+) -> Iterator[tuple[int, Payloads]]:
+    """All holders' reports: per group (see ``spool.groups``) rows of an id and its payloads."""
+    ids = draw_rows(randomness, len(y), REPORT_ID_BYTES)
+    if task.allocation == "all":
+        every = np.arange(len(y))
+        yield 0, _rows(task, range(len(task.questions)), ids, X, y, every, randomness)
+        return
+    asked = _drawn_questions(len(task.questions), len(y), randomness)
+    for question in np.unique(asked).tolist():
+        holders = np.flatnonzero(asked == question)
+        yield question, _rows(task, [question], ids, X, y, holders, randomness)
 
 
 def encode_population(
@@ -45,38 +49,91 @@ def encode_population(
     holders: int,
     folder: Path,
     *,
+    shard: int,
     processes: int,
     source: Source,
     seed: int,
     progress: Callable[[int], None],
-) -> list[Path]:
-    """Let every holder answer, and keep the reports in ``folder``; returns the spool's files.
+) -> list[Shard]:
+    """Let every holder answer, and keep the reports in ``folder``, ``shard`` holders to a file.
 
     ``seed`` draws the records only: what a holder's mechanism draws comes from the operating
     system.
     """
-    shards = [min(SHARD, holders - start) for start in range(0, holders, SHARD)]
-    paths = [folder / f"shard-{number:06d}.reports" for number in range(len(shards))]
+    counts = [min(shard, holders - start) for start in range(0, holders, shard)]
     context = get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        futures: list[Future[int]] = [
-            pool.submit(_encode_shard, task.canonical, source, seed + number, count, path)
-            for number, (count, path) in enumerate(zip(shards, paths, strict=True))
+    with ProcessPoolExecutor(processes, context, _leave_interrupts_to_the_parent) as pool:
+        futures: list[Future[list[Shard]]] = [
+            pool.submit(_encode_shard, task.canonical, source, [seed, number], count, folder)
+            for number, count in enumerate(counts)
         ]
-        for future in futures:
-            progress(future.result())
-    return paths
+        try:
+            for future, count in zip(futures, counts, strict=True):
+                future.result()
+                progress(count)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [shard for future in futures for shard in future.result()]
 
 
-def _encode_shard(canonical: bytes, source: Source, seed: int, count: int, path: Path) -> int:
-    task = Task.parse(canonical)
-    records = source(task, np.random.default_rng(seed))
-    return write_frames(
-        path, (make_report(task, next(records), os.urandom).pack() for _ in range(count))
-    )
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _draw(feature: Numeric | Categorical, rng: np.random.Generator) -> float | str:
-    if isinstance(feature, Categorical):
-        return feature.categories[int(rng.integers(len(feature.categories)))]
-    return float(rng.uniform(feature.low, feature.high))
+def _encode_shard(
+    canonical: bytes, source: Source, seed: list[int], count: int, folder: Path
+) -> list[Shard]:
+    task, rng = _parsed(canonical), np.random.default_rng(seed)
+    with ShardWriter(folder, "-".join(f"{part:06d}" for part in seed)) as writer:
+        for start in range(0, count, AT_A_TIME):
+            X, y = source(task, rng, min(AT_A_TIME, count - start))
+            for group, rows in answers(task, X, y, os.urandom):
+                writer.add(group, rows)
+    return writer.shards
+
+
+@cache
+def _parsed(canonical: bytes) -> Task:
+    return Task.parse(canonical)
+
+
+def _rows(
+    task: Task,
+    questions: "range | list[int]",
+    ids: Payloads,
+    X: Floats,
+    y: Floats,
+    holders: NDArray[np.intp],
+    randomness: RandomBytes,
+) -> Payloads:
+    columns = [ids[holders]]
+    for question in questions:
+        mechanism = task.mechanisms[question]
+        categories = task.tree_of(question).locate(X[holders]).astype(np.int64)
+        if task.questions[question].asks == "label":
+            levels = _levels(task, mechanism, y[holders], randomness)
+            categories = categories * mechanism.levels + levels
+        columns.append(privatizer(mechanism)(categories, randomness))
+    return np.hstack(columns)
+
+
+def _drawn_questions(count: int, holders: int, randomness: RandomBytes) -> NDArray[np.int64]:
+    words = draw_rows(randomness, holders, 8).view(">u8")[:, 0].astype(np.uint64)
+    return scaled(words, count).astype(np.int64)
+
+
+def _levels(
+    task: Task, mechanism: Mechanism, y: Floats, randomness: RandomBytes
+) -> NDArray[np.int64]:
+    """``protocol.encoding.label_level`` on columns."""
+    words = draw_rows(randomness, len(y), 8).view(">u8")[:, 0].astype(np.uint64)
+    if isinstance(task.label, Classes):
+        return y.astype(np.int64)
+    low, high = task.label.low, task.label.high
+    position = (y - low) / (high - low) * (mechanism.levels - 1)
+    below = np.minimum(np.floor(position), mechanism.levels - 2)
+    share = (position - below) * 2.0**64
+    certain = share >= 2.0**64
+    above = certain | (words < np.where(certain, 0.0, share).astype(np.uint64))
+    return below.astype(np.int64) + above

@@ -1,6 +1,7 @@
 """Latencies in a histogram of fixed size: a long test needs no more memory than a short one."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,10 +23,11 @@ class Latencies:
 
     counts: NDArray[np.int64] = field(default_factory=_no_counts)
 
-    def add(self, seconds: float) -> None:
-        """Count one latency."""
-        bucket = int(math.log(max(seconds, SMALLEST) / SMALLEST) / _LOG_RATIO)
-        self.counts[min(bucket, BUCKETS - 1)] += 1
+    def add(self, seconds: Sequence[float]) -> None:
+        """Count latencies."""
+        scaled = np.log(np.maximum(np.array(seconds), SMALLEST) / SMALLEST) / _LOG_RATIO
+        buckets = np.minimum(scaled.astype(np.int64), BUCKETS - 1)
+        self.counts += np.bincount(buckets, minlength=BUCKETS)
 
     def quantile(self, q: float) -> float:
         """The latency in seconds that a share q stays below, to two percent; NaN without any."""

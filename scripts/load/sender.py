@@ -7,106 +7,93 @@ opened again and what was in flight on it is sent again, byte for byte.
 """
 
 import asyncio
+import re
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from typing import NamedTuple, cast
 
 import httptools
 
-from scripts.load.latency import Latencies
+from scripts.load.outcomes import Outcomes
 
 RECONNECTS = 20
 RECONNECT_PAUSE = 0.5
+RETRY_SECONDS = 1.0
+OVERLOADED = 503
+HEAD_END = b"\r\n\r\n"
+RETRY_AFTER = re.compile(rb"\r\nretry-after: *([0-9.]+)", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Address:
-    """Where requests go."""
-
-    host: str
-    port: int
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One request body, what it is for, and how long its sender dawdles within it."""
+class Message(NamedTuple):
+    """One request, what it is for, how many new reports it has, how long its sender dawdles."""
 
     kind: str
-    body: bytes
-    media_type: str
+    request: bytes
+    reports: int = 1
     dawdle: float = 0.0
 
 
-@dataclass
-class Outcomes:
-    """What came back: answers by (kind, status), latencies in all and per second, retries."""
+class Sender:
+    """Sends messages over ``connections`` connections, ``depth`` in flight on each."""
 
-    answers: Counter[tuple[str, int]] = field(default_factory=Counter)
-    latencies: Latencies = field(default_factory=Latencies)
-    timeline: list[Latencies] = field(default_factory=list)
-    retries: int = 0
-    reconnects: int = 0
-    started: float = field(default_factory=time.perf_counter)
-    finished: float = 0.0
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        messages: Iterator[Message],
+        outcomes: Outcomes,
+        *,
+        connections: int,
+        depth: int,
+    ) -> None:
+        self.host = host
+        self.port = port
+        self.outcomes = outcomes
+        self.depth = depth
+        self._messages = messages
+        self._lanes = [_Lane(self) for _ in range(connections)]
+        self._stopping = False
 
-    def answered(self, kind: str, status: int, seconds: float) -> None:
-        """Note one final answer."""
-        self.answers[kind, status] += 1
-        self.finished = time.perf_counter()
-        second = int(self.finished - self.started)
-        while len(self.timeline) <= second:
-            self.timeline.append(Latencies())
-        self.timeline[second].add(seconds)
-        self.latencies.add(seconds)
+    async def run(self) -> None:
+        """Send all and wait for the answers; raises ``ConnectionError`` if nobody answers."""
+        self.outcomes.started = time.perf_counter()
+        await asyncio.gather(*(lane.run() for lane in self._lanes))
+        self.outcomes.settle()
 
-    @property
-    def total(self) -> int:
-        """Number of requests that were answered."""
-        return sum(self.answers.values())
+    def stop(self) -> None:
+        """Take no new message; what is in flight is still waited for."""
+        self._stopping = True
+        for lane in self._lanes:
+            lane.stop()
 
-    @property
-    def seconds(self) -> float:
-        """Time from the start to the last answer."""
-        return max(self.finished - self.started, 1e-9)
-
-
-async def send_all(
-    address: Address,
-    messages: Iterator[Message],
-    outcomes: Outcomes,
-    *,
-    connections: int,
-    depth: int,
-) -> None:
-    """Send every message and wait for its answer; raises ``ConnectionError`` if nobody answers."""
-    await asyncio.gather(
-        *(_Lane(address, messages, outcomes, depth).run() for _ in range(connections))
-    )
+    def next(self) -> Message | None:
+        """A new message; None when there is none."""
+        message = None if self._stopping else next(self._messages, None)
+        if message is not None:
+            self.outcomes.sent += message.reports
+        return message
 
 
 class _Lane:
     """One connection's worth of work, over as many connections as it takes."""
 
-    def __init__(
-        self, address: Address, messages: Iterator[Message], outcomes: Outcomes, depth: int
-    ) -> None:
-        self.address = address
-        self.messages = messages
-        self.outcomes = outcomes
-        self.depth = depth
+    def __init__(self, sender: Sender) -> None:
+        self.sender = sender
         self.again: deque[Message] = deque()
+        self.resting = 0
+        self.connection: _Connection | None = None
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
         failures = 0
         while True:
-            connection = _Connection(self)
+            connection = self.connection = _Connection(self)
             try:
                 await loop.create_connection(
-                    partial(_identity, connection), self.address.host, self.address.port
+                    lambda made=connection: made,  # type: ignore[misc]
+                    self.sender.host,
+                    self.sender.port,
                 )
             except OSError:
                 failures += 1
@@ -118,37 +105,58 @@ class _Lane:
             await connection.ended
             if connection.exhausted:
                 return
-            self.outcomes.reconnects += 1
+            self.sender.outcomes.reconnects += 1
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something is to be sent again, now or later."""
+        return bool(self.again or self.resting)
+
+    def stop(self) -> None:
+        if self.connection is not None:
+            self.connection.stop_if_idle()
+
+    def retry_later(self, message: Message, seconds: float) -> None:
+        """Send a message again after a pause, over whatever connection there is then."""
+        self.sender.outcomes.retries += 1
+        self.resting += 1
+        asyncio.get_running_loop().call_later(seconds, self._retry, message)
+
+    def _retry(self, message: Message) -> None:
+        self.resting -= 1
+        self.again.append(message)
+        if self.connection is not None:
+            self.connection.fill()
 
     def next(self) -> Message | None:
         """The next message to send: one to send again, or a new one; None when there is none."""
-        return self.again.popleft() if self.again else next(self.messages, None)
-
-
-def _identity(connection: "_Connection") -> "_Connection":
-    return connection
+        return self.again.popleft() if self.again else self.sender.next()
 
 
 class _Connection(asyncio.Protocol):
     def __init__(self, lane: _Lane) -> None:
         self.lane = lane
+        self.outcomes = lane.sender.outcomes
+        self.depth = lane.sender.depth
         self.parser = httptools.HttpResponseParser(self)
         self.flying: deque[tuple[Message, float]] = deque()
         self.ended = asyncio.get_running_loop().create_future()
         self.exhausted = False
         self.paused = 0
-        self.retry_after = 1.0
+        self.received = b""
+        self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        self._fill()
+        self.transport = cast("asyncio.Transport", transport)
+        self.fill()
 
     def data_received(self, data: bytes) -> None:
+        self.received = data
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserError:
-            self.transport.abort()
+            self._transport.abort()
+        self.fill()
 
     def connection_lost(self, _: Exception | None) -> None:
         self.lane.again.extend(message for message, _ in self.flying)
@@ -156,74 +164,58 @@ class _Connection(asyncio.Protocol):
         if not self.ended.done():
             self.ended.set_result(None)
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if name.lower() == b"retry-after":
-            self.retry_after = float(value)
-
     def on_message_complete(self) -> None:
         status = self.parser.get_status_code()
-        keep_alive = self.parser.should_keep_alive()
-        message, sent = self.flying.popleft()
-        if status == 503:
-            self._retry_later(message)
+        message, sent_at = self.flying.popleft()
+        if status == OVERLOADED:
+            asked = RETRY_AFTER.search(self.received)
+            self.lane.retry_later(message, float(asked[1]) if asked else RETRY_SECONDS)
         else:
-            self.lane.outcomes.answered(message.kind, status, time.perf_counter() - sent)
-        if not keep_alive:
-            self.transport.close()
-            return
-        self._fill()
+            self.outcomes.answered(message.kind, status, message.reports, sent_at)
+        if not self.parser.should_keep_alive():
+            self._transport.close()
 
-    def _fill(self) -> None:
-        if self.transport.is_closing():
+    @property
+    def _transport(self) -> asyncio.Transport:
+        assert self.transport is not None
+        return self.transport
+
+    def fill(self) -> None:
+        """Send as many requests as may be in flight."""
+        transport = self.transport
+        if transport is None or transport.is_closing():
             return
         ready: list[bytes] = []
-        while len(self.flying) + self.paused < self.lane.depth:
+        while len(self.flying) + self.paused + self.lane.resting < self.depth:
             message = self.lane.next()
             if message is None:
                 break
+            self.flying.append((message, time.perf_counter()))
             if message.dawdle:
                 self._dawdle(ready, message)
                 return
-            ready.append(self._head(message) + message.body)
-            self.flying.append((message, time.perf_counter()))
+            ready.append(message.request)
         if ready:
-            self.transport.write(b"".join(ready))
-        self._stop_if_idle()
+            transport.write(ready[0] if len(ready) == 1 else b"".join(ready))
+        else:
+            self.stop_if_idle()
 
-    def _stop_if_idle(self) -> None:
-        if not self.flying and not self.paused and not self.lane.again:
+    def stop_if_idle(self) -> None:
+        """Close the connection if nothing is in flight, paused, or to be sent again."""
+        if self.transport and not (self.flying or self.paused or self.lane.has_more):
             self.exhausted = True
             self.transport.close()
 
     def _dawdle(self, before: list[bytes], message: Message) -> None:
         """Send a request's head now and its body after a pause; nothing overtakes it."""
-        self.flying.append((message, time.perf_counter()))
-        self.transport.write(b"".join(before) + self._head(message))
-        self.paused += self.lane.depth
+        head, end, body = message.request.partition(HEAD_END)
+        self._transport.write(b"".join(before) + head + end)
+        self.paused += self.depth
         loop = asyncio.get_running_loop()
-        loop.call_later(message.dawdle, self._finish_dawdling, message)
+        loop.call_later(message.dawdle, self._finish_dawdling, body)
 
-    def _finish_dawdling(self, message: Message) -> None:
-        self.paused -= self.lane.depth
-        if not self.transport.is_closing():
-            self.transport.write(message.body)
-            self._fill()
-
-    def _retry_later(self, message: Message) -> None:
-        self.lane.outcomes.retries += 1
-        self.paused += 1
-        loop = asyncio.get_running_loop()
-        loop.call_later(self.retry_after, self._retry, message)
-
-    def _retry(self, message: Message) -> None:
-        self.paused -= 1
-        self.lane.again.append(message)
-        self._fill()
-
-    def _head(self, message: Message) -> bytes:
-        return (
-            f"POST {self.lane.address.path} HTTP/1.1\r\n"
-            f"Host: {self.lane.address.host}:{self.lane.address.port}\r\n"
-            f"Content-Type: {message.media_type}\r\n"
-            f"Content-Length: {len(message.body)}\r\n\r\n"
-        ).encode()
+    def _finish_dawdling(self, body: bytes) -> None:
+        self.paused -= self.depth
+        if not self._transport.is_closing():
+            self._transport.write(body)
+            self.fill()

@@ -8,7 +8,11 @@ from typing import Any
 
 from rich.table import Table
 
-from scripts.load.sender import Outcomes
+from scripts.load.outcomes import Outcomes
+
+MARKS = {"single": (1_000_000, 150.0), "relay": (10_000_000, 120.0)}
+"""Per mode: holders, and the seconds within which their reports are to be durable."""
+MIB = 2**20
 
 
 @dataclass(frozen=True)
@@ -16,10 +20,16 @@ class Summary:
     """The figures of one run; times in seconds, sizes in bytes."""
 
     mode: str
+    through_relay: bool
+    interrupted: bool
     holders: int
-    encode_seconds: float
+    sent: int
+    acknowledged: int
+    counted: int
+    answer_seconds: float
+    answer_cpu: float
     send_seconds: float
-    reports_per_second: float
+    deliver_seconds: float
     p50: float
     p99: float
     p999: float
@@ -29,54 +39,65 @@ class Summary:
     reconnects: int
     lost: int
     doubled: int
-    checksum_matches: bool
-    curator_cpu_seconds: float
-    sender_cpu_seconds: float
-    curator_peak_memory: int
+    checksum_matches: bool | None
+    cpu_seconds: dict[str, float]
+    peak_memory: dict[str, int]
+    memory_growth: dict[str, int]
     limited_by: str
+    machine: str
     accuracy: dict[str, float] = field(default_factory=dict)
 
     @property
     def is_clean(self) -> bool:
-        """Whether every report was counted exactly once and nothing answered unexpectedly."""
-        return self.lost == 0 and self.doubled == 0 and self.checksum_matches
+        """Whether every acknowledged report was counted, and none twice."""
+        return self.lost == 0 and self.doubled == 0 and self.checksum_matches is not False
+
+    @property
+    def title(self) -> str:
+        """What was run, in a few words."""
+        kind = "single POSTs" if self.mode == "single" else "batches"
+        way = "through the relay" if self.through_relay else "to the curator"
+        told = f"{self.holders:,} holders, {kind} {way}"
+        return f"{told}, interrupted" if self.interrupted else told
 
     def rows(self) -> list[tuple[str, str]]:
         """The figures in words."""
-        milliseconds = [f"{1000 * t:.1f}" for t in (self.p50, self.p99, self.p999)]
+        relayed = [("until the curator had counted all", f"{self.deliver_seconds:.1f} s")]
         return [
-            ("holders", f"{self.holders:,}"),
-            ("answering took (all holders privatize)", f"{self.encode_seconds:.1f} s"),
-            ("sending took", f"{self.send_seconds:.1f} s"),
-            ("reports per second", f"{self.reports_per_second:,.0f}"),
-            ("latency p50 / p99 / p99.9", " / ".join(milliseconds) + " ms"),
+            ("sent, acknowledged, counted", _list(self.sent, self.acknowledged, self.counted)),
+            ("lost, counted twice", _list(self.lost, self.doubled)),
+            ("checksum over the ids sent", CHECKSUM_WORDS[self.checksum_matches]),
+            ("all holders privatized in", f"{self.answer_seconds:.1f} s"),
+            ("all reports sent and durable in", f"{self.send_seconds:.1f} s"),
+            *(relayed if self.through_relay else []),
+            ("reports per second", f"{self.acknowledged / self.send_seconds:,.0f}"),
+            ("request p50 / p99 / p99.9", f"{_milliseconds(self.p50, self.p99, self.p999)} ms"),
             ("bytes per report", f"{self.bytes_per_report:.0f}"),
             ("answers", ", ".join(f"{k}: {v:,}" for k, v in sorted(self.answers.items()))),
-            ("retries after 503, reconnects", f"{self.retries:,}, {self.reconnects:,}"),
-            ("lost, counted twice", f"{self.lost:,}, {self.doubled:,}"),
-            ("checksum over ids", "matches" if self.checksum_matches else "DIFFERS"),
-            (
-                "CPU of curator, of sender",
-                f"{self.curator_cpu_seconds:.1f} s, {self.sender_cpu_seconds:.1f} s",
+            ("retries after 503, reconnects", _list(self.retries, self.reconnects)),
+            ("CPU per report, privatizing", f"{1e6 * self.answer_cpu / self.holders:.1f} us"),
+            *(
+                (f"CPU per report, {side}", self._per_report(s))
+                for side, s in self.cpu_seconds.items()
             ),
-            ("curator's peak memory", f"{self.curator_peak_memory / 2**20:.0f} MiB"),
+            *((f"memory, {side}", self._memory(side)) for side in self.peak_memory),
             ("limited by", self.limited_by),
-            *((f"accuracy, {name}", f"{value:.4f}") for name, value in self.accuracy.items()),
+            *((f"accuracy {name}", f"{value:.4f}") for name, value in self.accuracy.items()),
+            *self._mark(),
         ]
 
     def table(self) -> Table:
         """For a terminal."""
-        table = Table("figure", "value", title=f"Load test, mode {self.mode}")
+        table = Table("figure", "value", title=self.title)
         for name, value in self.rows():
             table.add_row(name, value)
         return table
 
     def markdown(self) -> str:
-        """For a document."""
+        """For a document: a table under a heading of the third level."""
         lines = [f"| {name} | {value} |" for name, value in self.rows()]
-        return "\n".join(
-            [f"# Load test, mode {self.mode}", "", "| figure | value |", "|---|---|", *lines, ""]
-        )
+        head = [f"### {self.title}", "", f"{self.machine}.", "", "| figure | value |", "|---|---|"]
+        return "\n".join([*head, *lines, ""])
 
     def document(self) -> dict[str, Any]:
         """For a program; a quantile of nothing is null."""
@@ -85,41 +106,89 @@ class Summary:
             for name, value in asdict(self).items()
         }
 
+    def _per_report(self, seconds: float) -> str:
+        share = seconds / max(self.acknowledged, 1)
+        return (
+            f"{1e6 * share:.1f} us ({seconds:.1f} s)" if self.acknowledged else f"{seconds:.1f} s"
+        )
 
-def write(summary: Summary, outcomes: Outcomes, folder: Path) -> list[Path]:
-    """Write Markdown, JSON and the plot of rate and latency over time; returns their paths."""
+    def _memory(self, side: str) -> str:
+        growth = self.memory_growth[side] / MIB
+        return (
+            f"peak {self.peak_memory[side] / MIB:.0f} MiB, "
+            f"{growth:+.0f} MiB after the first quarter"
+        )
+
+    def _mark(self) -> list[tuple[str, str]]:
+        """Whether the mark is held, where a run is of the size that it is set for."""
+        holders, most = MARKS[self.mode]
+        if self.holders != holders or self.interrupted:
+            return []
+        delivery = max(self.send_seconds, self.deliver_seconds)
+        whole = self.answer_seconds + delivery
+        held = "held" if delivery < most and self.is_clean else "missed"
+        told = f"{held}: {delivery:.1f} s, with privatizing {whole:.1f} s"
+        return [(f"mark, {holders:,} in under {most:.0f} s", told)]
+
+
+CHECKSUM_WORDS = {
+    True: "matches",
+    False: "DIFFERS",
+    None: "not compared: some requests had no answer",
+}
+
+
+def write(
+    summary: Summary, outcomes: Outcomes, memory: dict[str, list[int]], folder: Path
+) -> list[Path]:
+    """Write Markdown, JSON and the plot of rate, latency and memory over time; their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     markdown, document, plot = (folder / f"load.{end}" for end in ("md", "json", "png"))
-    markdown.write_text(summary.markdown(), encoding="utf-8")
+    markdown.write_text(f"# Load test\n\n{summary.markdown()}", encoding="utf-8")
     timeline = [
         {
             "second": second,
-            "answers": int(part.counts.sum()),
-            "p50": part.quantile(0.5),
-            "p99": part.quantile(0.99),
+            "reports": part.reports,
+            "p50": part.latencies.quantile(0.5),
+            "p99": part.latencies.quantile(0.99),
         }
         for second, part in enumerate(outcomes.timeline)
-        if part.counts.any()
+        if part.reports
     ]
-    text = json.dumps({**summary.document(), "timeline": timeline}, indent=1)
-    document.write_text(text, encoding="utf-8")
-    _plot(timeline, plot)
+    whole = {**summary.document(), "timeline": timeline, "memory": memory}
+    document.write_text(json.dumps(whole, indent=1), encoding="utf-8")
+    _plot(timeline, memory, summary.send_seconds, plot)
     return [markdown, document, plot]
 
 
-def _plot(timeline: list[dict[str, Any]], path: Path) -> None:
+def _plot(
+    timeline: list[dict[str, Any]], memory: dict[str, list[int]], seconds: float, path: Path
+) -> None:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    rate, latency = figure.subplots(2, 1, sharex=True)
-    seconds = [row["second"] for row in timeline]
-    rate.plot(seconds, [row["answers"] for row in timeline])
+    figure = Figure(figsize=(8, 7), layout="constrained")
+    rate, latency, resident = figure.subplots(3, 1, sharex=True)
+    moments = [row["second"] for row in timeline]
+    rate.plot(moments, [row["reports"] for row in timeline])
     rate.set_ylabel("reports per second")
-    rate.set_ylim(bottom=0)
     for q in ("p50", "p99"):
-        latency.plot(seconds, [1000 * row[q] for row in timeline], label=q)
+        latency.plot(moments, [1000 * row[q] for row in timeline], label=q)
     latency.set_ylabel("latency, ms")
-    latency.set_ylim(bottom=0)
-    latency.set_xlabel("second")
-    latency.legend()
+    for side, series in memory.items():
+        step = seconds / max(len(series) - 1, 1)
+        resident.plot([step * i for i in range(len(series))], [b / MIB for b in series], label=side)
+    resident.set_ylabel("memory, MiB")
+    resident.set_xlabel("second")
+    for axes in (rate, latency, resident):
+        axes.set_ylim(bottom=0)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend()
     figure.savefig(path, dpi=120)
+
+
+def _list(*numbers: int) -> str:
+    return ", ".join(f"{number:,}" for number in numbers)
+
+
+def _milliseconds(*seconds: float) -> str:
+    return " / ".join(f"{1000 * each:.1f}" for each in seconds)

@@ -1,21 +1,40 @@
 """What goes over the wire in a load test: reports one by one or in batches, and some mischief."""
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.report import REPORT_MEDIA_TYPE, Report
+from protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE, Report
 from protocol.task import Task
-from scripts.load.sender import Message
-from scripts.load.spool import read_frames
+from scripts.load.sender import HEAD_END, Message
+from scripts.load.spool import Rows, Shard, groups
 
 BATCH_MEDIA_TYPE = "application/vnd.privet.reports+msgpack"
 DAWDLE_SECONDS = 2.0
+CUT = 5
+AT_A_TIME = 4_096
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where requests go."""
+
+    host: str
+    port: int
+    path: str
+
+    def head(self, media_type: str, length: int) -> bytes:
+        """The head of a request with a body of ``length`` bytes."""
+        return (
+            f"POST {self.path} HTTP/1.1\r\n"
+            f"Host: {self.host}:{self.port}\r\n"
+            f"Content-Type: {media_type}\r\n"
+            f"Content-Length: {length}\r\n\r\n"
+        ).encode()
 
 
 @dataclass(frozen=True)
@@ -27,75 +46,87 @@ class Mischief:
     slow: float = 0.0
 
 
-def singles(paths: Iterable[Path], mischief: Mischief, rng: random.Random) -> Iterator[Message]:
+def singles(
+    shards: Iterable[Shard], task: Task, to: Address, mischief: Mischief, rng: random.Random
+) -> Iterator[Message]:
     """One message per report, some twice, some after a broken copy, some with a long pause."""
-    for report in read_frames(paths):
+    requests = plain_requests(shards, task, to)
+    if mischief == Mischief():
+        yield from (Message("report", request) for request in requests)
+        return
+    for request in requests:
         if rng.random() < mischief.malformed:
-            yield Message("malformed", report[:-5], REPORT_MEDIA_TYPE)
+            yield Message("malformed", _cut_short(request, to), 0)
         dawdle = DAWDLE_SECONDS if rng.random() < mischief.slow else 0.0
-        yield Message("report", report, REPORT_MEDIA_TYPE, dawdle)
+        yield Message("report", request, 1, dawdle)
         if rng.random() < mischief.duplicates:
-            yield Message("duplicate", report, REPORT_MEDIA_TYPE)
+            yield Message("duplicate", request, 0)
 
 
-def batches(paths: Iterable[Path], task: Task, size: int) -> Iterator[Message]:
-    """Reports in columns, ``size`` at a time; by question where each holder answers one."""
-    layouts = [Layout.of(task, questions) for questions in _answered(task)]
-    waiting: dict[Layout, list[bytes]] = {layout: [] for layout in layouts}
-    for frame in read_frames(paths):
-        layout = next(layout for layout in layouts if layout.fits(frame))
-        frames = waiting[layout]
-        frames.append(frame)
-        if len(frames) == size:
-            yield layout.batch(frames)
-            frames.clear()
-    for layout, frames in waiting.items():
-        if frames:
-            yield layout.batch(frames)
+def plain_requests(shards: Iterable[Shard], task: Task, to: Address) -> Iterator[bytes]:
+    """A whole request per report, put together some thousand at a time."""
+    templates = [Template.of(task, questions, to) for questions in groups(task)]
+    for shard in shards:
+        rows, template = shard.read(), templates[shard.group]
+        for start in range(0, len(rows), AT_A_TIME):
+            yield from template.filled(rows[start : start + AT_A_TIME])
+
+
+def batches(shards: Sequence[Shard], task: Task, to: Address, size: int) -> Iterator[Message]:
+    """Reports in columns, at most ``size`` at a time and never of two shards together."""
+    for shard in shards:
+        rows = shard.read()
+        for start in range(0, len(rows), size):
+            part = rows[start : start + size]
+            body = columns(part, shard.group if task.allocation == "one" else None)
+            yield Message("batch", to.head(BATCH_MEDIA_TYPE, len(body)) + body, len(part))
+
+
+def columns(rows: Rows, question: int | None) -> bytes:
+    """The batch call's body for spooled rows."""
+    fields = {
+        "ids": rows[:, :REPORT_ID_BYTES].tobytes(),
+        "payloads": rows[:, REPORT_ID_BYTES:].tobytes(),
+        "version": 1,
+    }
+    if question is not None:
+        fields["question"] = question
+    packed: bytes = msgpack.packb(fields)
+    return packed
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
-    """Where a packed report's id and payloads are: at the same bytes in all that answer alike."""
+class Template:
+    """A request whose id and payloads are still to be filled in: always at the same bytes."""
 
-    question: int | None
-    fixed: bytes
+    request: Rows
     id: NDArray[np.intp]
     payloads: NDArray[np.intp]
 
     @classmethod
-    def of(cls, task: Task, questions: tuple[int, ...]) -> "Layout":
+    def of(cls, task: Task, questions: tuple[int, ...], to: Address) -> "Template":
         """Found by packing probes that differ in their ids, or in their payloads, alone."""
 
-        def probe(id_byte: bytes, payload_byte: bytes) -> NDArray[np.uint8]:
+        def probe(id_byte: bytes, payload_byte: bytes) -> Rows:
             answers = tuple((q, payload_byte * task.mechanisms[q].report_bytes) for q in questions)
-            report = Report(task=bytes.fromhex(task.id), id=id_byte * 16, answers=answers)
-            return np.frombuffer(report.pack(), dtype=np.uint8)
+            body = Report(task=bytes.fromhex(task.id), id=id_byte * 16, answers=answers).pack()
+            return np.frombuffer(to.head(REPORT_MEDIA_TYPE, len(body)) + body, dtype=np.uint8)
 
         plain = probe(b"\0", b"\0")
         ids = np.flatnonzero(plain != probe(b"\1", b"\0"))
-        payloads = np.flatnonzero(plain != probe(b"\0", b"\1"))
-        question = questions[0] if task.allocation == "one" else None
-        return cls(question, plain[: min(payloads[0], ids[0])].tobytes(), ids, payloads)
+        return cls(plain, ids, np.flatnonzero(plain != probe(b"\0", b"\1")))
 
-    def fits(self, frame: bytes) -> bool:
-        """Whether a packed report answers these questions."""
-        return len(frame) > self.id[-1] and frame.startswith(self.fixed)
-
-    def batch(self, frames: list[bytes]) -> Message:
-        """The batch call's body for packed reports of this layout."""
-        rows = np.frombuffer(b"".join(frames), dtype=np.uint8).reshape(len(frames), -1)
-        fields = {
-            "ids": rows[:, self.id].tobytes(),
-            "payloads": rows[:, self.payloads].tobytes(),
-            "version": 1,
-        }
-        if self.question is not None:
-            fields["question"] = self.question
-        return Message("batch", msgpack.packb(fields), BATCH_MEDIA_TYPE)
+    def filled(self, rows: Rows) -> Iterator[bytes]:
+        """One request per row."""
+        requests = np.tile(self.request, (len(rows), 1))
+        requests[:, self.id] = rows[:, :REPORT_ID_BYTES]
+        requests[:, self.payloads] = rows[:, REPORT_ID_BYTES:]
+        packed, length = requests.tobytes(), len(self.request)
+        for start in range(0, len(packed), length):
+            yield packed[start : start + length]
 
 
-def _answered(task: Task) -> list[tuple[int, ...]]:
-    """The sets of questions that one report may answer."""
-    every = range(len(task.questions))
-    return [tuple(every)] if task.allocation == "all" else [(question,) for question in every]
+def _cut_short(request: bytes, to: Address) -> bytes:
+    """The request with its report's last bytes missing, and a head that agrees."""
+    body = request.partition(HEAD_END)[2][:-CUT]
+    return to.head(REPORT_MEDIA_TYPE, len(body)) + body

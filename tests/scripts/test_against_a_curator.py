@@ -1,9 +1,14 @@
 import asyncio
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
-from typer.testing import CliRunner
 
 from scripts import fair_survey
 from scripts.collection import Admin, answer_all
@@ -29,24 +34,68 @@ def test_holders_of_the_survey_are_all_counted(tmp_path: Path) -> None:
     assert set(labels) <= {"yes", "no"}
 
 
+def run_load(*options: str) -> "subprocess.CompletedProcess[str]":
+    """The load test as a process of its own."""
+    command = [sys.executable, "-m", "scripts.load_test", "--cells", "16", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+
+
+@pytest.mark.parametrize("through", [[], ["--through-relay"]], ids=["direct", "through_relay"])
 @pytest.mark.parametrize("mode", ["single", "relay"])
-def test_load_test_accounts_for_every_report(mode: str, tmp_path: Path) -> None:
+def test_load_test_accounts_for_every_report(mode: str, through: list[str], tmp_path: Path) -> None:
     """With duplicates and rubbish mixed in, every holder's report is counted once."""
-    import typer
-
-    from scripts import load_test
-
-    app = typer.Typer()
-    app.command()(load_test.main)
-    options = ["--holders", "400", "--cells", "16", "--mode", mode, "--batch", "150"]
+    options = ["--holders", "2500", "--mode", mode, *through, "--batch", "600"]
     mischief = ["--duplicates", "20", "--malformed", "10", "--slow", "0.5"]
-    result = CliRunner().invoke(app, [*options, *mischief, "--out", str(tmp_path)])
-    assert result.exit_code == 0, result.output
+    result = run_load(*options, *mischief, "--out", str(tmp_path))
+    assert result.returncode == 0, result.stdout + result.stderr
     found = json.loads((tmp_path / "load.json").read_text())
     assert (found["lost"], found["doubled"], found["checksum_matches"]) == (0, 0, True)
+    assert found["sent"] == found["acknowledged"] == found["counted"] == 2500
+    assert set(found["cpu_seconds"]) == {"curator", "sender"} | ({"relay"} if through else set())
     if mode == "single":
         answers = found["answers"]
-        # a duplicate may overtake its original on another connection
-        assert answers["report 201"] + answers.get("duplicate 201", 0) == 400
-        assert answers["duplicate 200"] + answers.get("report 200", 0) > 40
-        assert found["answers"]["malformed 400"] > 10
+        assert sum(answers.get(f"report {status}", 0) for status in (200, 201, 202)) == 2500
+        assert sum(answers.get(f"duplicate {status}", 0) for status in (200, 201, 202)) > 250
+        assert answers["malformed 400"] > 100
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_a_clean_summary(number: int, tmp_path: Path) -> None:
+    """What was sent is checked and summed up; no traceback, and no process is left behind."""
+    command = [sys.executable, "-m", "scripts.load_test", "--holders", "200000", "--cells", "16"]
+    with subprocess.Popen(
+        [*command, "--out", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        text=True,
+    ) as process:
+        try:
+            children = _wait_for_reports(process, tmp_path)
+            os.killpg(process.pid, number)
+            said, _ = process.communicate(timeout=120)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    found = json.loads((tmp_path / "load.json").read_text())
+    assert found["interrupted"]
+    assert 0 < found["sent"] < 200_000
+    assert found["acknowledged"] == found["counted"] == found["sent"]
+    assert (found["lost"], found["doubled"], found["checksum_matches"]) == (0, 0, True)
+    assert psutil.wait_procs(children, timeout=30)[1] == []
+    assert not list(tmp_path.glob("privet-load-*"))
+
+
+def _wait_for_reports(process: "subprocess.Popen[str]", folder: Path) -> list[psutil.Process]:
+    """Wait until the curator has counted some; every process that was started."""
+    children: dict[int, psutil.Process] = {}
+    while process.poll() is None:
+        children |= {c.pid: c for c in psutil.Process(process.pid).children(recursive=True)}
+        for database in folder.glob("privet-load-*/curator/privet.db-wal"):
+            if database.stat().st_size > 4 * 2**20:
+                return list(children.values())
+        time.sleep(0.05)
+    raise AssertionError(process.communicate()[0])

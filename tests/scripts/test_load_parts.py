@@ -1,137 +1,236 @@
-import io
+import asyncio
 import random
-from itertools import islice
+from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import msgpack
 import numpy as np
 import pytest
 
-from protocol.answering import make_report
-from protocol.domain import Classes, Numeric
-from protocol.partition import Partition
 from protocol.report import Report
-from protocol.task import Question, Task, Tree
+from protocol.task import Task
+from scripts.load import document, people
 from scripts.load.audit import audit
-from scripts.load.holders import uniform_records
+from scripts.load.holders import answers
 from scripts.load.latency import Latencies
-from scripts.load.sender import Message
-from scripts.load.spool import read_frames, report_id, write_frames
-from scripts.load.traffic import Mischief, batches, singles
+from scripts.load.outcomes import Outcomes
+from scripts.load.sender import HEAD_END, Message, Sender
+from scripts.load.spool import Shard, ShardWriter, groups
+from scripts.load.traffic import Address, Mischief, batches, singles
+from tests.scripts.load_tasks import LAPLACE, SUBSET, make_task
+
+TO = Address("127.0.0.1", 80, "/v1/tasks/t/reports")
+EMPTY = {"reports": 0, "checksum": "0" * 64}
+BOTH = [SUBSET, LAPLACE]
 
 
-def make_task(allocation: str) -> Task:
-    halves = Partition.build(1, [0, -1, -1], [0.5, 0.0, 0.0], [1, -1, -1], [2, -1, -1])
-    questions = [
-        Question(partition=0, mechanism="subset", epsilon=1.0),
-        Question(partition=0, mechanism="laplace", epsilon=1.0),
-    ]
-    return Task.checked(
-        {
-            "name": "halves",
-            "features": [Numeric(name="x", low=0, high=1)],
-            "label": Classes(name="y", classes=("a", "b")),
-            "partitions": [Tree.of(halves)],
-            "questions": questions,
-            "allocation": allocation,
-        }
-    )
+def spooled(task: Task, folder: Path, count: int) -> list[Shard]:
+    """Shards of ``count`` holders, in two files per group."""
+    rng, shards = np.random.default_rng(0), []
+    for name in ("a", "b"):
+        with ShardWriter(folder, name) as writer:
+            X, y = people.uniform(task, rng, count // 2)
+            for group, rows in answers(task, X, y, rng.bytes):
+                writer.add(group, rows)
+        shards += writer.shards
+    return shards
 
 
-def make_reports(task: Task, count: int) -> list[Report]:
-    rng = np.random.default_rng(0)
-    records = islice(uniform_records(task, rng), count)
-    return [make_report(task, record, rng.bytes) for record in records]
+def rows_in(shards: list[Shard]) -> dict[bytes, bytes]:
+    rows = [row.tobytes() for shard in shards for row in shard.read()]
+    return {row[:16]: row[16:] for row in rows}
+
+
+def status_of(ids: list[bytes]) -> dict[str, object]:
+    total = 0
+    for each in ids:
+        total ^= int.from_bytes(sha256(each).digest(), "big")
+    return {"reports": len(ids), "checksum": f"{total:064x}"}
+
+
+@pytest.mark.parametrize("allocation", ["all", "one"])
+def test_singles_are_the_reports_packed(allocation: str, tmp_path: Path) -> None:
+    """Filling in templates gives canonical reports with the spooled ids and payloads."""
+    task = make_task(BOTH, allocation)
+    shards = spooled(task, tmp_path, 60)
+    messages = singles(shards, task, TO, Mischief(), random.Random(0))
+    found = {}
+    for message in messages:
+        head, _, body = message.request.partition(HEAD_END)
+        assert f"Content-Length: {len(body)}".encode() in head
+        report = Report.unpack(body)
+        report.check(task)
+        found[report.id] = b"".join(payload for _, payload in report.answers)
+    assert found == rows_in(shards)
+    assert len(found) == 60
 
 
 @pytest.mark.parametrize("allocation", ["all", "one"])
 def test_batches_carry_the_reports_columns(allocation: str, tmp_path: Path) -> None:
-    """Cutting packed reports by columns gives what unpacking them gives, whoever answered what."""
-    task = make_task(allocation)
-    reports = make_reports(task, 50)
-    path = tmp_path / "spool"
-    write_frames(path, (report.pack() for report in reports))
+    """All reports are in some batch, in columns, and answer the batch's question."""
+    task = make_task(BOTH, allocation)
+    shards = spooled(task, tmp_path, 60)
     sent: dict[bytes, bytes] = {}
-    for message in batches([path], task, 20):
-        fields = msgpack.unpackb(message.body)
+    for message in batches(shards, task, TO, 20):
+        fields = msgpack.unpackb(message.request.partition(HEAD_END)[2])
         ids = [fields["ids"][i : i + 16] for i in range(0, len(fields["ids"]), 16)]
-        width = len(fields["payloads"]) // len(ids)
+        asked = groups(task)[fields.get("question", 0)]
+        width = sum(task.mechanisms[question].report_bytes for question in asked)
+        assert message.reports == len(ids) <= 20
         for i, key in enumerate(ids):
             sent[key] = fields["payloads"][i * width : (i + 1) * width]
-    assert sent == {r.id: b"".join(payload for _, payload in r.answers) for r in reports}
-
-
-def test_report_id_is_found_in_packed_reports() -> None:
-    """The id is found without unpacking, even if the payload contains the same bytes as its key."""
-    report = Report(
-        task=b"t" * 32, id=bytes(range(16)), answers=((0, b"\xa2id\xc4\x10" + b"x" * 20),)
-    )
-    assert report_id(report.pack()) == report.id
+    assert sent == rows_in(shards)
 
 
 def test_audit_tells_loss_doubling_and_exchange(tmp_path: Path) -> None:
     """A missing report, a report counted twice and a foreign id are each seen."""
-    task = make_task("all")
-    reports = make_reports(task, 5)
-    path = tmp_path / "spool"
-    write_frames(path, (report.pack() for report in reports))
-    empty = {"reports": 0, "checksum": "0" * 64}
+    shards = spooled(make_task(BOTH), tmp_path, 6)
+    ids = list(rows_in(shards))
 
-    def status(counted: list[Report]) -> dict[str, object]:
-        return {"reports": len(counted), "checksum": f"{xor_of_digests(counted):064x}"}
+    def found(counted: list[bytes]) -> tuple[int, int, bool | None, bool]:
+        told = audit(shards, EMPTY, status_of(counted), sent=6, acknowledged=6)
+        return told.lost, told.doubled, told.checksum_matches, told.is_clean
 
-    clean = audit([path], empty, status(reports))
-    assert (clean.lost, clean.doubled, clean.checksum_matches) == (0, 0, True)
-    lost = audit([path], empty, status(reports[1:]))
-    assert (lost.lost, lost.doubled, lost.checksum_matches) == (1, 0, False)
-    doubled = audit([path], empty, status([*reports, reports[0]]))
-    assert (doubled.lost, doubled.doubled, doubled.checksum_matches) == (0, 1, False)
-    foreign = audit([path], empty, status([*reports[1:], *make_reports(task, 6)[5:]]))
-    assert (foreign.lost, foreign.doubled, foreign.checksum_matches) == (0, 0, False)
+    assert found(ids) == (0, 0, True, True)
+    assert found(ids[1:]) == (1, 0, False, False)
+    assert found([*ids, ids[0]]) == (0, 1, False, False)
+    assert found([*ids[1:], bytes(16)]) == (0, 0, False, False)
 
 
-def xor_of_digests(reports: list[Report]) -> int:
-    from hashlib import sha256
-
-    total = 0
-    for report in reports:
-        total ^= int.from_bytes(sha256(report.id).digest(), "big")
-    return total
+def test_audit_of_an_interrupted_run(tmp_path: Path) -> None:
+    """What was sent is checked alone; what had no answer may be counted or not."""
+    shards = spooled(make_task(BOTH), tmp_path, 6)
+    ids = list(rows_in(shards))
+    told = audit(shards, EMPTY, status_of(ids[:4]), sent=4, acknowledged=4)
+    assert (told.checksum_matches, told.is_clean) == (True, True)
+    for counted, lost, doubled in ((2, 1, 0), (3, 0, 0), (4, 0, 0), (5, 0, 1)):
+        told = audit(shards, EMPTY, status_of(ids[:counted]), sent=4, acknowledged=3)
+        assert (told.lost, told.doubled, told.checksum_matches) == (lost, doubled, None)
+        assert told.is_clean == (lost == doubled == 0)
 
 
 def test_quantiles_are_right_to_two_percent() -> None:
     """The histogram's quantiles lie within its bucket width of the exact ones."""
     values = np.random.default_rng(0).lognormal(-5.0, 1.0, 5000)
     latencies = Latencies()
-    for value in values:
-        latencies.add(float(value))
+    latencies.add(values.tolist())
     for q in (0.5, 0.99):
         assert latencies.quantile(q) == pytest.approx(np.quantile(values, q), rel=0.03)
 
 
+def test_outcomes_keep_their_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers are noted in the second they came in; silent seconds stay empty."""
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    outcomes = Outcomes(started=0.0)
+    for moment, kind, status in (
+        (0.2, "report", 201),
+        (0.9, "malformed", 400),
+        (3.5, "report", 503),
+    ):
+        now[0] = moment
+        outcomes.answered(kind, status, int(kind == "report"), moment - 0.1)
+    assert outcomes.quantiles(0.5) == [pytest.approx(0.1, rel=0.02)]
+    outcomes.settle()
+    assert [part.reports for part in outcomes.timeline] == [1, 0, 0, 1]
+    assert [int(part.latencies.counts.sum()) for part in outcomes.timeline] == [2, 0, 0, 1]
+    assert (outcomes.acknowledged, outcomes.refused, outcomes.seconds) == (1, 2, 3.5)
+
+
 def test_mischief_is_added_in_its_shares(tmp_path: Path) -> None:
     """Duplicates repeat the bytes, malformed ones are cut short, and no report is left out."""
-    task = make_task("all")
-    reports = [report.pack() for report in make_reports(task, 200)]
-    path = tmp_path / "spool"
-    write_frames(path, reports)
-    messages = list(singles([path], Mischief(0.5, 0.5, 0.5), random.Random(1)))
+    task = make_task(BOTH)
+    shards = spooled(task, tmp_path, 200)
+    plain = list(singles(shards, task, TO, Mischief(), random.Random(1)))
+    messages = list(singles(shards, task, TO, Mischief(0.5, 0.5, 0.5), random.Random(1)))
     kinds = [message.kind for message in messages]
-    assert [m.body for m in messages if m.kind == "report"] == reports
+    assert [m.request for m in messages if m.kind == "report"] == [m.request for m in plain]
     assert 60 < kinds.count("duplicate") < 140
     assert 60 < kinds.count("malformed") < 140
-    assert any(message.dawdle for message in messages)
-    assert all(_follows_its_report(messages, i) for i, k in enumerate(kinds) if k == "duplicate")
+    assert 60 < sum(message.dawdle > 0 for message in messages) < 140
+    assert sum(message.reports for message in messages) == 200
+    assert all(
+        messages[i - 1].request == messages[i].request
+        for i, kind in enumerate(kinds)
+        if kind == "duplicate"
+    )
 
 
-def _follows_its_report(messages: list[Message], i: int) -> bool:
-    return messages[i - 1].kind == "report" and messages[i - 1].body == messages[i].body
+class Hostile:
+    """Answers 503 or hangs up for a while, then 201; remembers every body."""
+
+    def __init__(self, faults: int) -> None:
+        self.faults = faults
+        self.bodies: list[bytes] = []
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                head = await reader.readuntil(HEAD_END)
+                length = int(head.lower().partition(b"content-length: ")[2].split(b"\r")[0])
+                body = await reader.readexactly(length)
+                self.faults -= 1
+                if self.faults >= 0 and self.faults % 2:
+                    writer.close()
+                    return
+                if self.faults < 0:
+                    self.bodies.append(body)
+                answer = b"201 OK" if self.faults < 0 else b"503 Busy\r\nRetry-After: 0.01"
+                writer.write(b"HTTP/1.1 " + answer + b"\r\ncontent-length: 2\r\n\r\n{}")
+        except asyncio.IncompleteReadError:
+            writer.close()
 
 
-def test_frames_come_back_in_order(tmp_path: Path) -> None:
-    """What was spooled is read again, across files."""
-    frames = [bytes([i]) * (i + 1) for i in range(9)]
-    first, second = tmp_path / "a", tmp_path / "b"
-    assert write_frames(first, frames[:4]) + write_frames(second, frames[4:]) == 9
-    assert list(read_frames([first, second])) == frames
-    assert io.BytesIO(first.read_bytes()).read(4) == b"\0\0\0\1"
+def numbered(count: int) -> Iterator[Message]:
+    for i in range(count):
+        body = b"report %03d" % i
+        yield Message("report", TO.head("x/y", len(body)) + body, 1, 0.01 if i % 7 == 0 else 0.0)
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+async def test_the_sender_outlasts_503_and_hang_ups(depth: int) -> None:
+    """Every message is answered 201 at last, whatever came before; slow ones arrive whole."""
+    server = Hostile(faults=20)
+    listening = await asyncio.start_server(server, "127.0.0.1", 0)
+    port = listening.sockets[0].getsockname()[1]
+    outcomes = Outcomes()
+    sender = Sender("127.0.0.1", port, numbered(100), outcomes, connections=3, depth=depth)
+    async with asyncio.timeout(60):
+        await sender.run()
+    listening.close()
+    assert set(server.bodies) == {b"report %03d" % i for i in range(100)}
+    assert outcomes.answers["report", 201] == outcomes.sent == outcomes.acknowledged == 100
+    assert outcomes.retries > 0
+    assert outcomes.reconnects > 0
+
+
+async def test_a_stopped_sender_waits_for_what_is_in_flight() -> None:
+    """After ``stop`` nothing new is sent, and everything sent is answered."""
+    server = Hostile(faults=0)
+    listening = await asyncio.start_server(server, "127.0.0.1", 0)
+    port = listening.sockets[0].getsockname()[1]
+    outcomes = Outcomes()
+    sender = Sender("127.0.0.1", port, numbered(100_000), outcomes, connections=3, depth=2)
+    running = asyncio.create_task(sender.run())
+    while outcomes.acknowledged < 50:
+        await asyncio.sleep(0.001)
+    sender.stop()
+    async with asyncio.timeout(60):
+        await running
+    listening.close()
+    assert 50 <= outcomes.sent == outcomes.acknowledged == len(server.bodies) < 100_000
+
+
+def test_the_page_keeps_one_section_per_kind_of_run(tmp_path: Path) -> None:
+    """A new table replaces the old one of its kind; the rest of the page stays as it is."""
+    page = tmp_path / "performance.md"
+    page.write_text("# Performance\n\nFigures.\n", encoding="utf-8")
+    document.write_section(page, "single", "### One\n\n| a |\n")
+    document.write_section(page, "relay", "### Two\n")
+    document.write_section(page, "single", "### Three\n")
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("# Performance\n\nFigures.\n")
+    assert "### One" not in text
+    assert text.index("## Load test") < text.index("### Two") < text.index("### Three")
+    assert list(document.sections(text)) == ["relay", "single"]
