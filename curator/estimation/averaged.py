@@ -6,6 +6,7 @@ sign, another strength). How strong and how blurred is left to the evidence.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -38,38 +39,52 @@ def fit_averaged(
 
 
 def posterior_of_counts(private: Contrasts, known: Floats, split: float) -> Posterior:
-    """The posterior of each slot's deviation from an even share, ``(cells, slots)``."""
+    """The posterior of each slot's deviation from an even share, ``(cells, slots)``.
+
+    ``known`` are the public counts, ``(cells, slots)``; ``private`` are contrasts of scale 1
+    against any shares. The log evidence is the reports', given the public counts.
+    """
     slots = known.shape[1]
     deviation = np.sqrt((slots - 1.0) / (slots**2 * (slots + 1.0)))
-    ranges = private.node_ranges()
-    settings = list(product(STRENGTHS, BLURS))
-    posteriors = [
-        average(
-            private.evidence.partition,
-            with_public(private, known, strength, blur),
-            deviation,
-            split,
-            ranges,
-        )
-        for strength, blur in settings
-    ]
-    return mix(posteriors, [0.0] * len(settings))
+    reported, ranges = from_even(private), private.node_ranges()
+    tree = private.evidence.partition
+    before, after = [], []
+    for strength, blur in product(STRENGTHS, BLURS):
+        public = shown_by(known, strength, blur)
+        before.append(average(tree, public, deviation, split).log_evidence)
+        after.append(average(tree, public.joined(reported), deviation, split, ranges))
+    found = mix(after, [0.0] * len(after))
+    public_alone = float(np.logaddexp.reduce(before))
+    return replace(found, log_evidence=found.log_evidence - public_alone)
 
 
-def with_public(private: Contrasts, known: Floats, strength: float, blur: float) -> Information:
-    """Private information and that of public counts whose deviation is ``strength * g``."""
+def from_even(private: Contrasts) -> Information:
+    """What reports say of g, where p = 1 / slots + g, from contrasts of scale 1 against q.
+
+    With delta = p - q = g - c the log-likelihood H delta - J delta^2 / 2 is one of g.
+    """
+    slots = private.q.shape[1]
+    independent = (slots - 1.0) / slots
+    J, H = private.information()
+    c = private.q - 1.0 / slots
+    constant = -independent * float((H * c + 0.5 * J * c**2).sum())
+    return Information(J, H + J * c, constant, independent)
+
+
+def shown_by(known: Floats, strength: float, blur: float) -> Information:
+    """What public counts say of g if their own deviation is ``strength * g``, blurred."""
     slots = known.shape[1]
+    even = 1.0 / slots
     rows = known.sum(axis=1, keepdims=True)
-    there = rows > 0.0
-    shown = np.where(there, known / np.maximum(rows, 1e-12), private.q) - private.q
-    variance = private.q * (1.0 - private.q) / np.maximum(rows, 1e-12) + blur**2
+    there = np.broadcast_to(rows > 0.0, known.shape)
+    shown = np.where(there, known / np.maximum(rows, 1e-12), even) - even
+    variance = even * (1.0 - even) / np.maximum(rows, 1e-12) + blur**2
     precision = np.where(there, 1.0 / variance, 0.0)
     independent = (slots - 1.0) / slots
     fit = np.where(there, np.log(variance) + shown**2 * precision, 0.0)
-    J, H = private.information()
     return Information(
-        J + strength**2 * precision,
-        H + strength * shown * precision,
+        strength**2 * precision,
+        strength * shown * precision,
         -0.5 * independent * float(fit.sum()),
         independent,
     )

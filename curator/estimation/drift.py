@@ -5,22 +5,25 @@ differs from it. In cell l the expected shares are q_l, f_Q's mean there. The tr
 q_l + a_l theta with a_l = 4 q_l (1 - q_l): theta is a shift of log-odds, so a rare class that
 becomes twice as common is one shift everywhere, and cells where f_Q is sure are moved only by
 strong evidence. (For a numeric label a_l = 1.) theta is averaged over all prunings under normal
-priors of several widths, one of them "no drift at all", weighed by the evidence. The prediction is
-f_Q(x) plus the correction of x's cell.
+priors of several widths, one of them "no drift at all", weighed by the evidence. For classes, one
+more hypothesis is that cells are as ``averaged`` sees them, from public counts and reports alone;
+it is used as far as reports favour it over f_Q. The prediction is f_Q(x) plus the correction of
+x's cell.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from curator.estimation.averaged import slot_estimates
+from curator.estimation.averaged import posterior_of_counts, slot_estimates
 from curator.estimation.cells import to_model
 from curator.estimation.contrasts import Contrasts
 from curator.estimation.estimator import only_question
-from curator.estimation.evidence import Evidence, Floats, Label, to_unit
+from curator.estimation.evidence import Evidence, Floats, Label, public_counts, to_unit
 from curator.estimation.masses import cell_masses
 from curator.estimation.model import Model
-from curator.estimation.prunings import Information, Posterior, average, mix
+from curator.estimation.prunings import Information, Posterior, average, blend, mix
 from curator.estimation.public.base_model import BaseModel
 from curator.estimation.public.knowledge import Knowledge, public_knowledge
 from curator.public_data import PublicData
@@ -57,7 +60,7 @@ def fit_drift(
     scale = scales(label, q)
     mass = cell_masses(question, q, points, len(public))
     contrasts = Contrasts(question, q, mass, scale)
-    posterior, variance = posterior_of_drift(contrasts, split)
+    posterior, variance = posterior_of_theta(label, public, contrasts, split)
     return to_model(
         label,
         question,
@@ -84,18 +87,53 @@ def scales(label: Label, q: Floats) -> Floats:
     return np.maximum(4.0 * q * (1.0 - q), LEAST_SCALE)
 
 
-def posterior_of_drift(contrasts: Contrasts, split: float) -> tuple[Posterior, Floats]:
-    """The posterior of theta, ``(cells, slots)``, over all prunings and prior widths.
+def posterior_of_theta(
+    label: Label, public: PublicData, contrasts: Contrasts, split: float
+) -> tuple[Posterior, Floats]:
+    """The posterior of theta, ``(cells, slots)``, over all hypotheses.
 
     With it comes the mean squared error of its mean under the doubtful prior, ``(cells, slots)``:
     where reports say little, an estimate stays with the public model, and its interval is wide.
     """
+    drifts = posteriors_of_drift(contrasts, split)
+    with np.errstate(divide="ignore"):
+        trusting, doubtful = (np.log(list(prior.values())) for prior in (WIDTHS, DOUBTS))
+    found, doubt = mix(drifts, trusting), mix(drifts, doubtful)
+    if isinstance(label, Classes):
+        known = public_counts(label, public, contrasts.evidence.partition)
+        counts = as_theta(contrasts, known, split)
+        distrust = distrusted(counts.log_evidence - found.log_evidence)
+        found, doubt = (blend([p, counts], [1.0 - distrust, distrust]) for p in (found, doubt))
+    return found, doubt.variance + (doubt.mean - found.mean) ** 2
+
+
+def distrusted(log_odds: float) -> float:
+    """How far f_Q gives way to public counts when reports favour these by ``log_odds``.
+
+    The probability 1 / (1 + exp(-log_odds)), rescaled so that reports that favour neither, as
+    when there are none, leave f_Q as it is.
+    """
+    return max(0.0, float(np.tanh(log_odds / 2.0)))
+
+
+def posteriors_of_drift(contrasts: Contrasts, split: float) -> list[Posterior]:
+    """The posterior of theta under each of the prior widths."""
     slots = contrasts.q.shape[1]
     information = Information(*contrasts.information(), independent=(slots - 1.0) / slots)
     ranges = contrasts.node_ranges()
     tree = contrasts.evidence.partition
-    posteriors = [average(tree, information, width, split, ranges) for width in WIDTHS]
-    with np.errstate(divide="ignore"):
-        trusting, doubtful = (np.log(list(prior.values())) for prior in (WIDTHS, DOUBTS))
-    found, doubt = mix(posteriors, trusting), mix(posteriors, doubtful)
-    return found, doubt.variance + (doubt.mean - found.mean) ** 2
+    return [average(tree, information, width, split, ranges) for width in WIDTHS]
+
+
+def as_theta(contrasts: Contrasts, known: Floats, split: float) -> Posterior:
+    """The posterior of ``averaged``, in units of theta."""
+    one = np.ones_like(contrasts.scale)
+    of_counts = posterior_of_counts(replace(contrasts, scale=one), known, split)
+    a, slots = contrasts.scale, contrasts.q.shape[1]
+    return replace(
+        of_counts,
+        mean=(of_counts.mean + 1.0 / slots - contrasts.q) / a,
+        variance=of_counts.variance / a**2,
+        within=of_counts.within / a**2,
+        reach=of_counts.reach / a,
+    )

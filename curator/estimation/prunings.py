@@ -18,7 +18,7 @@ by theirs. This is context-tree weighting (Willems, Shtarkov and Tjalkens, 1995)
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,15 @@ class Information:
     H: Floats
     log_scale: float = 0.0
     independent: float = 1.0
+
+    def joined(self, other: "Information") -> "Information":
+        """What both say together, being independent."""
+        return replace(
+            self,
+            J=self.J + other.J,
+            H=self.H + other.H,
+            log_scale=self.log_scale + other.log_scale,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +93,13 @@ def average(
 def mix(posteriors: Sequence[Posterior], log_prior: Sequence[float] | Floats) -> Posterior:
     """Several posteriors of one quantity, averaged by evidence and prior."""
     evidence = np.array([p.log_evidence for p in posteriors]) + np.array(log_prior)
-    total = np.logaddexp.reduce(evidence)
-    weights = np.exp(evidence - total)
+    total = float(np.logaddexp.reduce(evidence))
+    return replace(blend(posteriors, np.exp(evidence - total)), log_evidence=total)
+
+
+def blend(posteriors: Sequence[Posterior], weights: Sequence[float] | Floats) -> Posterior:
+    """Several posteriors of one quantity, averaged by weights that add up to 1."""
+    weights = np.asarray(weights)
 
     def averaged(arrays: Sequence[Floats]) -> Floats:
         return np.asarray(np.einsum("m,mks->ks", weights, np.stack(arrays)))
@@ -98,7 +112,7 @@ def mix(posteriors: Sequence[Posterior], log_prior: Sequence[float] | Floats) ->
         averaged([p.within for p in posteriors]),
         averaged([p.data_share for p in posteriors]),
         averaged([p.reach for p in posteriors]),
-        float(total),
+        float(weights @ [p.log_evidence for p in posteriors]),
     )
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeRegressor
 
 DEEPEST = 12
+MARGIN = 0.35
+"""A difference between the shares of two classes that a cell should be able to show."""
 
 
 def distilled(
@@ -65,9 +67,11 @@ def from_sklearn(fitted: "DecisionTreeRegressor", columns: int) -> Partition:
 def distilled_depth(holders: int, epsilon: float) -> int:
     """A depth for ``distilled`` with about as many cells as reports can tell apart.
 
-    With the least variance 4 e^ε / (e^ε - 1)^2 per report and count, K cells of n / K holders
-    show a margin of 0.35 at the size of its noise when K = 0.35 sqrt(n) (e^ε - 1) / (2 e^(ε/2)).
+    A report's count has at least the variance v = 4 e^ε / (e^ε - 1)^2. In one of K cells, n / K
+    holders show a margin with the variance K / n of a sample and K^2 v / n of noise; K is the
+    largest number for which a margin of ``MARGIN`` is two standard errors.
     """
-    per_report = 2.0 / (np.exp(epsilon / 2.0) - np.exp(-epsilon / 2.0))
-    cells = 0.35 * np.sqrt(max(holders, 1)) / per_report
+    noise = 4.0 / (np.exp(epsilon / 2.0) - np.exp(-epsilon / 2.0)) ** 2
+    allowed = (MARGIN / 2.0) ** 2 * max(holders, 1)
+    cells = 2.0 * allowed / (1.0 + np.sqrt(1.0 + 4.0 * noise * allowed))
     return int(np.clip(round(np.log2(max(cells, 1.0))), 1, DEEPEST))

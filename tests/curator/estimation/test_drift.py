@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Evidence, Model, fit
+from curator.estimation.drift import distrusted
 from curator.estimation.public.base_model import BaseModel, Linear
 from curator.estimation.public.distil import distilled
 from curator.public_data import PublicData
@@ -99,6 +100,34 @@ def test_reports_of_another_population_overrule_the_public_model() -> None:
         right = (model.predict(X).values[:, 1] > 0.5) == (p > 0.5)
         assert right.mean() > 0.85
     assert fit("drift", BINARY, public, [evidence]).public_share.mean() < 0.3
+
+
+def test_a_public_model_that_reports_speak_against_gives_way_to_counts() -> None:
+    """Where f_Q is noise, drift predicts nearly what ``averaged`` does; where right, it does not.
+
+    Cells' shares are .15 and .85 in a chessboard that f_Q = 1/2 + small noise knows nothing of.
+    """
+    public, tree = public_rows(BINARY, 200, seed=20), complete(4)
+    rng = np.random.default_rng(21)
+    noise = rng.normal(0.0, 0.02, size=(2, 2))
+    own = BaseModel("noise", (Linear("softmax", noise, np.zeros(2)),), (1.0,))
+    ones = np.where(np.arange(tree.cells) % 2, 850, 150)
+    evidence = reports(tree, np.stack([1000 - ones, ones], axis=1), 2.0, seed=22)
+    drift = fit("drift", BINARY, public, [evidence], base=own)
+    averaged = fit("averaged", BINARY, public, [evidence])
+    np.testing.assert_allclose(drift.values, averaged.values, atol=0.05)
+    right = np.stack([1000 - ones, ones], axis=1) / 1000
+    assert ((drift.values > 0.5) == (right > 0.5)).all()
+
+
+def test_distrust_starts_where_reports_favour_counts() -> None:
+    """No weight for even odds or worse, all of it in the limit, and never falling."""
+    odds = np.linspace(-5.0, 5.0, 101)
+    weights = [distrusted(float(each)) for each in odds]
+    assert weights[:51] == [0.0] * 51
+    assert (np.diff(weights) >= 0.0).all()
+    assert distrusted(50.0) == pytest.approx(1.0)
+    assert distrusted(np.log(3.0)) == pytest.approx(2 * 0.75 - 1)
 
 
 def test_no_reports_give_the_public_model() -> None:

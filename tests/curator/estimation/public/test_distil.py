@@ -39,4 +39,13 @@ def test_depth_follows_what_reports_can_tell_apart() -> None:
     assert (np.diff(depths, axis=1) >= 0).all()
     assert min(min(row) for row in depths) == 1
     assert max(max(row) for row in depths) == 12
-    assert distilled_depth(10_000, 2.0) == 5
+    assert distilled_depth(10_000, 2.0) == 4
+
+
+def test_at_the_depth_chosen_a_margin_is_two_standard_errors() -> None:
+    """n / K holders with a margin of .35, by the least variance of a report, before rounding."""
+    for n, epsilon in ((2_000, 1.0), (10_000, 8.0), (10**6, 0.5)):
+        cells = 2.0 ** distilled_depth(n, epsilon)
+        noise = 4.0 * np.exp(epsilon) / (np.exp(epsilon) - 1.0) ** 2
+        error = np.sqrt(cells / n + cells**2 * noise / n)
+        assert 0.35 / np.sqrt(2.0) <= 2.0 * error <= 0.35 * 2.0
