@@ -18,6 +18,7 @@ from protocol.mechanisms.base import Mechanism, RandomBytes
 from protocol.messages import (
     REPORT_MEDIA_TYPE,
     TASK_MEDIA_TYPE,
+    Centring,
     Question,
     Receipt,
     Report,
@@ -25,6 +26,7 @@ from protocol.messages import (
     Tree,
 )
 from protocol.partition import Partition
+from protocol.scale import Scale
 from protocol.words import describe_cell, describe_path, describe_split
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "REPORT_MEDIA_TYPE",
     "TASK_MEDIA_TYPE",
     "Categorical",
+    "Centring",
     "Classes",
     "Column",
     "Feature",
@@ -50,6 +53,7 @@ __all__ = [
     "Range",
     "Receipt",
     "Report",
+    "Scale",
     "State",
     "Task",
     "Tree",

@@ -41,11 +41,13 @@ def encode_whole(task: Task, record: Mapping[str, Any]) -> tuple[Matrix, float]:
 
 def _answer(task: Task, question: int, x: Matrix, y: float, randomness: RandomBytes) -> bytes:
     mechanism = task.mechanisms[question]
-    category = task.tree_of(question).locate_one(x)
-    if task.questions[question].asks == "label":
-        level = label_level(task.label, y, mechanism.levels, randomness)
-        category = category * mechanism.levels + level
-    return mechanism.privatize(category, randomness)
+    cell = task.tree_of(question).locate_one(x)
+    if task.questions[question].asks == "cell":
+        return mechanism.privatize(cell, randomness)
+    scale = task.scales[question]
+    span = None if scale is None else scale.span(cell)
+    level = label_level(task.label, y, mechanism.levels, randomness, span)
+    return mechanism.privatize(cell * mechanism.levels + level, randomness)
 
 
 def _asked(task: Task, randomness: RandomBytes) -> list[int]:

@@ -85,16 +85,25 @@ def label_value(label: Classes | Range, value: Any) -> float:
     return float(label.classes.index(text))
 
 
-def label_level(label: Classes | Range, value: float, levels: int, randomness: RandomBytes) -> int:
+def label_level(
+    label: Classes | Range,
+    value: float,
+    levels: int,
+    randomness: RandomBytes,
+    span: tuple[float, float] | None = None,
+) -> int:
     """The level (``protocol.mechanisms``) that stands for a label from ``label_value``.
 
     A class is its own level. A number is rounded at random to one of the two nearest of
     ``levels`` evenly spaced points, so that its mean is kept; eight bytes are drawn either way.
+    The points lie on ``span``, a low end and a width, by default on the label's range; a number
+    beyond them is taken as the nearer end.
     """
     draw = int.from_bytes(randomness(8), "big")
     if isinstance(label, Classes):
         return int(value)
-    position = (value - label.low) / (label.high - label.low) * (levels - 1)
+    low, width = (label.low, label.high - label.low) if span is None else span
+    position = min(max((value - low) / width, 0.0), 1.0) * (levels - 1)
     below = min(math.floor(position), levels - 2)
     return below + (draw < int((position - below) * 2.0**64))
 

@@ -9,6 +9,7 @@ from protocol.report import (
     Report,
     check_questions,
 )
+from protocol.scale import Centring
 from protocol.task import TASK_MEDIA_TYPE, TASK_VERSION, Question, Task, Tree
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "TASK_ID_BYTES",
     "TASK_MEDIA_TYPE",
     "TASK_VERSION",
+    "Centring",
     "Question",
     "Receipt",
     "Report",

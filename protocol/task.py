@@ -29,7 +29,8 @@ from protocol.limits import (
 )
 from protocol.mechanisms import MECHANISMS
 from protocol.mechanisms.base import Mechanism
-from protocol.partition import Partition
+from protocol.partition import LEAF, Partition
+from protocol.scale import Centring, Scale
 
 TASK_MEDIA_TYPE = "application/vnd.privet.task+msgpack"
 TASK_VERSION: Final = 1
@@ -81,6 +82,11 @@ class Tree(Published):
         """The partition itself; raises ``InvalidTask`` if the arrays are not a tree."""
         return Partition.build(self.columns, self.feature, self.threshold, self.left, self.right)
 
+    @property
+    def cells(self) -> int:
+        """Number of leaves."""
+        return self.left.count(LEAF)
+
 
 class Question(Published):
     """One partition, one mechanism, and the epsilon spent on the answer."""
@@ -93,6 +99,11 @@ class Question(Published):
     )
     asks: Literal["label", "cell"] = Field(
         default="label", description="Whether the answer is (cell, label) or the cell alone."
+    )
+    centring: Centring | None = Field(
+        default=None,
+        exclude_if=lambda centring: centring is None,
+        description="Ranges around expected values on which a numeric label is told.",
     )
 
     @model_validator(mode="after")
@@ -132,7 +143,19 @@ class Task(Published):
         for fault, found in self._faults():
             if found:
                 raise ValueError(fault)
+        for index, question in enumerate(self.questions):
+            centring_fault = self._centring_fault(question)
+            if centring_fault:
+                msg = f"question {index}: {centring_fault}"
+                raise ValueError(msg)
         return self
+
+    def _centring_fault(self, question: Question) -> str | None:
+        if question.centring is None:
+            return None
+        if not isinstance(self.label, Range) or question.asks != "label":
+            return "only a question about a numeric label may have a centring"
+        return question.centring.fault(self.label, self.partitions[question.partition].cells)
 
     def _faults(self) -> list[tuple[str, bool]]:
         names = [feature.name for feature in self.features] + [self.label.name]
@@ -200,6 +223,16 @@ class Task(Published):
     def mechanisms(self) -> tuple[Mechanism, ...]:
         """The mechanism of each question; raises ``InvalidTask`` for one that cannot be built."""
         return tuple(self._mechanism(question) for question in self.questions)
+
+    @cached_property
+    def scales(self) -> tuple[Scale | None, ...]:
+        """How each question has a number told; None for a class, or the cell alone."""
+        return tuple(
+            Scale.of(self.label, self.tree_of(index).cells, question.centring)
+            if isinstance(self.label, Range) and question.asks == "label"
+            else None
+            for index, question in enumerate(self.questions)
+        )
 
     def tree_of(self, question: int) -> Partition:
         """The partition that a question asks about."""

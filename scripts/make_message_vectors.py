@@ -16,6 +16,7 @@ from typing import Any
 
 from protocol import (
     Categorical,
+    Centring,
     Classes,
     Numeric,
     Partition,
@@ -68,6 +69,30 @@ REGRESS = Task.checked(
         "allocation": "one",
     }
 )
+CENTRED = Task.checked(
+    {
+        "name": "How far from what is expected?",
+        "features": (AGE, WORK),
+        "label": Range(name="income", low=-1.5, high=1000.0),
+        "partitions": (Tree.of(SPLITS),),
+        "questions": (
+            Question(
+                partition=0,
+                mechanism="subset",
+                epsilon=2.0,
+                centring=Centring(centres=(120.5, 1000.0, -1.5, 0.1), reach=50.25),
+            ),
+            Question(
+                partition=0,
+                mechanism="laplace",
+                epsilon=2.0,
+                parameters={"resolution": 3},
+                centring=Centring(centres=(100.0, 200.0, 300.0, 400.0), reach=1001.5),
+            ),
+            Question(partition=0, mechanism="subset", epsilon=1.0),
+        ),
+    }
+)
 RECORDS: dict[str, list[dict[str, Any]]] = {
     CLASSIFY.id: [
         {"age": 33.5, "work": "shop", "answer": "yes"},
@@ -79,6 +104,13 @@ RECORDS: dict[str, list[dict[str, Any]]] = {
         {"age": 20.0, "work": "none", "income": -1.5},
         {"age": 60.0, "work": None, "income": 1000.0},
         {"age": 49.9, "work": "farm", "income": 1e9},
+    ],
+    CENTRED.id: [
+        {"age": 20.0, "work": "farm", "income": 999.9},
+        {"age": 20.0, "work": "none", "income": 130.0},
+        {"age": 45.0, "work": "shop", "income": -1.5},
+        {"age": 60.0, "work": "none", "income": 1e9},
+        {"age": 55.0, "work": "none", "income": "-25"},
     ],
 }
 
@@ -139,6 +171,7 @@ def bad_tasks() -> list[dict[str, Any]]:
         "a wide number": CLASSIFY.canonical.replace(b"\xa7version\x01", b"\xa7version\xcc\x01"),
     }
     raw |= {name: wire.pack({**whole, **change}) for name, change in changed.items()}
+    raw |= {name: wire.pack(fields) for name, fields in badly_centred().items()}
     cases = [bad(name, "invalid-task", data, Task.parse) for name, data in raw.items()]
     other = bad(
         "not the task asked for",
@@ -147,6 +180,33 @@ def bad_tasks() -> list[dict[str, Any]]:
         lambda data: Task.parse(data, REGRESS.id),
     )
     return [*cases, {**other, "asked": REGRESS.id}]
+
+
+def badly_centred() -> dict[str, dict[str, Any]]:
+    """Fields of tasks whose centring cannot be answered, by name."""
+    whole = CENTRED.model_dump()
+    centres, reach = whole["questions"][0]["centring"].values()
+    changed: dict[str, dict[str, Any]] = {
+        "fewer centres than cells": {"centring": {"centres": centres[:-1], "reach": reach}},
+        "a centre outside the range": {
+            "centring": {"centres": [*centres[:-1], 1000.1], "reach": reach}
+        },
+        "a centre that is no number": {
+            "centring": {"centres": [*centres[:-1], float("nan")], "reach": reach}
+        },
+        "a reach of zero": {"centring": {"centres": centres, "reach": 0.0}},
+        "a reach beyond the range": {"centring": {"centres": centres, "reach": 1001.6}},
+        "a reach lost beside a centre": {"centring": {"centres": centres, "reach": 1e-14}},
+        "centres without a reach": {"centring": {"centres": centres}},
+        "centres for the cell alone": {"asks": "cell"},
+        "a centring spelled out as absent": {"centring": None},
+    }
+    fields = {
+        name: {**whole, "questions": [{**whole["questions"][0], **change}]}
+        for name, change in changed.items()
+    }
+    label = CLASSIFY.label.model_dump()
+    return {**fields, "centres for classes": {**whole, "label": label}}
 
 
 def good_report(name: str, task: Task, seed: str) -> dict[str, Any]:
@@ -231,13 +291,14 @@ def build() -> dict[str, Any]:
     """The contents of every file, by name."""
     answers = [
         answer(task, record, f"answer {i}")
-        for task in (CLASSIFY, REGRESS)
+        for task in (CLASSIFY, REGRESS, CENTRED)
         for i, record in enumerate(RECORDS[task.id])
     ]
     return {
         "tasks.json": [
             good_task("classes, one question", CLASSIFY),
             good_task("a number, one of three questions, text beyond ASCII", REGRESS),
+            good_task("a number around a centre per cell", CENTRED),
             *bad_tasks(),
         ],
         "reports.json": [

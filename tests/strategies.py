@@ -4,7 +4,18 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from protocol import Categorical, Classes, Numeric, Partition, Question, Range, Task, Tree
+from protocol import (
+    Categorical,
+    Centring,
+    Classes,
+    Label,
+    Numeric,
+    Partition,
+    Question,
+    Range,
+    Task,
+    Tree,
+)
 from protocol.encoding import columns_of
 from protocol.partition import LEAF
 
@@ -85,13 +96,27 @@ def values_of(feature: Numeric | Categorical) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def questions_about(draw: st.DrawFn, index: int, tree: Partition) -> Question:
+def centrings(draw: st.DrawFn, label: Range, cells: int) -> Centring:
+    """Any centres within the label's range, and a reach of an eighth of it or more."""
+    shares = draw(st.lists(st.floats(0, 1), min_size=cells, max_size=cells))
+    width = label.high - label.low
+    return Centring(
+        centres=tuple(min(label.low + share * width, label.high) for share in shares),
+        reach=width * draw(st.sampled_from([0.125, 0.5, 1.0])),
+    )
+
+
+@st.composite
+def questions_about(draw: st.DrawFn, index: int, tree: Partition, label: Label) -> Question:
     """A question about one partition; a single cell says nothing alone, so its label is asked."""
+    asks = draw(st.sampled_from(["label", "cell"])) if tree.cells > 1 else "label"
+    centred = isinstance(label, Range) and asks == "label" and draw(st.booleans())
     return Question(
         partition=index,
         mechanism="subset",
         epsilon=draw(st.sampled_from([0.5, 1.0, 3.0])),
-        asks=draw(st.sampled_from(["label", "cell"])) if tree.cells > 1 else "label",
+        asks=asks,
+        centring=draw(centrings(label, tree.cells)) if centred else None,
     )
 
 
@@ -102,7 +127,7 @@ def tasks(draw: st.DrawFn) -> Task:
     width = len(columns_of(features))
     trees = draw(st.lists(partitions(width), min_size=1, max_size=2))
     asked = draw(st.lists(st.integers(0, len(trees) - 1), min_size=1, max_size=3))
-    questions = [draw(questions_about(index, trees[index])) for index in asked]
+    questions = [draw(questions_about(index, trees[index], label)) for index in asked]
     return Task(
         name="any",
         features=features,

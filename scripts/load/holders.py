@@ -112,7 +112,9 @@ def _rows(
         mechanism = task.mechanisms[question]
         categories = task.tree_of(question).locate(X[holders]).astype(np.int64)
         if task.questions[question].asks == "label":
-            levels = _levels(task, mechanism, y[holders], randomness)
+            scale = task.scales[question]
+            told = y[holders] if scale is None else scale.to_unit(categories, y[holders])
+            levels = _levels(task, mechanism, told, randomness)
             categories = categories * mechanism.levels + levels
         columns.append(privatizer(mechanism)(categories, randomness))
     return np.hstack(columns)
@@ -124,14 +126,13 @@ def _drawn_questions(count: int, holders: int, randomness: RandomBytes) -> NDArr
 
 
 def _levels(
-    task: Task, mechanism: Mechanism, y: Floats, randomness: RandomBytes
+    task: Task, mechanism: Mechanism, told: Floats, randomness: RandomBytes
 ) -> NDArray[np.int64]:
-    """``protocol.encoding.label_level`` on columns."""
-    words = draw_rows(randomness, len(y), 8).view(">u8")[:, 0].astype(np.uint64)
+    """``protocol.encoding.label_level`` on columns; numbers are ``told`` as shares of a scale."""
+    words = draw_rows(randomness, len(told), 8).view(">u8")[:, 0].astype(np.uint64)
     if isinstance(task.label, Classes):
-        return y.astype(np.int64)
-    low, high = task.label.low, task.label.high
-    position = (y - low) / (high - low) * (mechanism.levels - 1)
+        return told.astype(np.int64)
+    position = told * (mechanism.levels - 1)
     below = np.minimum(np.floor(position), mechanism.levels - 2)
     share = (position - below) * 2.0**64
     certain = share >= 2.0**64
