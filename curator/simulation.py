@@ -11,10 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from curator.estimation.evidence import Evidence, Label, to_unit
-from protocol.domain import Classes
+from curator.estimation.evidence import Evidence, Label
+from protocol.domain import Classes, Range
 from protocol.mechanisms.base import Mechanism, Sums
 from protocol.partition import Partition
+from protocol.scale import Scale
 from protocol.task import Task
 
 Floats = NDArray[np.float64]
@@ -41,7 +42,14 @@ def simulate_sums(
     for question, answering in enumerate(_allocate(task, copies, rng)):
         partition, mechanism = task.tree_of(question), task.mechanisms[question]
         sums = simulate_question(
-            partition, mechanism, label=task.label, X=X, y=y, copies=answering, rng=rng
+            partition,
+            mechanism,
+            label=task.label,
+            X=X,
+            y=y,
+            copies=answering,
+            rng=rng,
+            scale=task.scales[question],
         )
         results.append((sums, int(answering.sum())))
     return results
@@ -57,10 +65,7 @@ def simulate_evidence(
 ) -> list[Evidence]:
     """``simulate_sums`` in the form that estimators take, one entry per question."""
     sums = simulate_sums(task, X, y, rng, copies=copies)
-    return [
-        Evidence(task.tree_of(question), task.mechanisms[question], vector, n)
-        for question, (vector, n) in enumerate(sums)
-    ]
+    return [Evidence.of(task, question, vector, n) for question, (vector, n) in enumerate(sums)]
 
 
 def simulate_question(
@@ -72,24 +77,35 @@ def simulate_question(
     y: Floats,
     copies: Integers,
     rng: np.random.Generator,
+    scale: Scale | None = None,
 ) -> Sums:
-    """The sums of all holders' answers to one question; arguments as in ``simulate_sums``."""
+    """The sums of all holders' answers to one question; arguments as in ``simulate_sums``.
+
+    A number is told on ``scale``, by default on the label's range.
+    """
     cells = partition.locate(X).astype(np.int64)
     counts = np.zeros((mechanism.cells, mechanism.levels), dtype=np.int64)
-    for level, holders in _levels(mechanism, label, y, copies, rng):
+    told = y
+    if isinstance(label, Range) and mechanism.slots > 1:
+        scale = Scale.of(label, partition.cells) if scale is None else scale
+        told = scale.to_unit(cells, y)
+    for level, holders in _levels(mechanism, label, told, copies, rng):
         np.add.at(counts, (cells, level), holders)
     return mechanism.simulate(counts, rng)
 
 
 def _levels(
-    mechanism: Mechanism, label: Label, y: Floats, copies: Integers, rng: np.random.Generator
+    mechanism: Mechanism, label: Label, told: Floats, copies: Integers, rng: np.random.Generator
 ) -> Sequence[tuple[Integers, Integers]]:
-    """Pairs of (level, number of holders at that level), each of shape ``(rows,)``."""
+    """Pairs of (level, number of holders at that level), each of shape ``(rows,)``.
+
+    ``told`` holds class indices, or numbers as shares of their scale.
+    """
     if mechanism.slots == 1:
-        return [(np.zeros(len(y), dtype=np.int64), copies)]
+        return [(np.zeros(len(told), dtype=np.int64), copies)]
     if isinstance(label, Classes):
-        return [(y.astype(np.int64), copies)]
-    position = to_unit(label, y) * (mechanism.levels - 1)
+        return [(told.astype(np.int64), copies)]
+    position = told * (mechanism.levels - 1)
     below = np.minimum(np.floor(position), mechanism.levels - 2)
     above = rng.binomial(copies, position - below)
     level = below.astype(np.int64)

@@ -101,7 +101,7 @@ class Curator:
         """What the holders have said so far, one entry per question."""
         task = self.store.task(task_id).task
         return [
-            Evidence(task.tree_of(question), task.mechanisms[question], sums.vector, sums.n)
+            Evidence.of(task, question, sums.vector, sums.n)
             for question, sums in enumerate(self.store.sums(task_id))
         ]
 

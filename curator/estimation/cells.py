@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from curator.estimation.evidence import Evidence, Floats, Label, from_unit
+from curator.estimation.evidence import Evidence, Floats, Label
 from curator.estimation.model import Model, Value
 from curator.estimation.public.base_model import BaseModel
 from protocol.domain import Range
@@ -38,14 +38,17 @@ def to_model(
 ) -> Model:
     """The model with these shares: class probabilities as they are, numbers in the label's units.
 
-    Intervals are widened where they must be to hold their share.
+    Intervals are widened where they must be to hold their share. Numbers lie within the label's
+    range, and within the reach of their cell's centre if the question has a centring.
     """
     low, high = slots.low.clip(max=slots.shares), slots.high.clip(min=slots.shares)
     values, error, sensitivity = slots.shares, slots.standard_error, slots.sensitivity
+    span = None
     if isinstance(label, Range):
-        width = label.high - label.low
-        values, low, high = (from_unit(label, ends[:, 1:]) for ends in (values, low, high))
-        error, sensitivity = width * error[:, 1:], width * sensitivity[:, 1:]
+        scale = question.scale_of(label)
+        span = min(scale.width, label.high - label.low)
+        values, low, high = (scale.from_unit(ends[:, 1:]) for ends in (values, low, high))
+        error, sensitivity = scale.width * error[:, 1:], scale.width * sensitivity[:, 1:]
     return Model(
         label=label,
         partition=question.partition,
@@ -60,4 +63,5 @@ def to_model(
         n=question.n if n is None else n,
         base=base,
         base_values=base_values,
+        span=span,
     )

@@ -1,10 +1,11 @@
 """What an estimator works on: a question's debiased counts, and the public data in the same form.
 
 Counts have shape ``(cells, slots)``. For classes a slot is a class. For a numeric label there are
-two: slot 1 holds the sum of ``t = (y - low) / (high - low)`` over a cell, slot 0 that of ``1 - t``.
+two: slot 1 holds the sum over a cell of t, the label on the question's ``protocol.scale.Scale``,
+slot 0 that of 1 - t.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +15,8 @@ from curator.public_data import PublicData
 from protocol.domain import Classes, Range
 from protocol.mechanisms.base import Mechanism, Sums
 from protocol.partition import Partition
+from protocol.scale import Scale
+from protocol.task import Task
 
 Floats = NDArray[np.float64]
 Label = Classes | Range
@@ -21,12 +24,31 @@ Label = Classes | Range
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What the holders said to one question: the sums of ``n`` reports, and how to read them."""
+    """What the holders said to one question: the sums of ``n`` reports, and how to read them.
+
+    ``scale`` is how they told a number; without one, as a share of the label's range.
+    """
 
     partition: Partition
     mechanism: Mechanism
     sums: Sums
     n: int
+    scale: Scale | None = field(default=None, kw_only=True)
+
+    @classmethod
+    def of(cls, task: Task, question: int, sums: Sums, n: int) -> "Evidence":
+        """The sums of ``n`` answers to one question of a task."""
+        return cls(
+            task.tree_of(question),
+            task.mechanisms[question],
+            sums,
+            n,
+            scale=task.scales[question],
+        )
+
+    def scale_of(self, label: Range) -> Scale:
+        """How a number was told."""
+        return Scale.of(label, self.partition.cells) if self.scale is None else self.scale
 
     @cached_property
     def counts(self) -> Floats:
@@ -57,14 +79,20 @@ class Evidence:
         return self.noise + sampling_covariance(self.plausible)
 
 
-def public_counts(label: Label, public: PublicData, partition: Partition) -> Floats:
-    """The public records' counts per cell and slot, exact, shape ``(cells, slots)``."""
+def public_counts(
+    label: Label, public: PublicData, partition: Partition, scale: Scale | None = None
+) -> Floats:
+    """The public records' counts per cell and slot, exact, shape ``(cells, slots)``.
+
+    Numbers are counted on ``scale``, so that they add to what holders said on it.
+    """
     cells = partition.locate(public.X)
     if isinstance(label, Classes):
         index = cells.astype(np.int64) * label.slots + public.y.astype(np.int64)
         counts = np.bincount(index, minlength=partition.cells * label.slots)
         return counts.reshape(partition.cells, label.slots).astype(np.float64)
-    t = to_unit(label, public.y)
+    scale = Scale.of(label, partition.cells) if scale is None else scale
+    t = scale.to_unit(cells, public.y)
     slots = [np.bincount(cells, weights, minlength=partition.cells) for weights in (1.0 - t, t)]
     return np.stack(slots, axis=1)
 
@@ -72,11 +100,6 @@ def public_counts(label: Label, public: PublicData, partition: Partition) -> Flo
 def to_unit(label: Range, y: Floats) -> Floats:
     """A numeric label as t in [0, 1] on its published range; clipped to it."""
     return np.clip((y - label.low) / (label.high - label.low), 0.0, 1.0)
-
-
-def from_unit(label: Range, t: Floats) -> Floats:
-    """t in [0, 1] in the label's own units."""
-    return label.low + t * (label.high - label.low)
 
 
 def sampling_covariance(counts: Floats) -> Floats:

@@ -16,7 +16,7 @@ import numpy as np
 from curator.estimation.cells import to_model
 from curator.estimation.contrasts import unit_ranges
 from curator.estimation.estimator import two_classes
-from curator.estimation.evidence import Evidence, Floats, Label, to_unit
+from curator.estimation.evidence import Evidence, Floats, Label
 from curator.estimation.model import Model
 from curator.estimation.weighted import Ratio
 from curator.public_data import PublicData
@@ -38,14 +38,14 @@ def fit_adjusted_histogram(
 ) -> Model:
     """A histogram that says 0 (the first class) where a cell's mass is not clear of its noise.
 
-    ``threshold`` is how many standard errors the mass must have.
+    ``threshold`` is how many standard errors the mass must have. A scale on which 0 does not lie
+    has its nearest number said.
     """
     ratio, cells = halves("adjusted_histogram", label, evidence)
     slots = ratio.estimates()
     mass, noise = ratio.counts.sum(axis=1), ratio.covariance.sum(axis=(1, 2))
     small = mass < threshold * np.sqrt(np.maximum(noise, 0.0))
-    t = float(to_unit(label, np.zeros(1))[0]) if isinstance(label, Range) else 0.0
-    shares = np.where(small[:, None], [1.0 - t, t], slots.shares)
+    shares = np.where(small[:, None], zero_shares(label, cells), slots.shares)
     return to_model(
         label,
         cells,
@@ -54,6 +54,16 @@ def fit_adjusted_histogram(
         parameters={"threshold": threshold},
         n=sum(question.n for question in evidence),
     )
+
+
+def zero_shares(label: Label, question: Evidence) -> Floats:
+    """The shares that stand for 0 in each cell, ``(cells, 2)``."""
+    zeros = np.zeros(question.partition.cells)
+    if isinstance(label, Range):
+        t = question.scale_of(label).to_unit(np.arange(len(zeros)), zeros)
+    else:
+        t = zeros
+    return np.stack([1.0 - t, t], axis=1)
 
 
 def halves(name: str, label: Label, evidence: Sequence[Evidence]) -> tuple[Ratio, Evidence]:

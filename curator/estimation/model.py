@@ -94,6 +94,8 @@ class Model:
     - ``public_share``: ``(K,)``, what part of the value came from public data, 0 to 1;
     - ``sensitivity``: ``(K, S)``, the most that one report can move the value, to first order;
     - ``n``: how many reports it used; ``facts``: what else the estimator has to say;
+    - ``span``: how far apart two values of a cell can be; less than a numeric label's range where
+      holders told it on a ``protocol.scale.Centring``, and None for the whole range;
     - ``base``: a public model whose prediction ``values - base_values`` is added to, if any;
       ``base_values``, ``(K, S)``, are its means per cell.
     """
@@ -112,6 +114,7 @@ class Model:
     base: BaseModel | None = None
     base_values: Floats | None = None
     facts: Mapping[str, Value] = field(default_factory=dict)
+    span: float | None = None
 
     def predict(self, X: Floats) -> Predictions:
         """Predictions for encoded rows ``(rows, columns)``."""
@@ -153,6 +156,7 @@ class Model:
             "base": None if self.base is None else self.base.to_document(),
             "base_values": None if self.base_values is None else self.base_values.tolist(),
             "facts": dict(self.facts),
+            "span": self.span,
         }
 
     @classmethod
@@ -170,6 +174,7 @@ class Model:
     @classmethod
     def _read(cls, document: Mapping[str, Any]) -> "Model":
         base, base_values = document["base"], document["base_values"]
+        span = document.get("span")
         return cls(
             label=_LABEL.validate_python(document["label"]),
             partition=Tree.model_validate(document["partition"]).partition(),
@@ -180,6 +185,7 @@ class Model:
             base=None if base is None else BaseModel.from_document(base),
             base_values=None if base_values is None else np.array(base_values, dtype=np.float64),
             facts=dict(document["facts"]),
+            span=None if span is None else float(span),
         )
 
     @property

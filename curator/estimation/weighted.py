@@ -1,7 +1,7 @@
 """LPCT's weighted average of private and public counts (Ma and Yang, 2024, eq. 8), and its ends."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def fit_weighted(
     With λ > 0 the interval is for the share in that weighted mixture of both populations.
     """
     question = only_question("weighted", evidence)
-    known = public_counts(label, public, question.partition)
+    known = public_counts(label, public, question.partition, question.scale)
     counts = question.counts + weight * known
     covariance = question.total_covariance + weight**2 * sampling_covariance(known)
     mass = np.maximum(counts.sum(axis=1), TINY)
@@ -57,8 +57,11 @@ def fit_private(label: Label, _public: PublicData, evidence: Sequence[Evidence])
 
 
 def fit_public(label: Label, public: PublicData, evidence: Sequence[Evidence]) -> Model:
-    """The public counts alone: eq. 4 on public data, which is eq. 8 with λ = infinity."""
-    question = only_question("public", evidence)
+    """The public counts alone: eq. 4 on public data, which is eq. 8 with λ = infinity.
+
+    However holders tell a number, public labels count as they are.
+    """
+    question = replace(only_question("public", evidence), scale=None)
     known = public_counts(label, public, question.partition)
     ratio = Ratio(
         counts=known,

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from curator.estimation.evidence import Evidence, from_unit, public_counts, to_unit
+from curator.estimation.evidence import Evidence, public_counts
 from curator.public_data import PublicData
+from protocol.scale import Centring, Scale
 from tests.curator.estimation.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
 
 
@@ -22,13 +23,20 @@ def test_public_counts_of_numbers_add_up_labels() -> None:
     counts = public_counts(NUMBER, public, partition)
     cells = partition.locate(public.X)
     np.testing.assert_allclose(counts.sum(axis=1), np.bincount(cells, minlength=4))
-    np.testing.assert_allclose(counts[:, 1], np.bincount(cells, to_unit(NUMBER, public.y)))
+    np.testing.assert_allclose(counts[:, 1], np.bincount(cells, (public.y + 2.0) / 8.0))
 
 
-def test_units_of_a_numeric_label() -> None:
-    """t = 0 and 1 are the ends of the range; labels outside it count as its ends."""
-    np.testing.assert_allclose(to_unit(NUMBER, np.array([-9.0, -2.0, 2.0, 7.0])), [0, 0, 0.5, 1])
-    np.testing.assert_allclose(from_unit(NUMBER, np.array([0.0, 0.5, 1.0])), [-2, 2, 6])
+def test_public_counts_are_on_the_scale_that_holders_told_numbers_on() -> None:
+    """With a centring, t is counted around each cell's centre, as one row after another has it."""
+    partition, public = complete(2), public_rows(NUMBER, 300, seed=2)
+    centres, reach = (0.5, -1.0, 4.0, 6.0), 1.5
+    scale = Scale.of(NUMBER, 4, Centring(centres=centres, reach=reach))
+    counted = np.zeros((4, 2))
+    for x, y in zip(public.X, public.y, strict=True):
+        cell = partition.locate_one(x)
+        t = 0.5 + min(max(y - centres[cell], -reach), reach) / (2 * reach)
+        counted[cell] += (1 - t, t)
+    np.testing.assert_allclose(public_counts(NUMBER, public, partition, scale), counted)
 
 
 def test_plausible_counts_are_possible() -> None:
