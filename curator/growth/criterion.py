@@ -22,23 +22,36 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from curator.growth.digits import k_log_k_table, long_division, on_lattice, square
 from protocol.errors import InvalidTask
 
 Integers = NDArray[np.int64]
 Bits = NDArray[np.uint8]
+Columns = NDArray[np.int32]
 
 MAX_ROWS = 2**21
-LABEL_BITS = 20
-DIGIT_BITS = 20
 BLOCK = 1 << 22
+FEW = 1 << 13
+"""Up to so many bits are summed without a sparse matrix, which takes time to set up."""
 
 
 class Criterion(ABC):
     """Scores splits of nodes in two, given by a bit per row and column (1 goes right)."""
 
-    @abstractmethod
+    label: Integers
+
     def row_order(self) -> Integers:
         """The order in which rows must come within their node, shape ``(rows,)``."""
+        return np.argsort(self.label, kind="stable")
+
+    def mixed(self, rows: Integers, sizes: Integers) -> NDArray[np.bool_]:
+        """Which nodes have rows of different labels; in all others every split scores the same.
+
+        ``sizes`` has one entry per node; ``rows`` are sorted by node and within by ``row_order``.
+        """
+        label, last = self.label[rows], np.cumsum(sizes) - 1
+        different: NDArray[np.bool_] = label[last - np.maximum(sizes - 1, 0)] != label[last]
+        return different
 
     @abstractmethod
     def tally(self, bits: Bits, rows: Integers, node: Integers) -> tuple[Integers, ...]:
@@ -59,15 +72,12 @@ class _OfClasses(Criterion):
     def __init__(self, y: NDArray[np.float64]) -> None:
         self.label = y.astype(np.int64)
 
-    def row_order(self) -> Integers:
-        return np.argsort(self.label, kind="stable")
-
     def _sides(self, bits: Bits, rows: Integers, node: Integers) -> tuple[Integers, ...]:
         """Counts left and right per (node and class present in it), and where nodes start."""
         label = self.label[rows]
         starts = _starts((node[1:] != node[:-1]) | (label[1:] != label[:-1]))
-        right = _group_sums(np.ones(len(rows), dtype=np.int32), bits, rows, starts)
-        left = np.diff(starts, append=len(rows))[:, None] - right
+        right = _group_sums(None, bits, rows, starts)
+        left = _sizes(starts, len(rows))[:, None] - right
         of_pair = node[starts]
         return left, right, _starts(of_pair[1:] != of_pair[:-1])
 
@@ -76,23 +86,20 @@ class Gini(_OfClasses):
     """n times the Gini impurity removed, up to a constant of the node.
 
     With class counts a_c of n_L rows left and b_c of n_R rows right the weighted impurity is
-    n - sum a_c**2 / n_L - sum b_c**2 / n_R, so the score is (A n_R + B n_L) / (n_L n_R).
+    n - sum a_c**2 / n_L - sum b_c**2 / n_R, so the score is (A n_R + B n_L) / (n_L n_R), where
+    an empty side counts as one row of no class.
     """
 
     def tally(self, bits: Bits, rows: Integers, node: Integers) -> tuple[Integers, ...]:
         left, right, nodes = self._sides(bits, rows, node)
-        n_left, n_right = _add(left, nodes), _add(right, nodes)
-        squares_left, squares_right = _add(left * left, nodes), _add(right * right, nodes)
-        one_sided = (n_left == 0) | (n_right == 0)
-        above = squares_left * n_right + squares_right * n_left
-        return (
-            np.where(one_sided, squares_left + squares_right, above),
-            np.where(one_sided, n_left + n_right, n_left * n_right),
-        )
+        n_left = np.maximum(_add(left, nodes), 1)
+        n_right = np.maximum(_add(right, nodes), 1)
+        above = _add(left * left, nodes) * n_right + _add(right * right, nodes) * n_left
+        return above, n_left * n_right
 
     def digits(self, tally: tuple[Integers, ...]) -> Iterator[Integers]:
         above, below = tally
-        return _long_division([above], below)
+        return long_division([above], below)
 
 
 class Entropy(_OfClasses):
@@ -103,7 +110,7 @@ class Entropy(_OfClasses):
 
     def __init__(self, y: NDArray[np.float64]) -> None:
         super().__init__(y)
-        self.f = _k_log_k(len(y))
+        self.f = k_log_k_table(len(y))
 
     def tally(self, bits: Bits, rows: Integers, node: Integers) -> tuple[Integers, ...]:
         left, right, nodes = self._sides(bits, rows, node)
@@ -121,16 +128,13 @@ class Variance(Criterion):
     """
 
     def __init__(self, y: NDArray[np.float64]) -> None:
-        self.label = _on_lattice(y)
-
-    def row_order(self) -> Integers:
-        return np.arange(len(self.label))
+        self.label = on_lattice(y)
 
     def tally(self, bits: Bits, rows: Integers, node: Integers) -> tuple[Integers, ...]:
         starts = _starts(node[1:] != node[:-1])
         label = self.label[rows]
-        n = np.diff(starts, append=len(rows))[:, None]
-        n_right = _group_sums(np.ones(len(rows), dtype=np.int32), bits, rows, starts)
+        n = _sizes(starts, len(rows))[:, None]
+        n_right = _group_sums(None, bits, rows, starts)
         s_right = _group_sums(label, bits, rows, starts)
         return (
             np.abs(n * s_right - n_right * np.add.reduceat(label, starts)[:, None]),
@@ -139,7 +143,7 @@ class Variance(Criterion):
 
     def digits(self, tally: tuple[Integers, ...]) -> Iterator[Integers]:
         root, below = tally
-        return _long_division(_square(root), below)
+        return long_division(square(root), below)
 
 
 CRITERIA: dict[str, type[Gini] | type[Entropy] | type[Variance]] = {
@@ -171,41 +175,60 @@ def best_columns(
     bits: Bits,
     rows: Integers,
     node: Integers,
-    used: Integers,
+    used: Columns,
 ) -> Integers:
     """The best column of each node, smallest index on ties, shape ``(nodes,)``.
 
     ``used`` has shape ``(nodes, u)``: columns that may not be chosen. Rows and nodes as in
     ``Criterion.tally``. Works through the nodes in pieces so that memory stays bounded.
     """
+    if bits.shape[1] * len(rows) <= BLOCK:
+        return _best_of_piece(criterion, bits, rows, node, used)
     starts = _starts(node[1:] != node[:-1])
     ends = np.append(starts[1:], len(rows))
-    columns = bits.shape[1]
     best = np.empty(len(starts), dtype=np.int64)
     first = 0
     while first < len(starts):
-        last = max(int(np.searchsorted(ends, starts[first] + BLOCK // columns, "right")), first + 1)
+        most = starts[first] + BLOCK // bits.shape[1]
+        last = max(int(np.searchsorted(ends, most, "right")), first + 1)
         part = slice(int(starts[first]), int(ends[last - 1]))
-        tally = criterion.tally(bits, rows[part], node[part] - first)
-        open_ = np.ones((last - first, columns), dtype=bool)
-        np.put_along_axis(open_, used[first:last], values=False, axis=1)
-        best[first:last] = _first_largest(criterion.digits(tally), open_)
+        piece = rows[part], node[part] - first, used[first:last]
+        best[first:last] = _best_of_piece(criterion, bits, *piece)
         first = last
     return best
 
 
+def _best_of_piece(
+    criterion: Criterion, bits: Bits, rows: Integers, node: Integers, used: Columns
+) -> Integers:
+    open_ = np.ones((len(used), bits.shape[1]), dtype=np.bool_)
+    if used.size:
+        open_[np.arange(len(used))[:, None], used] = False
+    return _first_largest(criterion.digits(criterion.tally(bits, rows, node)), open_)
+
+
 def _first_largest(digits: Iterator[Integers], open_: NDArray[np.bool_]) -> Integers:
     for digit in digits:
-        top = np.max(digit, axis=1, where=open_, initial=np.iinfo(np.int64).min, keepdims=True)
-        open_ &= digit == top
-        if (open_.sum(axis=1) == 1).all():
+        shown = np.where(open_, digit, np.iinfo(np.int64).min)
+        open_ &= shown == shown.max(axis=1, keepdims=True)
+        if np.count_nonzero(open_) == len(open_):
             break
     first: Integers = open_.argmax(axis=1)
     return first
 
 
 def _starts(changes: NDArray[np.bool_]) -> Integers:
-    return np.concatenate([[0], np.flatnonzero(changes) + 1])
+    """Where runs begin, given whether each entry but the first differs from the one before."""
+    begins = np.ones(len(changes) + 1, dtype=np.bool_)
+    begins[1:] = changes
+    return np.flatnonzero(begins)
+
+
+def _sizes(starts: Integers, total: int) -> Integers:
+    """Lengths of runs that begin at ``starts``."""
+    sizes = np.empty_like(starts)
+    sizes[:-1], sizes[-1] = starts[1:] - starts[:-1], total - starts[-1]
+    return sizes
 
 
 def _add(per_pair: Integers, starts: Integers) -> Integers:
@@ -213,8 +236,12 @@ def _add(per_pair: Integers, starts: Integers) -> Integers:
     return sums
 
 
-def _group_sums(weights: Integers, bits: Bits, rows: Integers, starts: Integers) -> Integers:
+def _group_sums(weights: Integers | None, bits: Bits, rows: Integers, starts: Integers) -> Integers:
     """Sums of ``weights * bits[rows]`` over each run of rows, shape ``(runs, columns)``."""
+    if len(rows) * bits.shape[1] <= FEW:
+        terms = bits[rows] if weights is None else weights[:, None] * bits[rows]
+        return np.add.reduceat(terms, starts, axis=0, dtype=np.int64)
+    weights = np.ones(len(rows), dtype=np.int32) if weights is None else weights
     ends = np.append(starts, len(rows))
     runs = csr_matrix((weights, np.arange(len(rows)), ends), shape=(len(starts), len(rows)))
     width = max(1, BLOCK // len(rows))
@@ -222,59 +249,3 @@ def _group_sums(weights: Integers, bits: Bits, rows: Integers, starts: Integers)
     for at in range(0, bits.shape[1], width):
         sums[:, at : at + width] = runs @ bits[rows, at : at + width].astype(weights.dtype)
     return sums
-
-
-def _long_division(limbs: list[Integers], below: Integers) -> Iterator[Integers]:
-    """Quotient digits of ``limbs`` (base 2**20) over ``below``, then of its fraction."""
-    remainder = np.zeros_like(below)
-    fraction = -(-2 * int(below.max()).bit_length() // DIGIT_BITS)
-    for limb in [*limbs, *[np.zeros_like(below)] * fraction]:
-        quotient, remainder = np.divmod((remainder << DIGIT_BITS) + limb, below)
-        yield quotient
-
-
-def _square(root: Integers) -> list[Integers]:
-    """root**2 as limbs in base 2**20, most significant first; root is at most 2**60."""
-    mask = (1 << DIGIT_BITS) - 1
-    low, middle = root & mask, root >> DIGIT_BITS & mask
-    high = root >> 2 * DIGIT_BITS
-    limbs = [low * low, 2 * low * middle, 2 * low * high + middle * middle, 2 * middle * high]
-    carry = np.zeros_like(root)
-    digits = []
-    for limb in limbs:
-        total = limb + carry
-        digits.append(total & mask)
-        carry = total >> DIGIT_BITS
-    return [high * high + carry, *reversed(digits)]
-
-
-def _on_lattice(y: NDArray[np.float64]) -> Integers:
-    """Labels as integers from 0 to 2**20, exact if they are few enough binary digits apart."""
-    above = y - y.min()
-    _, exponent = np.frexp(above.max())
-    lattice: Integers = np.rint(np.ldexp(above, LABEL_BITS - exponent)).astype(np.int64)
-    return lattice
-
-
-def _k_log_k(n: int) -> Integers:
-    """k log2 k for k = 0 ... n as integers, additive over prime factors."""
-    bits = 60 - n.bit_length() - n.bit_length().bit_length()
-    log = np.zeros(n + 1, dtype=np.int64)
-    rest = np.arange(n + 1)
-    for prime in range(2, int(n**0.5) + 1):
-        if rest[prime] == 1:
-            continue
-        power = prime
-        while power <= n:
-            log[power::power] += _scaled_log(np.array(prime), bits)
-            rest[power::power] //= prime
-            power *= prime
-    large = rest > 1
-    log[large] += _scaled_log(rest[large], bits)
-    k_log_k: Integers = np.arange(n + 1) * log
-    return k_log_k
-
-
-def _scaled_log(k: Integers, bits: int) -> Integers:
-    scaled: Integers = np.rint(np.ldexp(np.log2(k), bits)).astype(np.int64)
-    return scaled

@@ -20,12 +20,14 @@ made in the full grid only.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from curator.growth.checks import check_cells, check_growth
-from curator.growth.criterion import CRITERIA, Bits, Integers, best_columns
+from curator.growth.criterion import CRITERIA, Bits, Columns, Integers, best_columns
 from protocol.partition import LEAF, Partition
 
 Floats = NDArray[np.float64]
@@ -36,43 +38,53 @@ MAX_HALVINGS = 52
 
 @dataclass
 class _Level:
-    """The nodes that may be split next, and the rows in them, sorted by node."""
+    """The nodes that may be split next, and the rows in them, sorted by node.
+
+    ``path`` and ``turns`` have shape ``(nodes, level)``: the columns split on the way to a node,
+    and whether it lies to the right.
+    """
 
     nodes: Integers
-    path: Integers
-    turns: Integers
+    path: Columns
+    turns: NDArray[np.bool_]
     rows: Integers
     node: Integers
 
-    def sizes(self, node: Integers) -> Integers:
-        return np.bincount(node, minlength=len(self.nodes))
+    @cached_property
+    def sizes(self) -> Integers:
+        """How many rows each node has."""
+        return np.bincount(self.node, minlength=len(self.nodes))
+
+    def within(self, some: NDArray[np.bool_]) -> tuple[Integers, Integers]:
+        """The rows of some nodes, and the place of each one's node among these."""
+        kept = some[self.node]
+        return self.rows[kept], (np.cumsum(some) - 1)[self.node[kept]]
 
 
 class _Tree:
     """A partition in the making: right children follow left ones."""
 
     def __init__(self) -> None:
-        self.feature = np.array([LEAF])
-        self.threshold = np.zeros(1)
-        self.left = np.array([LEAF])
+        self._size = 1
+        self._splits: list[tuple[Integers, Integers, Floats, Integers]] = []
 
     def split(self, nodes: Integers, feature: Integers, threshold: Floats) -> Integers:
         """Split ``nodes``; returns their children, left before right."""
-        children = len(self.left) + np.arange(2 * len(nodes))
-        self.feature[nodes], self.threshold[nodes] = feature, threshold
-        self.left[nodes] = children[::2]
-        leaves = np.full(len(children), LEAF)
-        self.feature = np.append(self.feature, leaves)
-        self.left = np.append(self.left, leaves)
-        self.threshold = np.append(self.threshold, np.zeros(len(children)))
+        children = np.arange(self._size, self._size + 2 * len(nodes))
+        self._splits.append((nodes, feature, threshold, children[::2]))
+        self._size += len(children)
         return children
 
     def partition(self, columns: int) -> Partition:
-        right = np.where(self.left == LEAF, LEAF, self.left + 1)
-        return Partition.build(columns, self.feature, self.threshold, self.left, right)
+        feature, left, right = (np.full(self._size, LEAF) for _ in range(3))
+        threshold = np.zeros(self._size)
+        for nodes, split_on, at, children in self._splits:
+            feature[nodes], threshold[nodes] = split_on, at
+            left[nodes], right[nodes] = children, children + 1
+        return Partition.build(columns, feature, threshold, left, right)
 
 
-Choose = Callable[[Bits, _Level, Integers], Integers]
+Choose = Callable[[Bits, _Level, Columns], Integers]
 
 
 def max_edge(
@@ -92,10 +104,14 @@ def max_edge(
     check_growth(X, y, depth, classes, criterion)
     score = CRITERIA[criterion](y)
 
-    def choose(bits: Bits, level: _Level, used: Integers) -> Integers:
+    def choose(bits: Bits, level: _Level, used: Columns) -> Integers:
         feature = _nth_unused(used, np.zeros(len(used), dtype=np.int64))
-        filled, local = np.unique(level.node, return_inverse=True)
-        feature[filled] = best_columns(score, bits, level.rows, local, used[filled])
+        mixed = score.mixed(level.rows, level.sizes)
+        if mixed.all():
+            return best_columns(score, bits, level.rows, level.node, used)
+        if mixed.any():
+            rows, node = level.within(mixed)
+            feature[mixed] = best_columns(score, bits, rows, node, used[mixed])
         return feature
 
     return _grow(X, score.row_order(), depth, min_leaf, choose)
@@ -117,7 +133,7 @@ def random_max_edge(
     """
     check_growth(X, y, depth, classes, criterion)
 
-    def choose(bits: Bits, level: _Level, used: Integers) -> Integers:  # noqa: ARG001
+    def choose(bits: Bits, level: _Level, used: Columns) -> Integers:  # noqa: ARG001
         return _nth_unused(used, rng.integers(X.shape[1] - used.shape[1], size=len(used)))
 
     return _grow(X, np.arange(len(X)), depth, min_leaf, choose)
@@ -126,8 +142,13 @@ def random_max_edge(
 def _grow(X: Floats, order: Integers, depth: int, min_leaf: int, choose: Choose) -> Partition:
     check_cells(depth, len(X), min_leaf)
     tree, columns = _Tree(), X.shape[1]
-    none = np.zeros((1, 0), dtype=np.int64)
-    level = _Level(np.zeros(1, dtype=np.int64), none, none, order, np.zeros_like(order))
+    level = _Level(
+        nodes=np.zeros(1, dtype=np.int64),
+        path=np.zeros((1, 0), dtype=np.int32),
+        turns=np.zeros((1, 0), dtype=np.bool_),
+        rows=order,
+        node=np.zeros(len(order), dtype=np.int64),
+    )
     rest, bits = X, np.zeros((0, 0), dtype=np.uint8)
     for done in range(min(depth, MAX_HALVINGS * columns)):
         if done % columns == 0:
@@ -144,38 +165,44 @@ def _split_level(
     tree: _Tree, level: _Level, feature: Integers, bits: Bits, min_leaf: int
 ) -> _Level:
     right = bits[level.rows, feature[level.node]]
-    n_right = level.sizes(level.node[right == 1])
-    n_left = level.sizes(level.node) - n_right
-    split = np.minimum(n_left, n_right) >= min_leaf
-    threshold = _midpoints(level, feature, bits.shape[1])
-    children = tree.split(level.nodes[split], feature[split], threshold[split])
-    kept = split[level.node]
-    node = 2 * (np.cumsum(split) - 1)[level.node[kept]] + right[kept]
+    n_right = np.bincount(level.node[right == 1], minlength=len(level.nodes))
+    split = np.minimum(level.sizes - n_right, n_right) >= min_leaf
+    if not split.all():
+        right, feature = right[split[level.node]], feature[split]
+        rows, node = level.within(split)
+        level = _Level(level.nodes[split], level.path[split], level.turns[split], rows, node)
+    node = 2 * level.node + right
     by_node = np.argsort(node, kind="stable")
-    turns = np.tile([0, 1], int(split.sum()))
     return _Level(
-        children,
-        _extend(level.path[split], np.repeat(feature[split], 2)),
-        _extend(level.turns[split], turns),
-        level.rows[kept][by_node],
+        tree.split(level.nodes, feature, _midpoints(level, feature, bits.shape[1])),
+        _extend(level.path, np.repeat(feature, 2)),
+        _extend(level.turns, np.arange(2 * len(feature)) % 2),
+        level.rows[by_node],
         node[by_node],
     )
 
 
 def _midpoints(level: _Level, feature: Integers, columns: int) -> Floats:
     """The middle of each node's edge along ``feature``, exact in binary."""
-    halvings = np.arange(level.path.shape[1]) // columns
-    lengths = np.ldexp(0.5, -halvings)
-    low = ((level.path == feature[:, None]) * level.turns) @ lengths
-    middles: Floats = low + np.ldexp(0.5, -(level.path.shape[1] // columns))
+    rounds = level.path.shape[1] // columns
+    if not rounds:
+        return np.full(len(feature), 0.5)
+    before = slice(rounds * columns)
+    lengths = np.ldexp(0.5, -(np.arange(rounds * columns) // columns))
+    was_right = (level.path[:, before] == feature[:, None]) & level.turns[:, before]
+    middles: Floats = was_right @ lengths + np.ldexp(0.5, -rounds)
     return middles
 
 
-def _extend(path: Integers, last: Integers) -> Integers:
-    return np.column_stack([np.repeat(path, 2, axis=0), last])
+def _extend(path: NDArray[Any], last: NDArray[Any]) -> NDArray[Any]:
+    """The children's paths: each parent's twice, and one step more."""
+    longer = np.empty((len(last), path.shape[1] + 1), dtype=path.dtype)
+    longer[::2, :-1] = longer[1::2, :-1] = path
+    longer[:, -1] = last
+    return longer
 
 
-def _nth_unused(used: Integers, rank: Integers) -> Integers:
+def _nth_unused(used: Columns, rank: Integers) -> Integers:
     """For each row the column of the given rank among those not in ``used``."""
     column = rank.copy()
     for taken in np.sort(used, axis=1).T:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curator.growth.criterion import CRITERIA, DIGIT_BITS, _k_log_k, _long_division, _square
+from curator.growth.criterion import CRITERIA
+from curator.growth.digits import DIGIT_BITS, k_log_k_table, long_division, square
 from tests import naive
 
 roots = st.integers(0, 2**60)
@@ -23,30 +24,45 @@ def value_of(limbs: list[np.ndarray]) -> int:
 @given(roots)
 def test_squares_are_exact(root):
     """The limbs of a square are the square, far beyond 64 bits."""
-    assert value_of(_square(np.array([root]))) == root**2
+    assert value_of(square(np.array([root]))) == root**2
 
 
 @given(st.tuples(roots, roots), st.tuples(st.integers(1, 2**40), st.integers(1, 2**40)))
 def test_digits_order_fractions_as_numbers(pair, below):
     """Digits of squares over denominators compare as the fractions do, equality included."""
-    limbs = _square(np.array(pair))
-    digits = np.array(list(_long_division(limbs, np.array(below)))).T.tolist()
+    limbs = square(np.array(pair))
+    digits = np.array(list(long_division(limbs, np.array(below)))).T.tolist()
     first, second = (Fraction(root**2, under) for root, under in zip(pair, below, strict=True))
     assert (digits[0] < digits[1]) == (first < second)
     assert (digits[0] == digits[1]) == (first == second)
+
+
+sizes = st.integers(1, 2**12)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**40), sizes), min_size=2, max_size=5))
+def test_one_small_limb_orders_fractions_as_numbers(fractions):
+    """Whether all digits come in one number or one by one, they compare as the fractions do."""
+    above, below = (np.array(part) for part in zip(*fractions, strict=True))
+    digits = np.array(list(long_division([above], below))).T.tolist()
+    exact = [Fraction(*fraction) for fraction in fractions]
+    for one, its in zip(digits, exact, strict=True):
+        for other, of_other in zip(digits, exact, strict=True):
+            assert (one < other) == (its < of_other)
+            assert (one == other) == (its == of_other)
 
 
 @given(roots, st.integers(1, 2**20), st.integers(2, 2**20))
 def test_equal_fractions_have_equal_digits(root, below, factor):
     """A fraction and the same fraction extended cannot be told apart."""
     limbs = [np.array([limb, factor * limb]) for limb in (0, root >> 22)]
-    digits = np.array(list(_long_division(limbs, np.array([below, factor * below]))))
+    digits = np.array(list(long_division(limbs, np.array([below, factor * below]))))
     np.testing.assert_array_equal(digits[:, 0], digits[:, 1])
 
 
 def test_k_log_k_respects_every_identity_of_products():
     """Sums of k log k agree exactly where the products of k**k do: 4**4 == (2**2)**4, and so on."""
-    f = _k_log_k(1000)
+    f = k_log_k_table(1000)
     assert f[1] == 0
     assert f[4] == 4 * f[2]
     assert f[36] == 36 * (f[4] // 4) + 36 * (f[9] // 9)

@@ -69,6 +69,7 @@ def test_equals_the_obvious_twin_on_continuous_data(criterion, classes, min_leaf
 def test_equals_the_obvious_twin_when_worked_through_in_pieces(monkeypatch):
     """How nodes and columns are cut into pieces to bound memory does not change the tree."""
     monkeypatch.setattr("curator.growth.criterion.BLOCK", 40)
+    monkeypatch.setattr("curator.growth.criterion.FEW", 0)
     rng = np.random.default_rng(3)
     X, y = rng.integers(0, 5, (60, 6)) / 4, rng.integers(0, 3, 60).astype(float)
     twin = naive.max_edge(X.tolist(), y.tolist(), 6, "gini", 0)
