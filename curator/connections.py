@@ -14,6 +14,7 @@ from typing import Any, cast
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from curator.problems import http_problem
+from curator.transports import WholeWrites
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class BoundedConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: BaseTransport) -> None:
         """Answer at once where there are too many connections; else wait for a head."""
-        super().connection_made(cast("Transport", transport))
+        whole = WholeWrites(cast("Transport", transport), self.loop)
+        super().connection_made(cast("Transport", whole))
         if len(self.connections) > self._limits.connections:
             self._refuse(503, "Too many connections are open here: try again in a second.")
         else:

@@ -17,6 +17,7 @@ class Metrics:
             ["outcome"],
             registry=self.registry,
         )
+        self._by_outcome: dict[str, Counter] = {}
         self._commit_seconds = Histogram(
             "privet_commit_seconds",
             "Time that one intake transaction takes, fsync included.",
@@ -42,7 +43,10 @@ class Metrics:
 
     def reported(self, outcome: str, count: int = 1) -> None:
         """``count`` reports ended as ``outcome``."""
-        self._reports.labels(outcome).inc(count)
+        counter = self._by_outcome.get(outcome)
+        if counter is None:
+            counter = self._by_outcome[outcome] = self._reports.labels(outcome)
+        counter.inc(count)
 
     def committed(self, seconds: float, reports: int) -> None:
         """One intake transaction became durable."""

@@ -14,6 +14,7 @@ from protocol.errors import (
     WrongPayload,
     problem_of,
 )
+from protocol.report import REPORT_ID_BYTES
 
 JSON = b"application/json"
 PROBLEM = b"application/problem+json"
@@ -26,6 +27,18 @@ REASONS = {
 """Outcome of a refused report -> the name of its problem type."""
 
 IMPOSSIBLE = problem_of(WrongPayload("")).name
+
+
+def _receipt_form(status: int, tail: bytes) -> tuple[int, bytes, list[tuple[bytes, bytes]]]:
+    length = len(b'{"report":"') + 2 * REPORT_ID_BYTES + len(tail)
+    return status, tail, [(b"content-type", JSON), (b"content-length", b"%d" % length)]
+
+
+RECEIPTS = {
+    True: _receipt_form(201, b'","counted":true}'),
+    False: _receipt_form(200, b'","counted":false}'),
+}
+"""Whether a report was counted now -> status, what follows its id, and headers of its receipt."""
 
 
 def conflict() -> ReportConflict:
@@ -44,12 +57,12 @@ def not_invited() -> NotAuthorized:
     )
 
 
-def receipt(report_id: bytes, *, counted: bool) -> bytes:
-    """The JSON form of ``protocol.report.Receipt``."""
-    return b'{"report":"%b","counted":%b}' % (
-        report_id.hex().encode(),
-        b"true" if counted else b"false",
-    )
+async def send_receipt(send: Send, report_id: bytes, *, counted: bool) -> None:
+    """The JSON form of ``protocol.report.Receipt``: 201 if it counts from now on, else 200."""
+    status, tail, headers = RECEIPTS[counted]
+    await send({"type": "http.response.start", "status": status, "headers": [*headers]})
+    body = b'{"report":"%b%b' % (report_id.hex().encode(), tail)
+    await send({"type": "http.response.body", "body": body})
 
 
 async def send_answer(

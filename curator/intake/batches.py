@@ -18,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
 from curator.intake.answers import IMPOSSIBLE, REASONS, send_answer, send_problem
-from curator.intake.bodies import Head, read_body
+from curator.intake.bodies import Bodies, Head
 from curator.intake.columns import Columns, Gate, Part
 from curator.intake.committer import Committer
 from curator.intake.gates import Gates
@@ -60,6 +60,7 @@ class BatchIntake:
         self._rejects = rejects
         self._metrics = metrics
         self._limits = limits
+        self._bodies = Bodies(limits.body_seconds)
         self._under_way = 0
 
     async def answer(self, task_id: str, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,8 +80,8 @@ class BatchIntake:
             )
         self._under_way += 1
         try:
-            gate = await self._gates.get(task_id)
-            body = await read_body(receive, head, self._limits.bytes, self._limits.body_seconds)
+            gate = self._gates.known(task_id) or await self._gates.load(task_id)
+            body = await self._bodies.read(receive, head, self._limits.bytes)
             given = await run_in_threadpool(read_batch, gate, body, self._limits.reports)
             possible, columns = await run_in_threadpool(_prepared, given)
             outcomes = await self._committer.commit_batch(columns)

@@ -2,10 +2,14 @@
 
 import asyncio
 from dataclasses import dataclass
+from typing import Any, cast
 
 from starlette.types import Receive, Scope
 
 from protocol.errors import MalformedReport, TooLarge
+
+LOOKS = 10
+"""How often all waiting senders are looked at within the time they have."""
 
 
 @dataclass(slots=True)
@@ -30,21 +34,61 @@ class Head:
         return head
 
 
-async def read_body(receive: Receive, head: Head, limit: int, seconds: float) -> bytes:
-    """The whole body.
+class Bodies:
+    """Reads bodies that must have arrived within ``seconds``; used on one event loop at a time.
 
-    Raises ``TooLarge`` as soon as the declared or the arrived length is above ``limit``, and
-    ``MalformedReport`` if it has not arrived after ``seconds`` or the sender went away.
+    A timer for each body costs more than the rest of reading it, so one timer serves all: it looks
+    at the oldest ones ``LOOKS`` times within ``seconds``, which are exceeded by as much at most.
     """
-    if head.length is not None and head.length > limit:
-        raise _too_large(limit)
-    try:
-        async with asyncio.timeout(seconds):
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._began: dict[asyncio.Task[Any], float] = {}
+        self._late: set[asyncio.Task[Any]] = set()
+        self._watching: asyncio.AbstractEventLoop | None = None
+
+    async def read(self, receive: Receive, head: Head, limit: int) -> bytes:
+        """The whole body.
+
+        Raises ``TooLarge`` as soon as the declared or the arrived length is above ``limit``, and
+        ``MalformedReport`` if it has not arrived in time or the sender went away.
+        """
+        if head.length is not None and head.length > limit:
+            raise _too_large(limit)
+        loop = asyncio.get_running_loop()
+        if self._watching is not loop:
+            self._watch(loop)
+        task = cast("asyncio.Task[Any]", asyncio.current_task(loop))
+        self._began[task] = loop.time()
+        try:
             return await _read(receive, limit)
-    except TimeoutError:
-        raise MalformedReport(
-            f"The body had not arrived after {seconds:g} seconds: send it again."
-        ) from None
+        except asyncio.CancelledError:
+            if task not in self._late or task.uncancel():
+                raise
+            raise MalformedReport(
+                f"The body had not arrived after {self._seconds:g} seconds: send it again."
+            ) from None
+        finally:
+            del self._began[task]
+            self._late.discard(task)
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._watching = loop
+        loop.call_later(self._seconds / LOOKS, self._look, loop)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Interrupt those who are late; go on for as long as anybody is reading."""
+        oldest_allowed = loop.time() - self._seconds
+        for task, began in self._began.items():
+            if began > oldest_allowed:
+                break
+            if task not in self._late:
+                self._late.add(task)
+                task.cancel()
+        if self._began:
+            self._watch(loop)
+        elif self._watching is loop:
+            self._watching = None
 
 
 async def _read(receive: Receive, limit: int) -> bytes:

@@ -60,12 +60,17 @@ class Columns(Reports):
         invitations: Sequence[bytes | None],
     ) -> "Columns":
         """The columns of canonical reports, each with its layout and its invitation's SHA-256."""
+        layouts = dict.fromkeys(layout for _, layout in bodies)
+        if len(layouts) == 1:
+            (layout,) = layouts
+            stacked = layout.stacked([body for body, _ in bodies])
+            whole = Part(np.arange(len(bodies)), layout.payloads(stacked))
+            return cls(gate, layout.ids(stacked), [whole], _column(invitations))
         ids = np.empty((len(bodies), 16), dtype=np.uint8)
         parts = []
-        for layout in dict.fromkeys(layout for _, layout in bodies):
+        for layout in layouts:
             rows = [row for row, (_, own) in enumerate(bodies) if own is layout]
-            joined = b"".join([bodies[row][0] for row in rows])
-            stacked = np.frombuffer(joined, dtype=np.uint8).reshape(-1, layout.length)
+            stacked = layout.stacked([bodies[row][0] for row in rows])
             ids[rows] = layout.ids(stacked)
             parts.append(Part(np.array(rows, dtype=np.intp), layout.payloads(stacked)))
         return cls(gate, ids, parts, _column(invitations))

@@ -33,8 +33,7 @@ class Waiting:
     """One report that waits for its commit."""
 
     gate: Gate
-    layout: Layout
-    body: bytes
+    report: tuple[bytes, Layout]
     invitation: bytes | None
     done: "asyncio.Future[Answer]"
 
@@ -56,30 +55,33 @@ class Committer:
         self._metrics = metrics
         self._max_queue = max_queue
         self._queue: SimpleQueue[Waiting | WaitingBatch | None] = SimpleQueue()
-        self._waiting = 0
+        self._queued = 0  # changed on the event loop only
+        self._settled = 0  # changed by the writer thread only
         self._thread: threading.Thread | None = None
         self._stopping = False
 
-    async def commit(
+    def put(
         self, gate: Gate, layout: Layout, body: bytes, invitation: bytes | None
-    ) -> Answer:
-        """Wait until the report is durable; what became of it. Raises ``Overloaded``."""
-        if self._waiting >= self._max_queue or self._stopping:
+    ) -> "asyncio.Future[Answer]":
+        """Queue a report; the future tells what became of it once that is durable.
+
+        Called on an event loop. Raises ``Overloaded``.
+        """
+        if self.waiting >= self._max_queue or self._stopping:
             raise _overloaded()
-        self._start()
+        if self._thread is None:
+            self._start()
         done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._waiting += 1
-        self._queue.put(Waiting(gate, layout, body, invitation, done))
-        try:
-            return await done
-        finally:
-            self._waiting -= 1
+        self._queued += 1
+        self._queue.put(Waiting(gate, (body, layout), invitation, done))
+        return done
 
     async def commit_batch(self, columns: Columns) -> Outcomes | PrivetError:
         """Wait until a batch is durable; its outcomes. Raises ``Overloaded``."""
         if self._stopping:
             raise _overloaded()
-        self._start()
+        if self._thread is None:
+            self._start()
         done: asyncio.Future[Outcomes | PrivetError] = asyncio.get_running_loop().create_future()
         self._queue.put(WaitingBatch(columns, done))
         return await done
@@ -95,12 +97,11 @@ class Committer:
     @property
     def waiting(self) -> int:
         """Reports in the queue or being committed."""
-        return self._waiting
+        return self._queued - self._settled
 
     def _start(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="intake", daemon=True)
-            self._thread.start()
+        self._thread = threading.Thread(target=self._run, name="intake", daemon=True)
+        self._thread.start()
 
     def _run(self) -> None:
         going = True
@@ -109,7 +110,9 @@ class Committer:
             going = None not in items
             singles = [item for item in items if isinstance(item, Waiting)]
             if singles:
-                _answer([item.done for item in singles], self._settle(singles))
+                answers = self._settle(singles)
+                self._settled += len(singles)
+                _answer([item.done for item in singles], answers)
             for item in items:
                 if isinstance(item, WaitingBatch):
                     _answer([item.done], [self._settle_batch(item.columns)])
@@ -153,18 +156,22 @@ class Committer:
         for gate, own in by_task.items():
             columns = Columns.of_bodies(
                 gate,
-                [(singles[place].body, singles[place].layout) for place in own],
+                [singles[place].report for place in own],
                 [singles[place].invitation for place in own],
             )
             possible = columns.possible()
+            if possible.all():
+                groups.append(columns)
+                places.append(own)
+                continue
             for row in np.flatnonzero(~possible):
                 answers[own[row]] = _fault(singles[own[row]])
             if possible.any():
-                groups.append(columns if possible.all() else columns.only(possible))
+                groups.append(columns.only(possible))
                 places.append([own[row] for row in np.flatnonzero(possible)])
         for outcomes, own in zip(self._take(groups), places, strict=True):
-            for place, outcome in zip(own, outcomes.tolist(), strict=True):
-                answers[place] = Outcome(outcome)
+            for row in np.flatnonzero(outcomes):
+                answers[own[row]] = Outcome(outcomes[row])
         return answers
 
     def _take(self, groups: Sequence[Columns]) -> list[Outcomes]:
@@ -178,24 +185,24 @@ class Committer:
 
 def _answer(futures: Sequence["asyncio.Future[Any]"], answers: Sequence[Any]) -> None:
     """Let each request's own event loop know; almost always there is one loop."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
-    for future, answer in zip(futures, answers, strict=True):
-        by_loop.setdefault(future.get_loop(), []).append((future, answer))
-    for loop, pairs in by_loop.items():
+    for loop in {future.get_loop() for future in futures}:
         if not loop.is_closed():
-            loop.call_soon_threadsafe(_resolve, pairs)
+            loop.call_soon_threadsafe(_resolve, loop, futures, answers)
 
 
-def _resolve(pairs: Sequence[tuple["asyncio.Future[Any]", Any]]) -> None:
-    for future, answer in pairs:
-        if not future.done():
+def _resolve(
+    loop: asyncio.AbstractEventLoop,
+    futures: Sequence["asyncio.Future[Any]"],
+    answers: Sequence[Any],
+) -> None:
+    for future, answer in zip(futures, answers, strict=True):
+        if not future.done() and future.get_loop() is loop:
             future.set_result(answer)
 
 
 def _fault(item: Waiting) -> PrivetError:
-    for question, payloads in item.layout.payloads(
-        np.frombuffer(item.body, dtype=np.uint8).reshape(1, -1)
-    ):
+    body, layout = item.report
+    for question, payloads in layout.payloads(np.frombuffer(body, dtype=np.uint8).reshape(1, -1)):
         fault = item.gate.task.mechanisms[question].fault(payloads[0].tobytes())
         if fault is not None:
             return WrongPayload(f"Answer to question {question}: {fault}")

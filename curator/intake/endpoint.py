@@ -11,11 +11,12 @@ import json
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
-from curator.intake.answers import conflict, not_invited, receipt, send_answer, send_problem
-from curator.intake.bodies import Head, read_body
+from curator.intake.answers import conflict, not_invited, send_problem, send_receipt
+from curator.intake.bodies import Bodies, Head
 from curator.intake.columns import Gate
 from curator.intake.committer import Answer, Committer
 from curator.intake.gates import Gates
+from curator.intake.layouts import Layout
 from curator.intake.rejects import Rejects
 from curator.metrics import Metrics
 from curator.storage.base import Outcome
@@ -43,44 +44,47 @@ class SingleIntake:
         self._committer = committer
         self._rejects = rejects
         self._metrics = metrics
-        self._body_seconds = body_seconds
+        self._bodies = Bodies(body_seconds)
 
     async def answer(self, task_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one POST of a report for the task."""
         try:
-            report_id, outcome = await self._report(task_id, Head.of(scope), receive)
+            gate = self._gates.known(task_id) or await self._gates.load(task_id)
+            body, layout, invitation = await self._report(gate, Head.of(scope), receive)
+            answer = await self._committer.put(gate, layout, body, invitation)
+            counted = answer is Outcome.COUNTED
+            if not counted and answer is not Outcome.REPLAYED:
+                raise await self._refusal(task_id, answer)
         except PrivetError as error:
             self._refused(task_id, error)
             await send_problem(send, error, scope["path"])
             return
-        self._metrics.reported(outcome.name.lower())
-        counted = outcome is Outcome.COUNTED
-        await send_answer(send, 201 if counted else 200, receipt(report_id, counted=counted))
+        self._metrics.reported("counted" if counted else "replayed")
+        await send_receipt(send, layout.report_id(body), counted=counted)
 
-    async def _report(self, task_id: str, head: Head, receive: Receive) -> tuple[bytes, Outcome]:
-        gate = await self._gates.get(task_id)
+    async def _report(
+        self, gate: Gate, head: Head, receive: Receive
+    ) -> tuple[bytes, Layout, bytes | None]:
+        """The canonical bytes of the report, its layout, and its invitation's SHA-256."""
         limit = MAX_JSON_BYTES if head.is_json else MAX_REPORT_BYTES
-        body = await read_body(receive, head, limit, self._body_seconds)
+        body = await self._bodies.read(receive, head, limit)
         if head.is_json:
             body = await run_in_threadpool(_from_json, body)
         layout = gate.layouts.find(body)
         if layout is None:
             raise await run_in_threadpool(_fault, gate, body)
         invitation = None if head.invitation is None else hashlib.sha256(head.invitation).digest()
-        answer = await self._committer.commit(gate, layout, body, invitation)
-        return layout.report_id(body), await self._accepted(task_id, answer)
+        return body, layout, invitation
 
-    async def _accepted(self, task_id: str, answer: Answer) -> Outcome:
-        """The outcome if the report is durable; raises what its sender should hear otherwise."""
+    async def _refusal(self, task_id: str, answer: Answer) -> PrivetError:
+        """What the sender of a report that is not durable should hear."""
         if isinstance(answer, PrivetError):
-            raise answer
+            return answer
         if answer is Outcome.CONFLICT:
-            raise conflict()
+            return conflict()
         if answer is Outcome.NOT_INVITED:
-            raise not_invited()
-        if answer is Outcome.NOT_OPEN:
-            raise await self._gates.closed(task_id)
-        return answer
+            return not_invited()
+        return await self._gates.closed(task_id)
 
     def _refused(self, task_id: str, error: PrivetError) -> None:
         reason = problem_of(error).name

@@ -22,11 +22,12 @@ UPPER = np.uint64(32)
 
 
 @lru_cache(maxsize=256)
-def _keys(task_id: str, question: int, words: int) -> Words:
-    """Keys of one question, shape ``(2, words + 1)``; the first of each row is m_0."""
+def _keys(task_id: str, question: int, words: int) -> tuple[Words, Words]:
+    """Keys of one question: m_0 of shape ``(2,)``, the others of shape ``(words, 2)``."""
     seed = bytes.fromhex(task_id) + question.to_bytes(4, "little")
     drawn = hashlib.shake_256(seed).digest(8 * HALVES * (words + 1))
-    return np.frombuffer(drawn, dtype="<u8").astype(np.uint64).reshape(HALVES, words + 1)
+    keys = np.frombuffer(drawn, dtype="<u8").astype(np.uint64).reshape(HALVES, words + 1)
+    return keys[:, 0], np.ascontiguousarray(keys[:, 1:].T)
 
 
 def fingerprints(
@@ -36,29 +37,20 @@ def fingerprints(
 
     ``answers`` holds, per question, payloads of shape ``(reports, report_bytes)``.
     """
-    halves = np.zeros((HALVES, reports), dtype=np.uint64)
+    halves = np.zeros((reports, HALVES), dtype=np.uint64)
     for question, payloads in answers:
+        first, others = _keys(task_id, question, -(-payloads.shape[1] // 4))
         for start in range(0, reports, CHUNK):
             chunk = slice(start, start + CHUNK)
-            _add(halves[:, chunk], task_id, question, _words(payloads[chunk]))
-    high, low = halves >> UPPER
+            halves[chunk] += _words(payloads[chunk]) @ others
+        halves += first
+    high, low = (halves >> UPPER).T
     both: Words = (high << UPPER) | low
     return both.view(np.int64)
 
 
-def _add(halves: Words, task_id: str, question: int, words: Words) -> None:
-    """Add m_0 + sum_i m_{i+1} s_i for words of shape ``(words, B)`` to ``(2, B)`` sums."""
-    keys = _keys(task_id, question, len(words))
-    product = np.empty(words.shape[1], dtype=np.uint64)
-    for half, key in enumerate(keys):
-        halves[half] += key[0]
-        for word, factor in zip(words, key[1:], strict=True):
-            halves[half] += np.multiply(word, factor, out=product)
-
-
 def _words(payloads: NDArray[np.uint8]) -> Words:
-    """The payloads as columns of 32-bit words, zero padded, each in 64 bits."""
+    """The payloads as 32-bit words, zero padded, each in 64 bits, shape ``(B, words)``."""
     padding = -payloads.shape[1] % 4
     padded = np.pad(payloads, ((0, 0), (0, padding))) if padding else payloads
-    words = np.ascontiguousarray(padded).view("<u4")
-    return np.ascontiguousarray(words.T, dtype=np.uint64)
+    return np.ascontiguousarray(padded).view("<u4").astype(np.uint64)

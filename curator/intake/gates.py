@@ -23,9 +23,9 @@ class Gates:
     def __contains__(self, task_id: str) -> bool:
         return task_id in self._gates
 
-    async def get(self, task_id: str) -> Gate:
-        """The gate of a task; raises ``TaskNotFound``."""
-        return self._gates.get(task_id) or await self._load(task_id)
+    def known(self, task_id: str) -> Gate | None:
+        """The gate of a task that reports came for before."""
+        return self._gates.get(task_id)
 
     async def closed(self, task_id: str) -> PrivetError:
         """Why a task takes no reports: it is not open, or it is gone."""
@@ -40,7 +40,8 @@ class Gates:
             f"{closes}). Keep the report and send the same bytes when it is open."
         )
 
-    async def _load(self, task_id: str) -> Gate:
+    async def load(self, task_id: str) -> Gate:
+        """The gate of any task; raises ``TaskNotFound``."""
         stored = await run_in_threadpool(self._store.task, task_id)
         gate = await run_in_threadpool(Gate, stored.task)
         if len(self._gates) >= MOST:

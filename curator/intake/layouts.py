@@ -5,6 +5,7 @@ in the bytes of the id and of the payloads. So a body is a report if its length 
 are right, and no parsing is needed to find its fields.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,7 @@ class Field:
     stop: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layout:
     """The form of every report that answers the same questions of one task."""
 
@@ -42,6 +43,10 @@ class Layout:
     def report_id(self, body: bytes) -> bytes:
         """The report's id."""
         return body[self.id_start : self.id_start + REPORT_ID_BYTES]
+
+    def stacked(self, bodies: Sequence[bytes]) -> Bodies:
+        """Bodies of this layout as the rows of one array."""
+        return np.frombuffer(b"".join(bodies), dtype=np.uint8).reshape(-1, self.length)
 
     def ids(self, bodies: Bodies) -> NDArray[np.uint8]:
         """The ids of a ``(B, length)`` array of bodies, shape ``(B, 16)``."""

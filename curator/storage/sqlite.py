@@ -16,6 +16,7 @@ PRAGMAS = (
     "PRAGMA journal_mode = WAL",  # readers never wait for the writer
     "PRAGMA synchronous = FULL",  # a commit returns after the log has been fsynced
     "PRAGMA cache_size = -32768",  # KiB of pages kept in memory, per connection
+    "PRAGMA temp_store = MEMORY",  # a statement that can be undone keeps its notes in no file
     "PRAGMA trusted_schema = OFF",
 )
 
