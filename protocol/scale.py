@@ -72,9 +72,9 @@ class Scale:
     def to_unit(self, cells: NDArray[np.integer[Any]], y: Floats) -> Floats:
         """t of labels ``y`` in ``cells``, both ``(rows,)``."""
         clipped = np.clip(y, self.label.low, self.label.high)
-        return np.clip((clipped - self.low[cells]) / self.width, 0.0, 1.0)
+        return np.asarray(np.clip((clipped - self.low[cells]) / self.width, 0.0, 1.0))
 
     def from_unit(self, t: Floats) -> Floats:
         """The labels that ``t``, ``(cells, ...)``, stands for, within the label's range."""
         low = self.low.reshape(-1, *[1] * (t.ndim - 1))
-        return np.clip(low + t * self.width, self.label.low, self.label.high)
+        return np.asarray(np.clip(low + t * self.width, self.label.low, self.label.high))

@@ -30,7 +30,7 @@ def fit_averaged(
 ) -> Model:
     """Posterior mean shares per cell; ``split`` is the prior probability that a node is divided."""
     question = only_question("averaged", evidence)
-    known = public_counts(label, public, question.partition)
+    known = public_counts(label, public, question.partition, question.scale)
     q = np.full(known.shape, 1.0 / known.shape[1])
     mass = cell_masses(question, q, known.sum(axis=1), len(public))
     private = Contrasts(question, q, mass, np.ones_like(q))

@@ -46,7 +46,7 @@ def to_model(
     span = None
     if isinstance(label, Range):
         scale = question.scale_of(label)
-        span = min(scale.width, label.high - label.low)
+        span = scale.width if scale.width < label.high - label.low else None
         values, low, high = (scale.from_unit(ends[:, 1:]) for ends in (values, low, high))
         error, sensitivity = scale.width * error[:, 1:], scale.width * sensitivity[:, 1:]
     return Model(

@@ -20,7 +20,7 @@ from curator.estimation.averaged import posterior_of_counts, slot_estimates
 from curator.estimation.cells import to_model
 from curator.estimation.contrasts import Contrasts
 from curator.estimation.estimator import only_question
-from curator.estimation.evidence import Evidence, Floats, Label, public_counts, to_unit
+from curator.estimation.evidence import Evidence, Floats, Label, public_counts
 from curator.estimation.masses import cell_masses
 from curator.estimation.model import Model
 from curator.estimation.prunings import Information, Posterior, average, blend, mix
@@ -56,7 +56,7 @@ def fit_drift(
     else:
         known = Knowledge.of(base, public.X)
     means, points = known.cell_means(question.partition)
-    q = expected_shares(label, means)
+    q = expected_shares(label, means, question)
     scale = scales(label, q)
     mass = cell_masses(question, q, points, len(public))
     contrasts = Contrasts(question, q, mass, scale)
@@ -68,16 +68,24 @@ def fit_drift(
         estimator="drift",
         parameters={"split": split, "plain": plain},
         base=None if plain else known.model,
-        base_values=None if plain else means,
+        base_values=None if plain else expected_values(label, means, question, q),
     )
 
 
-def expected_shares(label: Label, means: Floats) -> Floats:
-    """The public model's cell means as shares of slots, ``(cells, slots)``."""
+def expected_shares(label: Label, means: Floats, question: Evidence) -> Floats:
+    """The public model's cell means as shares of slots, ``(cells, slots)``.
+
+    A number outside what its cell can tell is taken as the nearer end.
+    """
     if isinstance(label, Range):
-        t = to_unit(label, means[:, 0])
+        t = question.scale_of(label).to_unit(np.arange(len(means)), means[:, 0])
         return np.stack([1.0 - t, t], axis=1)
     return np.asarray(means / means.sum(axis=1, keepdims=True))
+
+
+def expected_values(label: Label, means: Floats, question: Evidence, q: Floats) -> Floats:
+    """What ``q`` stands for, so that a cell's value less this is its correction alone."""
+    return question.scale_of(label).from_unit(q[:, 1:]) if isinstance(label, Range) else means
 
 
 def scales(label: Label, q: Floats) -> Floats:

@@ -97,11 +97,6 @@ def public_counts(
     return np.stack(slots, axis=1)
 
 
-def to_unit(label: Range, y: Floats) -> Floats:
-    """A numeric label as t in [0, 1] on its published range; clipped to it."""
-    return np.clip((y - label.low) / (label.high - label.low), 0.0, 1.0)
-
-
 def sampling_covariance(counts: Floats) -> Floats:
     """Covariance of counts whose holders are a sample, ``(cells, slots, slots)``.
 

@@ -18,7 +18,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from curator.estimation import Evidence, Model, fit
-from curator.estimation.evidence import public_counts, to_unit
+from curator.estimation.evidence import public_counts
+from curator.estimation.public.centring import residual_centring
 from curator.estimation.public.distil import distilled, distilled_depth
 from curator.estimation.public.knowledge import public_knowledge
 from curator.growth import GROWERS
@@ -26,6 +27,7 @@ from curator.public_data import PublicData
 from protocol.domain import Classes, Range
 from protocol.mechanisms import MECHANISMS
 from protocol.partition import Partition
+from protocol.scale import Scale
 from scripts.reproduce.datasets import Floats, Split
 
 Score = tuple[str, float]
@@ -54,7 +56,7 @@ def privet(split: Split, epsilon: float, rng: np.random.Generator) -> Iterator[S
         min_leaf=1,
         rng=np.random.default_rng(0),
     )
-    evidence = ask(split, partition, "subset", epsilon, rng)
+    evidence = ask(split, partition, "subset", epsilon, rng, centred(split, partition))
     model = fit("drift", split.label, split.public, [evidence])
     cells = partition.locate(split.test.X)
     scores = public_scores(split, split.test.X)
@@ -108,25 +110,51 @@ def without_reports(split: Split) -> Iterator[Score]:
 
 
 def ask(
-    split: Split, partition: Partition, mechanism: str, epsilon: float, rng: np.random.Generator
+    split: Split,
+    partition: Partition,
+    mechanism: str,
+    epsilon: float,
+    rng: np.random.Generator,
+    scale: Scale | None = None,
 ) -> Evidence:
-    """What the private rows' holders would report, simulated exactly."""
+    """What the private rows' holders would report, simulated exactly.
+
+    Numbers are told on ``scale``, by default on the label's range.
+    """
     regression = isinstance(split.label, Range)
     randomizer = MECHANISMS[mechanism].create(
         epsilon, partition.cells, split.label.slots, regression=regression
     )
     cells = partition.locate(split.private.X).astype(np.int64)
-    index = cells * randomizer.levels + levels_of(split, randomizer.levels, rng)
+    levels = levels_of(split, cells, scale, randomizer.levels, rng)
+    index = cells * randomizer.levels + levels
     counts = np.bincount(index, minlength=partition.cells * randomizer.levels)
     sums = randomizer.simulate(counts.reshape(partition.cells, randomizer.levels), rng)
-    return Evidence(partition, randomizer, sums, len(split.private))
+    return Evidence(partition, randomizer, sums, len(split.private), scale=scale)
 
 
-def levels_of(split: Split, levels: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def centred(split: Split, partition: Partition) -> Scale | None:
+    """How a task with these cells has numbers told by default; None for classes."""
+    if isinstance(split.label, Classes):
+        return None
+    known = public_knowledge(split.public.X, split.public.y, 0)
+    means, _ = known.cell_means(partition)
+    centring = residual_centring(split.label, split.public, partition, means[:, 0])
+    return Scale.of(split.label, partition.cells, centring)
+
+
+def levels_of(
+    split: Split,
+    cells: NDArray[np.int64],
+    scale: Scale | None,
+    levels: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
     """Each holder's label as a level: its class, or its number rounded at random."""
     if isinstance(split.label, Classes):
         return split.private.y.astype(np.int64)
-    position = to_unit(split.label, split.private.y) * (levels - 1)
+    scale = Scale.of(split.label, int(cells.max()) + 1) if scale is None else scale
+    position = scale.to_unit(cells, split.private.y) * (levels - 1)
     below = np.minimum(np.floor(position), levels - 2)
     return (below + (rng.random(len(position)) < position - below)).astype(np.int64)
 
