@@ -61,7 +61,6 @@ def settings(epsilon: float, holders: int, **chosen: str) -> dict[str, Any]:
         "features": DECLARED,
         "epsilon": epsilon,
         "holders": holders,
-        "grower": "cart",
         **chosen,
     }
 

@@ -27,7 +27,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         self,
         epsilon: float = 1.0,
         *,
-        grower: str = "max_edge",
+        grower: str = "distilled",
         depth: int | None = None,
         criterion: str | None = None,
         min_leaf: int = 0,

@@ -23,7 +23,7 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
         self,
         epsilon: float = 1.0,
         *,
-        grower: str = "max_edge",
+        grower: str = "distilled",
         depth: int | None = None,
         criterion: str | None = None,
         min_leaf: int = 0,

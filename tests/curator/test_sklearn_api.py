@@ -126,7 +126,9 @@ def test_text_columns_are_categorical():
 def test_several_questions_make_one_task():
     """``questions`` and ``allocation`` are those of a task's settings."""
     X, y = moons()
-    model = PrivateTreeClassifier(4.0, questions=TWO_QUESTIONS, estimator="public", random_state=8)
+    model = PrivateTreeClassifier(
+        4.0, grower="max_edge", questions=TWO_QUESTIONS, estimator="public", random_state=8
+    )
     with pytest.raises(ValueError, match="one question"):
         model.fit(X, y)
     assert model.task_.epsilon == 4.0
