@@ -37,7 +37,7 @@ def main(
     ] = None,
     epsilon: Annotated[float, typer.Option(help="What each of them spends.")] = 2.0,
     mechanism: Annotated[str, typer.Option(help=f"One of {', '.join(MECHANISMS)}.")] = "subset",
-    grower: Annotated[str, typer.Option(help=f"One of {', '.join(GROWERS)}.")] = "cart",
+    grower: Annotated[str, typer.Option(help=f"One of {', '.join(GROWERS)}.")] = "distilled",
     folder: Annotated[Path, typer.Option(help="Where the curator keeps its data.")] = FOLDER,
 ) -> None:
     """Run the demonstration; what an earlier one left in the folder is removed first."""
