@@ -20,6 +20,7 @@ from client.explanation import Explanation
 from client.holder import Holder
 from client.http import CuratorClient
 from client.ledger import DEFAULT_CAP, Answer, Ledger, MemoryLedger
+from client.offer import Offer
 from client.retry import Retry
 from client.sqlite_ledger import SqliteLedger
 
@@ -36,6 +37,7 @@ __all__ = [
     "Ledger",
     "LedgerFailed",
     "MemoryLedger",
+    "Offer",
     "Retry",
     "SqliteLedger",
     "TaskRefused",

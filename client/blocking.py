@@ -12,6 +12,7 @@ from client.explanation import Explanation
 from client.holder import Holder
 from client.http import CuratorClient
 from client.ledger import Answer, Ledger
+from client.offer import Offer
 from client.sqlite_ledger import SqliteLedger
 from protocol import RandomBytes, Task
 
@@ -30,11 +31,13 @@ class BlockingHolder:
         *,
         connect: Callable[[], CuratorClient] = CuratorClient,
         randomness: RandomBytes = os.urandom,
+        curator_key: str | None = None,
     ) -> None:
         self.ledger = ledger if ledger is not None else SqliteLedger()
         self._subject = subject
         self._connect = connect
         self._randomness = randomness
+        self._curator_key = curator_key
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -42,7 +45,13 @@ class BlockingHolder:
         client = self._stack.enter_context(
             self._portal.wrap_async_context_manager(self._portal.call(self._connect))
         )
-        self._holder = Holder(client, self.ledger, self._subject, self._randomness)
+        self._holder = Holder(
+            client,
+            self.ledger,
+            self._subject,
+            self._randomness,
+            curator_key=self._curator_key,
+        )
         return self
 
     def __exit__(
@@ -57,9 +66,13 @@ class BlockingHolder:
         """See ``Holder.fetch``."""
         return self._portal.call(self._holder.fetch, task_url)
 
-    def explain(self, task: Task) -> Explanation:
+    def offer(self, task_url: str) -> Offer:
+        """See ``Holder.offer``."""
+        return self._portal.call(self._holder.offer, task_url)
+
+    def explain(self, task: Task, signed_by: str = "") -> Explanation:
         """See ``Holder.explain``."""
-        return self._holder.explain(task)
+        return self._holder.explain(task, signed_by)
 
     def check(self, task: Task) -> None:
         """See ``Holder.check``."""

@@ -21,7 +21,9 @@ from client.errors import BudgetSpent, CuratorUnreachable, TaskRefused, UnsafeAd
 from client.explanation import Explanation
 from client.http import CuratorClient
 from client.ledger import DEFAULT_CAP, Answer
+from client.options import Cap, CuratorKey, Insecure, Json, LedgerPath, Subject, TaskUrl
 from client.relay.command import relay as run_relay
+from client.relay.command import relay_status as ask_relay
 from client.show import answer_json, show_answers, show_explanation, show_json, state
 from client.sqlite_ledger import SqliteLedger
 from client.text import plain
@@ -38,32 +40,19 @@ app = typer.Typer(
     help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
 )
 
-TaskUrl = Annotated[str, typer.Argument(metavar="TASK-URL", help="Where the task is published.")]
-Subject = Annotated[
-    str, typer.Option(help="Whom the record is about; epsilon adds up per subject.")
-]
-Cap = Annotated[
-    float,
-    typer.Option(min=0.0, envvar="PRIVET_HOLDER_CAP", help="Most epsilon a subject may spend."),
-]
-LedgerPath = Annotated[
-    Path | None,
-    typer.Option(
-        envvar="PRIVET_HOLDER_LEDGER",
-        help="The file that keeps answers and epsilon; by default in your data folder.",
-    ),
-]
-Insecure = Annotated[
-    bool, typer.Option("--insecure-http", help="Allow plain http to other machines.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-
 
 @app.command()
-def show(url: TaskUrl, insecure_http: Insecure = False, as_json: Json = False) -> None:
+def show(
+    url: TaskUrl,
+    curator_key: CuratorKey = None,
+    insecure_http: Insecure = False,
+    as_json: Json = False,
+) -> None:
     """Fetch a task, check it, and say in plain words what answering would mean."""
-    with _faults(drawn=False), _holder(None, "me", DEFAULT_CAP, insecure_http) as holder:
-        told = holder.explain(holder.fetch(url))
+    made = _holder(None, "me", DEFAULT_CAP, insecure_http, curator_key)
+    with _faults(drawn=False), made as holder:
+        offer = holder.offer(url)
+        told = holder.explain(offer.task, offer.words(curator_key))
     _tell(told, as_json)
 
 
@@ -85,15 +74,17 @@ def answer(
     subject: Subject = "me",
     cap: Cap = DEFAULT_CAP,
     ledger: LedgerPath = None,
+    curator_key: CuratorKey = None,
     insecure_http: Insecure = False,
     as_json: Json = False,
 ) -> None:
     """Explain a task, ask, then perturb the record and send the one report."""
-    with _faults(), _holder(ledger, subject, cap, insecure_http) as holder:
+    with _faults(), _holder(ledger, subject, cap, insecure_http, curator_key) as holder:
         with _faults(drawn=False):
-            task = holder.fetch(url)
+            offer = holder.offer(url)
+        task = offer.task
         earlier = holder.ledger.find(subject, task.id)
-        told = holder.explain(task)
+        told = holder.explain(task, offer.words(curator_key))
         if not as_json:
             _tell(told, as_json)
         fields = _fitting(holder, task, record) if earlier is None else {}
@@ -152,16 +143,31 @@ def relay(*arguments: Any, **options: Any) -> None:
         run_relay(*arguments, **options)
 
 
+@app.command()
+@wraps(ask_relay)
+def relay_status(*arguments: Any, **options: Any) -> None:
+    """See ``client.relay.command``."""
+    with _faults(drawn=False):
+        ask_relay(*arguments, **options)
+
+
 def main() -> None:
     """The console script."""
     app()
 
 
-def _holder(ledger: Path | None, subject: str, cap: float, insecure_http: bool) -> BlockingHolder:
+def _holder(
+    ledger: Path | None,
+    subject: str,
+    cap: float,
+    insecure_http: bool,
+    curator_key: str | None = None,
+) -> BlockingHolder:
     return BlockingHolder(
         SqliteLedger(ledger, cap),
         subject,
         connect=lambda: CuratorClient(insecure_http=insecure_http),
+        curator_key=curator_key,
     )
 
 

@@ -23,10 +23,11 @@ class Explanation:
     epsilon: float
     log_ratio: float
     means: str
+    signed_by: str = ""
 
     @classmethod
-    def of(cls, task: Task) -> "Explanation":
-        """The explanation of a checked task."""
+    def of(cls, task: Task, signed_by: str = "") -> "Explanation":
+        """The explanation of a checked task; ``signed_by`` in words, as of its ``Offer``."""
         return cls(
             name=plain(task.name),
             task=task.id,
@@ -39,6 +40,7 @@ class Explanation:
             epsilon=task.epsilon,
             log_ratio=task.log_ratio,
             means=_means(task),
+            signed_by=signed_by,
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from client.errors import TaskRefused
 from client.explanation import Explanation
 from client.http import CuratorClient
 from client.ledger import SLACK, Answer, Ledger
+from client.offer import Offer
 from protocol import PrivetError, RandomBytes, Task, make_report
 from protocol.errors import InvalidRequest, TaskNotOpen
 
@@ -29,8 +30,9 @@ INVITATION = re.compile(r"[!-~]{1,200}")
 class Holder:
     """One subject's side of every task; light, so that thousands fit into one process.
 
-    Holders may share ``http`` and ``ledger``. Randomness and time are the operating system's
-    unless a test or a simulation says otherwise.
+    Holders may share ``http`` and ``ledger``. With a ``curator_key``, 64 hexadecimal digits, only
+    tasks signed with it are answered. Randomness and time are the operating system's unless a test
+    or a simulation says otherwise.
     """
 
     http: CuratorClient
@@ -38,14 +40,19 @@ class Holder:
     subject: str = "me"
     randomness: RandomBytes = os.urandom
     clock: Callable[[], float] = time.time
+    curator_key: str | None = None
 
     async def fetch(self, task_url: str) -> Task:
-        """The task at an address, whose bytes hash to the id in it."""
-        return await self.http.task(self.http.address(task_url))
+        """The task at an address, whose bytes hash to the id in it; raises what ``offer`` does."""
+        return (await self.offer(task_url)).task
 
-    def explain(self, task: Task) -> Explanation:
-        """What answering ``task`` would read, send and mean."""
-        return Explanation.of(task)
+    async def offer(self, task_url: str) -> Offer:
+        """The task with its signature; raises ``TaskRefused`` if it is not the pinned key's."""
+        return await self._offered(self.http.address(task_url))
+
+    def explain(self, task: Task, signed_by: str = "") -> Explanation:
+        """What answering ``task`` would read, send and mean; ``signed_by`` as ``Offer.words``."""
+        return Explanation.of(task, signed_by)
 
     async def check(self, task: Task) -> None:
         """Raise unless this subject can answer ``task`` now: no record is needed for that.
@@ -73,7 +80,7 @@ class Holder:
         check_invitation(invitation)
         kept = await self._ask(self.ledger.find, self.subject, address.id)
         if kept is None:
-            task = await self.http.task(address)
+            task = (await self._offered(address)).task
             await self.check(task)
             drawn = self._draw(task, address, record)
             kept = await self._ask(self.ledger.keep, replace(drawn, invitation=invitation))
@@ -93,6 +100,12 @@ class Holder:
                 except PrivetError:
                     outcomes.append(await self._again(kept))
         return outcomes
+
+    async def _offered(self, address: TaskAddress) -> Offer:
+        offer = await self.http.offer(address)
+        if self.curator_key is not None:
+            offer.check_key(self.curator_key)
+        return offer
 
     def _draw(self, task: Task, address: TaskAddress, record: Mapping[str, Any]) -> Answer:
         report = make_report(task, record, self.randomness)

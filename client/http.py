@@ -19,11 +19,13 @@ from pydantic import ValidationError
 
 from client.address import TaskAddress
 from client.errors import CuratorUnreachable
+from client.offer import Offer
 from client.replies import Reply, error_in, read, unexpected
 from client.retry import RETRIED, Retry
 from client.text import plain
 from protocol import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE, Receipt, Task
 from protocol.limits import MAX_TASK_BYTES
+from protocol.signature import Signature
 
 MAX_ANSWER_BYTES = 64 * 1024
 MAX_BATCH_ANSWER_BYTES = 8 * 2**20
@@ -69,8 +71,8 @@ class CuratorClient:
         self._insecure_http = insecure_http
         self._retry = retry or Retry()
         self._sleep = sleep
-        self._tasks: OrderedDict[str, Task] = OrderedDict()
-        self._fetches: dict[str, asyncio.Future[Task]] = {}
+        self._offers: OrderedDict[str, Offer] = OrderedDict()
+        self._fetches: dict[str, asyncio.Future[Offer]] = {}
         self._turns = anyio.Semaphore(CONNECTIONS)
 
     async def __aenter__(self) -> Self:
@@ -90,14 +92,18 @@ class CuratorClient:
         return TaskAddress.parse(task_url, insecure_http=self._insecure_http)
 
     async def task(self, address: TaskAddress) -> Task:
-        """The task at ``address``, its hash checked against the id in the address.
+        """The task of ``offer``."""
+        return (await self.offer(address)).task
+
+    async def offer(self, address: TaskAddress) -> Offer:
+        """The task at ``address``, its hash checked against the id there, with its signature.
 
         Raises ``TaskMismatch``, ``InvalidTask``, what the curator answered, or
         ``CuratorUnreachable``. A task that was fetched before is not fetched again, its id being
         its content, and callers who ask at the same time share one fetch and its outcome.
         """
-        if address.id in self._tasks:
-            return self._tasks[address.id]
+        if address.id in self._offers:
+            return self._offers[address.id]
         fetch = self._fetches.get(address.id)
         if fetch is None:
             fetch = self._fetches[address.id] = asyncio.ensure_future(self._fetch(address))
@@ -130,7 +136,7 @@ class CuratorClient:
         return receipt
 
     async def send_batch(self, address: TaskAddress, media_type: str, batch: bytes) -> bytes:
-        """Post many reports at once, as a relay does; the curator's account of them.
+        """Post many reports at once, as a relay does; the account of them that comes back.
 
         Raises what the curator answered, or ``CuratorUnreachable``.
         """
@@ -138,11 +144,23 @@ class CuratorClient:
         url = f"{address.reports}/batch"
         call = Call("POST", url, headers, batch, MAX_BATCH_ANSWER_BYTES)
         reply = await self._persist(call, self._retry)
+        if reply.status not in DELIVERED:
+            raise error_in(reply)
+        return reply.body
+
+    async def status(self, address: TaskAddress) -> bytes:
+        """The status document of a task, from a curator or a relay.
+
+        Raises what was answered, or ``CuratorUnreachable``.
+        """
+        headers = {"Accept": "application/json"}
+        call = Call("GET", f"{address.url}/status", headers, None, MAX_ANSWER_BYTES)
+        reply = await self._persist(call, self._retry)
         if reply.status != 200:
             raise error_in(reply)
         return reply.body
 
-    async def _fetch(self, address: TaskAddress) -> Task:
+    async def _fetch(self, address: TaskAddress) -> Offer:
         """Few attempts: nothing is lost if this fails, and somebody may be waiting for it."""
         retry = replace(self._retry, attempts=min(self._retry.attempts, FETCH_ATTEMPTS))
         headers = {"Accept": TASK_MEDIA_TYPE}
@@ -152,11 +170,12 @@ class CuratorClient:
             raise error_in(reply)
         if reply.media_type != TASK_MEDIA_TYPE:
             raise unexpected(reply, f"{plain(reply.media_type, 100)!r} instead of a task")
-        task = Task.parse(reply.body, address.id)
-        self._tasks[address.id] = task
-        while len(self._tasks) > TASKS_KEPT:
-            self._tasks.popitem(last=False)
-        return task
+        signature = None if reply.signature is None else Signature.parse(reply.signature)
+        offer = Offer(Task.parse(reply.body, address.id), signature)
+        self._offers[address.id] = offer
+        while len(self._offers) > TASKS_KEPT:
+            self._offers.popitem(last=False)
+        return offer
 
     async def _persist(self, call: Call, retry: Retry) -> Reply:
         """The first reply that repeating would not change, or the last one."""

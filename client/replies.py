@@ -8,6 +8,7 @@ import httpx
 from client.errors import UnexpectedAnswer
 from client.text import plain
 from protocol import ERRORS_BY_URI, PrivetError
+from protocol.signature import SIGNATURE_HEADER
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 _CHECK = "check that the address is a Privet curator's"
@@ -22,6 +23,7 @@ class Reply:
     media_type: str
     retry_after: str | None
     body: bytes
+    signature: str | None = None
 
 
 def error_in(reply: Reply) -> PrivetError:
@@ -56,6 +58,7 @@ async def read(response: httpx.Response, url: str, limit: int) -> Reply:
         status=response.status_code,
         media_type=response.headers.get("content-type", "").split(";")[0].strip().lower(),
         retry_after=response.headers.get("retry-after"),
+        signature=response.headers.get(SIGNATURE_HEADER),
         body=bytes(body),
     )
 

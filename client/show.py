@@ -26,6 +26,7 @@ def show_explanation(console: Console, told: Explanation) -> None:
     parts += _section("Computed on this device", list(told.computes))
     parts += _section("Sent", [told.sends])
     parts += _section("What that tells about you", [told.means])
+    parts += _section("Who signed this task", [told.signed_by]) if told.signed_by else []
     console.print(Panel(Group(*parts), title=Text(told.name), subtitle=Text(told.task[:16])))
 
 

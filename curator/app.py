@@ -25,10 +25,12 @@ from curator.intake.gates import Gates
 from curator.intake.rejects import Rejects
 from curator.metrics import Metrics
 from curator.problems import add_problem_handlers
+from curator.signing import Signer
 from curator.storage import Store, open_store
 from curator.tasks import Curator
 from curator.tokens import Tokens
 from curator.upkeep import keep_up
+from protocol.signature import SIGNATURE_HEADER
 
 TASKS = "/v1/tasks/"
 SINGLE = "reports"
@@ -74,9 +76,15 @@ class CuratorApp:
 
 
 def create_app(
-    settings: Settings, *, store: Store | None = None, clock: Clock | None = None
+    settings: Settings,
+    *,
+    store: Store | None = None,
+    clock: Clock | None = None,
+    signer: Signer | None = None,
 ) -> CuratorApp:
     """A curator's application over ``store``, or over the one that ``settings`` name.
+
+    Tasks are signed by ``signer``, and not without one.
 
     Reports are taken in as soon as it is called; the lifespan's end finishes what has been
     accepted and closes the store. Raises ``StorageFailed`` if the store cannot be opened.
@@ -109,6 +117,7 @@ def create_app(
     token = None if settings.admin_token is None else settings.admin_token.get_secret_value()
     api.state.curator = Curator(store, clock)
     api.state.tokens = Tokens(store, clock, token)
+    api.state.signer = signer
     api.state.metrics = metrics
     api.state.guard_models = settings.guard_models
     api.state.committer = committer
@@ -145,6 +154,7 @@ def _around(app: ASGIApp, settings: Settings) -> ASGIApp:
             allow_origins=settings.cors_origins,
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "Privet-Invitation"],
+            expose_headers=[SIGNATURE_HEADER],
         )
     return Guard(app, settings.rate_limit)
 

@@ -31,6 +31,11 @@ class Settings(BaseSettings):
         default=None,
         description="Admin token. Unset: one is made and shown once at the first start.",
     )
+    signing_key: str = Field(
+        default="",
+        description="File of the key that tasks are signed with. Unset: made beside a SQLite "
+        "database; with PostgreSQL tasks are not signed. Curators of one database share one key.",
+    )
     guard_models: bool = Field(
         default=False,
         description="Ask for a token, of scope reader or admin, to read models and to predict.",

@@ -17,6 +17,7 @@ from curator.clock import SystemClock
 from curator.config import Settings
 from curator.connections import BoundedConnection, HeadLimits
 from curator.logs import set_up_logs
+from curator.signing import signer_for
 from curator.storage import open_store
 from curator.tokens import Tokens
 from protocol.errors import PrivetError
@@ -44,7 +45,7 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
         )
     allow_connections(settings.max_connections)
     with listen(settings.host, settings.port) as listener:
-        token = _first_token(settings)
+        token = _prepare(settings)
         host, port = listener.getsockname()[:2]
         show(f"http://{host}:{port}", token)
         config = _config(settings)
@@ -92,10 +93,12 @@ def allow_connections(count: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _first_token(settings: Settings) -> str | None:
+def _prepare(settings: Settings) -> str | None:
+    """Open the database, and make the key and the first token if there are none yet."""
     store = open_store(settings.database, settings.bucket_seconds)
     given = settings.admin_token
     try:
+        signer_for(settings)
         return Tokens(
             store, SystemClock(), None if given is None else given.get_secret_value()
         ).first_start()
@@ -133,7 +136,7 @@ def _head_limits(settings: Settings) -> HeadLimits:
 def _application(settings: Settings) -> CuratorApp:
     """What each worker runs; a worker is a new process, with logs to set up."""
     set_up_logs(settings.log_level, settings.log_format)
-    app = create_app(settings)
+    app = create_app(settings, signer=signer_for(settings))
     gc.collect()
     gc.freeze()  # what a start makes stays; looking through it again takes time from every report
     return app

@@ -20,11 +20,13 @@ from client.relay.spool import Spool
 from protocol import TASK_MEDIA_TYPE, PrivetError, problem_of
 from protocol.errors import InvalidRequest, TooLarge
 from protocol.limits import MAX_REPORT_BYTES
+from protocol.signature import SIGNATURE_HEADER
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Reply = tuple[int, str, bytes]
+Reply = tuple[int, str, bytes] | tuple[int, str, bytes, str | None]
+"""Status, media type, body; with a task, the curator's signature, which a relay passes on."""
 
 PATH = re.compile(r"^/v1/tasks/(?P<task>[0-9a-f]{64})(?P<rest>/reports|/relay)?$")
 BODY_SECONDS = 30.0
@@ -74,7 +76,9 @@ class RelayApp:
     ) -> Reply:
         call = (scope["method"], rest)
         if call == ("GET", None):
-            return 200, TASK_MEDIA_TYPE, (await self._intake.task(task_id)).canonical
+            offer = await self._intake.offer(task_id)
+            signed = None if offer.signature is None else offer.signature.header
+            return 200, TASK_MEDIA_TYPE, offer.task.canonical, signed
         if call == ("GET", "/relay"):
             return 200, "application/json", json.dumps(await self._status(task_id)).encode()
         if call == ("POST", "/reports"):
@@ -126,11 +130,15 @@ def _problem(error: PrivetError) -> Reply:
     return kind.status, "application/problem+json", json.dumps(document).encode()
 
 
-async def _respond(send: Send, status: int, media_type: str, body: bytes) -> None:
+async def _respond(
+    send: Send, status: int, media_type: str, body: bytes, signature: str | None = None
+) -> None:
     headers = [
         (b"content-type", media_type.encode()),
         (b"content-length", str(len(body)).encode()),
         (b"retry-after", b"1") if status == 503 else (b"cache-control", b"no-store"),
     ]
+    if signature is not None:
+        headers.append((SIGNATURE_HEADER.lower().encode(), signature.encode()))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -9,6 +9,7 @@ from anyio import to_thread
 from client.address import TaskAddress
 from client.errors import LedgerFailed
 from client.http import CuratorClient
+from client.offer import Offer
 from client.relay.spool import ALL_QUESTIONS, Parcel, Spool
 from protocol import Receipt, Report, Task
 from protocol.errors import Overloaded, ReportConflict, StorageFailed
@@ -40,7 +41,11 @@ class Intake:
 
     async def task(self, task_id: str) -> Task:
         """The task, from the curator and checked; raises what fetching it raises."""
-        return await self._client.task(self.address(task_id))
+        return (await self.offer(task_id)).task
+
+    async def offer(self, task_id: str) -> Offer:
+        """The task with its curator's signature."""
+        return await self._client.offer(self.address(task_id))
 
     async def accept(self, task_id: str, body: bytes, invitation: bytes | None) -> Receipt:
         """Keep one report; returns when it is durable.

@@ -2,13 +2,14 @@
 
 from fastapi import APIRouter
 
-from curator.api import methods, models, predictions, tasks, tokens
+from curator.api import key, methods, models, predictions, tasks, tokens
 
 ROUTERS: tuple[APIRouter, ...] = (
     tasks.router,
     models.router,
     predictions.router,
     methods.router,
+    key.router,
     tokens.router,
 )
 

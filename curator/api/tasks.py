@@ -12,6 +12,7 @@ from curator.api.access import AdminOnly, TaskId, TheCurator
 from curator.api.schemas import StatusView, TaskSummary, TaskView
 from curator.api.strict import StrictRoute
 from curator.problems import described
+from curator.signing import Signer
 from curator.storage.base import StoredTask
 from curator.task_settings import TaskSettings
 from protocol.errors import (
@@ -24,6 +25,7 @@ from protocol.errors import (
     TooLarge,
 )
 from protocol.lifecycle import Move
+from protocol.signature import SIGNATURE_HEADER, SIGNATURE_PATTERN
 from protocol.task import TASK_MEDIA_TYPE
 
 MAX_SETTINGS_BYTES = 4 * 2**20
@@ -100,7 +102,15 @@ def list_tasks(curator: TheCurator) -> list[TaskSummary]:
     summary="Read a task",
     response_model=TaskView,
     responses={
-        200: {"content": {TASK_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}}},
+        200: {
+            "content": {TASK_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
+            "headers": {
+                SIGNATURE_HEADER: {
+                    "description": "The curator's key and signature, where it signs its tasks.",
+                    "schema": {"type": "string", "pattern": SIGNATURE_PATTERN},
+                }
+            },
+        },
         304: {"description": "What the caller has is still right."},
         **described(TaskNotFound),
     },
@@ -108,6 +118,7 @@ def list_tasks(curator: TheCurator) -> list[TaskSummary]:
 def read_task(
     task_id: TaskId,
     curator: TheCurator,
+    request: Request,
     accept: Annotated[str, Header()] = "",
     if_none_match: Annotated[str, Header()] = "",
 ) -> Response:
@@ -117,11 +128,12 @@ def read_task(
     change, and their ETag is the id; the JSON view also tells the state, so it must be revalidated.
     """
     stored = curator.task(task_id)
+    headers = {"Vary": "Accept", **_signature(request.app.state.signer, stored.task.id)}
     if TASK_MEDIA_TYPE in accept:
-        headers = {"ETag": f'"{task_id}"', "Cache-Control": A_DAY, "Vary": "Accept"}
+        headers |= {"ETag": f'"{stored.task.id}"', "Cache-Control": A_DAY}
         return _unless_known(if_none_match, headers, stored.task.canonical, TASK_MEDIA_TYPE)
     view = TaskView.of(stored, curator.clock.now())
-    headers = {"ETag": _json_tag(stored, view), "Cache-Control": "no-cache", "Vary": "Accept"}
+    headers |= {"ETag": _json_tag(stored, view), "Cache-Control": "no-cache"}
     return _unless_known(
         if_none_match, headers, view.model_dump_json().encode(), "application/json"
     )
@@ -229,6 +241,10 @@ async def _part(form: Any, name: str) -> bytes:
     if isinstance(part, UploadFile):
         return await part.read()
     return str(part).encode()
+
+
+def _signature(signer: Signer | None, task_id: str) -> dict[str, str]:
+    return {} if signer is None else {SIGNATURE_HEADER: signer.sign(task_id).header}
 
 
 def _json_tag(stored: StoredTask, view: TaskView) -> str:

@@ -8,7 +8,7 @@ from importlib.metadata import version as installed_version
 
 import typer
 
-from curator.cli import database, mechanisms, model, plan, predict, serve, task, token
+from curator.cli import database, key, mechanisms, model, plan, predict, serve, task, token
 from curator.cli.output import print_error
 from protocol.errors import PrivetError
 
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.command()(serve.serve)
 app.add_typer(task.app, name="task")
 app.add_typer(token.app, name="token")
+app.add_typer(key.app, name="key")
 app.command()(model.fit)
 app.command()(predict.predict)
 app.command()(model.export)

@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from protocol import PrivetError, Report, Task, problem_of
 from protocol.errors import Overloaded, ReportConflict, TaskNotFound
+from protocol.signature import SIGNATURE_HEADER
 
 
 @dataclass
@@ -25,6 +26,7 @@ class StubCurator:
     task: Task
     root: str = ""
     busy: int = 0
+    signature: str | None = None
     counted: dict[bytes, bytes] = field(default_factory=dict)
     posts: list[bytes] = field(default_factory=list)
     gets: int = 0
@@ -40,7 +42,8 @@ class StubCurator:
         self.gets += 1
         if request.path_params["id"] != self.task.id:
             return problem(TaskNotFound("There is no such task: check its address."))
-        return Response(self.task.canonical, media_type=request.headers["accept"])
+        signed = {} if self.signature is None else {SIGNATURE_HEADER: self.signature}
+        return Response(self.task.canonical, 200, signed, request.headers["accept"])
 
     async def post_report(self, request: Request) -> Response:
         """Count a report by its id, as docs/protocol.md says."""

@@ -268,7 +268,7 @@ async def test_the_private_value_leaves_no_trace(
     with serving(stub):
         async with CuratorClient() as real:
             client = network.client()
-            client._tasks[task.id] = await real.task(real.address(stub.url))
+            client._offers[task.id] = await real.offer(real.address(stub.url))
         texts = []
         try:
             await Holder(client, ledger).answer(stub.url, record)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,17 @@ def test_text_from_elsewhere_cannot_steer_the_terminal(cli: Cli, survey: str) ->
     assert refused.code == 1
     assert "remove character 1, the control character U+001B" in refused.err
     assert "\x1b" not in cli("task", "show", "\x1b[31mred").err
+
+
+def test_a_key_is_made_once_and_shown(cli: Cli, tmp_path: Path) -> None:
+    """`key make` prints what holders pin; `key show` says how, where a curator signs nothing."""
+    path = tmp_path / "curator.key"
+    made = cli("key", "make", str(path))
+    assert re.fullmatch(r"[0-9a-f]{64}\n", made.out)
+    again = cli("key", "make", str(path))
+    assert (again.code, "there already" in again.err) == (1, True)
+    unsigned = cli("key", "show")
+    assert (unsigned.code, "privet key make" in unsigned.err) == (1, True)
 
 
 def test_an_ambiguous_name_is_refused(cli: Cli, survey: str) -> None:

@@ -1,0 +1,98 @@
+"""The curator's key: with it every task is signed, so that holders can know whose task it is.
+
+The key is a file of its own, in PEM (PKCS #8), which only its owner may read. It is not in the
+database: whoever reads that, or a backup of it, cannot sign.
+"""
+
+import os
+import tempfile
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from sqlalchemy import make_url
+
+from curator.config import Settings
+from protocol.errors import PrivetError
+from protocol.signature import Signature, signed_message
+
+TASKS_KEPT = 1024
+
+
+class Signer:
+    """Signs tasks with one key."""
+
+    def __init__(self, secret: Ed25519PrivateKey) -> None:
+        self._secret = secret
+        self.key = secret.public_key().public_bytes_raw()
+        self.sign = lru_cache(TASKS_KEPT)(self._sign)
+
+    def _sign(self, task_id: str) -> Signature:
+        """The signature of a task, made once and kept."""
+        return Signature(self.key, self._secret.sign(signed_message(task_id)))
+
+
+def signer_for(settings: Settings) -> Signer | None:
+    """The signer that the settings ask for; None where they leave tasks unsigned.
+
+    A SQLite database has its key beside it, made at the first start. Curators that share another
+    database share a key file that ``settings.signing_key`` names; it is never made here, since
+    each would then make its own. Raises ``PrivetError`` for a key that cannot be read or made.
+    """
+    if settings.signing_key:
+        return read_key(Path(settings.signing_key))
+    if settings.database == "memory:":
+        return Signer(Ed25519PrivateKey.generate())
+    url = make_url(settings.database)
+    if url.get_backend_name() != "sqlite" or not url.database:
+        return None
+    path = Path(f"{url.database}.key")
+    with suppress(FileExistsError):
+        make_key(path)
+    return read_key(path)
+
+
+def read_key(path: Path) -> Signer:
+    """The signer of a key file; raises ``PrivetError`` if there is no key in it."""
+    try:
+        secret = load_pem_private_key(path.read_bytes(), password=None)
+    except FileNotFoundError:
+        raise PrivetError(
+            f"There is no key at {path}: make one with 'privet key make {path}', and give every "
+            "curator of the database a copy."
+        ) from None
+    except (OSError, ValueError, TypeError) as error:
+        raise PrivetError(f"The key at {path} cannot be read ({error}): restore it.") from None
+    if not isinstance(secret, Ed25519PrivateKey):
+        raise PrivetError(f"The key at {path} is not an Ed25519 key: give another file.")
+    return Signer(secret)
+
+
+def make_key(path: Path) -> None:
+    """Make a key at ``path``, mode 0600, whole or not at all.
+
+    Raises ``FileExistsError`` if there is one, however many start at once, and ``PrivetError`` if
+    it cannot be written.
+    """
+    secret = Ed25519PrivateKey.generate()
+    pem = secret.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.") as file:
+            file.write(pem)
+            file.flush()
+            os.fsync(file.fileno())
+            os.link(file.name, path)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise PrivetError(
+            f"The key {path} cannot be made ({error.strerror}): choose a folder that the curator "
+            "may write, with --signing-key."
+        ) from None

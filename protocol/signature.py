@@ -1,0 +1,48 @@
+"""A curator's signature of a task: the bytes that are signed, and the header that carries it.
+
+Ed25519 (RFC 8032) over a fixed prefix and the task's id, which is the SHA-256 of its canonical
+bytes: neither the bytes nor the id change when a task is signed. The prefix keeps a signature from
+meaning anything else.
+"""
+
+import re
+from dataclasses import dataclass
+
+from protocol.errors import InvalidRequest
+
+SIGNATURE_HEADER = "Privet-Signature"
+PREFIX = b"privet task signature v1\x00"
+KEY_BYTES = 32
+SIGNATURE_PATTERN = "^ed25519 ([0-9a-f]{64}) ([0-9a-f]{128})$"
+_KEY = re.compile(r"[0-9a-fA-F]{64}")
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A public key of 32 bytes, and 64 bytes that only its owner could make."""
+
+    key: bytes
+    value: bytes
+
+    @property
+    def header(self) -> str:
+        """The value of the header ``Privet-Signature``."""
+        return f"ed25519 {self.key.hex()} {self.value.hex()}"
+
+    @classmethod
+    def parse(cls, header: str) -> "Signature | None":
+        """The signature in a header; None for anything else."""
+        found = re.fullmatch(SIGNATURE_PATTERN, header)
+        return found and cls(bytes.fromhex(found[1]), bytes.fromhex(found[2]))
+
+
+def signed_message(task_id: str) -> bytes:
+    """What a curator signs of the task ``task_id``."""
+    return PREFIX + bytes.fromhex(task_id)
+
+
+def parse_key(text: str) -> bytes:
+    """A public key from its 64 hexadecimal digits; raises ``InvalidRequest``."""
+    if not _KEY.fullmatch(text.strip()):
+        raise InvalidRequest("A curator's key is 64 hexadecimal digits: copy it again, all of it.")
+    return bytes.fromhex(text.strip())

@@ -1,0 +1,194 @@
+"""A holder that pins its curator's key answers that curator's tasks and no others."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from typer.testing import CliRunner
+
+from client import BlockingHolder, Holder, HolderError, MemoryLedger, Offer, TaskRefused
+from client.cli import app
+from protocol import Task
+from protocol.errors import InvalidRequest
+from protocol.signature import SIGNATURE_HEADER, Signature, signed_message
+from scripts import make_signature_vectors
+from tests.client.fakes import TASK, URL, Network, publish
+from tests.client.stub_curator import StubCurator, serving
+from tests.client.test_holder import no_record
+from tests.protocol.examples import RECORD, make_task
+
+CASES = json.loads(make_signature_vectors.FILE.read_text())
+
+OURS, THEIRS = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+KEY = OURS.public_key().public_bytes_raw().hex()
+
+
+def signed(secret: Ed25519PrivateKey, task: Task = TASK) -> str:
+    """The header of a task signed by ``secret``."""
+    key = secret.public_key().public_bytes_raw()
+    return Signature(key, secret.sign(signed_message(task.id))).header
+
+
+def publishing(header: str | None) -> Network:
+    """A curator that sends ``header`` with its task."""
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        response = publish(request)
+        if header is not None and request.method == "GET":
+            response.headers[SIGNATURE_HEADER] = header
+        return response
+
+    return Network([reply])
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_vectors(case: dict[str, Any]) -> None:
+    """The published headers are accepted and refused as they say."""
+    task = Task.model_construct()
+    task.__dict__["id"] = case["task"]
+    offer = Offer(task, Signature.parse(case["header"]))
+    if case["success"]:
+        offer.check_key(case["key"])
+        secret = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(case["secret"]))
+        made = Signature(bytes.fromhex(case["key"]), secret.sign(signed_message(case["task"])))
+        assert made.header == case["header"]
+    else:
+        with pytest.raises(TaskRefused, match=case["key"]):
+            offer.check_key(case["key"])
+
+
+def test_the_vectors_are_what_the_script_writes() -> None:
+    """Nobody edits them by hand, and a change of bytes never goes unseen."""
+    assert make_signature_vectors.build() == CASES
+
+
+async def test_a_task_of_the_pinned_key_is_answered() -> None:
+    """Whatever the case of the digits, and with the task fetched once."""
+    network = publishing(signed(OURS))
+    holder = Holder(network.client(), MemoryLedger(), curator_key=KEY.upper())
+    assert (await holder.answer(URL, RECORD)).counted
+    assert [request.method for request in network.requests] == ["GET", "POST"]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [None, "", "ed25519", signed(THEIRS), signed(OURS, make_task(name="swapped"))],
+    ids=["none", "empty", "damaged", "another key", "another task"],
+)
+async def test_any_other_task_is_refused_before_the_record(header: str | None) -> None:
+    """The record is not looked at, nothing is drawn or sent, and no epsilon is spent."""
+    network, ledger = publishing(header), MemoryLedger()
+    holder = Holder(network.client(), ledger, curator_key=KEY)
+    for verb in (
+        lambda: holder.fetch(URL),
+        lambda: holder.offer(URL),
+        lambda: holder.answer(URL, no_record()),
+    ):
+        with pytest.raises(TaskRefused, match=KEY):
+            await verb()
+    assert ledger.answers() == []
+    assert all(request.method == "GET" for request in network.requests)
+
+
+async def test_a_hostile_curator_that_swaps_the_task_is_refused() -> None:
+    """A task with another epsilon has another id, which the real curator never signed."""
+    swapped = make_task(name="the same name", description="more epsilon")
+    answer = httpx.Response(
+        200,
+        content=swapped.canonical,
+        headers={
+            "Content-Type": "application/vnd.privet.task+msgpack",
+            SIGNATURE_HEADER: signed(OURS),
+        },
+    )
+    holder = Holder(Network([answer]).client(), MemoryLedger(), curator_key=KEY)
+    with pytest.raises(TaskRefused):
+        await holder.answer(URL.replace(TASK.id, swapped.id), no_record())
+
+
+async def test_without_a_pin_any_signature_is_accepted() -> None:
+    """Nothing was promised, so nothing is refused."""
+    holder = Holder(publishing(signed(THEIRS)).client(), MemoryLedger())
+    assert (await holder.answer(URL, RECORD)).counted
+
+
+async def test_holders_who_pin_and_holders_who_do_not_share_a_client() -> None:
+    """A task that one holder took does not pass another's pin from the cache."""
+    client = publishing(signed(THEIRS)).client()
+    assert (await Holder(client, MemoryLedger(), "a").answer(URL, RECORD)).counted
+    with pytest.raises(TaskRefused):
+        await Holder(client, MemoryLedger(), "b", curator_key=KEY).answer(URL, no_record())
+
+
+async def test_a_damaged_pin_is_refused() -> None:
+    """A pin that is no key protects nobody: it is an error, not a pin that is left out."""
+    for pinned in ("", KEY[:-1], KEY + "00", "g" * 64):
+        holder = Holder(publishing(signed(OURS)).client(), MemoryLedger(), curator_key=pinned)
+        with pytest.raises(InvalidRequest, match="64 hexadecimal"):
+            await holder.fetch(URL)
+
+
+async def test_without_the_package_nothing_is_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pin that cannot be checked refuses, and says what to install; without one, all goes on."""
+    monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
+    holder = Holder(publishing(signed(OURS)).client(), MemoryLedger(), curator_key=KEY)
+    with pytest.raises(HolderError, match=r"pip install 'privet\[pinned\]'"):
+        await holder.answer(URL, no_record())
+    offer = Offer(TASK, Signature.parse(signed(OURS)))
+    assert "privet[pinned]" in offer.words(None)
+    free = Holder(publishing(signed(OURS)).client(), MemoryLedger())
+    assert (await free.answer(URL, RECORD)).counted
+
+
+def test_words_say_who_signed() -> None:
+    """Each of the cases that a person may meet."""
+    good, wrong = Signature.parse(signed(OURS)), Signature.parse(signed(OURS, make_task(name="b")))
+    assert Offer(TASK).words(None).startswith("Nobody: this curator does not sign")
+    assert Offer(TASK, good).words(None).startswith(f"The key {KEY}. ")
+    assert Offer(TASK, good).words(KEY) == f"The key that you pinned, {KEY}."
+    assert Offer(TASK, wrong).words(None).startswith("Nobody: its signature is not")
+
+
+def test_the_command_line_shows_and_pins(tmp_path: Path) -> None:
+    """`show` tells the key; with --curator-key a wrong one is exit status 3 and nothing is sent."""
+    curator = StubCurator(make_task())
+    curator.signature = signed(OURS, curator.task)
+    record = tmp_path / "record.json"
+    record.write_text(json.dumps(RECORD))
+    other = THEIRS.public_key().public_bytes_raw().hex()
+    with serving(curator):
+
+        def run(*arguments: str) -> Any:
+            return CliRunner().invoke(app, [*arguments])
+
+        answer = ("answer", curator.url, "--record", str(record), "--yes")
+        ledger = ("--ledger", str(tmp_path / "ledger"))
+        shown = run("show", curator.url, "--json")
+        assert KEY in json.loads(shown.stdout)["signed_by"]
+        for call in (("show", curator.url), (*answer, *ledger)):
+            refused = run(*call, "--curator-key", other)
+            assert refused.exit_code == 3
+            assert "that you pinned" in " ".join(refused.stderr.split())
+        assert curator.posts == []
+        assert run(*answer, *ledger, "--curator-key", KEY).exit_code == 0
+        assert len(curator.counted) == 1
+
+
+def test_programs_without_an_event_loop_pin_too() -> None:
+    """``BlockingHolder`` takes the same key."""
+    network = publishing(signed(THEIRS))
+    blocking = BlockingHolder(MemoryLedger(), connect=network.client, curator_key=KEY)
+    with blocking as holder, pytest.raises(TaskRefused):
+        holder.answer(URL, no_record())
+
+
+def test_importing_the_holder_does_not_load_the_package() -> None:
+    """The base installation does not have it, and a start does not pay for it."""
+    code = "import client.cli, sys; print('cryptography' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
