@@ -126,7 +126,7 @@ class Collecting:
         """Outcomes of the reports ``first``, whose ids are distinct and ascending."""
         if task.ids_gone:
             return np.full(len(first), Outcome.NOT_OPEN, dtype=np.int8)
-        ids, fingerprints = reports.ids[first], reports.fingerprints[first]
+        ids, fingerprints = reports.ids.take(first, axis=0), reports.fingerprints[first]
         if not _takes_reports(task, self.now):
             known = self.book.find(self.session, task.no, task.last_run, ids)
             return _outcomes(known, fingerprints, Outcome.NOT_OPEN)
@@ -136,7 +136,7 @@ class Collecting:
         return _outcomes(known, fingerprints, Outcome.COUNTED)
 
     def _settle_invited(self, task: TaskRow, reports: Reports, first: Index) -> Outcomes:
-        ids, fingerprints = reports.ids[first], reports.fingerprints[first]
+        ids, fingerprints = reports.ids.take(first, axis=0), reports.fingerprints[first]
         known = self.book.find(self.session, task.no, task.last_run, ids)
         outcomes = _outcomes(known, fingerprints, Outcome.NOT_INVITED)
         new = np.flatnonzero(~known.there)

@@ -36,6 +36,7 @@ from protocol.mechanisms.payloads import (
     pack_bits,
     padding_is_zero,
     read_integers,
+    set_bits,
 )
 from protocol.mechanisms.pure import mean_variance
 from protocol.mechanisms.subset_simulation import subset_sums
@@ -133,8 +134,7 @@ class SubsetSelection(ExchangeableMechanism):
             indices = read_integers(payloads, self._width)
             increasing: NDArray[np.bool_] = np.all(indices[:, 1:] > indices[:, :-1], axis=1)
             return increasing & (indices[:, -1] < self.categories)
-        sizes = np.bitwise_count(payloads).sum(axis=1, dtype=np.int64)
-        right_size: NDArray[np.bool_] = sizes == self.k
+        right_size: NDArray[np.bool_] = set_bits(payloads) == self.k
         return right_size & padding_is_zero(payloads, self.categories)
 
     def fault(self, payload: bytes) -> str | None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from protocol.mechanisms import SubsetSelection
 from protocol.mechanisms.payloads import (
     CHUNK_BYTES,
+    MANY,
     as_row,
     bit_sums,
     bitmap_bytes,
@@ -16,6 +17,7 @@ from protocol.mechanisms.payloads import (
     integer_width,
     pack_bits,
     padding_is_zero,
+    set_bits,
     unpack_bits,
 )
 
@@ -38,14 +40,32 @@ def test_every_padding_bit_is_checked() -> None:
             assert padding_is_zero(row, bits)[0] == (place < bits)
 
 
-@pytest.mark.parametrize("rows", [0, 1, 255, 256, 700])
-@pytest.mark.parametrize("bits", [1, 8, 13, 64])
+@pytest.mark.parametrize("rows", [0, 1, 255, 256, 700, MANY - 1, MANY, 3**8 + 1])
+@pytest.mark.parametrize("bits", [1, 8, 13, 64, 100])
 def test_bit_sums(rows: int, bits: int) -> None:
     """Column sums are those of the unpacked rows, also when every bit of 255 rows is set."""
     rng = np.random.default_rng(2)
     for matrix in (rng.integers(2, size=(rows, bits)), np.ones((rows, bits), dtype=np.int64)):
         packed = np.packbits(matrix.astype(np.uint8), axis=1, bitorder="little")
         np.testing.assert_array_equal(bit_sums(packed, bits), matrix.sum(axis=0))
+
+
+def test_bit_sums_of_several_pieces() -> None:
+    """Rows of more than one piece are all added up."""
+    bits = 2_048
+    rows = CHUNK_BYTES // bitmap_bytes(bits) + MANY + 5
+    packed = np.random.default_rng(5).integers(256, size=(rows, bits // 8), dtype=np.uint8)
+    expected = sum(unpack_bits(part, bits).sum(axis=0) for part in np.array_split(packed, 9))
+    np.testing.assert_array_equal(bit_sums(packed, bits), expected)
+
+
+@pytest.mark.parametrize("width", [1, 7, 8, 9, 64, 40_000])
+def test_set_bits(width: int) -> None:
+    """Bits are counted per row, also when all are set, whatever the rows' width."""
+    rows = np.random.default_rng(6).integers(256, size=(5, width), dtype=np.uint8)
+    rows[1] = 255
+    rows[2] = 0
+    assert set_bits(rows).tolist() == [unpack_bits(as_row(row), 8 * width).sum() for row in rows]
 
 
 @pytest.mark.parametrize(("size", "width"), [(2, 1), (256, 1), (257, 2), (65_537, 4)])
