@@ -15,14 +15,16 @@ from typing import Annotated
 import typer
 
 from bench.aggregating import accumulating, fitting
+from bench.answering import answering
 from bench.document import write_document
 from bench.figures import Effort, Figure, Section
 from bench.growing import growing
 from bench.history import FOLDER, Run, compared, last
+from bench.libraries import ABSENT, versions
 from bench.marks import judged
 from bench.predicting import predicting
 from bench.privatizing import privatizing
-from bench.serving import answering, taking_in
+from bench.serving import taking_in
 from bench.simulating import simulating
 
 SECTIONS: dict[str, Section] = {
@@ -73,6 +75,8 @@ def _measured(effort: Effort, only: list[str] | None, folder: Path) -> Run:
             figures.append(figure)
     run = Run.now(effort, figures, load)
     print(f"\n{len(figures)} figures in {perf_counter() - started:.0f} s")
+    if absent := [name for name, found in versions().items() if found == ABSENT]:
+        print(f"{ABSENT}, so not compared with: {', '.join(absent)}")
     for line in judged(figures):
         print(line)
     if before := last(folder, effort):

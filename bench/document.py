@@ -4,38 +4,45 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.figures import Figure
+from bench.aggregating import FIT
+from bench.figures import MOST_ROUNDS, Effort, Figure
 from bench.history import Run
+from bench.intake import CONNECTIONS
 from bench.marks import judged
 from scripts.load.document import sections, with_sections
 
-INTRODUCTION = """# Performance
+INTRODUCTION = f"""# Performance
 
 Written by `python -m bench --write-docs` (all of it; `--only growing` prints one section). A
 figure in `x` is a ratio of times in the same run, ours over the reference's: below 1 is faster.
-Times are the best of up to five rounds, rates over HTTP the median of three. Both sides of an HTTP
-figure share the machine.
+Times are the best of up to {MOST_ROUNDS} rounds, those over HTTP the median of some. Both sides of
+an HTTP figure share the machine.
 """
 
 ABOUT = {
     "growing": "`max_edge` (full grid, Gini, two classes) and scikit-learn's "
     "`DecisionTreeClassifier` of the same depth, on the same uniform records.",
-    "privatizing": "One holder's report at ε = 1, two classes in each cell. OpenDP and pure-LDP "
-    "run the same mechanism with the same categories; pure-LDP draws from numpy's generators, we "
-    "and OpenDP from the operating system.",
+    "privatizing": "One holder's report at ε = 1, two classes in each cell. Other libraries "
+    "run the same mechanism with the same categories; pure-LDP and multi-freq-ldpy (compiled by "
+    "numba) draw from numpy's generators, we and OpenDP from the operating system.",
     "accumulating": "Reports that are in memory and valid are added up, ε = 1, two classes.",
     "fitting": "Per record, ε = 1, two classes, 8 features. `reports`: from the bytes of reports "
     "to a `weighted` model (check, add up, debias, fit), beside going over all categories of each "
     "report in plain Python (`bench.aggregating.naive_counts`); both end in the same counts, which "
     "the run checks. `records`: the holders' part as well, simulated exactly, beside looking for "
     "each record in every cell and drawing every bit of its report (`naive_sums`). References are "
-    "measured on 1 000 records. `sums`: the model alone.",
-    "predicting": "`Model.predict` (probabilities with their intervals) beside `predict` of "
-    "scikit-learn's tree of the same depth, on the same rows.",
+    f"measured on {FIT[Effort.FULL][2]} records. `sums`: the model alone.",
+    "predicting": "One thread. `labels`: class names, beside `predict` of scikit-learn's tree of "
+    "the same depth on the same rows; `intervals`: probabilities and both ends of their intervals, "
+    "beside its `predict_proba`. `drift`: the default estimator with its public model, a stack of "
+    "several forests, boosting and linear models, beside `predict_proba` of a single forest of "
+    "scikit-learn's.",
     "simulating": "The sums of a whole population, exact in distribution.",
-    "intake": "Reports over HTTP into SQLite, durable before they are answered, 64 connections. "
-    "The reference is a FastAPI route that reads the body and answers.",
-    "rest_predict": "`POST /v1/tasks/{id}/predict`, 256 cells, one call at a time.",
+    "intake": f"Reports over HTTP into SQLite, durable before they are answered, {CONNECTIONS} "
+    "connections. The reference is a FastAPI route that reads the body and answers.",
+    "rest_predict": "`POST /v1/tasks/{id}/predict`, 256 cells, one call at a time, by a tree alone "
+    "(`weighted`) and by the default estimator with its public model (`drift`). `first_record`: "
+    "the first call after fitting.",
 }
 
 
@@ -69,7 +76,7 @@ PLOTS = (
         (
             ("privatize 1000 reports", "privatizing", "time", "subset,cells="),
             ("add up 10^6 reports", "accumulating", "rate", "subset,cells="),
-            ("predict 10^6 rows", "predicting", "time", "1000000x8,cells="),
+            ("predict 10^6 rows", "predicting", "labels", "1000000x8,cells="),
         ),
     ),
 )

@@ -57,8 +57,13 @@ def seconds(*works: Work) -> list[float]:
     started, rounds = perf_counter(), 0
     while rounds == 0 or (rounds < MOST_ROUNDS and perf_counter() - started < SHORT):
         for place, work in enumerate(works):
-            begun = perf_counter()
-            work()
-            best[place] = min(best[place], perf_counter() - begun)
+            best[place] = min(best[place], timed(work))
         rounds += 1
     return best
+
+
+def timed(work: Work) -> float:
+    """How long a piece of work takes, once."""
+    begun = perf_counter()
+    work()
+    return perf_counter() - begun

@@ -12,7 +12,13 @@ from curator.growth import GROWERS
 from curator.public_data import PublicData
 from protocol.partition import Partition
 
-ROWS = [(50, 2, 8), (1_000, 8, 8), (10_000, 8, 10), (100_000, 8, 10)]
+ROWS = [
+    *((50, 2, depth) for depth in (5, 8)),
+    (200, 8, 6),
+    (1_000, 8, 8),
+    (10_000, 8, 10),
+    (100_000, 8, 10),
+]
 COLUMNS = [(5_000, columns, 10) for columns in (2, 8, 46, 300, 3_000)]
 SIZES = {
     Effort.TINY: [(50, 2, 3)],

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bench.figures import Effort, Figure
+from bench.libraries import versions
 
 FOLDER = Path("privet-data/bench")
 NOTABLE = 1.25
@@ -30,12 +31,12 @@ class Run:
     @classmethod
     def now(cls, effort: Effort, figures: Sequence[Figure], load_average: float) -> "Run":
         """A run on this machine that ends now; the load is that of before it began."""
-        packages = ("numpy", "scikit-learn", "opendp")
+        packages = {name: version(name) for name in ("numpy", "scikit-learn")} | versions()
         return cls(
             effort=effort,
             started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             machine=_machine(),
-            versions={"python": platform.python_version()} | {p: version(p) for p in packages},
+            versions={"python": platform.python_version()} | packages,
             load_average=load_average,
             figures=tuple(figures),
         )

@@ -1,16 +1,12 @@
-"""The holder's work: one report, by mechanism and by cells, beside OpenDP and pure-LDP."""
+"""The holder's work: one report, by mechanism and by cells, beside other libraries."""
 
 import os
 from collections.abc import Iterator
 from functools import partial
-from importlib import import_module
-from math import exp
-from typing import Any
-
-import numpy as np
 
 from bench.figures import Effort, Figure, Work, seconds
-from bench.samples import EPSILON, mechanism
+from bench.libraries import others
+from bench.samples import mechanism
 from protocol.mechanisms import MECHANISMS, Mechanism
 
 CELLS = {
@@ -51,35 +47,7 @@ def _repeated(work: Work, repeats: int) -> Work:
 
 def _beside_others(cells: int, repeats: int) -> Iterator[Figure]:
     """The same mechanism at the same epsilon and categories, in turns."""
-    for name, library, theirs in _others(2 * cells):
+    for name, library, theirs in others(2 * cells):
         ours = partial(mechanism(cells, name).privatize, 1, os.urandom)
         mine, other = seconds(_repeated(ours, repeats), _repeated(theirs, repeats))
         yield Figure("privatizing", f"{name},cells={cells}", f"over_{library}", mine / other, "x")
-
-
-def _others(categories: int) -> Iterator[tuple[str, str, Work]]:
-    """Randomizers of other libraries that are installed: mechanism, library, one report."""
-    yield from _opendp(categories)
-    try:
-        clients = import_module("pure_ldp.frequency_oracles")
-    except ImportError:
-        return
-    yield "grr", "pure_ldp", partial(clients.DEClient(EPSILON, categories).privatise, 1)
-    yield (
-        "oue",
-        "pure_ldp",
-        partial(clients.UEClient(EPSILON, categories, use_oue=True).privatise, 1),
-    )
-
-
-def _opendp(categories: int) -> Iterator[tuple[str, str, Work]]:
-    """k-ary randomized response, p = e^ε / (e^ε + m - 1), and bits flipped with f / 2 each."""
-    import opendp.prelude as dp
-
-    dp.enable_features("contrib")
-    p = exp(EPSILON) / (exp(EPSILON) + categories - 1)
-    index: Any = dp.m.make_randomized_response(categories=list(range(categories)), prob=p)
-    yield "grr", "opendp", partial(index, 1)
-    domain, f = dp.bitvector_domain(max_weight=1), 2 / (exp(EPSILON / 2) + 1)
-    bits: Any = dp.m.make_randomized_response_bitvec(domain, dp.discrete_distance(), f=f)
-    yield "sue", "opendp", partial(bits, np.packbits(np.arange(categories) == 1).tobytes())

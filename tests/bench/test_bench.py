@@ -115,7 +115,7 @@ def test_runs_are_kept_and_compared(tmp_path: Path):
 
 def test_marks_are_judged():
     """A ratio above its mark is missed, one below is held, other figures are left alone."""
-    slow = Figure("predicting", "1000000x8,cells=16", "over_sklearn", 1.5, "x")
+    slow = Figure("predicting", "1000000x8,cells=16", "labels_over_sklearn", 1.5, "x")
     fast = replace(slow, case="1000000x8,cells=256", value=0.5)
     other = replace(slow, case="10000x8,cells=256")
     lines = list(judged([slow, fast, other]))
@@ -127,7 +127,7 @@ def test_the_page_has_every_figure(tmp_path: Path):
     figures = [
         Figure("simulating", "subset,categories=1024,holders=100", "time", 0.5, "s"),
         Figure("simulating", "subset,categories=1024,holders=1000", "time", 0.7, "s"),
-        Figure("predicting", "1000000x8,cells=16", "time", 0.25, "s"),
+        Figure("predicting", "1000000x8,cells=16", "labels", 0.25, "s"),
     ]
     paths = write_document(run(*figures), tmp_path)
     assert [path.suffix for path in paths] == [".md", ".png", ".png"]

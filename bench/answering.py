@@ -1,0 +1,63 @@
+"""Predictions over HTTP by a curator of its own on this machine, single and in columns."""
+
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import httpx
+
+from bench import intake
+from bench.figures import Effort, Figure, timed
+from bench.samples import Floats, records
+from scripts.collection import Admin
+from scripts.load import population
+from scripts.load.run import fetch
+from scripts.servers import running_curator
+
+ROUNDS = {Effort.TINY: 1, Effort.QUICK: 2, Effort.FULL: 3}
+CALLS = {Effort.TINY: 5, Effort.QUICK: 100, Effort.FULL: 300}
+ROWS = {Effort.TINY: 20, Effort.QUICK: 10_000, Effort.FULL: 10_000}
+REPORTS = {Effort.TINY: 50, Effort.QUICK: 20_000, Effort.FULL: 20_000}
+ESTIMATORS = ("weighted", "drift")
+
+
+def answering(effort: Effort) -> Iterator[Figure]:
+    """Seconds per call over one kept connection, by a tree alone and by the default estimator."""
+    with (
+        tempfile.TemporaryDirectory(prefix="privet-bench-") as name,
+        running_curator(Path(name)) as curator,
+        httpx.Client(timeout=300) as http,
+    ):
+        admin = Admin(curator.url, curator.token)
+        task_url = population.publish(admin, cells=256, epsilon=1.0)
+        body = intake.batch(fetch(task_url), REPORTS[effort])
+        http.post(f"{task_url}/reports/batch", content=body).raise_for_status()
+        X = records(ROWS[effort], 2).X
+        for estimator in ESTIMATORS:
+            model = admin.fit(task_url, estimator)
+            ask = partial(_ask, http, f"{task_url}/predict", model)
+            yield from _times(effort, estimator, ask, X)
+
+
+def _times(effort: Effort, estimator: str, ask: partial[None], X: Floats) -> Iterator[Figure]:
+    one = partial(ask, records=[{"x1": 0.2, "x2": 0.7}])
+    many = partial(ask, columns={"x1": X[:, 0].tolist(), "x2": X[:, 1].tolist()})
+    yield Figure("rest_predict", f"{estimator},first_record", "time", timed(one), "s")
+    times = [timed(one) for _ in range(CALLS[effort])]
+    yield Figure("rest_predict", f"{estimator},one_record", "time", median(times), "s")
+    yield Figure(
+        "rest_predict", f"{estimator},one_record", "rate", len(times) / sum(times), "rows/s"
+    )
+    taken, case = (
+        min(timed(many) for _ in range(ROUNDS[effort])),
+        f"{estimator},columns_of_{len(X)}",
+    )
+    yield Figure("rest_predict", case, "time", taken, "s")
+    yield Figure("rest_predict", case, "rate", len(X) / taken, "rows/s")
+
+
+def _ask(http: httpx.Client, url: str, model: int, **asked: Any) -> None:
+    http.post(url, json={"model": model, **asked}).raise_for_status()
