@@ -13,12 +13,13 @@ from typing import Any
 
 from anyio import to_thread
 
-from client.relay.amplification import central_epsilon
+from client.relay.batches import MAX_BATCH_BYTES
 from client.relay.forwarding import Forwarder
 from client.relay.intake import Intake
 from client.relay.spool import Spool
+from client.relay.status import RelayStatus
 from protocol import TASK_MEDIA_TYPE, PrivetError, problem_of
-from protocol.errors import InvalidRequest, TooLarge
+from protocol.errors import InvalidRequest, TooLarge, WrongPayload
 from protocol.limits import MAX_REPORT_BYTES
 from protocol.signature import SIGNATURE_HEADER
 
@@ -28,8 +29,9 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Reply = tuple[int, str, bytes] | tuple[int, str, bytes, str | None]
 """Status, media type, body; with a task, the curator's signature, which a relay passes on."""
 
-PATH = re.compile(r"^/v1/tasks/(?P<task>[0-9a-f]{64})(?P<rest>/reports|/relay)?$")
+PATH = re.compile(r"^/v1/tasks/(?P<task>[0-9a-f]{64})(?P<rest>/reports|/reports/batch|/status)?$")
 BODY_SECONDS = 30.0
+IMPOSSIBLE = problem_of(WrongPayload("")).name
 
 
 class RelayApp:
@@ -66,7 +68,9 @@ class RelayApp:
         match = PATH.match(scope["path"])
         try:
             if match is None:
-                raise InvalidRequest("The relay knows /v1/tasks/{id}, its /reports and its /relay.")
+                raise InvalidRequest(
+                    "The relay knows /v1/tasks/{id}, its /reports, /reports/batch and /status."
+                )
             return await self._of_task(scope, receive, match["task"], match["rest"])
         except PrivetError as error:
             return _problem(error)
@@ -79,31 +83,28 @@ class RelayApp:
             offer = await self._intake.offer(task_id)
             signed = None if offer.signature is None else offer.signature.header
             return 200, TASK_MEDIA_TYPE, offer.task.canonical, signed
-        if call == ("GET", "/relay"):
-            return 200, "application/json", json.dumps(await self._status(task_id)).encode()
+        if call == ("GET", "/status"):
+            return 200, "application/json", (await self._status(task_id)).model_dump_json().encode()
         if call == ("POST", "/reports"):
             invitation = dict(scope["headers"]).get(b"privet-invitation")
-            receipt = await self._intake.accept(task_id, await _body(receive), invitation)
+            receipt = await self._intake.accept(
+                task_id, await _body(receive, MAX_REPORT_BYTES), invitation
+            )
             return 202, "application/json", receipt.model_dump_json().encode()
-        raise InvalidRequest("GET a task and its /relay; POST its /reports.")
+        if call == ("POST", "/reports/batch"):
+            body = await _body(receive, MAX_BATCH_BYTES)
+            held, impossible = await self._intake.accept_batch(task_id, body)
+            failed = {IMPOSSIBLE: impossible} if impossible else {}
+            return 202, "application/json", json.dumps({"held": held, "failed": failed}).encode()
+        raise InvalidRequest("GET a task and its /status; POST its /reports and /reports/batch.")
 
-    async def _status(self, task_id: str) -> dict[str, Any]:
-        """Counts, and what shuffling adds for a holder in the smallest batch so far."""
+    async def _status(self, task_id: str) -> RelayStatus:
         task = await self._intake.task(task_id)
         tallies = await to_thread.run_sync(self._spool.tallies, task_id)
-        smallest = tallies.pop("smallest_batch", 0)
-        epsilon, delta = central_epsilon(task.epsilon, smallest)
-        return {
-            "task": task_id,
-            **tallies,
-            "least": self._forwarder.least,
-            "smallest_batch": smallest,
-            "local_epsilon": task.epsilon,
-            "central": {"epsilon": epsilon, "delta": delta, "reports": smallest},
-        }
+        return RelayStatus.of(task_id, task.epsilon, self._forwarder.least, tallies)
 
 
-async def _body(receive: Receive) -> bytes:
+async def _body(receive: Receive, most: int) -> bytes:
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -112,10 +113,10 @@ async def _body(receive: Receive) -> bytes:
                 message = await receive()
                 body += message.get("body", b"")
                 more = message.get("more_body", False)
-                if len(body) > MAX_REPORT_BYTES:
-                    raise TooLarge(f"A report has at most {MAX_REPORT_BYTES} bytes.")
+                if len(body) > most:
+                    raise TooLarge(f"This call takes at most {most} bytes: send less at a time.")
     except TimeoutError:
-        raise InvalidRequest("The report came too slowly: send it again.") from None
+        raise InvalidRequest("The body came too slowly: send it again.") from None
     return bytes(body)
 
 

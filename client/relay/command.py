@@ -1,4 +1,4 @@
-"""``privet-holder relay``: run a relay until it is stopped."""
+"""``privet-holder relay``: run a relay until it is stopped; ``relay-status``: ask one."""
 
 import asyncio
 import socket
@@ -6,13 +6,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from client.errors import HolderError
 from client.http import CuratorClient
+from client.options import Insecure, Json, TaskUrl
 from client.relay.app import RelayApp
 from client.relay.forwarding import Forwarder
 from client.relay.intake import Intake
 from client.relay.spool import Spool
+from client.relay.status import RelayStatus
+from client.retry import Retry
+from client.show import show_json
 
 
 def relay(
@@ -35,6 +40,22 @@ def relay(
     among stay in the spool; a smaller --least lets them go.
     """
     asyncio.run(_serve(curator, spool, (host, port), least, every, insecure_http=insecure_http))
+
+
+def relay_status(url: TaskUrl, insecure_http: Insecure = False, as_json: Json = False) -> None:
+    """Ask a relay what it has delivered of a task, and what its shuffling adds to epsilon."""
+    found = RelayStatus.parse(asyncio.run(_status(url, insecure_http=insecure_http)))
+    if as_json:
+        show_json(found.model_dump())
+        return
+    console = Console(highlight=False, soft_wrap=True, markup=False)
+    for name, value in found.lines():
+        console.print(f"{name:<26}{value}")
+
+
+async def _status(url: str, *, insecure_http: bool) -> bytes:
+    async with CuratorClient(insecure_http=insecure_http, retry=Retry(attempts=2)) as client:
+        return await client.status(client.address(url))
 
 
 async def _serve(

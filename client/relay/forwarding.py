@@ -4,21 +4,19 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from collections.abc import Sequence
-from secrets import SystemRandom
-from typing import Any
 
 from anyio import to_thread
 
 from client.errors import UnexpectedAnswer
 from client.http import CuratorClient
+from client.relay.bundle import Bundle
 from client.relay.intake import Intake
-from client.relay.spool import ALL_QUESTIONS, Parcel, Spool
-from protocol import PrivetError, wire
+from client.relay.spool import Spool
+from client.relay.status import TAKEN
+from protocol import PrivetError
 
 BATCH_MEDIA_TYPE = "application/vnd.privet.reports+msgpack"
 MAX_BATCH = 50_000
-MAX_BATCH_BYTES = 32 * 2**20
 
 log = logging.getLogger(__name__)
 
@@ -39,42 +37,54 @@ class Forwarder:
             await self.forward()
 
     async def forward(self) -> None:
-        """Send every group that is large enough; what fails stays and is tried again."""
+        """Send what was sealed before, then every group that is large enough.
+
+        What fails stays as it is and is sent again, the same reports in the same order.
+        """
+        stuck = await self._send_sealed()
         for task, question, waiting in await to_thread.run_sync(self._spool.groups):
-            if waiting >= self.least:
-                try:
-                    await self._forward(task, question, waiting)
-                except PrivetError as error:
-                    log.warning("reports of task %s stay here: %s", task[:16], error.detail)
+            if task not in stuck:
+                stuck |= await self._forward(task, question, waiting)
 
-    async def _forward(self, task: str, question: int, waiting: int) -> None:
-        """Whole groups only: a rest that is too small to hide in waits for company."""
-        while waiting >= self.least:
-            parcels = await to_thread.run_sync(self._spool.take, task, question, MAX_BATCH)
-            fitting = max(self.least, MAX_BATCH_BYTES // (len(parcels[0].payload) + 64))
-            parcels = parcels[:fitting]
-            body = batch(parcels)
-            reply = await self._client.send_batch(
-                self._intake.address(task), BATCH_MEDIA_TYPE, body
-            )
-            await to_thread.run_sync(self._spool.settle, parcels, outcome_of(reply, len(parcels)))
-            waiting -= len(parcels)
+    async def _forward(self, task: str, question: int, waiting: int) -> set[str]:
+        """Seal and send a group, unless something stays here; the tasks that do."""
+        left, stuck = waiting, set[str]()
+        while left >= self.least and not stuck:
+            about = _share(left, self.least)
+            key = (task, question, self.least, about)
+            if not await to_thread.run_sync(self._spool.seal, *key):
+                break
+            left -= about
+            stuck = await self._send_sealed()
+        return stuck
+
+    async def _send_sealed(self) -> set[str]:
+        """Send what is sealed; the tasks whose reports stay here."""
+        stuck = set()
+        numbers = await to_thread.run_sync(self._spool.sealed)
+        for number in numbers:
+            bundle = await to_thread.run_sync(self._spool.bundle, number)
+            try:
+                outcome = await self._sent(bundle)
+            except PrivetError as error:
+                log.warning("reports of task %s stay here: %s", bundle.task[:16], error.detail)
+                stuck.add(bundle.task)
+                continue
+            await to_thread.run_sync(self._spool.settle, number, outcome)
+        if numbers:
+            await to_thread.run_sync(self._spool.forget)
+        return stuck
+
+    async def _sent(self, bundle: Bundle) -> dict[str, int]:
+        address = self._intake.address(bundle.task)
+        reply = await self._client.send_batch(address, BATCH_MEDIA_TYPE, bundle.packed())
+        return outcome_of(reply, len(bundle))
 
 
-def batch(parcels: Sequence[Parcel]) -> bytes:
-    """The columns of a batch, in an order drawn by the operating system's randomness."""
-    order = list(parcels)
-    SystemRandom().shuffle(order)
-    columns: dict[str, Any] = {
-        "version": 1,
-        "ids": b"".join(parcel.id for parcel in order),
-        "payloads": b"".join(parcel.payload for parcel in order),
-    }
-    if order[0].question != ALL_QUESTIONS:
-        columns["question"] = order[0].question
-    if any(parcel.invitation is not None for parcel in order):
-        columns["invitations"] = b"".join(parcel.invitation or bytes(32) for parcel in order)
-    return wire.pack(columns)
+def _share(waiting: int, least: int) -> int:
+    """How many of those that wait go out together: as even as can be, none left over alone."""
+    lots = max(1, min(-(-waiting // MAX_BATCH), waiting // least))
+    return -(-waiting // lots)
 
 
 def outcome_of(reply: bytes, sent: int) -> dict[str, int]:
@@ -82,7 +92,7 @@ def outcome_of(reply: bytes, sent: int) -> dict[str, int]:
     try:
         told = json.loads(reply)
         refused = {reason: len(ids) for reason, ids in told["failed"].items()}
-        outcome = Counter(refused) + Counter({k: int(told[k]) for k in ("counted", "replayed")})
+        outcome = Counter(refused) + Counter({kind: int(told.get(kind, 0)) for kind in TAKEN})
     except (ValueError, TypeError, KeyError, AttributeError):
         outcome = Counter()
     if outcome.total() != sent:

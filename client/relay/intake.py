@@ -10,12 +10,17 @@ from client.address import TaskAddress
 from client.errors import LedgerFailed
 from client.http import CuratorClient
 from client.offer import Offer
-from client.relay.spool import ALL_QUESTIONS, Parcel, Spool
+from client.relay.batches import read_batch
+from client.relay.bundle import ALL_QUESTIONS
+from client.relay.spool import Parcel, Spool
 from protocol import Receipt, Report, Task
 from protocol.errors import Overloaded, ReportConflict, StorageFailed
 
 MAX_WAITING = 10_000
 MAX_TOGETHER = 2_000
+MAX_BATCHES = 4
+LARGE = 2**14
+"""Bytes of a report above which another thread looks at it."""
 
 
 @dataclass
@@ -34,6 +39,7 @@ class Intake:
         self._curator = curator.rstrip("/")
         self._spool = spool
         self._queue: asyncio.Queue[Waiting] = asyncio.Queue(MAX_WAITING)
+        self._batches = 0
 
     def address(self, task_id: str) -> TaskAddress:
         """Where the curator publishes a task."""
@@ -54,8 +60,10 @@ class Intake:
         that waits with other bytes, ``Overloaded`` and ``StorageFailed``.
         """
         task = await self.task(task_id)
-        report = Report.unpack(body)
-        await to_thread.run_sync(report.check, task)
+        if len(body) > LARGE:
+            report = await to_thread.run_sync(_checked, task, body)
+        else:
+            report = _checked(task, body)
         digest = None if invitation is None else hashlib.sha256(invitation).digest()
         entry = Waiting(parcel_of(task, report, digest), asyncio.get_running_loop().create_future())
         try:
@@ -65,6 +73,25 @@ class Intake:
         if not await entry.kept:
             raise ReportConflict("This report id waits here with other bytes: draw a new id.")
         return Receipt(report=report.id.hex(), counted=False)
+
+    async def accept_batch(self, task_id: str, body: bytes) -> tuple[int, list[str]]:
+        """Keep another relay's batch; how many are durable, and the ids of impossible reports.
+
+        Raises what ``read_batch`` raises, ``Overloaded`` and ``StorageFailed``.
+        """
+        if self._batches >= MAX_BATCHES:
+            raise Overloaded("Too many batches are under way: send this one again later.")
+        self._batches += 1
+        try:
+            task = await self.task(task_id)
+            bundle, impossible = await to_thread.run_sync(read_batch, task, body)
+            if len(bundle):
+                await to_thread.run_sync(self._spool.add_bundle, bundle)
+        except LedgerFailed:
+            raise _not_stored() from None
+        finally:
+            self._batches -= 1
+        return len(bundle), impossible
 
     async def run(self) -> None:
         """Write what waits until cancelled; a failing disk is told to those who wait for it."""
@@ -80,9 +107,7 @@ class Intake:
         except LedgerFailed:
             for entry in group:
                 if not entry.kept.done():
-                    entry.kept.set_exception(
-                        StorageFailed("The relay could not store the report: send it again later.")
-                    )
+                    entry.kept.set_exception(_not_stored())
             return
         for entry, done in zip(group, kept, strict=True):
             if not entry.kept.done():
@@ -94,3 +119,13 @@ def parcel_of(task: Task, report: Report, invitation: bytes | None) -> Parcel:
     question = report.answers[0][0] if task.allocation == "one" else ALL_QUESTIONS
     payload = b"".join(payload for _, payload in report.answers)
     return Parcel(task.id, question, report.id, payload, invitation)
+
+
+def _checked(task: Task, body: bytes) -> Report:
+    report = Report.unpack(body)
+    report.check(task)
+    return report
+
+
+def _not_stored() -> StorageFailed:
+    return StorageFailed("The relay could not store this: send it again later.")

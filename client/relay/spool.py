@@ -1,7 +1,10 @@
 """Reports on their way: one SQLite file that knows neither when nor in what order they came.
 
-Rows are kept by their random ids, without row numbers or times, and are overwritten on disk when
-they leave. Every change is durable before it returns.
+Single reports are rows by their random ids, batches are bundles by a random number; nothing has a
+time, and all is overwritten in the file when it leaves. What goes out together is sealed first:
+the same reports in the same order then go out again after a crash or a lost answer, so that
+nobody can tell apart those that a second, larger batch would have added. Every change is durable
+before it returns.
 """
 
 import os
@@ -13,8 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from client.errors import LedgerFailed
+from client.relay.bundle import Bundle
+from client.relay.sealing import insert, read, seal
 
-ALL_QUESTIONS = -1
+CHECKPOINT_PAGES = 8_192
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS waiting (
@@ -25,6 +30,18 @@ CREATE TABLE IF NOT EXISTS waiting (
     invitation BLOB,              -- SHA-256 of its invitation, if it came with one
     PRIMARY KEY (task, question, id)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS bundles (
+    number      INTEGER PRIMARY KEY,  -- random
+    task        TEXT    NOT NULL,
+    question    INTEGER NOT NULL,
+    reports     INTEGER NOT NULL,     -- how many the columns hold
+    ids         BLOB    NOT NULL,
+    payloads    BLOB    NOT NULL,
+    invitations BLOB                  -- 32 bytes each, if any report came with one
+) STRICT;
+CREATE TABLE IF NOT EXISTS sealed (
+    number INTEGER PRIMARY KEY        -- a bundle whose reports and their order are what goes out
+) STRICT;
 CREATE TABLE IF NOT EXISTS tallies (
     task TEXT    NOT NULL,
     name TEXT    NOT NULL,        -- counted, replayed, smallest_batch, or why it was refused
@@ -58,8 +75,10 @@ class Spool:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA synchronous = EXTRA")
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
             self._db.execute("PRAGMA secure_delete = ON")
+            self._db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
             self._db.executescript(SCHEMA)
 
     def close(self) -> None:
@@ -71,44 +90,81 @@ class Spool:
         with self._transaction() as db:
             return [self._add(db, parcel) for parcel in parcels]
 
+    def add_bundle(self, bundle: Bundle) -> None:
+        """Keep a batch as one bundle, in an order of its own."""
+        kept = bundle.shuffled()
+        with self._transaction() as db:
+            insert(db, kept)
+
     def groups(self) -> list[tuple[str, int, int]]:
-        """(task, question, number of parcels) of everything that waits."""
-        query = "SELECT task, question, count(*) FROM waiting GROUP BY task, question"
+        """(task, question, number of reports) of everything that waits to be sealed."""
+        query = """
+            SELECT task, question, sum(n) FROM (
+                SELECT task, question, count(*) AS n FROM waiting GROUP BY task, question
+                UNION ALL
+                SELECT task, question, reports FROM bundles
+                WHERE number NOT IN (SELECT number FROM sealed)
+            ) GROUP BY task, question
+        """
         with self._transaction() as db:
             return db.execute(query).fetchall()
 
-    def take(self, task: str, question: int, most: int) -> list[Parcel]:
-        """Up to ``most`` waiting parcels of a group; they stay until ``settle`` removes them."""
-        query = (
-            "SELECT task, question, id, payload, invitation FROM waiting "
-            "WHERE task = ? AND question = ? LIMIT ?"
-        )
-        with self._transaction() as db:
-            return [Parcel(*row) for row in db.execute(query, (task, question, most))]
+    def seal(self, task: str, question: int, least: int, about: int) -> bool:
+        """Make one bundle to be sent of ``about`` as many waiting reports, shuffled.
 
-    def settle(self, parcels: Sequence[Parcel], outcome: dict[str, int]) -> None:
-        """Remove delivered parcels of one task and add what became of them to its tallies."""
-        task = parcels[0].task
-        keys = [(parcel.task, parcel.question, parcel.id) for parcel in parcels]
+        False if fewer than ``least`` different reports wait. A rest of fewer than ``least`` joins
+        the bundle, unless that grows too large.
+        """
         with self._transaction() as db:
-            db.executemany("DELETE FROM waiting WHERE task=? AND question=? AND id=?", keys)
+            return seal(db, task, question, least, about)
+
+    def sealed(self) -> list[int]:
+        """The numbers of the bundles that are ready to be sent."""
+        with self._transaction() as db:
+            return [number for (number,) in db.execute("SELECT number FROM sealed")]
+
+    def bundle(self, number: int) -> Bundle:
+        """One bundle."""
+        with self._transaction() as db:
+            return read(db, number)
+
+    def settle(self, number: int, outcome: dict[str, int]) -> None:
+        """Remove a delivered bundle and add what became of its reports to its task's tallies.
+
+        Its reports hid among those that the curator took: ``smallest_batch`` counts no others.
+        """
+        hidden = outcome.get("counted", 0) or outcome.get("held", 0) or outcome.get("replayed", 0)
+        with self._transaction() as db:
+            query = "SELECT task FROM bundles WHERE number = ?"
+            (task,) = db.execute(query, (number,)).fetchone()
+            db.execute("DELETE FROM bundles WHERE number = ?", (number,))
+            db.execute("DELETE FROM sealed WHERE number = ?", (number,))
             for name, n in outcome.items():
                 db.execute(
                     "INSERT INTO tallies VALUES (?, ?, ?) "
                     "ON CONFLICT DO UPDATE SET n = n + excluded.n",
                     (task, name, n),
                 )
-            db.execute(
-                "INSERT INTO tallies VALUES (?, 'smallest_batch', ?) "
-                "ON CONFLICT DO UPDATE SET n = min(n, excluded.n)",
-                (task, len(parcels)),
-            )
+            if hidden:
+                db.execute(
+                    "INSERT INTO tallies VALUES (?, 'smallest_batch', ?) "
+                    "ON CONFLICT DO UPDATE SET n = min(n, excluded.n)",
+                    (task, hidden),
+                )
+
+    def forget(self) -> None:
+        """Overwrite in the file, and cut from its log, what has left."""
+        with self._lock, self._faults():
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def tallies(self, task: str) -> dict[str, int]:
         """What became of a task's parcels, and how many wait."""
         with self._transaction() as db:
             found = dict(db.execute("SELECT name, n FROM tallies WHERE task = ?", (task,)))
-            query = "SELECT count(*) FROM waiting WHERE task = ?"
+            query = (
+                "SELECT (SELECT count(*) FROM waiting WHERE task = ?1) + "
+                "(SELECT coalesce(sum(reports), 0) FROM bundles WHERE task = ?1)"
+            )
             (found["waiting"],) = db.execute(query, (task,)).fetchone()
             return found
 

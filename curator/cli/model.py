@@ -7,6 +7,7 @@ import typer
 
 from curator.cli.options import URL, AsJson, ModelNumber, TaskName, Token, Url, connect
 from curator.cli.output import err, print_facts, print_json, print_table, when
+from curator.cli.relays import relay_facts, relay_status
 from curator.cli.task import parsed_value
 from protocol.errors import InvalidRequest, ModelNotFound, PrivetError
 
@@ -93,10 +94,19 @@ def card(task: TaskName, model: ModelNumber = None, url: Url = URL) -> None:
     typer.echo(api.call("GET", f"/v1/tasks/{task_id}/models/{number}/card").text)
 
 
-def status(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
+def status(
+    task: TaskName,
+    relay: Annotated[
+        str | None, typer.Option(help="Address of a relay; show what its shuffling adds.")
+    ] = None,
+    url: Url = URL,
+    as_json: AsJson = False,
+) -> None:
     """Show how a collection stands."""
     api = connect(url)
     found = api.get(f"/v1/tasks/{api.task_id(task)}/status")
+    if relay is not None:
+        found["relay"] = relay_status(relay, found["id"], found["reports"])
     if as_json:
         print_json(found)
         return
@@ -109,6 +119,8 @@ def status(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
         "models": found["models"],
         "checksum": found["checksum"],
     }
+    if relay is not None:
+        facts |= relay_facts(found["relay"], found["reports"])
     print_facts(f"Task {found['id'][:12]}", facts)
 
 

@@ -84,7 +84,7 @@ def fetch(task_url: str) -> Task:
 
 def wait_for_relay(relay_task_url: str, most: int) -> None:
     """Wait until no more than ``most`` reports wait in a relay."""
-    while httpx.get(f"{relay_task_url}/relay", timeout=60).json()["waiting"] > most:
+    while httpx.get(f"{relay_task_url}/status", timeout=60).json()["waiting"] > most:
         time.sleep(LOOK_SECONDS / 5)
 
 
