@@ -56,6 +56,7 @@ class QuestionSettings(Settings):
     parameters: dict[str, int | float | str] | None = None
     epsilon: Epsilon | None = None
     asks: Literal["label", "cell"] = "label"
+    centred: bool | None = Field(default=None, strict=True)
 
 
 class TaskSettings(Settings):
@@ -91,6 +92,12 @@ class TaskSettings(Settings):
         description="Fewest public records in a cell; 0 keeps the full grid of max_edge's cells.",
     )
     seed: Seed = Field(default=0, description="Seed of growers that draw at random.")
+    centred: bool | None = Field(
+        default=None,
+        strict=True,
+        description="Whether a number is told by its distance from what the public model expects "
+        "in its cell; by default with the grower distilled.",
+    )
     mechanism: str = Field(
         default="subset", description="How answers are perturbed; auto takes the least variance."
     )

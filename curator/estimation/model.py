@@ -138,10 +138,11 @@ class Model:
     def influence(self, k: int) -> Floats:
         """The most that ``k`` dishonest reports could have moved each value, ``(K, S)``.
 
-        To first order in the reports, and never more than the whole range of the value.
+        To first order in the reports, and never more than ``span``.
         """
         least, most = self.bounds
-        return np.minimum(k * self.sensitivity, most - least)
+        span = most - least if self.span is None else self.span
+        return np.minimum(k * self.sensitivity, span)
 
     def to_document(self) -> dict[str, Any]:
         """The model as JSON values; ``from_document`` gives back one that predicts the same."""
