@@ -78,7 +78,9 @@ def _questions(task: Task) -> str:
             question.mechanism,
             f"{question.epsilon:g}",
             f"{mechanism.log_ratio():.6g}",
-            question.asks,
+            question.asks
+            if question.centring is None
+            else f"label ± {question.centring.reach:.4g}",
             str(mechanism.cells),
             str(mechanism.report_bytes),
         ]
@@ -89,7 +91,12 @@ def _questions(task: Task) -> str:
         "becomes of the curator, no report tells more about its holder."
     )
     header = ("mechanism", "epsilon", "exact epsilon", "asks", "cells", "bytes")
-    return f"{spent}\n\n{_table(header, rows)}"
+    centred = any(question.centring is not None for question in task.questions)
+    told = (
+        "\n\nWhere `asks` says ±, holders told the label by its distance from what the public model "
+        "expects in their cell. A cell whose mean is further away is told as if it were that far."
+    )
+    return f"{spent}\n\n{_table(header, rows)}{told if centred else ''}"
 
 
 def _trust(model: Model, evidence: Sequence[Evidence]) -> str:

@@ -42,6 +42,7 @@ def write_onnx(task: Task, fitted: FittedModel) -> bytes:
         "estimator": fitted.model.estimator,
         "reports": fitted.model.n,
         "epsilon": task.epsilon,
+        **({} if fitted.model.span is None else {"span": fitted.model.span}),
     }
     helper.set_model_props(model, {name: str(value) for name, value in facts.items()})
     checker.check_model(model)

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from curator.estimation.public.centring import FEWEST_ROWS, residual_centring
 from curator.estimation.public.distil import distilled_depth
+from curator.estimation.public.knowledge import public_knowledge
 from curator.growth import CRITERIA, GROWERS, default_criterion, default_depth
 from curator.inference import infer_features, infer_label
 from curator.public_data import PublicData
@@ -22,6 +24,7 @@ from protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask, TooLa
 from protocol.limits import MAX_TASK_BYTES
 from protocol.mechanisms import AUTO, CHOICES, choose
 from protocol.partition import Partition
+from protocol.scale import Centring
 from protocol.task import Task, Tree
 
 
@@ -55,7 +58,11 @@ def build_task(settings: TaskSettings, columns: Columns) -> tuple[Task, PublicDa
     distinct = list(dict.fromkeys(growths))
     partitions = [grow(growth, public, label) for growth in distinct]
     places = [distinct.index(growth) for growth in growths]
-    return _task(settings, features, label, partitions, places), public
+    centrings = [
+        _centring(settings, i, growth.grower, label, public, partitions[place])
+        for i, (growth, place) in enumerate(zip(growths, places, strict=True))
+    ]
+    return _task(settings, features, label, partitions, places, centrings), public
 
 
 def encode_public(features: tuple[Feature, ...], label: Label, columns: Columns) -> PublicData:
@@ -117,12 +124,40 @@ def _depth(grower: str, public: PublicData, holders: int, epsilon: float) -> int
     return default_depth(public.X.shape[1], holders, len(public), epsilon)
 
 
+def _centring(
+    settings: TaskSettings,
+    index: int,
+    grower: str,
+    label: Label,
+    public: PublicData,
+    partition: Partition,
+) -> Centring | None:
+    """Centres from the public model's cell means, where wanted, or where its cells are its own."""
+    question = settings.questions[index]
+    wanted = settings.centred if question.centred is None else question.centred
+    if (wanted and not isinstance(label, Range)) or (question.centred and question.asks == "cell"):
+        raise InvalidTask("centred is for questions about a numeric label: leave it out.")
+    if not isinstance(label, Range) or question.asks == "cell":
+        return None
+    if wanted is False or (wanted is None and grower != "distilled"):
+        return None
+    means, _ = public_knowledge(public.X, public.y, 0).cell_means(partition)
+    centring = residual_centring(label, public, partition, means[:, 0])
+    if wanted and centring is None:
+        raise InvalidPublicData(
+            f"Centres need at least {FEWEST_ROWS} public records, and there are {len(public)}: "
+            "add some, or leave centred out."
+        )
+    return centring
+
+
 def _task(
     settings: TaskSettings,
     features: tuple[Feature, ...],
     label: Label,
     partitions: list[Partition],
     places: list[int],
+    centrings: list[Centring | None],
 ) -> Task:
     """The task with every mechanism's parameters spelled out, so that holders need no defaults."""
     task = Task.checked(
@@ -133,8 +168,8 @@ def _task(
             "label": label,
             "partitions": tuple(Tree.of(partition) for partition in partitions),
             "questions": [
-                _question(settings, i, place, partitions[place], label)
-                for i, place in enumerate(places)
+                {**_question(settings, i, place, partitions[place], label), "centring": centring}
+                for i, (place, centring) in enumerate(zip(places, centrings, strict=True))
             ],
             "allocation": settings.allocation,
             "opens": unix_seconds(settings.opens),

@@ -52,6 +52,10 @@ class QuestionView(Answer):
     mechanism: str = Field(examples=["subset"])
     epsilon: float = Field(examples=[1.0])
     asks: str = Field(examples=["label"])
+    reach: float | None = Field(
+        description="How far around its cell's centre a number is told; null on the whole range.",
+        examples=[None],
+    )
     cells: int = Field(description="Cells of its partition.", examples=[64])
     depth: int = Field(description="Splits on the longest path.", examples=[6])
     report_bytes: int = Field(description="Bytes of one answer.", examples=[16])
@@ -73,6 +77,7 @@ class TaskView(TaskSummary):
                 mechanism=question.mechanism,
                 epsilon=question.epsilon,
                 asks=question.asks,
+                reach=None if question.centring is None else question.centring.reach,
                 cells=task.tree_of(i).cells,
                 depth=task.tree_of(i).depth,
                 report_bytes=task.mechanisms[i].report_bytes,

@@ -36,6 +36,10 @@ def create(
     allocation: Annotated[
         str | None, typer.Option(help="Questions per holder: all or one.")
     ] = None,
+    centred: Annotated[
+        bool | None,
+        typer.Option(help="Have a number told by its distance from what is expected, or not."),
+    ] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
     draft: Annotated[bool, typer.Option("--draft", help="Do not open it yet.")] = False,
     auto: Annotated[
@@ -53,6 +57,7 @@ def create(
         "mechanism": mechanism,
         "holders": holders,
         "allocation": allocation,
+        "centred": centred,
         "ignore": ignore or None,
     }
     settings: dict[str, Any] = {
@@ -182,7 +187,9 @@ def print_view(view: dict[str, Any]) -> None:
         "Features", ("name", "kind", "values", "if missing"), map(_feature, task["features"])
     )
     keys = ("mechanism", "epsilon", "asks", "cells", "depth", "report_bytes")
-    rows = [[question[key] for key in keys] for question in view["questions_in_numbers"]]
+    rows = [
+        [question[key] for key in keys] for question in map(_asks, view["questions_in_numbers"])
+    ]
     print_table("Questions", [key.replace("_", " ") for key in keys], rows)
 
 
@@ -213,6 +220,12 @@ def _allocation(allocation: str, questions: int) -> str:
         return "one, asked of every holder"
     drawn = f"one of {questions} per holder, by chance"
     return drawn if allocation == "one" else f"{questions}, all asked of every holder"
+
+
+def _asks(question: dict[str, Any]) -> dict[str, Any]:
+    """A question whose ``asks`` says how far around expected values a number is told."""
+    reach = question["reach"]
+    return question if reach is None else {**question, "asks": f"label ± {reach:.4g}"}
 
 
 def _label(label: dict[str, Any]) -> str:

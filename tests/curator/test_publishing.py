@@ -1,7 +1,13 @@
+from typing import Any
+
+import pytest
+
 from curator.estimation.public.distil import distilled_depth
 from curator.publishing import build_task
 from curator.tables import read_table
 from curator.task_settings import TaskSettings
+from protocol.errors import InvalidPublicData, InvalidTask
+from protocol.task import Task
 from tests.curator import samples
 
 
@@ -19,3 +25,59 @@ def test_distilled_cells_follow_what_reports_can_tell_apart() -> None:
     )
     task, _ = build_task(settings, read_table(samples.survey()))
     assert 1 < task.tree_of(0).cells <= 2 ** distilled_depth(100, 1.0)
+
+
+def line_task(rows: int = 300, **more: Any) -> Task:
+    settings = TaskSettings(name="line", label="y", epsilon=1.0, **{"depth": 2, **more})
+    return build_task(settings, read_table(samples.line(rows)))[0]
+
+
+def test_cells_of_the_public_model_have_numbers_told_around_its_means() -> None:
+    """By default the grower distilled publishes centres, one per cell, and a reach beside them."""
+    task = line_task(grower="distilled")
+    centring = task.questions[0].centring
+    assert centring is not None
+    assert len(centring.centres) == task.tree_of(0).cells == 4
+    assert 0.1 <= centring.reach < 5.0
+    assert Task.parse(task.canonical, task.id) == task
+    assert line_task(grower="distilled").id == task.id
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"grower": "max_edge"},
+        {"grower": "cart"},
+        {"grower": "distilled", "centred": False},
+        {"grower": "distilled", "questions": [{"centred": False}]},
+        {"grower": "distilled", "questions": [{"asks": "cell"}]},
+        {"grower": "distilled", "rows": 9, "depth": 1},
+    ],
+    ids=["max_edge", "cart", "no", "not this question", "cell alone", "few rows"],
+)
+def test_numbers_are_told_on_the_whole_range_where_no_centres_are_wanted(
+    more: dict[str, Any],
+) -> None:
+    """The papers' growers by default, who declines, and fewer than ten public records."""
+    task = line_task(**more)
+    assert all(question.centring is None for question in task.questions)
+
+
+def test_any_grower_can_be_centred() -> None:
+    """The public model has a mean in every cell, whoever grew it; each question may decline."""
+    questions = [{}, {"centred": False}, {"asks": "cell"}]
+    task = line_task(grower="max_edge", centred=True, questions=questions)
+    assert [question.centring is not None for question in task.questions] == [True, False, False]
+
+
+def test_centres_that_nothing_can_be_said_of_are_refused() -> None:
+    """Classes, the cell alone, and too few public records for an explicit wish."""
+    with pytest.raises(InvalidTask, match="centred is for questions about a numeric label"):
+        build_task(
+            TaskSettings(name="s", label="label", epsilon=1.0, depth=1, centred=True),
+            read_table(samples.survey()),
+        )
+    with pytest.raises(InvalidTask, match="centred is for questions about a numeric label"):
+        line_task(grower="max_edge", questions=[{"asks": "cell", "centred": True}, {}])
+    with pytest.raises(InvalidPublicData, match="at least 10 public records, and there are 9"):
+        line_task(rows=9, depth=1, grower="max_edge", centred=True)

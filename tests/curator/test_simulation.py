@@ -10,6 +10,7 @@ from curator.simulation import simulate_evidence, simulate_sums
 from protocol.answering import make_report
 from protocol.domain import Classes, Numeric, Range
 from protocol.partition import LEAF, Partition
+from protocol.scale import Centring
 from protocol.task import Question, Task, Tree
 
 TRUTHFUL = 50.0
@@ -65,6 +66,26 @@ def test_truthful_holders_are_simulated_as_they_answer():
     for (sums, n), truth in zip(simulated, answered, strict=True):
         np.testing.assert_array_equal(sums, truth)
         assert n == len(X)
+
+
+@pytest.mark.parametrize("y", [-1.0, 3.0])
+def test_numbers_around_centres_are_simulated_as_they_are_told(y):
+    """At the ends of its cell's span, and beyond them, a number is told without any chance."""
+    plain = task(RANGE)
+    centrings = (
+        Centring(centres=(0.0, 2.5), reach=0.5),
+        Centring(centres=(0.0, 1.0, 2.0, 2.0), reach=1.0),
+    )
+    questions = [
+        question.model_copy(update={"centring": centring})
+        for question, centring in zip(plain.questions, centrings, strict=True)
+    ]
+    published = plain.model_copy(update={"questions": questions})
+    X = np.repeat([[0.1], [0.4], [0.6], [0.9]], 5, axis=0)
+    simulated = simulate_sums(published, X, np.full(len(X), y), np.random.default_rng(1))
+    answered = collected(published, X, [y] * len(X))
+    for (sums, _), truth in zip(simulated, answered, strict=True):
+        np.testing.assert_array_equal(sums, truth)
 
 
 def test_copies_stand_for_that_many_holders():
