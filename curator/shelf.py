@@ -7,14 +7,18 @@ always right. Which models there are is asked of the store every time.
 import json
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
 from curator.estimation import Model
+from curator.estimation.model import CELL_ARRAYS
 from curator.storage.base import Store
 from protocol.errors import ModelNotFound
 
 MODELS_IN_MEMORY = 16
+BYTES_IN_MEMORY = 2**29
+"""Least recently used models beyond either limit are read from the store again when asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +29,12 @@ class FittedModel:
     number: int
     created: float
     model: Model
+
+    @cached_property
+    def nbytes(self) -> int:
+        """About how much memory it takes when it has predicted."""
+        cells = sum(getattr(self.model, name).nbytes for name in CELL_ARRAYS)
+        return int(cells) + (0 if self.model.base is None else self.model.base.nbytes)
 
     def to_document(self) -> dict[str, Any]:
         """The model as it is exported in JSON."""
@@ -79,6 +89,10 @@ class ModelShelf:
         with self._lock:
             self._ready[fitted.task, fitted.number] = fitted
             self._ready.move_to_end((fitted.task, fitted.number))
-            while len(self._ready) > MODELS_IN_MEMORY:
+            while len(self._ready) > 1 and self._is_full():
                 self._ready.popitem(last=False)
         return fitted
+
+    def _is_full(self) -> bool:
+        taken = sum(fitted.nbytes for fitted in self._ready.values())
+        return len(self._ready) > MODELS_IN_MEMORY or taken > BYTES_IN_MEMORY

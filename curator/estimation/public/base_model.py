@@ -110,6 +110,12 @@ class BaseModel:
         first = self.components[0]
         return len(first.offset if isinstance(first, Trees) else first.intercept)
 
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes: its arrays, and a copy in the order of descent."""
+        arrays = [array for part in self.components for array in part.arrays.values()]
+        return 2 * sum(array.nbytes for array in arrays)
+
     def to_document(self) -> dict[str, Any]:
         """The model as JSON values; arrays are compressed and in base64."""
         return {
