@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from client.text import plain
-from protocol import Categorical, Classes, Numeric, Task
+from protocol import Categorical, Classes, Numeric, Question, Task
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,22 @@ def _asked(task: Task) -> range:
 
 def _question(task: Task, index: int) -> str:
     mechanism, question = task.mechanisms[index], task.questions[index]
-    with_label = " together with its answer" if question.asks == "label" else ""
     return (
-        f"which of {mechanism.cells} published cells the record lies in{with_label}, perturbed "
-        f"by {question.mechanism} at epsilon {question.epsilon:g} into "
+        f"which of {mechanism.cells} published cells the record lies in{_answer(question)}, "
+        f"perturbed by {question.mechanism} at epsilon {question.epsilon:g} into "
         f"{_bytes(mechanism.report_bytes)}"
+    )
+
+
+def _answer(question: Question) -> str:
+    """How the label goes with the cell, if it does."""
+    if question.asks == "cell":
+        return ""
+    if question.centring is None:
+        return " together with its answer"
+    return (
+        " together with how far its answer is from the one that the task expects there, "
+        f"taken as at most {question.centring.reach:.4g} either way"
     )
 
 

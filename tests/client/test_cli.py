@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from client import SqliteLedger
 from client.cli import app
 from client.explanation import Explanation
-from protocol import Classes, Question
+from protocol import Centring, Classes, Question
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import RANGE, RECORD, make_task
 
@@ -208,6 +208,22 @@ def test_names_from_a_task_cannot_drive_the_terminal(command: Command) -> None:
     assert "\x07" not in shown.stdout
     assert "[bold]x" in shown.stdout
     assert "[red]label[/red]" in shown.stdout
+
+
+def test_a_person_reads_that_a_number_is_told_by_its_distance() -> None:
+    """Centres change what is computed on the device, so the words say it; the rest stays."""
+    centring = Centring(centres=(1.0, 2.0, 3.0, 4.0), reach=12.5)
+    ask = Question(partition=0, mechanism="subset", epsilon=1.0, centring=centring)
+    told = Explanation.of(make_task(questions=(ask,), label=RANGE))
+    plain = Explanation.of(
+        make_task(questions=(ask.model_copy(update={"centring": None}),), label=RANGE)
+    )
+    assert (
+        "together with how far its answer is from the one that the task expects there, "
+        "taken as at most 12.5 either way, perturbed by subset"
+    ) in told.computes[0]
+    assert "together with its answer, perturbed" in plain.computes[0]
+    assert (told.means, told.sends) == (plain.means, plain.sends)
 
 
 def test_every_kind_of_task_can_be_explained() -> None:
