@@ -5,13 +5,13 @@ The demonstration and the containers do the same steps, in one process and in se
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
-from client import CuratorClient, Holder, MemoryLedger
+from client import CuratorClient, Holder, Ledger, MemoryLedger
 from client.http import new_http
 from curator.cli.http import problem_in
 from scripts.fair_survey import without_label
@@ -70,26 +70,40 @@ class Admin:
 
 
 async def answer_all(
-    task_url: str, records: Iterable[Record], progress: Callable[[], None], *, insecure_http: bool
+    task_url: str,
+    records: Iterable[Record],
+    progress: Callable[[], None],
+    *,
+    insecure_http: bool,
+    ledger: Ledger | None = None,
 ) -> int:
     """Let one holder per record answer the task, some of them at a time; the bytes they sent.
 
-    Every holder is an object of its own with a ledger of its own. It fetches the task, checks it,
-    and sends one report; only the TCP connections are shared.
+    Every holder is an object of its own with a ledger of its own, or, where one is given, a
+    subject of ``ledger``. It fetches the task, checks it, and sends one report; only the TCP
+    connections are shared.
     """
-    waiting = iter(records)
+    waiting = _by_ledger(records, ledger)
 
     async def work() -> int:
         sent = 0
         async with new_http() as http:
-            for record in waiting:
+            for record, own, subject in waiting:
                 curator = CuratorClient(http, insecure_http=insecure_http)
-                holder = Holder(curator, MemoryLedger(cap=float("inf")))
+                holder = Holder(curator, own, subject)
                 sent += len((await holder.answer(task_url, record)).report)
                 progress()
         return sent
 
     return sum(await asyncio.gather(*(work() for _ in range(AT_A_TIME))))
+
+
+def _by_ledger(
+    records: Iterable[Record], ledger: Ledger | None
+) -> Iterator[tuple[Record, Ledger, str]]:
+    for number, record in enumerate(records):
+        own = MemoryLedger(cap=float("inf")) if ledger is None else ledger
+        yield record, own, f"holder {number}"
 
 
 def _path(task_url: str) -> str:

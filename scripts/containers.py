@@ -2,18 +2,22 @@
 
 ``setup`` publishes the task and deals the holders' records out into shards, ``holders`` answers
 for one shard after another until none is left, ``report`` fits the model and prints the table. A
-shard belongs to the agent that could rename it, so any number of agents may run.
+shard belongs to the agent that could rename it, so any number of agents may run. An agent that
+died takes its shard up again when it is started anew: a ledger beside the shard keeps the answers
+that were drawn, so that each goes out again byte for byte and counts once.
 """
 
 import asyncio
 import json
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import typer
 from rich.console import Console
 
+from client import SqliteLedger
 from scripts import fair_survey
 from scripts.collection import Admin, answer_all
 from scripts.demo import compare, effort, print_results
@@ -43,12 +47,23 @@ def setup() -> None:
 def holders() -> None:
     """Answer for the records of every shard that nobody else has taken."""
     task_url = (FOLDER / "task.url").read_text(encoding="utf-8")
-    for shard in _taken_shards():
+    for shard in _taken_shards(_agent()):
         records = json.loads(shard.read_text(encoding="utf-8"))
+        kept = shard.with_suffix(".ledger")
         # the network between the demonstration's containers has no TLS
-        asyncio.run(answer_all(task_url, records, lambda: None, insecure_http=True))
-        shard.rename(shard.with_suffix(".done"))
-        console.print(f"Shard {shard.stem}: {len(records)} holders have answered.")
+        asyncio.run(
+            answer_all(
+                task_url,
+                records,
+                lambda: None,
+                insecure_http=True,
+                ledger=SqliteLedger(kept, cap=float("inf")),
+            )
+        )
+        number = shard.name.partition(".")[0]
+        shard.rename(FOLDER / f"{number}.done")
+        kept.unlink(missing_ok=True)
+        console.print(f"Shard {number}: {len(records)} holders have answered.")
 
 
 @app.command()
@@ -63,14 +78,21 @@ def report() -> None:
     print_results(console, results, len(population.test), taken)
 
 
-def _taken_shards() -> Iterator[Path]:
+def _taken_shards(agent: str) -> Iterator[Path]:
+    """What this agent had taken when it died, then one shard after another that is still there."""
+    yield from sorted(FOLDER.glob(f"*.{agent}.taken"))
     for shard in sorted(FOLDER.glob("*.todo")):
-        mine = shard.with_suffix(".taken")
+        mine = shard.with_suffix(f".{agent}.taken")
         try:
             shard.rename(mine)
         except FileNotFoundError:
             continue  # another agent was faster
         yield mine
+
+
+def _agent() -> str:
+    """A name that an agent keeps when it is started again: its container's."""
+    return os.environ.get("AGENT") or socket.gethostname()
 
 
 def _admin() -> Admin:
