@@ -13,11 +13,12 @@ import numpy as np
 
 from curator.estimation.cells import SlotEstimates, to_model
 from curator.estimation.contrasts import Contrasts
-from curator.estimation.estimator import only_question
 from curator.estimation.evidence import Evidence, Floats, Label, public_counts
-from curator.estimation.masses import cell_masses
+from curator.estimation.level_contrasts import LevelContrasts, contrasts_of
+from curator.estimation.level_prunings import average
+from curator.estimation.levels import nested, reports_of
 from curator.estimation.model import Model
-from curator.estimation.prunings import Information, Posterior, average, mix
+from curator.estimation.prunings import Information, Posterior, mix
 from curator.estimation.ratios import Z95, project_on_simplex
 from curator.public_data import PublicData
 
@@ -28,17 +29,30 @@ BLURS = (0.02, 0.1, 0.3)
 def fit_averaged(
     label: Label, public: PublicData, evidence: Sequence[Evidence], *, split: float
 ) -> Model:
-    """Posterior mean shares per cell; ``split`` is the prior probability that a node is divided."""
-    question = only_question("averaged", evidence)
+    """Posterior mean shares per cell; ``split`` is the prior probability that a node is divided.
+
+    Several questions must ask about nested levels of one tree; the finest has the model's cells.
+    """
+    questions = nested("averaged", evidence)
+    question = questions[0]
     known = public_counts(label, public, question.partition, question.scale)
     q = np.full(known.shape, 1.0 / known.shape[1])
-    mass = cell_masses(question, q, known.sum(axis=1), len(public))
-    private = Contrasts(question, q, mass, np.ones_like(q))
+    points = known.sum(axis=1)
+    private = contrasts_of(label, questions, q, np.ones_like(q), points, len(public))
     slots = slot_estimates(private, posterior_of_counts(private, known, split))
-    return to_model(label, question, slots, estimator="averaged", parameters={"split": split})
+    return to_model(
+        label,
+        question,
+        slots,
+        estimator="averaged",
+        parameters={"split": split},
+        n=reports_of(questions),
+    )
 
 
-def posterior_of_counts(private: Contrasts, known: Floats, split: float) -> Posterior:
+def posterior_of_counts(
+    private: Contrasts | LevelContrasts, known: Floats, split: float
+) -> Posterior:
     """The posterior of each slot's deviation from an even share, ``(cells, slots)``.
 
     ``known`` are the public counts, ``(cells, slots)``; ``private`` are contrasts of scale 1
@@ -47,7 +61,7 @@ def posterior_of_counts(private: Contrasts, known: Floats, split: float) -> Post
     slots = known.shape[1]
     deviation = np.sqrt((slots - 1.0) / (slots**2 * (slots + 1.0)))
     reported, ranges = from_even(private), private.node_ranges()
-    tree = private.evidence.partition
+    tree = private.tree
     before, after = [], []
     for strength, blur in product(STRENGTHS, BLURS):
         public = shown_by(known, strength, blur)
@@ -58,17 +72,9 @@ def posterior_of_counts(private: Contrasts, known: Floats, split: float) -> Post
     return replace(found, log_evidence=found.log_evidence - public_alone)
 
 
-def from_even(private: Contrasts) -> Information:
-    """What reports say of g, where p = 1 / slots + g, from contrasts of scale 1 against q.
-
-    With delta = p - q = g - c the log-likelihood H delta - J delta^2 / 2 is one of g.
-    """
-    slots = private.q.shape[1]
-    independent = (slots - 1.0) / slots
-    J, H = private.information()
-    c = private.q - 1.0 / slots
-    constant = -independent * float((H * c + 0.5 * J * c**2).sum())
-    return Information(J, H + J * c, constant, independent)
+def from_even(private: Contrasts | LevelContrasts) -> Information:
+    """What reports say of g, where p = 1 / slots + g, from contrasts of scale 1 against q."""
+    return private.information().shifted(private.q - 1.0 / private.q.shape[1])
 
 
 def shown_by(known: Floats, strength: float, blur: float) -> Information:
@@ -91,7 +97,7 @@ def shown_by(known: Floats, strength: float, blur: float) -> Information:
 
 
 def slot_estimates(
-    contrasts: Contrasts, posterior: Posterior, variance: Floats | None = None
+    contrasts: Contrasts | LevelContrasts, posterior: Posterior, variance: Floats | None = None
 ) -> SlotEstimates:
     """Shares ``q + scale * theta`` with the posterior's standard errors and 95 % intervals.
 

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curator.estimation.evidence import Evidence, Floats
+from curator.estimation.prunings import Information
 from curator.estimation.ratios import moments
+from protocol.partition import Partition
 
 LEAST_SPREAD = 0.02
 """A label's variance within a cell is taken to be at least this much of a unit."""
@@ -51,10 +53,16 @@ class Contrasts:
     def _slope(self) -> Floats:
         return self.evidence.n * self.mass[:, None] * self.scale
 
-    def information(self) -> tuple[Floats, Floats]:
-        """J and H of theta (see ``prunings``), each ``(cells, slots)``."""
-        weight = self._slope / self.variance
-        return np.asarray(weight * self._slope), np.asarray(weight * self.values)
+    @property
+    def tree(self) -> Partition:
+        """The question's tree."""
+        return self.evidence.partition
+
+    def information(self) -> Information:
+        """What the reports say of theta."""
+        slots, weight = self.q.shape[1], self._slope / self.variance
+        J, H = weight * self._slope, weight * self.values
+        return Information(J, H, independent=(slots - 1.0) / slots)
 
     def node_ranges(self) -> Floats:
         """What one report can change in each node's sum of H, at most; ``(nodes, slots)``.

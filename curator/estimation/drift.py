@@ -19,11 +19,12 @@ import numpy as np
 from curator.estimation.averaged import posterior_of_counts, slot_estimates
 from curator.estimation.cells import to_model
 from curator.estimation.contrasts import Contrasts
-from curator.estimation.estimator import only_question
 from curator.estimation.evidence import Evidence, Floats, Label, public_counts
-from curator.estimation.masses import cell_masses
+from curator.estimation.level_contrasts import LevelContrasts, contrasts_of
+from curator.estimation.level_prunings import average
+from curator.estimation.levels import nested, reports_of
 from curator.estimation.model import Model
-from curator.estimation.prunings import Information, Posterior, average, blend, mix
+from curator.estimation.prunings import Posterior, blend, mix
 from curator.estimation.public.base_model import BaseModel
 from curator.estimation.public.knowledge import Knowledge, public_knowledge
 from curator.public_data import PublicData
@@ -47,9 +48,11 @@ def fit_drift(
 ) -> Model:
     """f_Q plus an averaged correction per cell; with ``plain`` a tree that needs no f_Q.
 
-    ``base`` replaces the stacked public model by another of the caller's.
+    ``base`` replaces the stacked public model by another of the caller's. Several questions must
+    ask about nested levels of one tree; the finest has the model's cells.
     """
-    question = only_question("drift", evidence)
+    questions = nested("drift", evidence)
+    question = questions[0]
     slots = label.slots if isinstance(label, Classes) else 0
     if base is None:
         known = public_knowledge(public.X, public.y, slots)
@@ -57,9 +60,7 @@ def fit_drift(
         known = Knowledge.of(base, public.X)
     means, points = known.cell_means(question.partition)
     q = expected_shares(label, means, question)
-    scale = scales(label, q)
-    mass = cell_masses(question, q, points, len(public))
-    contrasts = Contrasts(question, q, mass, scale)
+    contrasts = contrasts_of(label, questions, q, scales(label, q), points, len(public))
     posterior, variance = posterior_of_theta(label, public, contrasts, split)
     return to_model(
         label,
@@ -67,6 +68,7 @@ def fit_drift(
         slot_estimates(contrasts, posterior, variance),
         estimator="drift",
         parameters={"split": split, "plain": plain},
+        n=reports_of(questions),
         base=None if plain else known.model,
         base_values=None if plain else expected_values(label, means, question, q),
     )
@@ -96,7 +98,7 @@ def scales(label: Label, q: Floats) -> Floats:
 
 
 def posterior_of_theta(
-    label: Label, public: PublicData, contrasts: Contrasts, split: float
+    label: Label, public: PublicData, contrasts: Contrasts | LevelContrasts, split: float
 ) -> tuple[Posterior, Floats]:
     """The posterior of theta, ``(cells, slots)``, over all hypotheses.
 
@@ -108,7 +110,7 @@ def posterior_of_theta(
         trusting, doubtful = (np.log(list(prior.values())) for prior in (WIDTHS, DOUBTS))
     found, doubt = mix(drifts, trusting), mix(drifts, doubtful)
     if isinstance(label, Classes):
-        known = public_counts(label, public, contrasts.evidence.partition)
+        known = public_counts(label, public, contrasts.tree)
         counts = as_theta(contrasts, known, split)
         distrust = distrusted(counts.log_evidence - found.log_evidence)
         found, doubt = (blend([p, counts], [1.0 - distrust, distrust]) for p in (found, doubt))
@@ -124,16 +126,13 @@ def distrusted(log_odds: float) -> float:
     return max(0.0, float(np.tanh(log_odds / 2.0)))
 
 
-def posteriors_of_drift(contrasts: Contrasts, split: float) -> list[Posterior]:
+def posteriors_of_drift(contrasts: Contrasts | LevelContrasts, split: float) -> list[Posterior]:
     """The posterior of theta under each of the prior widths."""
-    slots = contrasts.q.shape[1]
-    information = Information(*contrasts.information(), independent=(slots - 1.0) / slots)
-    ranges = contrasts.node_ranges()
-    tree = contrasts.evidence.partition
-    return [average(tree, information, width, split, ranges) for width in WIDTHS]
+    information, ranges = contrasts.information(), contrasts.node_ranges()
+    return [average(contrasts.tree, information, width, split, ranges) for width in WIDTHS]
 
 
-def as_theta(contrasts: Contrasts, known: Floats, split: float) -> Posterior:
+def as_theta(contrasts: Contrasts | LevelContrasts, known: Floats, split: float) -> Posterior:
     """The posterior of ``averaged``, in units of theta."""
     one = np.ones_like(contrasts.scale)
     of_counts = posterior_of_counts(replace(contrasts, scale=one), known, split)

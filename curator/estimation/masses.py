@@ -1,14 +1,27 @@
 """How many holders are in each cell: reports and public data, each trusted as it deserves."""
 
+from typing import Protocol
+
 import numpy as np
 
-from curator.estimation.evidence import Evidence, Floats, sampling_covariance
+from curator.estimation.evidence import Floats, sampling_covariance
 
 LEAST = 0.1
 """A cell keeps at least this part of its public share."""
 
 
-def cell_masses(evidence: Evidence, q: Floats, points: Floats, rows: int) -> Floats:
+class Counted(Protocol):
+    """Counts of ``n`` holders, ``(cells, slots)``, and their noise, ``(cells, slots, slots)``."""
+
+    @property
+    def counts(self) -> Floats: ...
+    @property
+    def noise(self) -> Floats: ...
+    @property
+    def n(self) -> int: ...
+
+
+def cell_masses(evidence: Counted, q: Floats, points: Floats, rows: int) -> Floats:
     """Each cell's share of the holders, ``(cells,)``, positive, adding up to 1.
 
     ``q``, ``(cells, slots)``, are the expected shares of slots; ``points`` counts reference points
@@ -30,7 +43,7 @@ def cell_masses(evidence: Evidence, q: Floats, points: Floats, rows: int) -> Flo
     return np.asarray(mass / mass.sum())
 
 
-def reported_masses(evidence: Evidence, q: Floats, share: Floats) -> tuple[Floats, Floats]:
+def reported_masses(evidence: Counted, q: Floats, share: Floats) -> tuple[Floats, Floats]:
     """Masses as reported, with their variances, each ``(cells,)``, as if the shares q were right.
 
     With C the covariance of a cell's counts N, the generalised least-squares estimate

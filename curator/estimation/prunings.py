@@ -27,18 +27,44 @@ from protocol.partition import LEAF, Index, Partition
 
 
 @dataclass(frozen=True, eq=False)
+class Inner:
+    """What is known of a quantity's mean over whole nodes, weighed by ``weights`` (nodes, slots).
+
+    ``J``, ``H`` and ``ranges``, the most one report can change in H, are ``(nodes, slots)`` and
+    0 at cells; weights are positive and add up over a node's cells.
+    """
+
+    tree: Partition
+    J: Floats
+    H: Floats
+    ranges: Floats
+    weights: Floats
+
+    def part(self, child: Index, parent: Index) -> Floats:
+        """What each child's mean counts for in its parent's, ``(children, slots)``."""
+        return np.asarray(self.weights[child] / self.weights[parent])
+
+    def node_means(self, values: Floats) -> Floats:
+        """The means over all nodes of values per cell: ``(cells, slots)`` to ``(nodes, slots)``."""
+        sums = self.tree.node_sums(self.weights[self.tree.leaves] * values)
+        return np.asarray(sums / self.weights)
+
+
+@dataclass(frozen=True, eq=False)
 class Information:
     """What is known of a quantity, per cell and slot: ``J`` and ``H``, each ``(cells, slots)``.
 
     ``log_scale`` is what else the likelihood depends on when several are compared.
     ``independent`` is the part of a sum over slots that is not said twice: (slots - 1) / slots
-    for shares, which add up to one.
+    for shares, which add up to one. ``inner`` is what is known of whole nodes besides; only
+    ``level_prunings.average`` can use it.
     """
 
     J: Floats
     H: Floats
     log_scale: float = 0.0
     independent: float = 1.0
+    inner: Inner | None = None
 
     def joined(self, other: "Information") -> "Information":
         """What both say together, being independent."""
@@ -47,7 +73,25 @@ class Information:
             J=self.J + other.J,
             H=self.H + other.H,
             log_scale=self.log_scale + other.log_scale,
+            inner=self.inner or other.inner,
         )
+
+    def shifted(self, by: Floats) -> "Information":
+        """The same of the quantity plus ``by``, ``(cells, slots)``.
+
+        With g = x + c the log-likelihood H x - J x^2 / 2 is one of g.
+        """
+        log_scale = self.log_scale - self.independent * _constant(self.J, self.H, by)
+        inner = self.inner
+        if inner is not None:
+            means = inner.node_means(by)
+            log_scale -= self.independent * _constant(inner.J, inner.H, means)
+            inner = replace(inner, H=inner.H + inner.J * means)
+        return replace(self, H=self.H + self.J * by, log_scale=log_scale, inner=inner)
+
+
+def _constant(J: Floats, H: Floats, c: Floats) -> float:
+    return float((H * c + 0.5 * J * c**2).sum())
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,11 +21,11 @@ def test_a_likelihood_of_g_is_that_of_the_deviation_it_implies(slots: int) -> No
     rng = np.random.default_rng(slots)
     q = rng.dirichlet(np.ones(slots), size=4)
     private = contrasts(q)
-    J, H = private.information()
+    told = private.information()
     moved = from_even(private)
     g = 0.2 * rng.standard_normal(q.shape)
     delta = g - (q - 1.0 / slots)
-    direct = (H * delta - 0.5 * J * delta**2).sum()
+    direct = (told.H * delta - 0.5 * told.J * delta**2).sum()
     shifted = (moved.H * g - 0.5 * moved.J * g**2).sum()
     assert moved.independent * shifted + moved.log_scale == pytest.approx(
         moved.independent * direct

@@ -1,0 +1,113 @@
+"""Contrasts (see ``contrasts``) of several questions about nested levels of one tree."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from curator.estimation.contrasts import Contrasts
+from curator.estimation.evidence import Evidence, Floats, Label
+from curator.estimation.levels import Joined, embed
+from curator.estimation.masses import cell_masses
+from curator.estimation.prunings import Information, Inner
+from protocol.domain import Range
+from protocol.partition import Index, Partition
+
+
+def contrasts_of(
+    label: Label, questions: Sequence[Evidence], q: Floats, scale: Floats, points: Floats, rows: int
+) -> "Contrasts | LevelContrasts":
+    """The contrasts of one question, or of several whose first has the finest cells.
+
+    ``q`` and ``scale``, ``(cells, slots)``, and ``points``, ``(cells,)``, are of the finest cells;
+    see ``Contrasts`` and ``cell_masses``.
+    """
+    finest = questions[0]
+    if len(questions) == 1:
+        return Contrasts(finest, q, cell_masses(finest, q, points, rows), scale)
+    mass = cell_masses(Joined.of(finest.partition, questions), q, points, rows)
+    return LevelContrasts(label, tuple(questions), q, mass, scale)
+
+
+@dataclass(frozen=True, eq=False)
+class LevelContrasts:
+    """What ``Contrasts`` says, from several questions, the one with the finest cells first.
+
+    ``q``, ``mass`` and ``scale`` are of the finest cells. What one report can change is added up
+    over questions, as if a holder answered all of them.
+    """
+
+    label: Label
+    questions: tuple[Evidence, ...]
+    q: Floats
+    mass: Floats
+    scale: Floats
+
+    @property
+    def tree(self) -> Partition:
+        """The finest question's tree."""
+        return self.questions[0].partition
+
+    @cached_property
+    def _weights(self) -> Floats:
+        return np.asarray(self.tree.node_sums(self.mass[:, None] * self.scale))
+
+    @cached_property
+    def _levels(self) -> list[tuple[Index, Contrasts]]:
+        """Each question's own contrasts, with the nodes of the tree that its nodes are."""
+        mass = self.tree.node_sums(self.mass)
+        shares = self.tree.node_sums(self.mass[:, None] * self.q) / mass[:, None]
+        found = []
+        for question in self.questions:
+            node = embed(self.tree, question.partition)
+            at = node[question.partition.leaves]
+            q, unit = shares[at], 1.0
+            if isinstance(self.label, Range):
+                q, unit = self._retold(self.label, question, mass[at], at)
+            scale = unit * self._weights[at] / mass[at][:, None]
+            found.append((node, Contrasts(question, q, mass[at], scale)))
+        return found
+
+    def _retold(
+        self, label: Range, question: Evidence, mass: Floats, at: Index
+    ) -> tuple[Floats, float]:
+        """Expected shares on the question's own scale, and the finest's unit in its units."""
+        told, own = self.questions[0].scale_of(label), question.scale_of(label)
+        expected = told.low + told.width * self.q[:, 1]
+        mean = self.tree.node_sums(self.mass * expected)[at] / mass
+        t = np.clip((mean - own.low) / own.width, 0.0, 1.0)
+        return np.stack([1.0 - t, t], axis=1), told.width / own.width
+
+    def information(self) -> Information:
+        """What all questions say of theta: of cells, and of its means over nodes above them."""
+        shape = self._weights.shape
+        J, H, ranges = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        for node, level in self._levels:
+            own, at = level.information(), node[level.tree.leaves]
+            J[at] += own.J
+            H[at] += own.H
+            ranges[at] += level.node_ranges()[level.tree.leaves]
+        cells, slots = self.tree.leaves, shape[1]
+        of_cells = J[cells], H[cells]
+        for array in (J, H, ranges):
+            array[cells] = 0.0
+        inner = Inner(self.tree, J, H, ranges, self._weights)
+        return Information(*of_cells, 0.0, (slots - 1.0) / slots, inner)
+
+    def node_ranges(self) -> Floats:
+        """What one report can change in the sum of H within each node, ``(nodes, slots)``."""
+        ranges = np.zeros_like(self._weights)
+        for node, level in self._levels:
+            ranges[node] += level.node_ranges()
+        return ranges
+
+    def range_of(self, weights: Floats) -> Floats:
+        """What one report can change in each slot's sum of ``weights * H``.
+
+        A node above the cells has the mean of its cells' ``weights``, ``(cells, slots)``.
+        """
+        leaves = self._weights[self.tree.leaves]
+        means = self.tree.node_sums(leaves * weights) / self._weights
+        ranges = [level.range_of(means[node[level.tree.leaves]]) for node, level in self._levels]
+        return np.asarray(np.sum(ranges, axis=0))
