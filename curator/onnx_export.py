@@ -7,11 +7,12 @@ is in none of the categories, since a graph cannot refuse a record.
 """
 
 from itertools import count
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import GraphProto, NodeProto, TensorProto, checker, helper, numpy_helper
+from onnx import ModelProto, TensorProto, checker, helper, numpy_helper
 
 from curator.estimation import Model
 from curator.estimation.public.base_model import BaseModel, Linear, Trees
@@ -23,19 +24,25 @@ from protocol.task import Task
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 9
 DOUBLE, INT64 = TensorProto.DOUBLE, TensorProto.INT64
 ML = "ai.onnx.ml"
+WRITING = Lock()
 
 
 def write_onnx(task: Task, fitted: FittedModel) -> bytes:
-    """The serialized graph; its metadata say which model of which task it is."""
-    graph = Graph()
+    """The serialized graph; its metadata say which model of which task it is.
+
+    One is written at a time: a public model of a million nodes takes some 700 MB meanwhile.
+    """
+    with WRITING:
+        return _written(task, fitted)
+
+
+def _written(task: Task, fitted: FittedModel) -> bytes:
+    graph = Graph(task)
     X = graph.add("Concat", *[encode(graph, feature) for feature in task.features], axis=1)
     predict(graph, fitted.model, X)
-    model = helper.make_model(
-        graph.finished(task),
-        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)],
-        producer_name="privet",
-        ir_version=IR_VERSION,
-    )
+    model = graph.model
+    model.ir_version, model.producer_name = IR_VERSION, "privet"
+    model.opset_import.extend([helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)])
     facts = {
         "task": task.id,
         "model": fitted.number,
@@ -45,46 +52,45 @@ def write_onnx(task: Task, fitted: FittedModel) -> bytes:
         **({} if fitted.model.span is None else {"span": fitted.model.span}),
     }
     helper.set_model_props(model, {name: str(value) for name, value in facts.items()})
-    checker.check_model(model)
-    return bytes(model.SerializeToString())
+    written = bytes(model.SerializeToString())
+    checker.check_model(written)
+    return written
 
 
 class Graph:
-    """Nodes and constants as they are added; every result gets a name of its own."""
+    """Nodes and constants as they are added; every result gets a name of its own.
 
-    def __init__(self) -> None:
-        self._nodes: list[NodeProto] = []
-        self._constants: list[TensorProto] = []
-        self._outputs: list[tuple[str, int, list[Any]]] = []
+    They go straight into the model's message, since those of large public models take much memory.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.model = ModelProto()
+        self._graph = self.model.graph
+        self._graph.name = "privet"
+        self._graph.input.extend(
+            helper.make_tensor_value_info(_input(feature), _kind(feature), ["rows", 1])
+            for feature in task.features
+        )
         self._numbers = count()
 
     def add(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         """The name of the result of one more node."""
         result = f"r{next(self._numbers)}"
         node = helper.make_node(operator, inputs, [result], domain=domain, **attributes)
-        self._nodes.append(node)
+        self._graph.node.append(node)
         return result
 
     def constant(self, value: Any) -> str:
         """The name of a constant: numbers as doubles, unless an array says otherwise."""
         name = f"c{next(self._numbers)}"
         array = value if isinstance(value, np.ndarray) else np.asarray(value, dtype=np.float64)
-        self._constants.append(numpy_helper.from_array(array, name))
+        self._graph.initializer.append(numpy_helper.from_array(array, name))
         return name
 
     def output(self, name: str, result: str, kind: int, shape: list[Any]) -> None:
         """Call a result an output."""
-        self._nodes.append(helper.make_node("Identity", [result], [name]))
-        self._outputs.append((name, kind, shape))
-
-    def finished(self, task: Task) -> GraphProto:
-        """The graph with the task's features as inputs."""
-        inputs = [
-            helper.make_tensor_value_info(_input(feature), _kind(feature), ["rows", 1])
-            for feature in task.features
-        ]
-        outputs = [helper.make_tensor_value_info(*output) for output in self._outputs]
-        return helper.make_graph(self._nodes, "privet", inputs, outputs, self._constants)
+        self._graph.node.append(helper.make_node("Identity", [result], [name]))
+        self._graph.output.append(helper.make_tensor_value_info(name, kind, shape))
 
 
 def encode(graph: Graph, feature: Numeric | Categorical) -> str:
