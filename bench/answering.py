@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from bench import intake
+from bench import traffic
 from bench.figures import Effort, Figure, timed
 from bench.samples import Floats, records
 from scripts.collection import Admin
@@ -33,7 +33,7 @@ def answering(effort: Effort) -> Iterator[Figure]:
     ):
         admin = Admin(curator.url, curator.token)
         task_url = population.publish(admin, cells=256, epsilon=1.0)
-        body = intake.batch(fetch(task_url), REPORTS[effort])
+        body = traffic.batch(fetch(task_url), REPORTS[effort])
         http.post(f"{task_url}/reports/batch", content=body).raise_for_status()
         X = records(ROWS[effort], 2).X
         for estimator in ESTIMATORS:

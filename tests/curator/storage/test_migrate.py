@@ -79,8 +79,10 @@ def test_a_foreign_database_is_refused(tmp_path: Path, open_database: Open) -> N
 )
 def test_an_address_that_cannot_be_used_is_named(address: str) -> None:
     """An unknown scheme, a missing folder and a server that is not there say what to check."""
-    with pytest.raises(StorageFailed, match=r"(?i)address"):
+    with pytest.raises(StorageFailed, match=r"(?i)address") as refused:
         open_store(address)
+    assert ("folder" in str(refused.value)) == address.startswith("sqlite")
+    assert ("server runs" in str(refused.value)) == address.startswith("postgresql")
 
 
 def test_curators_may_start_together() -> None:

@@ -1,0 +1,137 @@
+"""What measurements of intake have in common: servers, an open task, requests, batches."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgpack
+import numpy as np
+import psutil
+
+from bench.http_load import post
+from curator.intake.columns import Gate
+from curator.public_data import PublicData
+from curator.storage import open_store
+from protocol.domain import Classes, Numeric
+from protocol.lifecycle import Move
+from protocol.report import REPORT_MEDIA_TYPE, Report
+from protocol.task import Question, Task, Tree
+from scripts.crash_test import halving
+from scripts.servers import running_curator
+
+CONNECTIONS = 64
+CATEGORIES = 512
+PAYLOADS = 1_000
+
+Server = tuple[int, int]
+"""Port and process id."""
+
+
+@contextmanager
+def empty_server() -> Iterator[Server]:
+    """A FastAPI route that does nothing, served as uvicorn serves by default."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    application = ["--factory", "bench.traffic:empty_app", "--port", str(port)]
+    quiet = ["--log-level", "warning", "--no-access-log"]
+    process = subprocess.Popen([sys.executable, "-m", "uvicorn", *application, *quiet])
+    try:
+        _wait(port, process)
+        yield port, process.pid
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+@contextmanager
+def curator_server(folder: Path, database: str) -> Iterator[Server]:
+    """``privet serve`` over a database, with its log in ``folder``."""
+    with running_curator(folder, database=database) as curator:
+        port = urlsplit(curator.url).port
+        assert port is not None
+        yield port, curator.process
+
+
+def empty_app() -> object:
+    """A FastAPI application whose report call reads the body and does nothing."""
+    from fastapi import FastAPI, Request
+
+    app = FastAPI()
+
+    @app.post("/v1/tasks/{task_id}/reports", status_code=201)
+    async def take(task_id: str, request: Request) -> dict[str, str | bool]:  # noqa: ARG001
+        await request.body()
+        return {"report": "0" * 32, "counted": True}
+
+    return app
+
+
+def open_task(database: str, categories: int = CATEGORIES) -> Task:
+    """A new open task of ``categories`` categories."""
+    task = Task(
+        name=f"bench {time.time_ns()}",
+        features=(Numeric(name="x", low=0.0, high=1.0),),
+        label=Classes(name="y", classes=("no", "yes")),
+        partitions=(Tree.of(halving(categories // 2)),),
+        questions=(Question(partition=0, mechanism="subset", epsilon=1.0),),
+    )
+    store = open_store(database)
+    store.create_task(task, {}, PublicData(np.zeros((2, 1)), np.arange(2.0)), time.time())
+    store.move(task.id, Move.OPEN, time.time())
+    store.close()
+    return task
+
+
+def single_posts(task: Task, count: int) -> list[bytes]:
+    """Requests with one report each, under fresh ids."""
+    path = f"/v1/tasks/{task.id}/reports"
+    return [post(path, body, REPORT_MEDIA_TYPE) for body in report_bodies(task, count)]
+
+
+def report_bodies(task: Task, count: int) -> list[bytes]:
+    """Reports under fresh ids, all with the same answers."""
+    payload = task.mechanisms[0].privatize(1, os.urandom)
+    report = Report(task=bytes.fromhex(task.id), id=bytes(16), answers=((0, payload),)).pack()
+    layout = Gate(task).layouts.find(report)
+    assert layout is not None
+    start, stop = layout.id_start, layout.id_start + 16
+    return [report[:start] + os.urandom(16) + report[stop:] for _ in range(count)]
+
+
+def batch(task: Task, count: int) -> bytes:
+    """One batch of reports under fresh ids; payloads repeat after a thousand."""
+    mechanism = task.mechanisms[0]
+    rows = [
+        np.frombuffer(mechanism.privatize(i % mechanism.categories, os.urandom), dtype=np.uint8)
+        for i in range(min(PAYLOADS, count))
+    ]
+    payloads = np.resize(np.array(rows), (count, mechanism.report_bytes))
+    packed: bytes = msgpack.packb(
+        {"version": 1, "ids": os.urandom(16 * count), "payloads": payloads.tobytes()}
+    )
+    return packed
+
+
+def processor_seconds(pid: int) -> float:
+    """Processor time that a process has used so far."""
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system)
+
+
+def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
+    while process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except OSError:
+            time.sleep(0.02)
+        else:
+            return
+    msg = "the server did not start"
+    raise RuntimeError(msg)
