@@ -16,7 +16,9 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
     """As ``PrivateTreeClassifier``, for a numeric label.
 
     The label is clipped to the range of the public labels, as a curator without private records
-    would publish it, unless ``label_range`` declares another.
+    would publish it, unless ``label_range`` declares another. Holders tell it by its distance from
+    what the public model expects in their cell if ``centred`` is true; by default with the grower
+    ``distilled``.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
         estimator_parameters: Mapping[str, Any] | None = None,
         public_fraction: float = 0.1,
         label_range: tuple[float, float] | None = None,
+        centred: bool | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         super().__init__(
@@ -51,6 +54,7 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
             random_state=random_state,
         )
         self.label_range = label_range
+        self.centred = centred
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, public: tuple[ArrayLike, ArrayLike] | None = None
@@ -82,4 +86,8 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
         return y  # type: ignore[return-value]  # an array is the fast form of a column
 
     def _label_settings(self) -> dict[str, Any]:
-        return {"label_type": "range", "label_range": self.label_range}
+        return {
+            "label_type": "range",
+            "label_range": self.label_range,
+            "centred": self.centred,
+        }
