@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any
 
 SHORT = 1.0
-MOST_ROUNDS = 5
+MOST_ROUNDS = 15
 
 Work = Callable[[], object]
 
@@ -51,7 +51,7 @@ Section = Callable[[Effort], Iterator[Figure]]
 def seconds(*works: Work) -> list[float]:
     """The best time of each piece of work; they take turns, so that all meet the same machine.
 
-    Up to five rounds, fewer if they take more than a second.
+    Up to ``MOST_ROUNDS`` rounds, fewer if they take more than a second.
     """
     best = [float("inf")] * len(works)
     started, rounds = perf_counter(), 0

@@ -242,6 +242,8 @@ def _check_children(tree: Partition) -> None:
 
 
 def _check_depth(tree: Partition) -> None:
+    if tree.nodes // 2 <= MAX_DEPTH:
+        return
     if sum(1 for _ in islice(_levels(tree), MAX_DEPTH + 2)) > MAX_DEPTH + 1:
         raise InvalidTask(
             f"The partition is deeper than the limit of {MAX_DEPTH} splits: grow it less deep."

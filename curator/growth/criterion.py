@@ -30,6 +30,7 @@ Bits = NDArray[np.uint8]
 Columns = NDArray[np.int32]
 
 MAX_ROWS = 2**21
+LEAST = np.iinfo(np.int64).min
 BLOCK = 1 << 22
 FEW = 1 << 13
 """Up to so many bits are summed without a sparse matrix, which takes time to set up."""
@@ -49,7 +50,7 @@ class Criterion(ABC):
 
         ``sizes`` has one entry per node; ``rows`` are sorted by node and within by ``row_order``.
         """
-        label, last = self.label[rows], np.cumsum(sizes) - 1
+        label, last = self.label[rows], sizes.cumsum() - 1
         different: NDArray[np.bool_] = label[last - np.maximum(sizes - 1, 0)] != label[last]
         return different
 
@@ -209,7 +210,7 @@ def _best_of_piece(
 
 def _first_largest(digits: Iterator[Integers], open_: NDArray[np.bool_]) -> Integers:
     for digit in digits:
-        shown = np.where(open_, digit, np.iinfo(np.int64).min)
+        shown = np.where(open_, digit, LEAST)
         open_ &= shown == shown.max(axis=1, keepdims=True)
         if np.count_nonzero(open_) == len(open_):
             break
@@ -219,9 +220,10 @@ def _first_largest(digits: Iterator[Integers], open_: NDArray[np.bool_]) -> Inte
 
 def _starts(changes: NDArray[np.bool_]) -> Integers:
     """Where runs begin, given whether each entry but the first differs from the one before."""
-    begins = np.ones(len(changes) + 1, dtype=np.bool_)
-    begins[1:] = changes
-    return np.flatnonzero(begins)
+    begins = np.empty(len(changes) + 1, dtype=np.bool_)
+    begins[0], begins[1:] = True, changes
+    starts: Integers = begins.nonzero()[0]
+    return starts
 
 
 def _sizes(starts: Integers, total: int) -> Integers:

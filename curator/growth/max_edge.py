@@ -20,7 +20,6 @@ made in the full grid only.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,7 +49,6 @@ class _Level:
     rows: Integers
     node: Integers
 
-    @cached_property
     def sizes(self) -> Integers:
         """How many rows each node has."""
         return np.bincount(self.node, minlength=len(self.nodes))
@@ -105,10 +103,10 @@ def max_edge(
     score = CRITERIA[criterion](y)
 
     def choose(bits: Bits, level: _Level, used: Columns) -> Integers:
-        feature = _nth_unused(used, np.zeros(len(used), dtype=np.int64))
-        mixed = score.mixed(level.rows, level.sizes)
+        mixed = score.mixed(level.rows, level.sizes())
         if mixed.all():
             return best_columns(score, bits, level.rows, level.node, used)
+        feature = _nth_unused(used, np.zeros(len(used), dtype=np.int64))
         if mixed.any():
             rows, node = level.within(mixed)
             feature[mixed] = best_columns(score, bits, rows, node, used[mixed])
@@ -165,9 +163,9 @@ def _split_level(
     tree: _Tree, level: _Level, feature: Integers, bits: Bits, min_leaf: int
 ) -> _Level:
     right = bits[level.rows, feature[level.node]]
-    n_right = np.bincount(level.node[right == 1], minlength=len(level.nodes))
-    split = np.minimum(level.sizes - n_right, n_right) >= min_leaf
-    if not split.all():
+    if min_leaf:
+        n_right = np.bincount(level.node[right == 1], minlength=len(level.nodes))
+        split = np.minimum(level.sizes() - n_right, n_right) >= min_leaf
         right, feature = right[split[level.node]], feature[split]
         rows, node = level.within(split)
         level = _Level(level.nodes[split], level.path[split], level.turns[split], rows, node)

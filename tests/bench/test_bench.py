@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from bench import __main__ as command
 from bench import aggregating
 from bench.document import points, write_document
-from bench.figures import Effort, Figure, seconds
+from bench.figures import MOST_ROUNDS, Effort, Figure, seconds
 from bench.history import Run, compared, last
 from bench.marks import judged
 from bench.samples import LABEL, full_tree, mechanism, records, reports
@@ -55,7 +55,7 @@ def test_work_takes_turns():
     """Pieces of work alternate, and each gets its best time."""
     done: list[str] = []
     best = seconds(lambda: done.append("ours"), lambda: done.append("theirs"))
-    assert done == ["ours", "theirs"] * 5
+    assert done == ["ours", "theirs"] * MOST_ROUNDS
     assert all(0 <= taken < 1 for taken in best)
 
 
