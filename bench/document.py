@@ -21,7 +21,8 @@ an HTTP figure share the machine.
 
 ABOUT = {
     "growing": "`max_edge` (full grid, Gini, two classes) and scikit-learn's "
-    "`DecisionTreeClassifier` of the same depth, on the same uniform records.",
+    "`DecisionTreeClassifier` of the same depth, on the same uniform records. The full grid has "
+    "2^depth cells whatever the records are; CART stops at leaves with one class.",
     "privatizing": "One holder's report at ε = 1, two classes in each cell. Other libraries "
     "run the same mechanism with the same categories; pure-LDP and multi-freq-ldpy (compiled by "
     "numba) draw from numpy's generators, we and OpenDP from the operating system.",
@@ -54,7 +55,7 @@ class Plot(NamedTuple):
     horizontal: str
     vertical: str
     curves: tuple[tuple[str, str, str, str], ...]
-    """For each curve its name, and the section, what, and ``key=`` before the number."""
+    """For each curve its name, and the section, what, and case with ``{}`` for the number."""
 
 
 PLOTS = (
@@ -64,8 +65,13 @@ PLOTS = (
         "holders",
         "seconds",
         (
-            ("add up, 256 cells", "accumulating", "rate", "subset,cells=256,reports="),
-            ("simulate, 1024 categories", "simulating", "time", "subset,categories=1024,holders="),
+            ("add up, 256 cells", "accumulating", "rate", "subset,cells=256,reports={}"),
+            (
+                "simulate, 1024 categories",
+                "simulating",
+                "time",
+                "subset,categories=1024,holders={}",
+            ),
         ),
     ),
     Plot(
@@ -74,9 +80,19 @@ PLOTS = (
         "cells",
         "seconds",
         (
-            ("privatize 1000 reports", "privatizing", "time", "subset,cells="),
-            ("add up 10^6 reports", "accumulating", "rate", "subset,cells="),
-            ("predict 10^6 rows", "predicting", "labels", "1000000x8,cells="),
+            ("privatize 1000 reports", "privatizing", "time", "subset,cells={}"),
+            ("add up 10^6 reports", "accumulating", "rate", "subset,cells={}"),
+            ("predict 10^6 rows", "predicting", "labels", "1000000x8,cells={}"),
+        ),
+    ),
+    Plot(
+        "performance-columns.png",
+        "Over columns",
+        "columns",
+        "seconds",
+        (
+            ("grow on 5000 rows, depth 10", "growing", "max_edge", "5000x{},depth=10"),
+            ("predict 10^5 rows, 256 cells", "predicting", "labels", "100000x{},cells=256"),
         ),
     ),
 )
@@ -126,14 +142,16 @@ def _told(value: float) -> str:
     return f"{value:,.0f}" if value >= 1_000 else f"{value:.4g}"
 
 
-def points(figures: Sequence[Figure], section: str, what: str, prefix: str) -> list[list[float]]:
-    """Numbers after ``prefix`` in the cases, and the figures' values, in order."""
+def points(figures: Sequence[Figure], section: str, what: str, case: str) -> list[list[float]]:
+    """Numbers that stand for ``{}`` in ``case``, and the figures' values, in order."""
+    before, _, after = case.partition("{}")
     found = [
         [float(number), figure.value]
         for figure in figures
         if (figure.section, figure.what) == (section, what)
-        and figure.case.startswith(prefix)
-        and (number := figure.case.removeprefix(prefix)).isdigit()
+        and figure.case.startswith(before)
+        and figure.case.endswith(after)
+        and (number := figure.case.removeprefix(before).removesuffix(after)).isdigit()
     ]
     return sorted(found)
 
@@ -150,8 +168,8 @@ def _draw(plot: Plot, figures: Sequence[Figure], path: Path) -> Path:
 
     canvas = Canvas(figsize=(6, 3.2), layout="constrained")
     axes = canvas.subplots()
-    for name, section, what, prefix in plot.curves:
-        found = points(figures, section, what, prefix)
+    for name, section, what, case in plot.curves:
+        found = points(figures, section, what, case)
         heights = [_seconds(name, what, number, value) for number, value in found]
         axes.loglog([number for number, _ in found], heights, marker="o", label=name)
     axes.set_xlabel(plot.horizontal)

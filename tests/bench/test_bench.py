@@ -130,12 +130,13 @@ def test_the_page_has_every_figure(tmp_path: Path):
         Figure("predicting", "1000000x8,cells=16", "labels", 0.25, "s"),
     ]
     paths = write_document(run(*figures), tmp_path)
-    assert [path.suffix for path in paths] == [".md", ".png", ".png"]
+    assert points(figures, "predicting", "labels", "1000000x{},cells=16") == [[8.0, 0.25]]
+    assert [path.suffix for path in paths] == [".md", ".png", ".png", ".png"]
     page = paths[0].read_text()
     for figure in figures:
         assert f"| {figure.case} | {figure.value:.4g} |" in page
-    prefix = "subset,categories=1024,holders="
-    assert points(figures, "simulating", "time", prefix) == [[100.0, 0.5], [1000.0, 0.7]]
+    case = "subset,categories=1024,holders={}"
+    assert points(figures, "simulating", "time", case) == [[100.0, 0.5], [1000.0, 0.7]]
 
 
 def test_the_command_prints_and_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
