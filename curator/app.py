@@ -13,8 +13,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from curator.api import ROUTERS, docs, health
 from curator.api.body_limits import BodyLimit, BodyLimits
+from curator.api.document import complete_document
 from curator.api.head import HeadCalls
-from curator.api.reports import add_report_docs
 from curator.clock import Clock, SystemClock
 from curator.config import Settings
 from curator.guard import Guard
@@ -136,7 +136,7 @@ def _add_routes(api: FastAPI, settings: Settings) -> None:
         # The front answers these posts; the route lets the framework refuse other methods.
         route = Route(f"{TASKS}{{task_id}}/{call}", _unreachable, methods=["POST"])
         api.router.routes.append(route)
-    add_report_docs(api)
+    complete_document(api)
     add_problem_handlers(api)
     api.add_middleware(
         BodyLimits,

@@ -9,8 +9,14 @@ from curator.api.schemas import EXAMPLE_ID
 from curator.tasks import Curator
 from protocol.errors import NotAuthorized
 
-_bearer = HTTPBearer(
-    auto_error=False, scheme_name="admin token", description="The admin token, as a Bearer token."
+ADMIN_SCHEME, READER_SCHEME = "admin token", "reader token"
+_admin = HTTPBearer(
+    auto_error=False, scheme_name=ADMIN_SCHEME, description="The admin token, as a Bearer token."
+)
+_reader = HTTPBearer(
+    auto_error=False,
+    scheme_name=READER_SCHEME,
+    description="A token of scope reader or admin, where the curator keeps its models for readers.",
 )
 
 
@@ -21,7 +27,7 @@ def _curator(request: Request) -> Curator:
 
 def _require_admin(
     request: Request,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_admin)],
 ) -> None:
     if credentials is None:
         raise NotAuthorized(
@@ -33,7 +39,7 @@ def _require_admin(
 
 def _require_reader(
     request: Request,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_reader)],
 ) -> None:
     if not request.app.state.guard_models:
         return

@@ -5,10 +5,8 @@ They are plain ASGI for speed, so the framework does not know them and cannot de
 
 from typing import Any
 
-from fastapi import FastAPI
-
 from curator.api.schemas import EXAMPLE_ID
-from curator.problems import MEDIA_TYPE, described
+from curator.problems import described
 from protocol.errors import (
     InvalidReport,
     MalformedReport,
@@ -63,31 +61,8 @@ _INVITATION = {
 }
 
 
-def add_report_docs(app: FastAPI) -> None:
-    """Let ``/docs`` describe the report calls beside those of ``app``, and errors as they are."""
-    framework_document = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        document = framework_document()
-        document["paths"].update(_paths())
-        _drop_framework_faults(document)
-        return document
-
-    app.openapi = openapi  # type: ignore[method-assign]
-
-
-def _drop_framework_faults(document: dict[str, Any]) -> None:
-    """Remove the 422 that the framework adds to every call: here faults are problem documents."""
-    for calls in document["paths"].values():
-        for call in calls.values():
-            fault = call["responses"].get("422")
-            if fault is not None and MEDIA_TYPE not in fault["content"]:
-                del call["responses"]["422"]
-    for name in ("HTTPValidationError", "ValidationError"):
-        document["components"]["schemas"].pop(name, None)
-
-
-def _paths() -> dict[str, Any]:
+def report_paths() -> dict[str, Any]:
+    """The report calls, as paths of an OpenAPI document."""
     return {
         "/v1/tasks/{task_id}/reports": {"post": _single()},
         "/v1/tasks/{task_id}/reports/batch": {"post": _batch()},
@@ -126,7 +101,12 @@ def _batch() -> dict[str, Any]:
         "responses": {
             "200": {
                 "description": "All is durable, but for the listed reports.",
-                "content": {"application/json": {"example": _EXAMPLE_BATCH_ANSWER}},
+                "content": {
+                    "application/json": {
+                        "schema": _BATCH_ANSWER_SCHEMA,
+                        "example": _EXAMPLE_BATCH_ANSWER,
+                    }
+                },
             },
             **_faults(),
         },
@@ -158,6 +138,20 @@ def _receipt_schema() -> dict[str, Any]:
     return Receipt.model_json_schema()
 
 
+_BATCH_ANSWER_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["counted", "replayed", "failed"],
+    "properties": {
+        "counted": {"type": "integer", "description": "Reports counted now."},
+        "replayed": {"type": "integer", "description": "Reports counted before."},
+        "failed": {
+            "type": "object",
+            "description": "Ids of the refused reports, by the name of the problem.",
+            "additionalProperties": {"type": "array", "items": {"type": "string"}},
+        },
+    },
+    "additionalProperties": False,
+}
 _REPORT_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["version", "task", "id", "answers"],

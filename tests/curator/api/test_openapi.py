@@ -53,6 +53,16 @@ async def test_the_main_calls_have_examples(document: dict[str, Any]) -> None:
                 assert told is None or has_example(document, told), (name, status)
 
 
+async def test_tokens_are_asked_for_where_they_are_needed(document: dict[str, Any]) -> None:
+    """Admin calls say so, reader calls say that a token may be needed, and the others none."""
+    paths = document["paths"]
+    fit = paths["/v1/tasks/{task_id}/models"]["post"]
+    assert fit["security"] == [{"admin token": []}]
+    assert paths["/v1/tasks/{task_id}/predict"]["post"]["security"] == [{"reader token": []}, {}]
+    assert "security" not in paths["/v1/tasks/{task_id}/reports"]["post"]
+    assert set(document["components"]["securitySchemes"]) == {"admin token", "reader token"}
+
+
 async def test_reports_may_be_refused_for_lack_of_an_invitation(document: dict[str, Any]) -> None:
     """The header and the refusal that come with invitations are described."""
     call = document["paths"]["/v1/tasks/{task_id}/reports"]["post"]
