@@ -79,15 +79,19 @@ class LevelContrasts:
         t = np.clip((mean - own.low) / own.width, 0.0, 1.0)
         return np.stack([1.0 - t, t], axis=1), told.width / own.width
 
+    @cached_property
+    def _ranges(self) -> list[Floats]:
+        return [level.node_ranges() for _, level in self._levels]
+
     def information(self) -> Information:
         """What all questions say of theta: of cells, and of its means over nodes above them."""
         shape = self._weights.shape
         J, H, ranges = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        for node, level in self._levels:
+        for (node, level), own_ranges in zip(self._levels, self._ranges, strict=True):
             own, at = level.information(), node[level.tree.leaves]
             J[at] += own.J
             H[at] += own.H
-            ranges[at] += level.node_ranges()[level.tree.leaves]
+            ranges[at] += own_ranges[level.tree.leaves]
         cells, slots = self.tree.leaves, shape[1]
         of_cells = J[cells], H[cells]
         for array in (J, H, ranges):
@@ -98,8 +102,8 @@ class LevelContrasts:
     def node_ranges(self) -> Floats:
         """What one report can change in the sum of H within each node, ``(nodes, slots)``."""
         ranges = np.zeros_like(self._weights)
-        for node, level in self._levels:
-            ranges[node] += level.node_ranges()
+        for (node, _), own in zip(self._levels, self._ranges, strict=True):
+            ranges[node] += own
         return ranges
 
     def range_of(self, weights: Floats) -> Floats:
