@@ -9,7 +9,7 @@ and the script says so.
 """
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +33,15 @@ EPSILONS = {"classification": (0.5, 2.0, 8.0), "regression": (2.0, 6.0)}
 FIELDS = ("set", "epsilon", "method", "mean", "standard_error", "splits")
 
 Rows = list[dict[str, str | float]]
+Scores = Callable[[Split, float, np.random.Generator], Iterator[Score]]
+
+FAMILIES: dict[str, Scores | None] = {
+    "public": None,
+    "privet": privet,
+    "papers": papers,
+    "pruned": pruned,
+}
+"""Methods that are measured together; public models need no reports."""
 
 
 def main(
@@ -40,52 +49,61 @@ def main(
         "../shared/data"
     ),
     sets: Annotated[str, typer.Option(help="Names with commas; all if empty.")] = "",
+    families: Annotated[
+        str, typer.Option(help="Which methods to measure anew, with commas; all if empty.")
+    ] = "",
     splits: Annotated[int, typer.Option(help="Random splits per set.")] = 20,
     output: Annotated[Path, typer.Option(help="Where the means go.")] = EXPECTED,
 ) -> None:
-    """Measure, print and write down."""
+    """Measure, print and write down; what is not measured anew stays as it is."""
     console = Console()
-    wanted = sets.split(",") if sets else [*CLASSIFICATION, *REGRESSION]
-    rows = read(output)
-    for name in wanted:
+    chosen = families.split(",") if families else list(FAMILIES)
+    for name in sets.split(",") if sets else [*CLASSIFICATION, *REGRESSION]:
         absent = missing(data, name)
         if absent:
             console.print(f"[yellow]{name} is skipped: {', '.join(map(str, absent))} is missing.")
             continue
-        found = measure(data, name, splits)
-        rows = [row for row in rows if row["set"] != name] + found
-        console.print(table(name, found))
+        found = measure(data, name, splits, chosen)
+        rows = merged(read(output), found)
+        console.print(table(name, [row for row in rows if row["set"] == name]))
         write(output, rows)
 
 
-def measure(data: Path, name: str, splits: int) -> Rows:
-    """All methods' means on one set."""
+def merged(rows: Rows, found: Rows) -> Rows:
+    """``rows`` with those of ``found`` in place of what they measure anew."""
+    new = {(row["set"], row["epsilon"], row["method"]): row for row in found}
+    kept = [new.pop((row["set"], row["epsilon"], row["method"]), row) for row in rows]
+    return [*kept, *new.values()]
+
+
+def measure(data: Path, name: str, splits: int, families: Sequence[str]) -> Rows:
+    """All means of some families of methods on one set."""
     scores: dict[tuple[float, str], list[float]] = {}
     numeric = name in REGRESSION
     for number in range(splits):
         split = (regression if numeric else classification)(data, name, number)
-        for epsilon, method, value in on_split(split, numeric, number):
+        for epsilon, method, value in on_split(split, numeric, number, families):
             scores.setdefault((epsilon, method), []).append(value)
     return summary(name, scores, best=_least if numeric else _most)
 
 
-def on_split(split: Split, numeric: bool, number: int) -> Iterator[tuple[float, str, float]]:
-    """(epsilon, method, score) of every method on one split; epsilon 0 stands for no reports."""
-    for method, value in without_reports(split):
-        yield 0.0, method, value
+def on_split(
+    split: Split, numeric: bool, number: int, families: Sequence[str]
+) -> Iterator[tuple[float, str, float]]:
+    """(epsilon, method, score) of every method on one split; epsilon 0 stands for no reports.
+
+    Each family draws its own randomness, so that it has the same figures alone.
+    """
+    if "public" in families:
+        for method, value in without_reports(split):
+            yield 0.0, method, value
     for epsilon in EPSILONS["regression" if numeric else "classification"]:
-        rng = np.random.default_rng([number, round(1000 * epsilon)])
-        for method, value in _with_reports(split, numeric, epsilon, rng):
-            yield epsilon, method, value
-
-
-def _with_reports(
-    split: Split, numeric: bool, epsilon: float, rng: np.random.Generator
-) -> Iterator[Score]:
-    yield from privet(split, epsilon, rng)
-    yield from papers(split, epsilon, rng)
-    if not numeric:
-        yield from pruned(split, epsilon, rng)
+        for place, (name, scores) in enumerate(FAMILIES.items()):
+            if scores is None or name not in families or (numeric and name == "pruned"):
+                continue
+            rng = np.random.default_rng([number, round(1000 * epsilon), place])
+            for method, value in scores(split, epsilon, rng):
+                yield epsilon, method, value
 
 
 def summary(
