@@ -80,9 +80,10 @@ class TaskSettings(Settings):
     label_range: tuple[Number, Number] | None = Field(
         default=None, description="Range that a numeric label is clipped to."
     )
-    grower: str = "max_edge"
+    grower: str = Field(default="distilled", description="How the partition is grown.")
     depth: Depth | None = Field(
-        default=None, description="Splits per path; by default from n, epsilon and the features."
+        default=None,
+        description="Splits per path, about log2 of the cells; by default from n and epsilon.",
     )
     criterion: str | None = Field(
         default=None, description="Split criterion: gini for classes and variance for numbers."
@@ -96,7 +97,7 @@ class TaskSettings(Settings):
         default=None,
         strict=True,
         description="Whether a number is told by its distance from what the public model expects "
-        "in its cell; by default with the grower distilled.",
+        "in its cell; by default with the grower distilled and one question.",
     )
     mechanism: str = Field(
         default="subset", description="How answers are perturbed; auto takes the least variance."
