@@ -10,6 +10,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -61,12 +62,12 @@ def encode_population(
     system.
     """
     counts = [min(shard, holders - start) for start in range(0, holders, shard)]
-    context = get_context("spawn")
-    with ProcessPoolExecutor(processes, context, _leave_interrupts_to_the_parent) as pool:
-        futures: list[Future[list[Shard]]] = [
-            pool.submit(_encode_shard, task.canonical, source, [seed, number], count, folder)
-            for number, count in enumerate(counts)
-        ]
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        with _interrupts_ignored():  # and by the workers, which start here and inherit it
+            futures: list[Future[list[Shard]]] = [
+                pool.submit(_encode_shard, task.canonical, source, [seed, number], count, folder)
+                for number, count in enumerate(counts)
+            ]
         try:
             for future, count in zip(futures, counts, strict=True):
                 future.result()
@@ -77,8 +78,13 @@ def encode_population(
     return [shard for future in futures for shard in future.result()]
 
 
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _encode_shard(

@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -59,25 +61,32 @@ def test_load_test_accounts_for_every_report(mode: str, through: list[str], tmp_
         assert answers["malformed 400"] > 100
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_leaves_a_clean_summary(number: int, tmp_path: Path) -> None:
-    """What was sent is checked and summed up; no traceback, and no process is left behind."""
+@contextmanager
+def started(folder: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A load test of 200 000 holders in a group of its own, as a terminal would start it."""
     command = [sys.executable, "-m", "scripts.load_test", "--holders", "200000", "--cells", "16"]
     with subprocess.Popen(
-        [*command, "--out", str(tmp_path)],
+        [*command, "--out", str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-        env=os.environ | {"TMPDIR": str(tmp_path)},
+        env=os.environ | {"TMPDIR": str(folder)},
         text=True,
     ) as process:
         try:
-            children = _wait_for_reports(process, tmp_path)
-            os.killpg(process.pid, number)
-            said, _ = process.communicate(timeout=120)
+            yield process
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             raise
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_a_clean_summary(number: int, tmp_path: Path) -> None:
+    """What was sent is checked and summed up; no traceback, and no process is left behind."""
+    with started(tmp_path) as process:
+        children = _wait_for_reports(process, tmp_path)
+        os.killpg(process.pid, number)
+        said, _ = process.communicate(timeout=120)
     assert process.returncode == 130, said
     assert "Traceback" not in said
     found = json.loads((tmp_path / "load.json").read_text())
@@ -85,6 +94,22 @@ def test_an_interrupt_leaves_a_clean_summary(number: int, tmp_path: Path) -> Non
     assert 0 < found["sent"] < 200_000
     assert found["acknowledged"] == found["counted"] == found["sent"]
     assert (found["lost"], found["doubled"], found["checksum_matches"]) == (0, 0, True)
+    assert psutil.wait_procs(children, timeout=30)[1] == []
+    assert not list(tmp_path.glob("privet-load-*"))
+
+
+def test_an_interrupt_before_anything_was_sent(tmp_path: Path) -> None:
+    """While holders privatize there is nothing to sum up; everything ends all the same."""
+    with started(tmp_path) as process:
+        while not list(tmp_path.glob("privet-load-*/spool/*")):
+            assert process.poll() is None
+            time.sleep(0.005)
+        children = psutil.Process(process.pid).children(recursive=True)
+        os.killpg(process.pid, signal.SIGINT)
+        said, _ = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert "Interrupted before any report was sent" in said
+    assert "Traceback" not in said
     assert psutil.wait_procs(children, timeout=30)[1] == []
     assert not list(tmp_path.glob("privet-load-*"))
 
