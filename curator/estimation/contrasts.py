@@ -67,7 +67,7 @@ class Contrasts:
     def node_ranges(self) -> Floats:
         """What one report can change in each node's sum of H, at most; ``(nodes, slots)``.
 
-        Exact for the ``EXACT_NODES`` largest nodes; for smaller ones the sum of their cells'
+        Exact for the ``EXACT_NODES`` largest nodes, if wanted; for others the sum of their cells'
         ranges, which bounds it.
         """
         tree, slots = self.evidence.partition, self.q.shape[1]
@@ -75,7 +75,8 @@ class Contrasts:
         weights = factor[:, :, None] * (np.eye(slots) - self.q[:, :, None])
         ranges = tree.node_sums(np.abs(weights) @ unit_ranges(self.evidence))
         order, first, size = _leaf_order(self.evidence)
-        for node in np.argsort(-size, kind="stable")[:EXACT_NODES]:
+        exact = EXACT_NODES if self.evidence.exact_ranges else 0
+        for node in np.argsort(-size, kind="stable")[:exact]:
             inside = order[first[node] : first[node] + size[node]]
             for slot in range(slots):
                 part = np.zeros((tree.cells, slots))

@@ -26,7 +26,8 @@ Label = Classes | Range
 class Evidence:
     """What the holders said to one question: the sums of ``n`` reports, and how to read them.
 
-    ``scale`` is how they told a number; without one, as a share of the label's range.
+    ``scale`` is how they told a number; without one, as a share of the label's range. Without
+    ``exact_ranges`` a model's sensitivity is a bound that is quicker to find.
     """
 
     partition: Partition
@@ -34,6 +35,7 @@ class Evidence:
     sums: Sums
     n: int
     scale: Scale | None = field(default=None, kw_only=True)
+    exact_ranges: bool = field(default=True, kw_only=True)
 
     @classmethod
     def of(cls, task: Task, question: int, sums: Sums, n: int) -> "Evidence":

@@ -28,13 +28,15 @@ class Figure:
 class Outlook:
     """One choice with its held-out loss; ``cells`` is the mean over the partitions grown.
 
-    The loss is the share of wrong classes, or the mean squared error of a numeric label.
+    The loss is the share of wrong classes, or the mean squared error of a numeric label;
+    ``strict`` is what choices are compared by: Brier's score, or the same as the loss.
     ``information`` is the number of public records that would tell as much of the cells' labels
     as the reports do, by the mechanism's variances and whatever the learning curve.
     """
 
     choice: Choice
     loss: Figure
+    strict: Figure
     cells: float
     report_bytes: int
     information: float
@@ -44,12 +46,18 @@ class Outlook:
 class Requirement:
     """What reaches a wanted score; None where nothing that was tried does.
 
-    ``holders`` goes with the planned epsilon and ``epsilon`` with the planned number of holders.
+    ``holders`` goes with the planned epsilon and ``epsilon`` with the planned number of holders;
+    ``public_records`` is how many records of the public kind would do without any report.
+    ``most_holders`` and ``most_epsilon`` are the best scores that either brought within what was
+    tried.
     """
 
     wanted: float
     holders: int | None
     epsilon: float | None
+    public_records: int | None
+    most_holders: float
+    most_epsilon: float
 
 
 class Verdict(StrEnum):

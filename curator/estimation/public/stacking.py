@@ -3,12 +3,14 @@
 Strategy: weights at least 0 that add up to 1 minimise the Brier score (squared error, for
 numbers) of out-of-fold predictions, with a pull to equal weights that counts as much as
 ``PULL`` rows do: with 50 rows the stack is nearly an average, with 50 000 it is the best mixture.
-A fixed part goes to the models that remember their rows. Cross-validation cannot see what memory
-is worth where holders resemble public records more closely than these resemble one another (the
-same people, the same devices), and costs little where they do not.
+A part goes to the models that remember their rows. Cross-validation cannot see what memory is worth
+where holders resemble public records more closely than these resemble one another (the same
+people, the same devices); the more rows there are, the better it sees, and the smaller the part.
 """
 
 import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from scipy.optimize import nnls
@@ -28,6 +30,8 @@ from curator.estimation.public.candidates import (
 
 PULL = 20.0
 MEMORY = 0.25
+MEMORY_ROWS = 1000.0
+"""The part for models that remember is MEMORY for few rows, and half of it for this many."""
 FOLDS = 5
 FEWEST_ROWS = 10
 VALIDATION_ROWS = 4000
@@ -38,21 +42,45 @@ ROWS_PER_THREAD = 10_000
 
 def stacked(X: Floats, y: Floats, slots: int) -> BaseModel:
     """The stack for rows ``X`` and labels ``y``: class indices if ``slots`` > 0, else numbers."""
-    if len(X) < FEWEST_ROWS or len(np.unique(y)) < 2:
+    if too_few(y):
         return constant(y, X.shape[1], slots)
     members = candidates(len(X), X.shape[1], slots)
-    with warnings.catch_warnings(), threadpool_limits(1 + len(X) // ROWS_PER_THREAD):
-        warnings.simplefilter("ignore", ConvergenceWarning)  # good enough is decided by the score
-        weights = stack_weights(members, X, y, slots)
-        fitted = [
-            as_arrays(member.name, member.make(TREES).fit(X, y), slots)
+    weights = stack_weights(members, X, y, slots)
+    return mixed(members, fitted(members, X, y, slots, weights), weights)
+
+
+def too_few(y: Floats) -> bool:
+    """Whether there is too little to learn from for anything but a constant."""
+    return len(y) < FEWEST_ROWS or len(np.unique(y)) < 2
+
+
+def fitted(
+    members: list[Candidate],
+    X: Floats,
+    y: Floats,
+    slots: int,
+    weights: Floats,
+    trees: int = TREES,
+) -> list[BaseModel | None]:
+    """Each member of weight above 0 fitted to all rows, and None for the others."""
+    with _quietly(len(X)):
+        return [
+            as_arrays(member.name, member.make(trees).fit(X, y), slots) if weight > 0.0 else None
             for member, weight in zip(members, weights, strict=True)
-            if weight > 0.0
         ]
-    used = weights[weights > 0.0]
-    names = [m.name for m, weight in zip(members, weights, strict=True) if weight > 0.0]
-    told = ", ".join(f"{n} {w:.2f}" for n, w in zip(names, used, strict=True))
-    return mixture(told, fitted, used.tolist())
+
+
+def mixed(
+    members: list[Candidate], models: Sequence[BaseModel | None], weights: Floats
+) -> BaseModel:
+    """The weighted sum of fitted members, named for its parts."""
+    used = [
+        (member.name, model, float(weight))
+        for member, model, weight in zip(members, models, weights, strict=True)
+        if model is not None and weight > 0.0
+    ]
+    told = ", ".join(f"{name} {weight:.2f}" for name, _, weight in used)
+    return mixture(told, [model for _, model, _ in used], [weight for _, _, weight in used])
 
 
 def constant(y: Floats, columns: int, slots: int) -> BaseModel:
@@ -71,11 +99,19 @@ def stack_weights(members: list[Candidate], X: Floats, y: Floats, slots: int) ->
     rng = np.random.default_rng(0)
     rows = rng.permutation(len(X))[:VALIDATION_ROWS]
     X, y = X[rows], y[rows]
-    predicted = np.stack([out_of_fold(m, X, y, slots).ravel() for m in members], axis=1)
+    with _quietly(len(X)):
+        predicted = np.stack([out_of_fold(m, X, y, slots) for m in members])
+    return weights_for(members, predicted, y, slots)
+
+
+def weights_for(members: list[Candidate], predicted: Floats, y: Floats, slots: int) -> Floats:
+    """``stack_weights`` from what members say of rows unseen, ``(members, rows, S)``."""
     target = np.eye(slots)[y.astype(int)].ravel() if slots else y
-    weights = (1.0 - MEMORY) * _simplex_least_squares(predicted, target, PULL / len(X))
+    columns = predicted.reshape(len(members), -1).T
+    memory = MEMORY * MEMORY_ROWS / (MEMORY_ROWS + len(y))
+    weights = (1.0 - memory) * _simplex_least_squares(columns, target, PULL / len(y))
     remembers = np.array([member.remembers for member in members])
-    weights += MEMORY * remembers / remembers.sum()
+    weights += memory * remembers / remembers.sum()
     weights[weights < 0.02] = 0.0
     return np.asarray(weights / weights.sum())
 
@@ -94,6 +130,14 @@ def out_of_fold(member: Candidate, X: Floats, y: Floats, slots: int) -> Floats:
         else:
             predicted[test, 0] = fitted.predict(X[test])
     return predicted
+
+
+@contextmanager
+def _quietly(rows: int) -> Iterator[None]:
+    """As many threads as there is work for; what did not converge is judged by its score."""
+    with warnings.catch_warnings(), threadpool_limits(1 + rows // ROWS_PER_THREAD):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 def _folds(y: Floats, slots: int) -> KFold | StratifiedKFold:

@@ -1,22 +1,30 @@
 """From losses to promises."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
 
+from curator.estimation.evidence import Floats
+from curator.planning.inverse import first_reaching, most_trials, search
 from curator.planning.judgement import (
     LearningCurve,
-    Measured,
+    Prospect,
+    best_choice,
     chosen_losses,
     mean_figure,
     verdict_on,
 )
-from curator.planning.outlook import Figure, Verdict
-from curator.planning.planner import first_reaching
-from curator.planning.study import Losses, deal
+from curator.planning.losses import Losses
+from curator.planning.outlook import Choice, Figure, Verdict
+from curator.planning.rotations import deal
 
 ROWS = 1000
+
+
+def trials(losses: Iterable[Floats]) -> dict[Choice, Losses]:
+    return {Choice("cart", depth, "subset"): Losses(x, x) for depth, x in enumerate(losses)}
 
 
 def test_the_best_of_equals_is_not_promised_more():
@@ -29,9 +37,9 @@ def test_the_best_of_equals_is_not_promised_more():
     rotations = deal(rng.integers(0, 2, ROWS).astype(float), 0)
     promised, least = [], []
     for _ in range(40):
-        losses = [Losses(x, x) for x in (rng.random((40, ROWS)) < 0.3).astype(float)]
-        promised.append(chosen_losses(losses, rotations).mean())
-        least.append(min(x.loss.mean() for x in losses))
+        losses = trials((rng.random((40, ROWS)) < 0.3).astype(float))
+        promised.append(chosen_losses(losses, None, rotations).mean())
+        least.append(min(x.loss.mean() for x in losses.values()))
     error = math.sqrt(0.3 * 0.7 / ROWS / 40)
     assert abs(np.mean(promised) - 0.3) < 4.9 * error
     assert np.mean(least) < 0.3 - 4.9 * error
@@ -41,13 +49,28 @@ def test_a_choice_that_is_really_better_is_made():
     """A choice that loses less on all parts is the one that is promised."""
     rng = np.random.default_rng(1)
     rotations = deal(rng.integers(0, 2, ROWS).astype(float), 0)
-    losses = [Losses(x, x) for x in (np.full(ROWS, 0.4), np.full(ROWS, 0.1))]
-    assert chosen_losses(losses, rotations).mean() == pytest.approx(0.1)
+    losses = trials([constant(0.4), constant(0.1)])
+    usual = next(iter(losses))
+    assert chosen_losses(losses, None, rotations).mean() == pytest.approx(0.1)
+    assert chosen_losses(losses, usual, rotations).mean() == pytest.approx(0.1)
+
+
+def test_the_usual_choice_gives_way_only_to_what_is_surely_better():
+    """One standard error ahead is not enough to overrule the usual choice; ten are."""
+    rng = np.random.default_rng(3)
+    noise = rng.normal(0.0, 1.0, ROWS)
+    noise = (noise - noise.mean()) / noise.std(ddof=1)
+    everyone = np.ones(ROWS, dtype=bool)
+    for errors, wins in ((1.0, False), (10.0, True)):
+        losses = trials([constant(1.0), 1.0 - errors / math.sqrt(ROWS) + noise])
+        usual, other = losses
+        assert best_choice(losses, usual, everyone) == (other if wins else usual)
+        assert best_choice(losses, None, everyone) == other
 
 
 def test_learning_curve_goes_through_its_points():
     """On a curve that is a straight line in ln n, loss and worth are exact."""
-    curve = LearningCurve.of([100, 200, 400], [0.3, 0.28, 0.26])
+    curve = LearningCurve.of([100, 200, 400], [constant(x) for x in (0.3, 0.28, 0.26)])
     assert curve.loss(800) == pytest.approx(0.24)
     assert curve.worth(0.02, 400) == pytest.approx(400)
     assert curve.worth(-0.1, 400) == 0.0
@@ -55,7 +78,7 @@ def test_learning_curve_goes_through_its_points():
 
 def test_rising_losses_are_taken_as_flat():
     """A public model that seems to get worse with records is taken to stay as it is."""
-    curve = LearningCurve.of([100, 200], [0.2, 0.3])
+    curve = LearningCurve.of([100, 200], [constant(0.2), constant(0.3)])
     assert curve.slope == 0.0
     assert curve.loss(10**6) == pytest.approx(0.25)
     assert curve.worth(0.1, 100) == math.inf
@@ -64,15 +87,15 @@ def test_rising_losses_are_taken_as_flat():
 
 def test_gains_are_carried_to_the_full_public_data():
     """Reports worth m records beside 40 are worth m records beside 100."""
-    curve = LearningCurve.of([100, 200, 400], [0.3, 0.28, 0.26])
+    curve = LearningCurve.of([100, 200, 400], [constant(x) for x in (0.3, 0.28, 0.26)])
     m = curve.worth(0.03, 40)
     carried = curve.carried(Figure(0.03, 0.01), 40, 100)
     assert curve.loss(100 + m) == pytest.approx(curve.loss(100) - carried.value)
     assert 0 < carried.standard_error < 0.01
 
 
-def constant(loss: float) -> np.ndarray:
-    return np.full(100, loss)
+def constant(loss: float) -> Floats:
+    return np.full(ROWS, loss)
 
 
 @pytest.mark.parametrize(
@@ -85,9 +108,28 @@ def constant(loss: float) -> np.ndarray:
 )
 def test_gains_are_measured_before_they_are_extrapolated(planned, promised):
     """A measured advantage is promised in full, and extrapolation adds to small gains only."""
-    curve = LearningCurve.of([100, 200, 400], [0.3, 0.28, 0.26])
-    measured = Measured(constant(0.28), constant(0.26), constant(planned), 200, 400)
-    assert measured.gain(curve).value == pytest.approx(promised, abs=1e-12)
+    curve = LearningCurve.of([100, 200, 400], [constant(x) for x in (0.3, 0.28, 0.26)])
+    told = Prospect(constant(0.28), constant(0.26), constant(planned), curve, 200, 400, 500)
+    assert told.gain().value == pytest.approx(promised, abs=1e-12)
+
+
+def test_promises_are_for_all_public_records():
+    """Trials leave a fifth of the records out; the promise follows the learning curve to all."""
+    curve = LearningCurve.of([100, 200, 400], [constant(x) for x in (0.3, 0.28, 0.26)])
+    told = Prospect(constant(0.28), constant(0.26), constant(0.2), curve, 200, 400, 500)
+    assert told.public_only().value == pytest.approx(curve.loss(500))
+    assert told.expected().value == pytest.approx(curve.loss(500) - told.gain().value)
+
+
+def test_an_unsure_slope_makes_the_promise_unsure():
+    """What the learning curve adds has an error of its own."""
+    rng = np.random.default_rng(2)
+    curve = LearningCurve.of([100, 400], [(rng.random(ROWS) < p).astype(float) for p in (0.3, 0.2)])
+    assert curve.slope_error == pytest.approx(
+        math.sqrt((0.3 * 0.7 + 0.2 * 0.8) / ROWS) / math.log(4), rel=0.1
+    )
+    told = Prospect(constant(0.3), constant(0.2), constant(0.2), curve, 200, 400, 500)
+    assert told.expected().standard_error == pytest.approx(curve.slope_error * math.log(1.25))
 
 
 @pytest.mark.parametrize(
@@ -110,6 +152,23 @@ def test_mean_figure_has_the_usual_standard_error():
     figure = mean_figure(np.array([0.0, 1.0, 0.0, 1.0]))
     assert figure.value == 0.5
     assert figure.standard_error == pytest.approx(math.sqrt(1 / 3) / 2)
+
+
+def test_search_tries_few_amounts():
+    """The least amount is found by bisection, as among all amounts; the best loss is told too."""
+    amounts = [float(2**k) for k in range(11)]
+    for wanted in (0.9, 0.31, 0.0625, 0.01):
+        tried: list[float] = []
+
+        def loss(amount: float, tried: list[float] = tried) -> float:
+            tried.append(amount)
+            return 1.0 / amount
+
+        found, least = search(amounts, loss, wanted)
+        assert found == first_reaching(amounts, [1.0 / a for a in amounts], wanted)
+        assert len(tried) == len(set(tried)) <= most_trials(amounts) < len(amounts)
+        assert least == 1.0 / 1024
+    assert search(amounts, lambda amount: 1.0 / amount, 0.0001) == (None, 1.0 / 1024)
 
 
 @pytest.mark.parametrize(

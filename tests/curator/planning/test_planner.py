@@ -81,7 +81,7 @@ def test_the_inverse_falls_with_what_is_asked():
         "depths": (6,),
         "growers": ("max_edge",),
         "mechanisms": ("subset",),
-        "estimator": "weighted",
+        "estimator": "private",
     }
     low, high, never = (
         planned(200, holders=10_000, epsilon=1.0, wanted=wanted, **arguments).required

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
+from curator.estimation.public.stacking import stacked
 from curator.growth import GROWERS
+from curator.planning.foreknowledge import Foreknowledge
+from curator.planning.losses import row_losses
 from curator.planning.outlook import Choice
-from curator.planning.study import Study, deal, quick_public_model, row_losses, spread
+from curator.planning.rotations import Part, deal, spread
+from curator.planning.study import Study
 from curator.public_data import PublicData
 from protocol.domain import Classes, Range
 from protocol.errors import InvalidPublicData
@@ -46,7 +50,9 @@ def test_judges_labels_change_nothing_but_the_judgement(monkeypatch):
     rotation = study.rotations[0]
     y = data.y.copy()
     y[rotation.judges] = 1.0 - y[rotation.judges]
-    turned = Study(CLASSES, PublicData(data.X, y), "averaged", 0, study.rotations)
+    other = PublicData(data.X, y)
+    before = Foreknowledge(other, 2, study.rotations)
+    turned = Study(CLASSES, other, "averaged", 0, study.rotations, before)
     choice = Choice("cart", 3, "subset")
     evidence, again = (s._collect(0, choice, 5000, 1.0) for s in (study, turned))
     np.testing.assert_array_equal(evidence.partition.threshold, again.partition.threshold)
@@ -103,11 +109,30 @@ def test_losses_of_classes():
     np.testing.assert_allclose(strict, [0.08, 0.72])
 
 
-def test_quick_public_model_learns():
-    """The stand-in for the curator's public model is better than chance on fresh records."""
-    train, test = public(300, 1), public(2000, 2)
-    model = quick_public_model(train.X, train.y, 2)
-    assert row_losses(CLASSES, model.predict(test.X), test.y)[0].mean() < 0.2
+def test_public_models_are_the_curators_own_stack():
+    """With as many trees the public model of a part is the stack that a fit would start from."""
+    data = public(100)
+    before = Foreknowledge(data, 2, deal(data.y, 0))
+    most = before.rows(0, Part.MOST)
+    expected = stacked(most.X, most.y, 2)
+    weights = before.model(0, Part.MOST).weights
+    assert sum(weights) == pytest.approx(1.0) == sum(expected.weights)
+    assert len(before.rows(0, Part.HALF)) == len(before.rows(0, Part.KNOWN)) / 2
+    fresh = public(2000, 2)
+    lost = [
+        row_losses(CLASSES, model.predict(fresh.X), fresh.y)[0].mean()
+        for model in (before.model(0, Part.MOST), expected)
+    ]
+    assert abs(lost[0] - lost[1]) < 0.05
+
+
+def test_public_models_are_fitted_once():
+    """Trials of all choices share one public model per rotation and part."""
+    study = Study.of(CLASSES, public(60), "drift", 0)
+    for depth in (1, 2):
+        study.losses(Choice("distilled", depth, "subset"), 100, 1.0)
+    assert study.before.model(0, Part.KNOWN) is study.before.model(0, Part.KNOWN)
+    assert set(study.before._models) == {(number, Part.KNOWN) for number in range(5)}
 
 
 def test_every_grower_can_be_tried():
