@@ -132,23 +132,32 @@ def _centring(
     public: PublicData,
     partition: Partition,
 ) -> Centring | None:
-    """Centres from the public model's cell means, where wanted, or where its cells are its own."""
+    """Centres from the public model's cell means.
+
+    By default where it gave the cells, and no other question asks for the label.
+    """
     question = settings.questions[index]
     wanted = settings.centred if question.centred is None else question.centred
     if (wanted and not isinstance(label, Range)) or (question.centred and question.asks == "cell"):
         raise InvalidTask("centred is for questions about a numeric label: leave it out.")
     if not isinstance(label, Range) or question.asks == "cell":
         return None
-    if wanted is False or (wanted is None and grower != "distilled"):
+    if wanted is None:  # several questions' numbers are joined, which takes one span for all
+        wanted = grower == "distilled" and _label_questions(settings) == 1
+    if not wanted:
         return None
     means, _ = public_knowledge(public.X, public.y, 0).cell_means(partition)
     centring = residual_centring(label, public, partition, means[:, 0])
-    if wanted and centring is None:
+    if centring is None and (settings.centred or question.centred):
         raise InvalidPublicData(
             f"Centres need at least {FEWEST_ROWS} public records, and there are {len(public)}: "
             "add some, or leave centred out."
         )
     return centring
+
+
+def _label_questions(settings: TaskSettings) -> int:
+    return sum(question.asks == "label" for question in settings.questions)
 
 
 def _task(

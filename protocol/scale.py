@@ -65,6 +65,12 @@ class Scale:
             return cls(label, np.broadcast_to(label.low, cells), label.high - label.low)
         return cls(label, np.array(centring.centres) - centring.reach, 2 * centring.reach)
 
+    @property
+    def centred(self) -> bool:
+        """Whether cells have ranges of their own."""
+        whole = self.label.high - self.label.low
+        return self.width != whole or bool((self.low != self.label.low).any())
+
     def span(self, cell: int) -> tuple[float, float]:
         """One cell's low end and the width."""
         return float(self.low[cell]), self.width

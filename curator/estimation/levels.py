@@ -127,14 +127,21 @@ class Joined:
 def nested(name: str, evidence: Sequence[Evidence]) -> list[Evidence]:
     """The questions that were answered, the one with the most cells first; at least one.
 
-    Raises ``InvalidRequest`` for a question that asks for the cell alone.
+    Raises ``InvalidRequest`` for a question that asks for the cell alone, and for numbers told
+    around the centres of one level, which say nothing that adds up to those of another.
     """
     if any(question.mechanism.slots == 1 for question in evidence):
         raise InvalidRequest(
             f"{name} needs questions that ask for cell and label: choose histogram for this task."
         )
     ordered = sorted(evidence, key=lambda question: -question.partition.cells)
-    return [question for question in ordered if question.n] or ordered[:1]
+    answered = [question for question in ordered if question.n] or ordered[:1]
+    if len(answered) > 1 and any(q.scale is not None and q.scale.centred for q in answered):
+        raise InvalidRequest(
+            f"{name} cannot join several questions whose numbers are told around centres: "
+            "create the task with centred set to false."
+        )
+    return answered
 
 
 def reports_of(questions: Sequence[Evidence]) -> int:

@@ -52,13 +52,14 @@ def test_cells_of_the_public_model_have_numbers_told_around_its_means() -> None:
         {"grower": "distilled", "questions": [{"centred": False}]},
         {"grower": "distilled", "questions": [{"asks": "cell"}]},
         {"grower": "distilled", "rows": 9, "depth": 1},
+        {"grower": "distilled", "questions": [{"depth": 2}, {"depth": 1}]},
     ],
-    ids=["max_edge", "cart", "no", "not this question", "cell alone", "few rows"],
+    ids=["max_edge", "cart", "no", "not this question", "cell alone", "few rows", "levels"],
 )
 def test_numbers_are_told_on_the_whole_range_where_no_centres_are_wanted(
     more: dict[str, Any],
 ) -> None:
-    """The papers' growers by default, who declines, and fewer than ten public records."""
+    """The papers' growers, who declines, fewer than ten public records, and several levels."""
     task = line_task(**more)
     assert all(question.centring is None for question in task.questions)
 
