@@ -1,6 +1,7 @@
 """Public models as arrays say what scikit-learn's fitted models say."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -63,6 +64,18 @@ def test_document_round_trip_is_exact(name: str) -> None:
     parts = sum(w * m.predict(X) for w, m in zip(weights, models, strict=True))
     np.testing.assert_allclose(whole.predict(X), parts, atol=TOLERANCE)
     assert whole.predict(X[:0]).shape == (0, parts.shape[1])
+
+
+def test_predictions_at_the_same_time_do_not_meet() -> None:
+    """Threads that share a model get what each would get alone."""
+    model = fitted_pairs("three")[0][1]
+    fresh = BaseModel.from_document(model.to_document())
+    tables = [np.random.default_rng(seed).random((50 * seed, 3)) for seed in range(1, 9)]
+    alone = [model.predict(X) for X in tables]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(fresh.predict, tables))
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize(
