@@ -38,7 +38,7 @@ def fit_averaged(
     known = public_counts(label, public, question.partition, question.scale)
     q = np.full(known.shape, 1.0 / known.shape[1])
     points = known.sum(axis=1)
-    private = contrasts_of(label, questions, q, np.ones_like(q), points, len(public))
+    private = contrasts_of(questions, q, np.ones_like(q), points, len(public))
     slots = slot_estimates(private, posterior_of_counts(private, known, split))
     return to_model(
         label,

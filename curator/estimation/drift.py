@@ -60,7 +60,7 @@ def fit_drift(
         known = Knowledge.of(base, public.X)
     means, points = known.cell_means(question.partition)
     q = expected_shares(label, means, question)
-    contrasts = contrasts_of(label, questions, q, scales(label, q), points, len(public))
+    contrasts = contrasts_of(questions, q, scales(label, q), points, len(public))
     posterior, variance = posterior_of_theta(label, public, contrasts, split)
     return to_model(
         label,

@@ -7,16 +7,15 @@ from functools import cached_property
 import numpy as np
 
 from curator.estimation.contrasts import Contrasts
-from curator.estimation.evidence import Evidence, Floats, Label
+from curator.estimation.evidence import Evidence, Floats
 from curator.estimation.levels import Joined, embed
 from curator.estimation.masses import cell_masses
 from curator.estimation.prunings import Information, Inner
-from protocol.domain import Range
 from protocol.partition import Index, Partition
 
 
 def contrasts_of(
-    label: Label, questions: Sequence[Evidence], q: Floats, scale: Floats, points: Floats, rows: int
+    questions: Sequence[Evidence], q: Floats, scale: Floats, points: Floats, rows: int
 ) -> "Contrasts | LevelContrasts":
     """The contrasts of one question, or of several whose first has the finest cells.
 
@@ -27,18 +26,18 @@ def contrasts_of(
     if len(questions) == 1:
         return Contrasts(finest, q, cell_masses(finest, q, points, rows), scale)
     mass = cell_masses(Joined.of(finest.partition, questions), q, points, rows)
-    return LevelContrasts(label, tuple(questions), q, mass, scale)
+    return LevelContrasts(tuple(questions), q, mass, scale)
 
 
 @dataclass(frozen=True, eq=False)
 class LevelContrasts:
     """What ``Contrasts`` says, from several questions, the one with the finest cells first.
 
+    All must tell the label on one scale, so that the counts of a node's cells add up to its own.
     ``q``, ``mass`` and ``scale`` are of the finest cells. What one report can change is added up
     over questions, as if a holder answered all of them.
     """
 
-    label: Label
     questions: tuple[Evidence, ...]
     q: Floats
     mass: Floats
@@ -62,22 +61,9 @@ class LevelContrasts:
         for question in self.questions:
             node = embed(self.tree, question.partition)
             at = node[question.partition.leaves]
-            q, unit = shares[at], 1.0
-            if isinstance(self.label, Range):
-                q, unit = self._retold(self.label, question, mass[at], at)
-            scale = unit * self._weights[at] / mass[at][:, None]
-            found.append((node, Contrasts(question, q, mass[at], scale)))
+            scale = self._weights[at] / mass[at][:, None]
+            found.append((node, Contrasts(question, shares[at], mass[at], scale)))
         return found
-
-    def _retold(
-        self, label: Range, question: Evidence, mass: Floats, at: Index
-    ) -> tuple[Floats, float]:
-        """Expected shares on the question's own scale, and the finest's unit in its units."""
-        told, own = self.questions[0].scale_of(label), question.scale_of(label)
-        expected = told.low + told.width * self.q[:, 1]
-        mean = self.tree.node_sums(self.mass * expected)[at] / mass
-        t = np.clip((mean - own.low) / own.width, 0.0, 1.0)
-        return np.stack([1.0 - t, t], axis=1), told.width / own.width
 
     @cached_property
     def _ranges(self) -> list[Floats]:

@@ -49,13 +49,12 @@ def test_classes_are_learned_from_levels(estimator: str, allocation: str) -> Non
 
 
 @pytest.mark.parametrize("estimator", ["averaged", "drift"])
-def test_numbers_told_around_centres_are_learned_from_levels(estimator: str) -> None:
-    """Each level tells numbers on its own scale; together they put the public half slope right."""
+def test_numbers_are_learned_from_levels(estimator: str) -> None:
+    """Public labels follow half the slope, and alone are wrong by 0.1; reports put it right."""
     X, mean = shares(3, 20_000)
+    on_range = [{**level, "centred": False} for level in LEVELS]
     y = mean + 0.05 * np.random.default_rng(4).standard_normal(len(X))
     tree = PrivateTreeRegressor(
-        8.0, questions=LEVELS, allocation="one", estimator=estimator, random_state=0
+        8.0, questions=on_range, allocation="one", estimator=estimator, random_state=0
     ).fit(X, y, public=(X[:400], 0.25 + 0.5 * y[:400]))
-    centrings = [question.centring for question in tree.task_.questions]
-    assert None not in centrings
     assert np.abs(tree.predict(X) - mean).mean() < 0.07
