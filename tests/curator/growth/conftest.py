@@ -1,15 +1,23 @@
 """A quick public model stands in for the stack, which takes many seconds to fit."""
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from curator.estimation.public.candidates import as_arrays, candidates
 from curator.estimation.public.knowledge import Knowledge
-from curator.planning.study import quick_public_model
+
+TREES = 10
 
 
 @pytest.fixture(autouse=True)
 def quick_knowledge(monkeypatch: pytest.MonkeyPatch) -> None:
-    """``distilled`` grows on a small public model."""
-    monkeypatch.setattr(
-        "curator.estimation.public.distil.public_knowledge",
-        lambda X, y, slots: Knowledge.of(quick_public_model(X, y, slots), X),
-    )
+    """``distilled`` grows on a small forest."""
+    monkeypatch.setattr("curator.estimation.public.distil.public_knowledge", small_forest)
+
+
+def small_forest(X: NDArray[np.float64], y: NDArray[np.float64], slots: int) -> Knowledge:
+    """What a few trees know."""
+    forest = next(c for c in candidates(*X.shape, slots) if c.name == "smooth forest")
+    fitted = forest.make(TREES).fit(X, y)
+    return Knowledge.of(as_arrays(forest.name, fitted, slots), X)
