@@ -27,10 +27,10 @@ from protocol.mechanisms import (
     RandomizedResponse,
     SubsetSelection,
 )
+from protocol.mechanisms.base import as_row
 from protocol.mechanisms.discrete_laplace import DiscreteLaplace
 from protocol.mechanisms.label_response import LabelResponse
 from protocol.mechanisms.menu import random_bytes
-from protocol.mechanisms.payloads import as_row
 from protocol.mechanisms.unary import UnaryEncoding
 
 FOLDER = Path(__file__).parents[1] / "tests" / "vectors" / "mechanisms"

@@ -32,6 +32,11 @@ Sums = NDArray[np.int64]
 Payloads = NDArray[np.uint8]
 
 
+def as_row(payload: bytes) -> Payloads:
+    """One payload as a batch of one."""
+    return np.frombuffer(payload, dtype=np.uint8)[np.newaxis]
+
+
 class Mechanism(ABC):
     """One local randomizer for one categorical answer; immutable, cheap to share.
 
@@ -101,9 +106,18 @@ class Mechanism(ABC):
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
         """Which rows of a ``(B, report_bytes)`` array some holder could have sent."""
 
+    @property
     @abstractmethod
+    def rule(self) -> str:
+        """What a payload of the right length must keep to be possible, in words for its sender."""
+
     def fault(self, payload: bytes) -> str | None:
         """Why ``payload`` is impossible, in words for its sender; None if it is possible."""
+        if len(payload) != self.report_bytes:
+            return (
+                f"the payload has {len(payload)} bytes; this mechanism's have {self.report_bytes}"
+            )
+        return None if self.valid(as_row(payload))[0] else self.rule
 
     @abstractmethod
     def accumulate(self, payloads: Payloads) -> Sums:

@@ -11,42 +11,27 @@ own, so P / Q <= e^ε. Below P a word means the own category; above, every Q wor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
 from protocol.mechanisms.exact import WORD, ceil_word, draw_words, exp_below
-from protocol.mechanisms.exchangeable import ExchangeableMechanism
-from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon
 from protocol.mechanisms.payloads import (
-    as_row,
     index_sums,
     integer_width,
-    length_fault,
     read_integers,
 )
 from protocol.mechanisms.sampling import multinomial
+from protocol.mechanisms.two_words import TwoWordMechanism
 
 
 @dataclass(frozen=True)
-class GeneralizedResponse(ExchangeableMechanism):
+class GeneralizedResponse(TwoWordMechanism):
     """The index of one category, as a little-endian integer."""
 
     name: ClassVar[str] = "grr"
-
-    @classmethod
-    def create(
-        cls, epsilon: float, cells: int, slots: int, *, regression: bool = False, **parameters: Any
-    ) -> "GeneralizedResponse":
-        epsilon = checked_epsilon(epsilon)
-        check_shape(cells, slots, regression=regression)
-        check_known(cls.name, parameters)
-        return cls(epsilon, cells, slots)
-
-    def parameters(self) -> dict[str, int | float | str]:
-        return {}
 
     @cached_property
     def other_words(self) -> int:
@@ -57,14 +42,6 @@ class GeneralizedResponse(ExchangeableMechanism):
     def own_words(self) -> int:
         """Words at which the own category is reported."""
         return WORD - (self.categories - 1) * self.other_words
-
-    @property
-    def p(self) -> Fraction:
-        return Fraction(self.own_words, WORD)
-
-    @property
-    def q(self) -> Fraction:
-        return Fraction(self.other_words, WORD)
 
     @property
     def both_own(self) -> Fraction:
@@ -96,10 +73,8 @@ class GeneralizedResponse(ExchangeableMechanism):
     def _indices(self, payloads: Payloads) -> NDArray[np.unsignedinteger]:
         return read_integers(payloads, self.report_bytes)[:, 0]
 
-    def fault(self, payload: bytes) -> str | None:
-        wrong_length = length_fault(payload, self.report_bytes)
-        if wrong_length or self.valid(as_row(payload))[0]:
-            return wrong_length
+    @property
+    def rule(self) -> str:
         return f"the category must be below {self.categories}"
 
     def accumulate(self, payloads: Payloads) -> Sums:

@@ -29,11 +29,9 @@ from protocol.mechanisms.exact import WORD, ceil_word, draw, exp_below, log_of
 from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon, checked_whole
 from protocol.mechanisms.payloads import (
     CHUNK_BYTES,
-    as_row,
     bitmap_bytes,
     chunks,
     integer_width,
-    length_fault,
     pack_bits,
     padding_is_zero,
     read_integers,
@@ -152,10 +150,8 @@ class LabelResponse(Mechanism):
         codes = read_integers(payloads[:, : self._width], self._width)[:, 0]
         return (codes <= self._largest) & padding_is_zero(payloads, self.cells)
 
-    def fault(self, payload: bytes) -> str | None:
-        wrong_length = length_fault(payload, self.report_bytes)
-        if wrong_length or self.valid(as_row(payload))[0]:
-            return wrong_length
+    @property
+    def rule(self) -> str:
         return f"the label may be at most {self._largest}, and only {self.cells} bits may be set"
 
     def accumulate(self, payloads: Payloads) -> Sums:

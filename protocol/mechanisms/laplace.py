@@ -24,10 +24,8 @@ from protocol.mechanisms.discrete_laplace import MAX_RESOLUTION, DiscreteLaplace
 from protocol.mechanisms.exact import draw
 from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon, checked_whole
 from protocol.mechanisms.payloads import (
-    as_row,
     chunks,
     integer_width,
-    length_fault,
     read_integers,
 )
 from protocol.mechanisms.sampling import multinomial
@@ -120,10 +118,8 @@ class Laplace(SplitMechanism):
         inside: NDArray[np.bool_] = np.all(codes <= self.lattice.radius - self.lattice.low, axis=1)
         return inside
 
-    def fault(self, payload: bytes) -> str | None:
-        wrong_length = length_fault(payload, self.report_bytes)
-        if wrong_length or self.valid(as_row(payload))[0]:
-            return wrong_length
+    @property
+    def rule(self) -> str:
         return f"a number is above {self.lattice.radius - self.lattice.low}, the lattice's end"
 
     def accumulate(self, payloads: Payloads) -> Sums:

@@ -25,18 +25,6 @@ def chunks(payloads: Payloads, bytes_per_row: int) -> Iterator[Payloads]:
         yield payloads[start : start + rows]
 
 
-def as_row(payload: bytes) -> Payloads:
-    """One payload as a batch of one."""
-    return np.frombuffer(payload, dtype=np.uint8)[np.newaxis]
-
-
-def length_fault(payload: bytes, expected: int) -> str | None:
-    """What is wrong with the length of ``payload``, if anything."""
-    if len(payload) == expected:
-        return None
-    return f"the payload has {len(payload)} bytes; this mechanism's have {expected}"
-
-
 def bitmap_bytes(bits: int) -> int:
     """Bytes that hold ``bits`` bits."""
     return -(-bits // 8)

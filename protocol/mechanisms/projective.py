@@ -25,10 +25,8 @@ from protocol.mechanisms.exact import WORD, draw_words, exp_below
 from protocol.mechanisms.geometry import ProjectiveSpace
 from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon, checked_whole
 from protocol.mechanisms.payloads import (
-    as_row,
     index_sums,
     integer_width,
-    length_fault,
     read_integers,
 )
 from protocol.mechanisms.projective_choice import MAX_DIMENSION, MAX_POINTS, best_space, check_space
@@ -120,10 +118,8 @@ class ProjectiveResponse(PureMechanism):
         )
         return inside
 
-    def fault(self, payload: bytes) -> str | None:
-        wrong_length = length_fault(payload, self.report_bytes)
-        if wrong_length or self.valid(as_row(payload))[0]:
-            return wrong_length
+    @property
+    def rule(self) -> str:
         return f"the point must be below {self.space.size}"
 
     def accumulate(self, payloads: Payloads) -> Sums:

@@ -23,10 +23,8 @@ from protocol.mechanisms.exact import WORD, draw, exp_below
 from protocol.mechanisms.label_response import LabelResponse, turned
 from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon
 from protocol.mechanisms.payloads import (
-    as_row,
     bit_sums,
     bitmap_bytes,
-    length_fault,
     pack_bits,
     padding_is_zero,
 )
@@ -96,10 +94,8 @@ class RandomizedResponse(SplitMechanism):
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
         return padding_is_zero(payloads, self.sum_size)
 
-    def fault(self, payload: bytes) -> str | None:
-        wrong_length = length_fault(payload, self.report_bytes)
-        if wrong_length or self.valid(as_row(payload))[0]:
-            return wrong_length
+    @property
+    def rule(self) -> str:
         return f"only the first {self.sum_size} bits may be set"
 
     def accumulate(self, payloads: Payloads) -> Sums:

@@ -27,12 +27,10 @@ from protocol.mechanisms.exact import WORD, draw_words, exp_below, floor_word
 from protocol.mechanisms.exchangeable import ExchangeableMechanism
 from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon, checked_whole
 from protocol.mechanisms.payloads import (
-    as_row,
     bit_sums,
     bitmap_bytes,
     index_sums,
     integer_width,
-    length_fault,
     pack_bits,
     padding_is_zero,
     read_integers,
@@ -137,10 +135,8 @@ class SubsetSelection(ExchangeableMechanism):
         right_size: NDArray[np.bool_] = set_bits(payloads) == self.k
         return right_size & padding_is_zero(payloads, self.categories)
 
-    def fault(self, payload: bytes) -> str | None:
-        wrong_length = length_fault(payload, self.report_bytes)
-        if wrong_length or self.valid(as_row(payload))[0]:
-            return wrong_length
+    @property
+    def rule(self) -> str:
         if self._indexed:
             return f"the indices must increase strictly and stay below {self.categories}"
         return f"the set must have {self.k} of {self.categories} categories and no padding bit"

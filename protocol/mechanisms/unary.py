@@ -8,62 +8,28 @@ The holder's bit is 1 with probability p, every other bit with probability q:
 Two holders differ in two bits, so the worst likelihood ratio is p (1 - q) / (q (1 - p)).
 """
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
 from protocol.mechanisms.exact import WORD, ceil_word, draw, exp_below
-from protocol.mechanisms.exchangeable import ExchangeableMechanism
-from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon
 from protocol.mechanisms.payloads import (
-    as_row,
     bit_sums,
     bitmap_bytes,
-    length_fault,
     pack_bits,
     padding_is_zero,
 )
+from protocol.mechanisms.two_words import TwoWordMechanism
 
 
 @dataclass(frozen=True)
-class UnaryEncoding(ExchangeableMechanism):
+class UnaryEncoding(TwoWordMechanism):
     """m independent bits; a subclass says with which probabilities they are 1."""
-
-    @classmethod
-    def create(
-        cls, epsilon: float, cells: int, slots: int, *, regression: bool = False, **parameters: Any
-    ) -> Self:
-        epsilon = checked_epsilon(epsilon)
-        check_shape(cells, slots, regression=regression)
-        check_known(cls.name, parameters)
-        return cls(epsilon, cells, slots)
-
-    def parameters(self) -> dict[str, int | float | str]:
-        return {}
-
-    @property
-    @abstractmethod
-    def own_words(self) -> int:
-        """Words at which the holder's own bit is 1."""
-
-    @property
-    @abstractmethod
-    def other_words(self) -> int:
-        """Words at which another bit is 1."""
-
-    @property
-    def p(self) -> Fraction:
-        return Fraction(self.own_words, WORD)
-
-    @property
-    def q(self) -> Fraction:
-        return Fraction(self.other_words, WORD)
 
     @property
     def both_own(self) -> Fraction:
@@ -90,10 +56,8 @@ class UnaryEncoding(ExchangeableMechanism):
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
         return padding_is_zero(payloads, self.categories)
 
-    def fault(self, payload: bytes) -> str | None:
-        wrong_length = length_fault(payload, self.report_bytes)
-        if wrong_length or self.valid(as_row(payload))[0]:
-            return wrong_length
+    @property
+    def rule(self) -> str:
         return f"only the first {self.categories} bits may be set"
 
     def accumulate(self, payloads: Payloads) -> Sums:

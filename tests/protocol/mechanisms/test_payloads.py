@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.mechanisms import SubsetSelection
+from protocol.mechanisms.base import as_row
 from protocol.mechanisms.payloads import (
     CHUNK_BYTES,
     MANY,
-    as_row,
     bit_sums,
     bitmap_bytes,
     chunks,
