@@ -106,7 +106,8 @@ def _growth(settings: TaskSettings, index: int, public: PublicData, label: Label
     depth = settings.depth if question.depth is None else question.depth
     grower = question.grower or settings.grower
     if depth is None:
-        depth = _depth(grower, public, settings.holders, settings.epsilons[index])
+        centred = _is_centred(settings, index, grower, label)
+        depth = _depth(grower, public, settings.holders, settings.epsilons[index], centred)
     classes = len(label.classes) if isinstance(label, Classes) else 0
     return Growth(
         grower=grower,
@@ -117,11 +118,29 @@ def _growth(settings: TaskSettings, index: int, public: PublicData, label: Label
     )
 
 
-def _depth(grower: str, public: PublicData, holders: int, epsilon: float) -> int:
+def _depth(grower: str, public: PublicData, holders: int, epsilon: float, centred: bool) -> int:
     """The depth for a grower where none is given."""
     if grower == "distilled":
-        return distilled_depth(holders, epsilon)
+        return distilled_depth(holders, epsilon, centred=centred)
     return default_depth(public.X.shape[1], holders, len(public), epsilon)
+
+
+def _is_centred(settings: TaskSettings, index: int, grower: str, label: Label) -> bool:
+    """Whether a question has numbers told around centres.
+
+    By default where the public model gave the cells and no other question asks for the label, as
+    several questions' numbers are joined, which takes one span for all.
+    """
+    question = settings.questions[index]
+    wanted = settings.centred if question.centred is None else question.centred
+    if (wanted and not isinstance(label, Range)) or (question.centred and question.asks == "cell"):
+        raise InvalidTask("centred is for questions about a numeric label: leave it out.")
+    if not isinstance(label, Range) or question.asks == "cell":
+        return False
+    if wanted is None:
+        alone = sum(each.asks == "label" for each in settings.questions) == 1
+        return grower == "distilled" and alone
+    return wanted
 
 
 def _centring(
@@ -132,32 +151,17 @@ def _centring(
     public: PublicData,
     partition: Partition,
 ) -> Centring | None:
-    """Centres from the public model's cell means.
-
-    By default where it gave the cells, and no other question asks for the label.
-    """
-    question = settings.questions[index]
-    wanted = settings.centred if question.centred is None else question.centred
-    if (wanted and not isinstance(label, Range)) or (question.centred and question.asks == "cell"):
-        raise InvalidTask("centred is for questions about a numeric label: leave it out.")
-    if not isinstance(label, Range) or question.asks == "cell":
-        return None
-    if wanted is None:  # several questions' numbers are joined, which takes one span for all
-        wanted = grower == "distilled" and _label_questions(settings) == 1
-    if not wanted:
+    """Centres from the public model's cell means, if the question is to have them."""
+    if not (_is_centred(settings, index, grower, label) and isinstance(label, Range)):
         return None
     means, _ = public_knowledge(public.X, public.y, 0).cell_means(partition)
     centring = residual_centring(label, public, partition, means[:, 0])
-    if centring is None and (settings.centred or question.centred):
+    if centring is None and (settings.centred or settings.questions[index].centred):
         raise InvalidPublicData(
             f"Centres need at least {FEWEST_ROWS} public records, and there are {len(public)}: "
             "add some, or leave centred out."
         )
     return centring
-
-
-def _label_questions(settings: TaskSettings) -> int:
-    return sum(question.asks == "label" for question in settings.questions)
 
 
 def _task(

@@ -46,7 +46,8 @@ PUBLIC_MODELS: dict[str, tuple[Any, Any]] = {
 
 def privet(split: Split, epsilon: float, rng: np.random.Generator) -> Iterator[Score]:
     """The defaults, with nothing chosen by hand: distilled cells, subset selection, drift."""
-    depth = distilled_depth(len(split.private), epsilon)
+    numeric = isinstance(split.label, Range)
+    depth = distilled_depth(len(split.private), epsilon, centred=numeric)
     partition = distilled(
         split.public.X,
         split.public.y,

@@ -28,7 +28,7 @@ def test_distilled_cells_follow_what_reports_can_tell_apart() -> None:
 
 
 def line_task(rows: int = 300, **more: Any) -> Task:
-    settings = TaskSettings(name="line", label="y", epsilon=1.0, **{"depth": 2, **more})
+    settings = TaskSettings(**{"name": "line", "label": "y", "epsilon": 1.0, "depth": 2, **more})
     return build_task(settings, read_table(samples.line(rows)))[0]
 
 
@@ -41,6 +41,17 @@ def test_cells_of_the_public_model_have_numbers_told_around_its_means() -> None:
     assert 0.1 <= centring.reach < 5.0
     assert Task.parse(task.canonical, task.id) == task
     assert line_task(grower="distilled").id == task.id
+
+
+def test_numbers_around_centres_get_more_cells() -> None:
+    """Where no depth is given, there are four times as many cells to tell numbers around."""
+    plain, centred = (
+        line_task(grower="distilled", depth=None, holders=500, epsilon=4.0, centred=wanted)
+        for wanted in (False, None)
+    )
+    depth = distilled_depth(500, 4.0)
+    assert distilled_depth(500, 4.0, centred=True) == depth + 2
+    assert (plain.tree_of(0).cells, centred.tree_of(0).cells) == (2**depth, 2 ** (depth + 2))
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 DEEPEST = 12
 MARGIN = 0.35
 """A difference between the shares of two classes that a cell should be able to show."""
+CENTRED_DEEPER = 2
+"""How much deeper the cells are around whose centres numbers are told."""
 
 
 def distilled(
@@ -64,14 +66,16 @@ def from_sklearn(fitted: "DecisionTreeRegressor", columns: int) -> Partition:
     )
 
 
-def distilled_depth(holders: int, epsilon: float) -> int:
+def distilled_depth(holders: int, epsilon: float, *, centred: bool = False) -> int:
     """A depth for ``distilled`` with about as many cells as reports can tell apart.
 
     A report's count has at least the variance v = 4 e^ε / (e^ε - 1)^2. In one of K cells, n / K
     holders show a margin with the variance K / n of a sample and K^2 v / n of noise; K is the
-    largest number for which a margin of ``MARGIN`` is two standard errors.
+    largest number for which a margin of ``MARGIN`` is two standard errors. Numbers told around
+    ``centred`` cells are told with the less noise the smaller the cells are, so more of them pay.
     """
     noise = 4.0 / (np.exp(epsilon / 2.0) - np.exp(-epsilon / 2.0)) ** 2
     allowed = (MARGIN / 2.0) ** 2 * max(holders, 1)
     cells = 2.0 * allowed / (1.0 + np.sqrt(1.0 + 4.0 * noise * allowed))
-    return int(np.clip(round(np.log2(max(cells, 1.0))), 1, DEEPEST))
+    deeper = CENTRED_DEEPER if centred else 0
+    return int(np.clip(round(np.log2(max(cells, 1.0))) + deeper, 1, DEEPEST))
