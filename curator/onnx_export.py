@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, checker, helper, numpy_helper
 
 from curator.estimation import Model
-from curator.estimation.public.base_model import BaseModel, Linear, Trees
+from curator.estimation.public.base_model import BaseModel, Component, Linear, Trees
+from curator.estimation.public.onnx_model import OnnxModel
+from curator.onnx_joining import join
 from curator.shelf import FittedModel
 from protocol.domain import Categorical, Classes, Numeric
+from protocol.errors import InvalidRequest
 from protocol.partition import Partition
 from protocol.task import Task
 
@@ -41,8 +44,8 @@ def _written(task: Task, fitted: FittedModel) -> bytes:
     X = graph.add("Concat", *[encode(graph, feature) for feature in task.features], axis=1)
     predict(graph, fitted.model, X)
     model = graph.model
-    model.ir_version, model.producer_name = IR_VERSION, "privet"
-    model.opset_import.extend([helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)])
+    model.producer_name = "privet"
+    model.opset_import.extend(helper.make_opsetid(*version) for version in graph.versions.items())
     facts = {
         "task": task.id,
         "model": fitted.number,
@@ -50,6 +53,7 @@ def _written(task: Task, fitted: FittedModel) -> bytes:
         "reports": fitted.model.n,
         "epsilon": task.epsilon,
         **({} if fitted.model.span is None else {"span": fitted.model.span}),
+        **fitted.model.facts,
     }
     helper.set_model_props(model, {name: str(value) for name, value in facts.items()})
     written = bytes(model.SerializeToString())
@@ -64,7 +68,8 @@ class Graph:
     """
 
     def __init__(self, task: Task) -> None:
-        self.model = ModelProto()
+        self.model = ModelProto(ir_version=IR_VERSION)
+        self.versions = {"": OPSET, ML: ML_OPSET}
         self._graph = self.model.graph
         self._graph.name = "privet"
         self._graph.input.extend(
@@ -151,17 +156,40 @@ def score(graph: Graph, base: BaseModel, X: str) -> str:
     return graph.add("Sum", *parts)
 
 
-def _component(graph: Graph, component: Trees | Linear, X: str) -> str:
+def _component(graph: Graph, component: Component, X: str) -> str:
+    if isinstance(component, OnnxModel):
+        return _brought(graph, component, X)
     if isinstance(component, Trees):
         trees = (component.feature, component.threshold, component.left, component.right)
         total = _trees(graph, X, "BRANCH_LEQ", trees, component.value, component.roots)
         raw = graph.add(
             "Add", graph.add("Cast", total, to=DOUBLE), graph.constant(component.offset)
         )
-    else:
+    elif isinstance(component, Linear):
         raw = graph.add("MatMul", X, graph.constant(component.coefficients))
         raw = graph.add("Add", raw, graph.constant(component.intercept))
+    else:
+        raise InvalidRequest(
+            f"A public model of the kind {component.kind!r} cannot be exported: bring it as ONNX."
+        )
     return graph.add("Softmax", raw, axis=1) if component.link == "softmax" else raw
+
+
+def _brought(graph: Graph, component: OnnxModel, X: str) -> str:
+    """``OnnxModel.predict``."""
+    found = join(
+        graph.model,
+        graph.versions,
+        component.data,
+        graph.add("Cast", X, to=TensorProto.FLOAT),
+    )
+    shape = graph.constant(np.array([-1, component.width]))
+    scores = graph.add("Cast", graph.add("Reshape", found, shape), to=DOUBLE)
+    if component.width == 1:
+        return scores
+    scores = graph.add("Max", scores, graph.constant(0.0))
+    total = graph.add("ReduceSum", scores, graph.constant(np.array([1])), keepdims=1)
+    return graph.add("Div", scores, total)
 
 
 def _trees(

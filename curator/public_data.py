@@ -11,11 +11,13 @@ class PublicData:
     """Encoded public records.
 
     ``X`` has shape ``(rows, columns)`` in [0, 1]; ``y`` has shape ``(rows,)`` and holds class
-    indices as floats, or label values clipped to the published range.
+    indices as floats, or label values clipped to the published range. ``onnx`` is a public model
+    over the same columns that the admin brought along, or None: then Privet makes its own.
     """
 
     X: NDArray[np.float64]
     y: NDArray[np.float64]
+    onnx: bytes | None = None
 
     def __len__(self) -> int:
         return len(self.X)

@@ -3,17 +3,20 @@
 Partitions are grown on the public data alone; the same settings and data give the same bytes.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from curator.estimation.public.base_model import BaseModel
 from curator.estimation.public.centring import FEWEST_ROWS, residual_centring
 from curator.estimation.public.distil import distilled_depth
-from curator.estimation.public.knowledge import public_knowledge
+from curator.estimation.public.knowledge import Knowledge, public_knowledge
 from curator.growth import CRITERIA, GROWERS, default_criterion, default_depth
+from curator.growth.distilled import distilled
 from curator.inference import infer_features, infer_label
 from curator.public_data import PublicData
 from curator.tables import MAX_VALUES, Columns, count_rows
@@ -39,13 +42,38 @@ class Growth:
     seed: int
 
 
-def build_task(settings: TaskSettings, columns: Columns) -> tuple[Task, PublicData]:
+Bring = Callable[[Label, PublicData], BaseModel]
+"""What gives a public model of the caller's own, once label and encoded public data are known."""
+
+
+def build_task(
+    settings: TaskSettings, columns: Columns, bring: Bring | None = None
+) -> tuple[Task, PublicData]:
     """Grow the partitions on the public columns and build the task with its questions.
+
+    ``bring`` gives a public model in place of Privet's own, for cells and centres.
 
     Raises ``InvalidPublicData`` for data nothing can be grown on, ``InvalidTask`` for settings
     that lead to no answerable task, and ``TooLarge`` above the published limits.
     """
     _check_names(settings)
+    features, label, public = encode_columns(settings, columns)
+    base = None if bring is None else bring(label, public)
+    growths = [_growth(settings, i, public, label) for i in range(len(settings.questions))]
+    distinct = list(dict.fromkeys(growths))
+    partitions = [grow(growth, public, label, base) for growth in distinct]
+    places = [distinct.index(growth) for growth in growths]
+    centrings = [
+        _centring(settings, i, growth.grower, label, public, partitions[place], base)
+        for i, (growth, place) in enumerate(zip(growths, places, strict=True))
+    ]
+    return _task(settings, features, label, partitions, places, centrings), public
+
+
+def encode_columns(
+    settings: TaskSettings, columns: Columns
+) -> tuple[tuple[Feature, ...], Label, PublicData]:
+    """Features and label as they would be published, and the public records encoded by them."""
     if settings.label not in columns:
         listed = ", ".join(list(columns)[:20])
         raise InvalidPublicData(
@@ -53,16 +81,7 @@ def build_task(settings: TaskSettings, columns: Columns) -> tuple[Task, PublicDa
         )
     label = infer_label(columns, settings)
     features = infer_features(columns, settings)
-    public = encode_public(features, label, columns)
-    growths = [_growth(settings, i, public, label) for i in range(len(settings.questions))]
-    distinct = list(dict.fromkeys(growths))
-    partitions = [grow(growth, public, label) for growth in distinct]
-    places = [distinct.index(growth) for growth in growths]
-    centrings = [
-        _centring(settings, i, growth.grower, label, public, partitions[place])
-        for i, (growth, place) in enumerate(zip(growths, places, strict=True))
-    ]
-    return _task(settings, features, label, partitions, places, centrings), public
+    return features, label, encode_public(features, label, columns)
 
 
 def encode_public(features: tuple[Feature, ...], label: Label, columns: Columns) -> PublicData:
@@ -88,9 +107,14 @@ def encode_labels(label: Label, values: Any) -> NDArray[np.float64]:
     return np.array([codes[value] for value in values], dtype=np.float64)
 
 
-def grow(growth: Growth, public: PublicData, label: Label) -> Partition:
+def grow(
+    growth: Growth, public: PublicData, label: Label, base: BaseModel | None = None
+) -> Partition:
     """One partition, from a generator seeded by the published seed."""
-    return GROWERS[growth.grower](
+    grower = GROWERS[growth.grower]
+    if base is not None and growth.grower == "distilled":
+        grower = partial(distilled, base=base)
+    return grower(
         public.X,
         public.y,
         depth=growth.depth,
@@ -150,11 +174,15 @@ def _centring(
     label: Label,
     public: PublicData,
     partition: Partition,
+    base: BaseModel | None,
 ) -> Centring | None:
     """Centres from the public model's cell means, if the question is to have them."""
     if not (_is_centred(settings, index, grower, label) and isinstance(label, Range)):
         return None
-    means, _ = public_knowledge(public.X, public.y, 0).cell_means(partition)
+    known = (
+        public_knowledge(public.X, public.y, 0) if base is None else Knowledge.of(base, public.X)
+    )
+    means, _ = known.cell_means(partition)
     centring = residual_centring(label, public, partition, means[:, 0])
     if centring is None and (settings.centred or settings.questions[index].centred):
         raise InvalidPublicData(

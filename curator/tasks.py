@@ -6,17 +6,19 @@ those of ``protocol.errors``; a call that raises has changed nothing.
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
 from curator.card import write_card
 from curator.clock import Clock
 from curator.estimation import ESTIMATORS, Evidence, Predictions, fit
+from curator.estimation.public.onnx_trial import tried_model
 from curator.publishing import build_task
 from curator.records import encode_columns, encode_records
 from curator.shelf import FittedModel, ModelShelf
-from curator.storage.base import Status, Store, StoredTask
+from curator.storage.base import PUBLIC_MODEL, Status, Store, StoredTask
 from curator.tables import read_table
 from curator.task_settings import TaskSettings, unix_seconds
 from protocol.errors import InvalidTask, NotEnoughReports
@@ -51,17 +53,28 @@ class Curator:
         self.clock = clock
         self._shelf = ModelShelf(store)
 
-    def create_task(self, settings: TaskSettings, public: bytes) -> tuple[StoredTask, bool]:
+    def create_task(
+        self, settings: TaskSettings, public: bytes, onnx: bytes | None = None
+    ) -> tuple[StoredTask, bool]:
         """Grow, publish and (by default) open a task; whether it is new.
 
-        The same settings and data lead to the same task, which is then left as it is.
+        ``onnx`` is a public model that was brought along: cells are distilled from it, and every
+        ``drift`` fit starts from it. The same settings and data lead to the same task, which is
+        then left as it is; raises ``InvalidTask`` if it has another public model.
         """
         now = self.clock.now()
         closes = unix_seconds(settings.closes)
         if closes is not None and closes <= now:
             raise InvalidTask("The task would close in the past: give a later closing time.")
-        task, data = build_task(settings, read_table(public))
-        created = self.store.create_task(task, settings.model_dump(mode="json"), data, now)
+        bring = None if onnx is None else partial(tried_model, onnx)
+        task, data = build_task(settings, read_table(public), bring)
+        kept = {**settings.model_dump(mode="json"), PUBLIC_MODEL: _fingerprint(onnx)}
+        created = self.store.create_task(task, kept, replace(data, onnx=onnx), now)
+        if not created and self.store.task(task.id).public_model != _fingerprint(onnx):
+            raise InvalidTask(
+                "The same task is there already, with another public model or none: change the "
+                "task's name or description, or delete the other one."
+            )
         if created and settings.open:
             self.store.move(task.id, Move.OPEN, now)
         return self.store.task(task.id), created
@@ -159,3 +172,8 @@ class Curator:
         met = sorted(set(predictions.cells.tolist()))
         paths = {cell: describe_path(partition, task.columns, cell) for cell in met}
         return Answers(fitted, predictions, paths)
+
+
+def _fingerprint(onnx: bytes | None) -> str | None:
+    """The SHA-256 of a public model that was brought along."""
+    return None if onnx is None else sha256(onnx).hexdigest()

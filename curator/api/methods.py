@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from curator.estimation import ESTIMATORS
+from curator.estimation.public.onnx_graph import MAX_MODEL_BYTES
 from curator.export import EXPORTS
 from curator.growth import CRITERIA, GROWERS
 from curator.tables import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
@@ -79,4 +80,5 @@ def _limits() -> dict[str, int]:
         "public_rows": MAX_ROWS,
         "public_columns": MAX_TABLE_COLUMNS,
         "public_values": MAX_VALUES,
+        "public_model_bytes": MAX_MODEL_BYTES,
     }

@@ -66,6 +66,10 @@ class TaskView(TaskSummary):
 
     questions_in_numbers: list[QuestionView]
     report_bytes: int = Field(description="Bytes of the longest whole report.", examples=[176])
+    public_model: str | None = Field(
+        description="SHA-256 of the public model that was brought along; null if Privet makes one.",
+        examples=[None],
+    )
     task: dict[str, Any] = Field(description="The published task, as holders answer it.")
 
     @classmethod
@@ -88,6 +92,7 @@ class TaskView(TaskSummary):
             **TaskSummary.of(stored, now).model_dump(),
             questions_in_numbers=views,
             report_bytes=task.longest_report,
+            public_model=stored.public_model,
             task=task.model_dump(mode="json"),
         )
 

@@ -51,6 +51,12 @@ _UPLOAD = {
                             "format": "binary",
                             "description": "Public records with their labels, CSV or Parquet.",
                         },
+                        "public_model": {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "A public model over the encoded columns, ONNX; "
+                            "by default one is made of the public records.",
+                        },
                         "settings": {
                             "type": "string",
                             "contentMediaType": "application/json",
@@ -80,10 +86,11 @@ _UPLOAD = {
 async def create_task(request: Request, response: Response, curator: TheCurator) -> TaskView:
     """Grow a partition on public data and publish the task, open unless `open` is false.
 
-    The same data and settings give the same task; then the answer is 200 instead of 201.
+    The same data and settings give the same task; then the answer is 200 instead of 201. With a
+    public model of the admin's own, `distilled` cells and every `drift` fit start from it.
     """
-    public, settings = await _read_upload(request)
-    stored, created = await run_in_threadpool(curator.create_task, settings, public)
+    public, settings, onnx = await _read_upload(request)
+    stored, created = await run_in_threadpool(curator.create_task, settings, public, onnx)
     response.headers["Location"] = f"/v1/tasks/{stored.task.id}"
     if not created:
         response.status_code = status.HTTP_200_OK
@@ -215,15 +222,16 @@ def _moved(task_id: str, curator: TheCurator, move: Move) -> TaskSummary:
     return TaskSummary.of(curator.task(task_id), curator.clock.now())
 
 
-async def _read_upload(request: Request) -> tuple[bytes, TaskSettings]:
-    """Both parts of the form; by now the caller has been found to be an admin."""
+async def _read_upload(request: Request) -> tuple[bytes, TaskSettings, bytes | None]:
+    """The parts of the form; by now the caller has been found to be an admin."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise InvalidRequest("Send multipart/form-data with the parts 'public' and 'settings'.")
     try:
         async with request.form(
-            max_files=2, max_fields=2, max_part_size=MAX_SETTINGS_BYTES
+            max_files=3, max_fields=2, max_part_size=MAX_SETTINGS_BYTES
         ) as form:
             public, settings = await _part(form, "public"), await _part(form, "settings")
+            onnx = await _part(form, "public_model") if "public_model" in form else None
     except HTTPException as error:
         if error.status_code in {
             status.HTTP_408_REQUEST_TIMEOUT,
@@ -231,7 +239,7 @@ async def _read_upload(request: Request) -> tuple[bytes, TaskSettings]:
         }:
             raise
         raise InvalidRequest(f"The form cannot be read: {error.detail}") from None
-    return public, TaskSettings.parse(settings)
+    return public, TaskSettings.parse(settings), onnx
 
 
 async def _part(form: Any, name: str) -> bytes:

@@ -5,6 +5,7 @@ reports that are already private, so fitting often, or while reports come in, co
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from curator.estimation.averaged import fit_averaged
 from curator.estimation.drift import fit_drift
@@ -14,6 +15,7 @@ from curator.estimation.histogram import fit_adjusted_histogram, fit_histogram
 from curator.estimation.model import Model, Predictions
 from curator.estimation.pruned import fit_pruned
 from curator.estimation.public.base_model import BaseModel
+from curator.estimation.public.onnx_model import brought
 from curator.estimation.weighted import fit_private, fit_public, fit_ratio, fit_weighted
 from curator.public_data import PublicData
 from protocol.domain import Classes, Range
@@ -44,7 +46,12 @@ ESTIMATORS: dict[str, Estimator] = {
             {
                 "weight": Parameter(
                     1.0, "What a public record counts for: λ of eq. 8.", low=0.0, high=1e12
-                )
+                ),
+                "counts": Parameter(
+                    "automatic",
+                    "Private counts as they are, or none negative; automatic: so for numbers.",
+                    choices=("automatic", "unbiased", "clipped"),
+                ),
             },
         ),
         Estimator(
@@ -113,7 +120,15 @@ def fit(
 ) -> Model:
     """Fit the estimator ``name``; ``base`` is a public model of the caller's own, for `drift`.
 
+    Without one, the model that came with the public data is it, if one came.
     Raises ``InvalidRequest`` for an unknown name or parameter."""
     if name not in ESTIMATORS:
         raise InvalidRequest(f"Unknown estimator {name!r}: use one of {', '.join(ESTIMATORS)}.")
-    return ESTIMATORS[name].fit(label, public, evidence, base=base, **parameters)
+    estimator = ESTIMATORS[name]
+    if estimator.takes_base and base is None and public.onnx is not None:
+        slots = label.slots if isinstance(label, Classes) else 0
+        base = brought(public.onnx, public.X.shape[1], slots)
+    model = estimator.fit(label, public, evidence, base=base, **parameters)
+    if base is None:
+        return model
+    return replace(model, facts={**model.facts, "public model": base.name})

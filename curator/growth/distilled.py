@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from curator.estimation.public.base_model import BaseModel
 from curator.estimation.public.distil import distilled as distil
 from curator.growth.checks import check_cells, check_growth
 from protocol.partition import Partition
@@ -19,14 +20,22 @@ def distilled(
     criterion: str,
     min_leaf: int,
     rng: np.random.Generator,
+    base: BaseModel | None = None,
 ) -> Partition:
     """At most ``2**depth`` cells within which the stacked public model varies least.
 
     Arguments and errors as in ``Grower``; single paths may be longer than ``depth``. ``min_leaf``
-    counts public records and records recombined from them.
+    counts public records and records recombined from them. ``base`` takes the place of the stack.
     """
     check_growth(X, y, depth, classes, criterion)
     check_cells(depth, len(X), 0 if min_leaf >= 0 else min_leaf)
     return distil(
-        X, y, depth=depth, classes=classes, criterion=criterion, min_leaf=min_leaf, rng=rng
+        X,
+        y,
+        depth=depth,
+        classes=classes,
+        criterion=criterion,
+        min_leaf=min_leaf,
+        rng=rng,
+        base=base,
     )

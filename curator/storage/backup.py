@@ -5,16 +5,26 @@ moment of it, table by table, and good to serve from. ``verify`` recomputes ever
 report ids; ``compare`` puts two databases side by side, bucket by bucket.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 
 import numpy as np
-from sqlalchemy import Connection, Engine, insert, select
+from sqlalchemy import Connection, Engine, func, insert, select
 
-from curator.storage.base import Ids
+from curator.storage.base import PUBLIC_MODEL, Ids
 from curator.storage.checksum import EMPTY, checksum, combine
 from curator.storage.migrate import check_schema, upgrade
-from curator.storage.schema import buckets, id_pages, metadata, report_ids, sums, tasks
+from curator.storage.schema import (
+    buckets,
+    id_pages,
+    metadata,
+    public_data,
+    report_ids,
+    sums,
+    tasks,
+)
 from protocol.errors import InvalidRequest
 from protocol.task import Task
 
@@ -85,7 +95,10 @@ def _finding(
 ) -> Finding:
     task = Task.parse(canonical, task_id)
     reports, stated = _stated(connection, task_no)
-    faults = list(_sum_faults(connection, task_no, task, reports))
+    faults = [
+        *_public_faults(connection, task_no, task),
+        *_sum_faults(connection, task_no, task, reports),
+    ]
     if not ids_gone:
         count, found = 0, EMPTY
         for ids in _ids(connection, task_no):
@@ -96,6 +109,28 @@ def _finding(
         if found != stated:
             faults.append(f"the checksum is {stated.hex()} and the ids give {found.hex()}")
     return Finding(task_id, task.name, reports, tuple(faults))
+
+
+def _public_faults(connection: Connection, task_no: int, task: Task) -> Iterator[str]:
+    """Where public data and the public model are not those that the task was made with."""
+    here = public_data.c.task_no == task_no
+    own = public_data.c
+    sizes_of = select(
+        own.rows, func.length(own.x).label("x"), func.length(own.y).label("y"), own.onnx
+    )
+    kept = connection.execute(sizes_of.where(here)).one_or_none()
+    if kept is None:
+        yield "its public data is missing"
+        return
+    sizes = (kept.x, kept.y)
+    expected = (8 * kept.rows * len(task.columns), 8 * kept.rows)
+    if sizes != expected:
+        yield f"its public data has {sizes} bytes of features and labels, not {expected}"
+    settings = connection.scalar(select(tasks.c.settings).where(tasks.c.no == task_no))
+    stated = json.loads(str(settings)).get(PUBLIC_MODEL)
+    found = None if kept.onnx is None else sha256(kept.onnx).hexdigest()
+    if stated != found:
+        yield f"its public model has the SHA-256 {found}, not {stated}"
 
 
 def _sum_faults(connection: Connection, task_no: int, task: Task, reports: int) -> Iterator[str]:

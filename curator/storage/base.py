@@ -43,6 +43,10 @@ Outcomes = NDArray[np.int8]
 """One ``Outcome`` per report, shape ``(B,)``."""
 
 
+PUBLIC_MODEL = "public_model"
+"""Under this name a task's settings hold the SHA-256 of the public model it came with, or None."""
+
+
 @dataclass(frozen=True)
 class StoredTask:
     """A published task with what the curator alone knows about it."""
@@ -53,6 +57,11 @@ class StoredTask:
     created: float
     moved: float
     """When it came into its state, Unix time."""
+
+    @property
+    def public_model(self) -> str | None:
+        """The SHA-256 of the public model that was brought along, in hexadecimal, if one was."""
+        return self.settings.get(PUBLIC_MODEL)
 
     def takes_reports(self, now: float) -> bool:
         """Whether it is open and ``now`` lies within its published dates."""

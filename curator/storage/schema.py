@@ -39,6 +39,7 @@ public_data = Table(
     Column("rows", Integer, nullable=False),
     Column("x", LargeBinary, nullable=False),
     Column("y", LargeBinary, nullable=False),
+    Column("onnx", LargeBinary),
 )
 
 report_ids = Table(

@@ -116,6 +116,7 @@ class SqlStore(Store):
                     rows=len(public),
                     x=np.ascontiguousarray(public.X, dtype="<f8").tobytes(),
                     y=np.ascontiguousarray(public.y, dtype="<f8").tobytes(),
+                    onnx=public.onnx,
                 )
             )
             return True
@@ -135,7 +136,8 @@ class SqlStore(Store):
                 select(table).where(table.c.task_no == _need(connection, task_id).no)
             ).one()
         x = np.frombuffer(row.x, dtype="<f8").reshape(row.rows, -1)
-        return PublicData(x, np.frombuffer(row.y, dtype="<f8"))
+        onnx = None if row.onnx is None else bytes(row.onnx)
+        return PublicData(x, np.frombuffer(row.y, dtype="<f8"), onnx)
 
     def move(self, task_id: str, move: Move, now: float) -> State:
         table = schema.tasks

@@ -1,17 +1,18 @@
 """A public model as plain arrays: what predictions start from before private reports correct them.
 
-Strategy: every model that can be chosen is a weighted sum of components, and every component is a
-sum of trees or a linear map, followed by a link. Their arrays are all there is: nothing is pickled
-and any language can read them. Columns are read in single precision, as scikit-learn's trees do;
-thresholds are single-precision numbers, so "at most the threshold" has one meaning everywhere.
+Strategy: every model is a weighted sum of components. Those that can be chosen are sums of trees or
+linear maps, followed by a link; a model that was brought along is an ONNX graph. Their arrays are
+all there is: nothing is pickled and any language can read them. Columns are read in single
+precision, as scikit-learn's trees do; thresholds are single-precision numbers, so "at most the
+threshold" has one meaning everywhere.
 """
 
 import base64
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,11 @@ class Trees:
         )
 
     @property
+    def width(self) -> int:
+        """S, the number of values per row."""
+        return len(self.offset)
+
+    @property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All arrays by name."""
         names = ("feature", "threshold", "left", "right", "value", "roots", "offset")
@@ -79,13 +85,39 @@ class Linear:
         return apply_link(self.link, X.astype(np.float64) @ self.coefficients + self.intercept)
 
     @property
+    def width(self) -> int:
+        """S, the number of values per row."""
+        return len(self.intercept)
+
+    @property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All arrays by name."""
         return {"coefficients": self.coefficients, "intercept": self.intercept}
 
 
-Component = Trees | Linear
-KINDS: dict[str, type[Trees] | type[Linear]] = {"trees": Trees, "linear": Linear}
+class Component(Protocol):
+    """A part of a public model; one that was brought along is ``onnx_model.OnnxModel``."""
+
+    kind: ClassVar[str]
+
+    @property
+    def link(self) -> Link:
+        """What is applied to its sum."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """S, the number of values per row."""
+        ...
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All arrays by name, from which it can be made again."""
+        ...
+
+    def predict(self, X: Single, /) -> Floats:
+        """Predictions for single-precision rows ``(rows, columns)``, shape ``(rows, S)``."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +139,7 @@ class BaseModel:
     @property
     def width(self) -> int:
         """S, the number of values per row."""
-        first = self.components[0]
-        return len(first.offset if isinstance(first, Trees) else first.intercept)
+        return self.components[0].width
 
     @property
     def nbytes(self) -> int:
@@ -164,7 +195,13 @@ def _read(document: Mapping[str, Any]) -> Component:
     arrays = {name: _unpack(packed) for name, packed in document["arrays"].items()}
     if document["link"] not in ("identity", "softmax"):
         raise ValueError(f"unknown link {document['link']!r}")
-    return KINDS[document["kind"]](link=document["link"], **arrays)
+    return _kinds()[document["kind"]](link=document["link"], **arrays)
+
+
+def _kinds() -> dict[str, Callable[..., Component]]:
+    from curator.estimation.public.onnx_model import OnnxModel  # it is a component of this module's
+
+    return {kind.kind: kind for kind in (Trees, Linear, OnnxModel)}
 
 
 def _pack(array: NDArray[Any]) -> dict[str, Any]:
@@ -178,7 +215,7 @@ def _pack(array: NDArray[Any]) -> dict[str, Any]:
 
 def _unpack(packed: Mapping[str, Any]) -> NDArray[Any]:
     dtype = np.dtype(packed["dtype"])
-    if dtype.str not in ("<f4", "<f8", "<i4"):
+    if dtype.str not in ("<f4", "<f8", "<i4", "|u1"):
         raise ValueError(f"unexpected array type {dtype.str!r}")
     data = zlib.decompress(base64.b64decode(packed["zlib"]))
     return np.frombuffer(data, dtype=dtype).reshape(packed["shape"])

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from curator.estimation.evidence import Floats
-from curator.estimation.public.knowledge import public_knowledge
+from curator.estimation.public.base_model import BaseModel
+from curator.estimation.public.knowledge import Knowledge, public_knowledge
 from protocol.partition import Partition
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ def distilled(
     criterion: str,  # noqa: ARG001  (splits follow the model's scores, not labels)
     min_leaf: int,
     rng: np.random.Generator,
+    base: BaseModel | None = None,
 ) -> Partition:
-    """At most ``2**depth`` cells on which the stacked public model of ``X, y`` varies least.
+    """At most ``2**depth`` cells on which ``base``, or the stacked public model, varies least.
 
     A grower: ``X`` is ``(rows, columns)`` in [0, 1]; ``y`` holds class indices, or numbers if
     ``classes`` is 0. Cells hold at least ``max(min_leaf, 2)`` of the points it is grown on.
@@ -42,7 +44,7 @@ def distilled(
         return Partition.root(X.shape[1])
     from sklearn.tree import DecisionTreeRegressor
 
-    known = public_knowledge(X, y, classes)
+    known = public_knowledge(X, y, classes) if base is None else Knowledge.of(base, X)
     tree = DecisionTreeRegressor(
         max_leaf_nodes=2**depth,
         min_samples_leaf=max(min_leaf, 2),
