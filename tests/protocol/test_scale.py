@@ -196,4 +196,5 @@ def test_questions_share_a_partition_with_different_centres() -> None:
     centred, plain, none = task.scales
     np.testing.assert_allclose(centred.low, [-100, 300, -200, 800])
     assert (centred.width, plain.width, none) == (400.0, 1000.0, None)
+    assert (centred.centred, plain.centred) == (True, False)
     np.testing.assert_allclose(plain.low, np.zeros(4))

@@ -11,6 +11,7 @@ from curator.estimation.public.centring import residual_centring
 from curator.public_data import PublicData
 from curator.simulation import simulate_question
 from protocol.domain import Range
+from protocol.errors import InvalidRequest
 from protocol.mechanisms import MECHANISMS
 from protocol.partition import Partition
 from protocol.scale import Centring, Scale
@@ -98,6 +99,19 @@ def test_no_reports_leave_the_public_model_also_where_it_is_beyond_the_reach() -
     model = fit("drift", NUMBER, public, [nothing], base=constant(6.0))
     X = np.random.default_rng(7).random((50, 2))
     np.testing.assert_allclose(model.predict(X).values, 6.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["averaged", "drift"])
+def test_levels_told_around_different_centres_are_not_joined(name: str) -> None:
+    """Their sums do not add up over cells, so joining them is refused; whole ranges do."""
+    public = public_rows(NUMBER, 80, seed=7)
+    coarse = reports(complete(1), np.array([[500, 500], [900, 100]]), 2.0, 1, regression=True)
+    base = constant(1.0) if name == "drift" else None
+    with pytest.raises(InvalidRequest, match="centred set to false"):
+        fit(name, NUMBER, public, [told(NUMBER, CENTRES), coarse], base=base)
+    whole = replace(told(NUMBER, CENTRES), scale=Scale.of(NUMBER, 4))
+    joined = fit(name, NUMBER, public, [whole, coarse], base=base)
+    assert joined.span is None
 
 
 def test_documents_keep_the_span() -> None:
