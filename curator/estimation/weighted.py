@@ -18,30 +18,37 @@ from curator.estimation.evidence import (
 from curator.estimation.model import Model, Value
 from curator.estimation.ratios import fieller_interval, share_variance, shares
 from curator.public_data import PublicData
+from protocol.domain import Range
 
 TINY = 1e-300
 
 
 def fit_weighted(
-    label: Label, public: PublicData, evidence: Sequence[Evidence], *, weight: float
+    label: Label, public: PublicData, evidence: Sequence[Evidence], *, weight: float, counts: str
 ) -> Model:
     """Cell shares of ``private + weight * public`` counts; ``weight`` is λ of eq. 8.
 
     With λ > 0 the interval is for the share in that weighted mixture of both populations.
+    ``counts`` says whether negative private counts are taken as 0: never (``unbiased``, eq. 8 as
+    printed), always (``clipped``), or for numbers, where it lowers the squared error
+    (``automatic``). Intervals come from unbiased counts all the same.
     """
     question = only_question("weighted", evidence)
     known = public_counts(label, public, question.partition, question.scale)
-    counts = question.counts + weight * known
+    clips = counts == "clipped" or (counts == "automatic" and isinstance(label, Range))
+    unbiased = question.counts + weight * known
+    used = np.maximum(question.counts, 0.0) + weight * known if clips else unbiased
     covariance = question.total_covariance + weight**2 * sampling_covariance(known)
-    mass = np.maximum(counts.sum(axis=1), TINY)
+    mass = np.maximum(used.sum(axis=1), TINY)
     ratio = Ratio(
-        counts=counts,
+        counts=unbiased,
         covariance=covariance,
         public_share=np.clip(weight * known.sum(axis=1) / mass, 0.0, 1.0),
-        sensitivity=ratio_sensitivity(question, counts),
+        sensitivity=ratio_sensitivity(question, used),
     )
-    parameters: dict[str, Value] = {"weight": weight}
-    return to_model(label, question, ratio.estimates(), estimator="weighted", parameters=parameters)
+    slots = replace(ratio.estimates(), shares=shares(used, covariance))
+    parameters: dict[str, Value] = {"weight": weight, "counts": counts}
+    return to_model(label, question, slots, estimator="weighted", parameters=parameters)
 
 
 def fit_private(label: Label, _public: PublicData, evidence: Sequence[Evidence]) -> Model:

@@ -5,6 +5,7 @@ import pytest
 
 from curator.estimation import fit
 from curator.estimation.evidence import public_counts
+from protocol.domain import Classes, Range
 from protocol.errors import InvalidRequest
 from tests.curator.estimation.examples import (
     BINARY,
@@ -66,6 +67,30 @@ def test_a_numeric_label_has_one_value_per_cell_in_its_own_units() -> None:
     np.testing.assert_allclose(model.values[:, 0], [-1.2, 2.0, 5.2, 6.0], atol=0.2)
     assert (model.low <= model.values).all()
     assert (model.values <= model.high).all()
+
+
+@pytest.mark.parametrize("counts", ["automatic", "unbiased", "clipped"])
+@pytest.mark.parametrize("label", [BINARY, NUMBER], ids=["classes", "number"])
+def test_negative_counts_are_none_where_they_are_clipped(
+    label: Classes | Range, counts: str
+) -> None:
+    """Eq. 8 on clipped counts for numbers, or where asked; intervals are the unbiased counts'."""
+    numeric = isinstance(label, Range)
+    partition, public = complete(5), public_rows(label, 200, seed=11)
+    truth = np.random.default_rng(12).integers(0, 9, size=(32, 2))
+    evidence = reports(partition, truth, epsilon=0.5, seed=13, regression=numeric)
+    model = fit("weighted", label, public, [evidence], weight=40.0, counts=counts)
+    plain = fit("weighted", label, public, [evidence], weight=40.0, counts="unbiased")
+    clips = counts == "clipped" or (counts == "automatic" and numeric)
+    private = np.maximum(evidence.counts, 0.0) if clips else evidence.counts
+    total = private + 40.0 * public_counts(label, public, partition)
+    clear = total.sum(axis=1) > 0.0
+    share = np.clip(total[:, 1] / total.sum(axis=1), 0.0, 1.0)[clear]
+    wanted = label.low + share * (label.high - label.low) if numeric else share
+    assert (evidence.counts < 0.0).any()
+    np.testing.assert_allclose(model.values[clear, -1], wanted)
+    np.testing.assert_array_equal(model.low, np.minimum(plain.low, model.values))
+    np.testing.assert_array_equal(model.high, np.maximum(plain.high, model.values))
 
 
 def test_empty_cells_of_public_data_are_undecided() -> None:
