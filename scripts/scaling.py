@@ -64,14 +64,19 @@ def main(
 ) -> None:
     """Measure, compute, print."""
     costs = Costs(**json.loads(KEPT.read_text(encoding="utf-8")))
-    costs = replace(costs, **_from_load_tests(load or []))
+    costs = replace(costs, **from_load_tests(load or []))
     if not no_measuring:
         costs = replace(costs, **asdict(measured_tls()), **measured_postgres())
-    text = "\n".join([*_measured(costs), "", *_sizing(costs), ""])
+    text = tables(costs)
     print(text)
     if write_docs:
         KEPT.write_text(json.dumps(asdict(costs), indent=1) + "\n", encoding="utf-8")
         PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+
+
+def tables(costs: Costs) -> str:
+    """Measured costs and what follows from them, in Markdown."""
+    return "\n".join([*_measured(costs), "", *_sizing(costs), ""])
 
 
 def with_tables(page: str, text: str) -> str:
@@ -127,7 +132,8 @@ def _sizes(server: object) -> tuple[int, int]:
     return int(size), int(log)
 
 
-def _from_load_tests(paths: Sequence[Path]) -> dict[str, float]:
+def from_load_tests(paths: Sequence[Path]) -> dict[str, float]:
+    """Costs by the names of ``Costs`` from load tests' documents, the last one of a kind."""
     found = {}
     for path in paths:
         told = json.loads(path.read_text(encoding="utf-8"))

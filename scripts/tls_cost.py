@@ -33,10 +33,10 @@ class TlsCosts:
     tls_record_bytes: float
 
 
-def measured_tls() -> TlsCosts:
+def measured_tls(connections: int = HANDSHAKES) -> TlsCosts:
     """Medians over new connections, each with a certificate of the curve P-256."""
     server, client = _contexts()
-    found = [_connection(server, client) for _ in range(HANDSHAKES)]
+    found = [_connection(server, client) for _ in range(connections)]
     return TlsCosts(*(statistics.median(column) for column in zip(*found, strict=True)))
 
 

@@ -8,10 +8,22 @@ from pathlib import Path
 
 HEADING = """## Load test
 
-Written by `make load ARGS="... --write-docs"`: simulated holders, each with a record and random
-bytes of its own, in worker processes that privatize first; then a curator, a relay where there is
-one, and the sender share the machine. The accuracies are those of the model that the curator
-fits to the reports it counted, and of the same model from exact simulations of as many holders.
+Each table is written by one command, which ends with status 1 if a report was lost or counted
+twice:
+
+```
+make load ARGS="--write-docs"
+make load ARGS="--through-relay --holders 100000 --write-docs"
+make load ARGS="--mode relay --holders 10000000 --write-docs"
+make load ARGS="--mode relay --through-relay --holders 10000000 --write-docs"
+```
+
+Simulated holders, each with a record, an id and random bytes of the operating system of its own,
+privatize in worker processes first. The arithmetic is done on columns of 512 holders, bit for bit
+what the holder's own code gives for the same random bytes (`tests/scripts/test_load_holders.py`).
+Then the sender, the curator, and the relay where there is one, share the machine. The ids that were
+sent are held against the curator's checksum. Accuracies are those of the model that the curator
+fits to what it counted, and of the same model from exact simulations of as many other holders.
 """
 SECTION = re.compile(r"<!-- load: (?P<name>[\w-]+) -->\n.*?<!-- end of load -->\n", re.DOTALL)
 
