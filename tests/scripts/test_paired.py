@@ -1,0 +1,81 @@
+"""The parts of the experiments that compare variants on the same reports."""
+
+import math
+
+import numpy as np
+import pytest
+
+from curator.public_data import PublicData
+from scripts.reproduce.consistency import STEPS, Processed, projected
+from scripts.reproduce.datasets import CLASSES, Split
+from scripts.reproduce.levels import ask_levels
+from scripts.reproduce.paired import read, settings, summary, write
+from tests.curator.estimation.examples import complete, reports
+
+
+def test_differences_are_paired() -> None:
+    """What both variants share cancels out, in the difference and in its standard error."""
+    shared = np.random.default_rng(0).random(10)
+    gain = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.4, 0.3, 0.2, 0.1])
+    scores = {
+        (1.0, "drift", "plain"): list(shared),
+        (1.0, "drift", "other"): list(shared + gain),
+    }
+    plain, other = summary("set", scores, "plain")
+    assert (plain["difference"], plain["standard_error"]) == (0.0, 0.0)
+    assert other["difference"] == pytest.approx(0.3)
+    assert other["standard_error"] == pytest.approx(gain.std(ddof=1) / math.sqrt(10), abs=1e-5)
+    assert other["mean"] == pytest.approx(shared.mean() + 0.3, abs=1e-5)
+    assert other["runs"] == 10
+
+
+def test_rows_are_read_as_they_were_written(tmp_path) -> None:
+    """An interrupted run keeps the settings it has finished."""
+    rows = summary("set", {(2.0, "ratio", "plain"): [1.5, 2.5]}, "plain")
+    write(tmp_path / "rows.csv", rows)
+    assert read(tmp_path / "rows.csv") == [{k: str(v) for k, v in rows[0].items()}]
+    assert read(tmp_path / "none.csv") == []
+
+
+def test_settings_without_files_are_left_out(tmp_path) -> None:
+    """The synthetic design needs no file; a data set does."""
+    assert settings(tmp_path, "", numbers=True) == ["gamma 0.5, 50 public", "gamma 5, 1000 public"]
+    (tmp_path / "abalone.csv.gz").touch()
+    assert settings(tmp_path, "abalone;rice", numbers=True) == ["abalone"]
+
+
+def test_projection_subtracts_one_amount_from_all_that_stay() -> None:
+    """Norm-Sub, found the slow way by bisecting the amount."""
+    counts = np.random.default_rng(1).normal(10.0, 30.0, size=(16, 2))
+    low, high = -1e3, 1e3
+    for _ in range(200):
+        middle = (low + high) / 2
+        left = np.maximum(counts - middle, 0.0).sum()
+        low, high = (middle, high) if left > 300 else (low, middle)
+    np.testing.assert_allclose(projected(counts, 300), np.maximum(counts - low, 0.0), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["clipped", "clipped and scaled", "projected"])
+def test_steps_leave_consistent_counts(name: str) -> None:
+    """None is negative; n in all, but for clipping alone."""
+    asked = reports(complete(4), np.full((16, 2), 10), 0.3, seed=2)
+    done = Processed(asked.partition, asked.mechanism, asked.sums, asked.n, step=STEPS[name])
+    assert (asked.counts < 0.0).any()
+    assert (done.counts >= 0.0).all()
+    if name != "clipped":
+        assert done.counts.sum() == pytest.approx(asked.n)
+
+
+def test_levels_are_answered_by_parts_of_the_holders_or_by_all() -> None:
+    """``one``: every holder once, at full budget; ``all``: each question by all, at half of it."""
+    rng = np.random.default_rng(3)
+    people = PublicData(rng.random((1000, 2)), rng.integers(0, 2, 1000).astype(float))
+    split = Split(people, people, people, CLASSES)
+    trees = [complete(1), complete(3)]
+    one = ask_levels(split, trees, "one", 2.0, rng)
+    assert sum(question.n for question in one) == 1000
+    assert min(question.n for question in one) > 400  # 6 standard deviations from 500
+    assert [question.mechanism.epsilon for question in one] == [2.0, 2.0]
+    every = ask_levels(split, trees, "all", 2.0, rng)
+    assert [question.n for question in every] == [1000, 1000]
+    assert [question.mechanism.epsilon for question in every] == [1.0, 1.0]
