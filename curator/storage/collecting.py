@@ -37,9 +37,10 @@ from curator.storage.base import (
     Status,
 )
 from curator.storage.checksum import EMPTY, combine
-from curator.storage.ids import BULK, IdBook, distinct
+from curator.storage.ids import BULK, IdBook
 from curator.storage.known import Known
 from curator.storage.session import Prepared, Session
+from curator.storage.sorting import distinct
 from protocol.lifecycle import State
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 class Filter:
     """At most ``2**log_words`` words of eight bytes; untouched ones take no memory."""
 
-    def __init__(self, log_words: int = 21) -> None:
+    def __init__(self, log_words: int = 23) -> None:
         self._words = np.zeros(1 << log_words, dtype=np.uint64)
         self._shift = np.uint64(64 - log_words)
         self._secret = secrets.randbits(64)

@@ -8,11 +8,10 @@ must know before it writes, holds it alone.
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import bindparam, exists, select
 
 from curator.storage.base import Ids
-from curator.storage.known import Known, as_text
+from curator.storage.known import Known
 from curator.storage.runs import Fingerprints, Runs
 from curator.storage.schema import report_ids
 from curator.storage.session import Prepared, Session
@@ -91,31 +90,3 @@ class IdBook:
         new = np.flatnonzero(~known.there)
         known.put(new, self._rows.claim(session, task_no, ids[new], fingerprints[new]))
         return known
-
-
-def distinct(ids: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
-    """Where each distinct id comes first, ascending by id; and for every row where its id does.
-
-    Shapes ``(D,)`` and ``(B,)`` for B ids of which D differ; None in place of the second if all
-    do. Random ids differ in their first eight bytes, and numbers are sorted much faster than
-    strings; ids that do not are sorted as strings.
-    """
-    heads = np.ascontiguousarray(ids[:, :8]).view(">u8").ravel().astype(np.uint64)
-    order = np.argsort(heads)
-    ranked_heads = heads[order]
-    if (ranked_heads[1:] != ranked_heads[:-1]).all():
-        return order, None
-    return _distinct_strings(as_text(ids))
-
-
-def _distinct_strings(
-    ids: NDArray[np.bytes_],
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    order = np.argsort(ids, kind="stable")
-    ranked = ids[order]
-    begins = np.ones(len(ids), dtype=bool)
-    begins[1:] = ranked[1:] != ranked[:-1]
-    first = order[begins]
-    decider = np.empty(len(ids), dtype=np.intp)
-    decider[order] = first[np.cumsum(begins) - 1]
-    return first, decider

@@ -3,12 +3,16 @@
 A row per id costs a B-tree insertion per report, a few microseconds each, which is what bounds a
 batch. A batch's ids are instead written as one run: sorted, cut into pages of ``PAGE`` ids. Every
 process keeps a filter over the runs it has seen, so that a new id needs no lookup; only suspects
-are looked up, by the first id of each page. ``MOST_SMALL`` small runs are merged into one, so a
-task has at most ``ids / SMALL + MOST_SMALL`` runs.
+are looked up, by the first id of each page. Looking costs a page of every run, so runs are kept
+few: ``FAN_IN`` runs of like size are merged into one, up to runs of ``LARGE`` ids and more. A task
+has at most ``ids / LARGE`` runs and a few times ``FAN_IN``, and an id is written anew as often as
+``FAN_IN`` divides ``LARGE / BULK``.
 
 What a process remembers of runs is a cache of committed rows: before every use it is compared with
 the list of runs, inside the transaction that holds the task's lock.
 """
+
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +23,11 @@ from curator.storage.filter import Filter
 from curator.storage.known import Known, as_text
 from curator.storage.schema import id_pages, id_runs
 from curator.storage.session import Prepared, Session
+from curator.storage.sorting import distinct
 
-PAGE = 2_048
-SMALL = 65_536
-MOST_SMALL = 16
+PAGE = 512
+LARGE = 262_144
+FAN_IN = 4
 
 Fingerprints = NDArray[np.int64]
 Firsts = NDArray[np.bytes_]
@@ -71,11 +76,13 @@ class Runs:
     def append(self, session: Session, task_no: int, ids: Ids, fingerprints: Fingerprints) -> None:
         """Keep ids that are in no run yet as a new one; they are distinct and ascending."""
         sizes: dict[int, int] = dict(session.rows(RUNS, {"task_no": task_no}))
-        self._write(session, task_no, max(sizes, default=0) + 1, ids, fingerprints)
-        small = [run for run, size in sizes.items() if size < SMALL]
-        if len(small) >= MOST_SMALL:
-            merged = _removed(session, task_no, small)
-            self._write(session, task_no, max(sizes) + 2, *merged)
+        run = max(sizes, default=0) + 1
+        self._write(session, task_no, run, ids, fingerprints)
+        sizes[run] = len(ids)
+        while len(like := _like(sizes, run)) >= FAN_IN:
+            run += 1
+            self._write(session, task_no, run, *_removed(session, task_no, like))
+            sizes[run] = sum(sizes.pop(own) for own in like)
 
     def forget_unsure(self) -> None:
         """Read every run that was written lately before it is believed."""
@@ -151,10 +158,25 @@ def _removed(session: Session, task_no: int, runs: list[int]) -> tuple[Ids, Fing
     pages = [page for key in keys for page in session.rows(WHOLE_PAGES, key)]
     ids = _unpacked(b"".join(packed for packed, _ in pages))
     fingerprints = np.frombuffer(b"".join(packed for _, packed in pages), dtype="<i8")
-    order = np.argsort(as_text(ids))
+    order, _ = distinct(ids)
     for statement in (DROP_RUN, DROP_PAGES):
         session.change_each(statement, keys)
-    return ids[order], fingerprints[order]
+    return ids.take(order, axis=0), fingerprints[order]
+
+
+def _like(sizes: Mapping[int, int], run: int) -> list[int]:
+    """The runs of like size as ``run``, itself among them; none if it is large enough."""
+    rank = _rank(sizes[run])
+    return [own for own, size in sizes.items() if _rank(size) == rank] if rank else []
+
+
+def _rank(size: int) -> int:
+    """How many times a run of this size is to be merged until it is large."""
+    rank = 0
+    while size < LARGE:
+        size *= FAN_IN
+        rank += 1
+    return rank
 
 
 def _unpacked(packed: bytes) -> Ids:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from curator.storage.checksum import EMPTY, FEW, checksum, combine
 from curator.storage.filter import Filter
-from curator.storage.ids import distinct
 from curator.storage.known import keys_of
+from curator.storage.sorting import distinct
 
 Ids = NDArray[np.uint8]
 

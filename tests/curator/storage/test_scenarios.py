@@ -40,13 +40,13 @@ which = st.integers(0, 1)
 
 @pytest.fixture(scope="module", autouse=True)
 def small_runs() -> Iterator[None]:
-    """Batches of eight reports become runs of pages of three; three small runs are merged."""
+    """Batches of eight reports become runs of pages of three; three runs of like size merge."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ids, "BULK", 8)
         patch.setattr(collecting, "BULK", 8)
         patch.setattr(runs, "PAGE", 3)
-        patch.setattr(runs, "SMALL", 20)
-        patch.setattr(runs, "MOST_SMALL", 3)
+        patch.setattr(runs, "LARGE", 60)
+        patch.setattr(runs, "FAN_IN", 3)
         yield
 
 
