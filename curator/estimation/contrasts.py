@@ -46,7 +46,7 @@ class Contrasts:
         own, with_mass, of_mass = moments(self.evidence.noise)
         noise = own - 2.0 * self.q * with_mass + self.q**2 * of_mass[:, None]
         spread = np.maximum(self.q * (1.0 - self.q), LEAST_SPREAD)
-        sampling = self.evidence.n * self.mass[:, None] * spread
+        sampling = self.evidence.alike * self.evidence.n * self.mass[:, None] * spread
         return np.maximum(noise, 0.0) + np.maximum(sampling, 1e-9)
 
     @cached_property

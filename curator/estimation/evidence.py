@@ -27,7 +27,9 @@ class Evidence:
     """What the holders said to one question: the sums of ``n`` reports, and how to read them.
 
     ``scale`` is how they told a number; without one, as a share of the label's range. Without
-    ``exact_ranges`` a model's sensitivity is a bound that is quicker to find.
+    ``exact_ranges`` a model's sensitivity is a bound that is quicker to find. ``alike`` is how many
+    holders have one and the same record, as when a few records play a population: who was asked
+    then varies so much more.
     """
 
     partition: Partition
@@ -36,6 +38,7 @@ class Evidence:
     n: int
     scale: Scale | None = field(default=None, kw_only=True)
     exact_ranges: bool = field(default=True, kw_only=True)
+    alike: float = field(default=1.0, kw_only=True)
 
     @classmethod
     def of(cls, task: Task, question: int, sums: Sums, n: int) -> "Evidence":
@@ -78,7 +81,7 @@ class Evidence:
     @cached_property
     def total_covariance(self) -> Floats:
         """The mechanism's noise and the chance of who answered, ``(cells, slots, slots)``."""
-        return self.noise + sampling_covariance(self.plausible)
+        return self.noise + self.alike * sampling_covariance(self.plausible)
 
 
 def public_counts(

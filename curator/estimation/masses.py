@@ -11,7 +11,10 @@ LEAST = 0.1
 
 
 class Counted(Protocol):
-    """Counts of ``n`` holders, ``(cells, slots)``, and their noise, ``(cells, slots, slots)``."""
+    """Counts of ``n`` holders, ``(cells, slots)``, and their noise, ``(cells, slots, slots)``.
+
+    ``alike`` is as in ``Evidence``.
+    """
 
     @property
     def counts(self) -> Floats: ...
@@ -19,6 +22,8 @@ class Counted(Protocol):
     def noise(self) -> Floats: ...
     @property
     def n(self) -> int: ...
+    @property
+    def alike(self) -> float: ...
 
 
 def cell_masses(evidence: Counted, q: Floats, points: Floats, rows: int) -> Floats:
@@ -50,7 +55,8 @@ def reported_masses(evidence: Counted, q: Floats, share: Floats) -> tuple[Floats
     ``q C^-1 N / q C^-1 q`` is uncorrelated with the contrasts N - q sum(N), so that noise cannot
     move a mass and a contrast together and pass for drift.
     """
-    sampling = sampling_covariance(evidence.n * share[:, None] * np.maximum(q, 1e-3))
+    asked = evidence.n * share[:, None] * np.maximum(q, 1e-3)
+    sampling = evidence.alike * sampling_covariance(asked)
     weights = np.linalg.solve(evidence.noise + sampling, q[:, :, None])[:, :, 0]
     precision = (weights * q).sum(axis=1)
     estimate = (weights * evidence.counts).sum(axis=1) / precision

@@ -45,15 +45,16 @@ def plan(
     estimator: str | None = None,
     wanted: float | None = None,
     max_report_bytes: int = MAX_REPORT_BYTES,
+    centred: bool | None = None,
     seed: int = 0,
     progress: Progress = lambda _done, _total: None,
 ) -> Plan:
     """Try growers and depths with the first mechanism, then all mechanisms on the best of them.
 
     ``wanted`` asks what it would take to reach that accuracy (or mean squared error). Mechanisms
-    whose answers are longer than ``max_report_bytes`` are left out. ``progress`` is told (done,
-    total) steps. Raises ``InvalidRequest`` for unknown names, and ``InvalidPublicData`` for too
-    few public records.
+    whose answers are longer than ``max_report_bytes`` are left out; ``centred`` is the setting of
+    that name. ``progress`` is told (done, total) steps. Raises ``InvalidRequest`` for unknown
+    names, and ``InvalidPublicData`` for too few public records.
     """
     estimator = default_estimator() if estimator is None else estimator
     names = tuple(mechanisms or MECHANISMS)
@@ -67,7 +68,7 @@ def plan(
         amounts = most_trials(HOLDER_STEPS) + most_trials(EPSILONS)
         steps += amounts * len(asked.depths_for(holders, epsilon, kinds[0]))
     counter = Counter(steps * PARTS, progress)
-    study = Study.of(label, public, estimator, seed, counter)
+    study = Study.of(label, public, estimator, seed, centred=centred, advance=counter)
     summary = Summary(study, silent, holders, epsilon)
     losses = {choice: study.losses(choice, holders, epsilon) for choice in choices}
     leader = best_choice(losses, usual, study.everyone)
@@ -86,8 +87,8 @@ def plan_table(
 ) -> Plan:
     """``plan`` for public columns by name, with the features and label that a task would publish.
 
-    Label, declared features, epsilon, holders and the longest answer are the settings'; ``options``
-    are those of ``plan``. Errors are also those of reading the columns.
+    Label, declared features, epsilon, holders, the longest answer and centring are the settings';
+    ``options`` are those of ``plan``. Errors are also those of reading the columns.
     """
     label = infer_label(columns, settings)
     public = encode_public(infer_features(columns, settings), label, columns)
@@ -98,6 +99,7 @@ def plan_table(
         holders=settings.holders,
         epsilon=settings.epsilon,
         max_report_bytes=longest,
+        centred=settings.centred,
         **options,
     )
 

@@ -36,6 +36,7 @@ class Study:
     seed: int
     rotations: tuple[Rotation, ...]
     before: Foreknowledge
+    centred: bool | None = None
     advance: Callable[[], None] = lambda: None
     _partitions: dict[tuple[int, str, int, Part], Partition] = field(default_factory=dict)
 
@@ -46,6 +47,8 @@ class Study:
         public: PublicData,
         estimator: str,
         seed: int,
+        *,
+        centred: bool | None = None,
         advance: Callable[[], None] = lambda: None,
     ) -> "Study":
         """Deal the rows; raises ``InvalidPublicData`` if there are too few to play all parts."""
@@ -53,7 +56,7 @@ class Study:
         slots = label.slots if isinstance(label, Classes) else 0
         rotations = deal(public.y, seed)
         before = Foreknowledge(public, slots, rotations)
-        return cls(label, public, estimator, seed, rotations, before, advance)
+        return cls(label, public, estimator, seed, rotations, before, centred, advance)
 
     @property
     def classes(self) -> int:
@@ -141,11 +144,20 @@ class Study:
             rng=rng,
             scale=scale,
         )
-        return Evidence(partition, mechanism, sums, holders, scale=scale, exact_ranges=False)
+        return Evidence(
+            partition,
+            mechanism,
+            sums,
+            holders,
+            scale=scale,
+            exact_ranges=False,
+            alike=max(1.0, holders / len(people)),
+        )
 
     def _scale(self, number: int, choice: Choice, partition: Partition) -> Scale | None:
         """As a task is published: numbers are centred on the public model in cells of its own."""
-        if not isinstance(self.label, Range) or choice.grower != "distilled":
+        wanted = choice.grower == "distilled" if self.centred is None else self.centred
+        if not isinstance(self.label, Range) or not wanted:
             return None
         means, _ = self.before.knowledge(number, Part.KNOWN).cell_means(partition)
         centring = residual_centring(
