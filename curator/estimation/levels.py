@@ -58,7 +58,8 @@ class Level:
     def of(cls, tree: Partition, question: Evidence) -> "Level":
         """What a question with at least one report says; noise and the chance of who is asked."""
         n, coarse = question.n, question.partition
-        covariance = question.noise + sampling_covariance(question.plausible + LEAST_COUNT)
+        sampling = question.alike * sampling_covariance(question.plausible + LEAST_COUNT)
+        covariance = question.noise + sampling
         return cls(embed(tree, coarse)[coarse.leaves], question.counts / n, covariance / n**2)
 
 
@@ -109,19 +110,21 @@ def _families(tree: Partition, nodes: Index) -> tuple[Index, Index, Index]:
 class Joined:
     """All levels' counts of the finest cells: ``counts`` ``(cells, slots)`` of ``n`` holders.
 
-    ``noise``, ``(cells, slots, slots)``, is their covariance.
+    ``noise``, ``(cells, slots, slots)``, is their covariance; ``alike`` is as in ``Evidence``.
     """
 
     counts: Floats
     noise: Floats
     n: int
+    alike: float
 
     @classmethod
     def of(cls, tree: Partition, questions: Sequence[Evidence]) -> "Joined":
         """The questions' counts, as shares of all their reports."""
         n = sum(question.n for question in questions)
         shares, covariance = combined(tree, [Level.of(tree, each) for each in questions])
-        return cls(shares * n, covariance * n**2, n)
+        alike = max(question.alike for question in questions)
+        return cls(shares * n, covariance * n**2, n, alike)
 
 
 def nested(name: str, evidence: Sequence[Evidence]) -> list[Evidence]:
