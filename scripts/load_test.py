@@ -60,6 +60,9 @@ def main(
     duplicates: Annotated[float, typer.Option(min=0, max=100, help="% sent twice.")] = 0.0,
     malformed: Annotated[float, typer.Option(min=0, max=100, help="% broken as well.")] = 0.0,
     slow: Annotated[float, typer.Option(min=0, max=100, help="% sent slowly.")] = 0.0,
+    retries: Annotated[
+        float, typer.Option(min=0, max=100, help="% that hang up before the answer and try again.")
+    ] = 0.0,
     seed: Annotated[int, typer.Option(help="Seed of records and mischief.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("privet-data/load"),
     write_docs: Annotated[
@@ -68,7 +71,7 @@ def main(
 ) -> None:
     """Run the load test; exit status 1 if a report was lost or counted twice, 130 after Ctrl-C."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    mischief = Mischief(duplicates / 100, malformed / 100, slow / 100)
+    mischief = Mischief(duplicates / 100, malformed / 100, slow / 100, retries / 100)
     load = Load(mode, connections or CONNECTIONS[mode], depth, batch, mischief, seed)
     with tempfile.TemporaryDirectory(prefix="privet-load-") as name, ExitStack() as stack:
         try:

@@ -26,12 +26,17 @@ RETRY_AFTER = re.compile(rb"\r\nretry-after: *([0-9.]+)", re.IGNORECASE)
 
 
 class Message(NamedTuple):
-    """One request, what it is for, how many new reports it has, how long its sender dawdles."""
+    """One request, what it is for, how many new reports it has, and how its sender behaves.
+
+    It dawdles for so many seconds between head and body, or hangs up before the answer and then
+    sends the same bytes again.
+    """
 
     kind: str
     request: bytes
     reports: int = 1
     dawdle: float = 0.0
+    hangs_up: bool = False
 
 
 class Sender:
@@ -190,11 +195,16 @@ class _Connection(asyncio.Protocol):
             message = self.lane.next()
             if message is None:
                 break
-            self.flying.append((message, time.perf_counter()))
+            patient = message._replace(hangs_up=False) if message.hangs_up else message
+            self.flying.append((patient, time.perf_counter()))
             if message.dawdle:
                 self._dawdle(ready, message)
                 return
             ready.append(message.request)
+            if message.hangs_up:
+                transport.write(b"".join(ready))
+                transport.close()
+                return
         if ready:
             transport.write(ready[0] if len(ready) == 1 else b"".join(ready))
         else:

@@ -39,17 +39,21 @@ class Address:
 
 @dataclass(frozen=True)
 class Mischief:
-    """Shares of the holders, 0 to 1, that send again, send rubbish too, or send slowly."""
+    """Shares of the holders, 0 to 1, that misbehave.
+
+    They send twice, send rubbish too, send slowly, or hang up before the answer and try again.
+    """
 
     duplicates: float = 0.0
     malformed: float = 0.0
     slow: float = 0.0
+    retries: float = 0.0
 
 
 def singles(
     shards: Iterable[Shard], task: Task, to: Address, mischief: Mischief, rng: random.Random
 ) -> Iterator[Message]:
-    """One message per report, some twice, some after a broken copy, some with a long pause."""
+    """One message per report, some twice, some after a broken copy, some slow or cut off."""
     requests = plain_requests(shards, task, to)
     if mischief == Mischief():
         yield from (Message("report", request) for request in requests)
@@ -58,7 +62,8 @@ def singles(
         if rng.random() < mischief.malformed:
             yield Message("malformed", _cut_short(request, to), 0)
         dawdle = DAWDLE_SECONDS if rng.random() < mischief.slow else 0.0
-        yield Message("report", request, 1, dawdle)
+        hangs_up = not dawdle and rng.random() < mischief.retries
+        yield Message("report", request, 1, dawdle, hangs_up)
         if rng.random() < mischief.duplicates:
             yield Message("duplicate", request, 0)
 

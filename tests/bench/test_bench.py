@@ -20,6 +20,7 @@ from bench.marks import judged
 from bench.samples import LABEL, full_tree, mechanism, records, reports
 from curator.simulation import simulate_question
 from protocol.mechanisms import OptimizedUnary, SubsetSelection
+from scripts.load.document import write_section
 
 SERVED = ("intake", "rest_predict")
 TRUTHFUL = 40.0
@@ -129,7 +130,11 @@ def test_the_page_has_every_figure(tmp_path: Path):
         Figure("simulating", "subset,categories=1024,holders=1000", "time", 0.7, "s"),
         Figure("predicting", "1000000x8,cells=16", "labels", 0.25, "s"),
     ]
+    (tmp_path / "performance.md").write_text("stale\n", encoding="utf-8")
+    write_section(tmp_path / "performance.md", "single", "### A load test's table\n")
     paths = write_document(run(*figures), tmp_path)
+    assert paths[0].read_text().count("### A load test's table") == 1
+    assert "stale" not in paths[0].read_text()
     assert points(figures, "predicting", "labels", "1000000x{},cells=16") == [[8.0, 0.25]]
     assert [path.suffix for path in paths] == [".md", ".png", ".png", ".png"]
     page = paths[0].read_text()

@@ -143,12 +143,13 @@ def test_mischief_is_added_in_its_shares(tmp_path: Path) -> None:
     task = make_task(BOTH)
     shards = spooled(task, tmp_path, 200)
     plain = list(singles(shards, task, TO, Mischief(), random.Random(1)))
-    messages = list(singles(shards, task, TO, Mischief(0.5, 0.5, 0.5), random.Random(1)))
+    messages = list(singles(shards, task, TO, Mischief(0.5, 0.5, 0.5, 0.5), random.Random(1)))
     kinds = [message.kind for message in messages]
     assert [m.request for m in messages if m.kind == "report"] == [m.request for m in plain]
     assert 60 < kinds.count("duplicate") < 140
     assert 60 < kinds.count("malformed") < 140
     assert 60 < sum(message.dawdle > 0 for message in messages) < 140
+    assert 20 < sum(message.hangs_up for message in messages) < 100
     assert sum(message.reports for message in messages) == 200
     assert all(
         messages[i - 1].request == messages[i].request
@@ -203,6 +204,25 @@ async def test_the_sender_outlasts_503_and_hang_ups(depth: int) -> None:
     assert outcomes.answers["report", 201] == outcomes.sent == outcomes.acknowledged == 100
     assert outcomes.retries > 0
     assert outcomes.reconnects > 0
+
+
+async def test_who_hangs_up_sends_the_same_bytes_again() -> None:
+    """Every answer is had in the end; those that hung up came back on a new connection."""
+    server = Hostile(faults=0)
+    listening = await asyncio.start_server(server, "127.0.0.1", 0)
+    port = listening.sockets[0].getsockname()[1]
+    outcomes = Outcomes()
+    messages = (
+        message._replace(hangs_up=place % 10 == 3, dawdle=0.0)
+        for place, message in enumerate(numbered(100))
+    )
+    sender = Sender("127.0.0.1", port, messages, outcomes, connections=3, depth=2)
+    async with asyncio.timeout(60):
+        await sender.run()
+    listening.close()
+    assert set(server.bodies) == {b"report %03d" % i for i in range(100)}
+    assert outcomes.answers["report", 201] == outcomes.sent == 100
+    assert outcomes.reconnects == 10
 
 
 async def test_a_stopped_sender_waits_for_what_is_in_flight() -> None:
