@@ -8,7 +8,7 @@ import typer
 
 from curator.cli.options import URL, AsJson, TaskName, Token, Url, connect
 from curator.cli.output import PLAIN, SHORT_ID, err, out, print_facts, print_json, print_table, when
-from curator.cli.plan import make_plan, read_settings
+from curator.cli.plan import plan_for
 from protocol.errors import InvalidRequest
 
 app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
@@ -66,10 +66,10 @@ def create(
         "epsilon": epsilon,
         "open": not draft,
         **{key: value for key, value in given.items() if value is not None},
-        **_parsed(more or []),
+        **parsed(more or []),
     }
     if auto:
-        settings |= _planned(public, settings)
+        settings |= plan_for(public, settings)
     api = connect(url, token)
     with err().status("Growing the partition on the public data ..."), public.open("rb") as data:
         response = api.call(
@@ -193,14 +193,6 @@ def print_view(view: dict[str, Any]) -> None:
     print_table("Questions", [key.replace("_", " ") for key in keys], rows)
 
 
-def _planned(public: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    """What a plan chooses for the task; its verdict goes to standard error."""
-    plan = make_plan(public, read_settings(**settings))
-    err().print(plan.reason)
-    chosen = plan.settings()
-    return {name: chosen[name] for name in ("grower", "depth", "mechanism", "min_leaf")}
-
-
 def _move(task: str, move: str, url: str, token: str | None, as_json: bool) -> None:
     api = connect(url, token)
     summary = api.post(f"/v1/tasks/{api.task_id(task)}/{move}")
@@ -242,7 +234,8 @@ def _feature(feature: dict[str, Any]) -> tuple[str, str, str, Any]:
     return feature["name"], feature["kind"], values, feature["missing"]
 
 
-def _parsed(settings: list[str]) -> dict[str, Any]:
+def parsed(settings: list[str]) -> dict[str, Any]:
+    """Settings given as ``NAME=JSON``; raises ``InvalidRequest``."""
     parsed = {}
     for setting in settings:
         name, equals, value = setting.partition("=")

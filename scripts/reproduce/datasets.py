@@ -50,6 +50,15 @@ def classification(folder: Path, name: str, seed: int) -> Split:
     return Split(public, take(rest, train), take(rest, test), CLASSES)
 
 
+def shuffled(folder: Path, name: str, seed: int, *, public: int) -> Split:
+    """All rows of a set dealt anew: ``public`` of them, and the others 80 : 20."""
+    known, rest = _encoded(folder, name)
+    pool = PublicData(np.vstack([known.X, rest.X]), np.concatenate([known.y, rest.y]))
+    order = np.random.default_rng(seed).permutation(len(pool))
+    first, second, third = np.split(order, [public, public + (len(pool) - public) * 4 // 5])
+    return Split(take(pool, first), take(pool, second), take(pool, third), CLASSES)
+
+
 def regression(folder: Path, name: str, seed: int) -> Split:
     """LPDT's Table 2: public, private and test rows 1 : 7 : 2 at random.
 

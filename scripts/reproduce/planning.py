@@ -1,178 +1,292 @@
 """The planner's promise against what then happened, on data whose holders are really there.
 
-Each data set is shuffled and cut into public records, holders and test records. A plan is made
-from the public records alone; then the task it asks for is published, the holders report, and the
-model is judged on the test records, which nobody has seen.
+    python -m scripts.reproduce.planning --data ../shared/data
+
+A plan is made from public records alone; then the task it asks for is published, the holders
+report, and the model is judged on test records that nobody has seen. "One population": public,
+private and test records are dealt anew from all records together, so that holders resemble the
+public records, as every promise assumes. "As collected": the public records are the ones that the
+set's protocol names, and its holders may differ. Means over seeds go to
+``expected/planning.csv``, after every set. A set whose file is missing is skipped.
 """
 
 import csv
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-import pandas as pd
 import typer
-from joblib import Parallel, delayed
 from rich.console import Console
 from rich.table import Table
 
-from curator.planning import plan_table
-from curator.sklearn_api import PrivateTreeClassifier
-from curator.task_settings import TaskSettings
-from scripts.reproduce.lpct_design import draw
+from curator.estimation import fit
+from curator.estimation.public.distil import distilled_depth
+from curator.growth import GROWERS, default_criterion
+from curator.planning import Choice, Plan, plan
+from curator.planning.losses import row_losses
+from protocol.domain import Classes
+from scripts.reproduce.accuracy import ask, centred, public_scores, score, slots_of
+from scripts.reproduce.datasets import (
+    PUBLIC_ROWS,
+    REGRESSION,
+    Floats,
+    Split,
+    classification,
+    missing,
+    regression,
+    shuffled,
+    take,
+)
+from scripts.reproduce.lpct_design import LABEL, draw
+from scripts.reproduce.real import Rows, read
 
-DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
 EXPECTED = Path(__file__).parent / "expected" / "planning.csv"
-LABEL = "label"
-ESTIMATOR = "averaged"
+MOST_PUBLIC = 1000
+"""Of more public records a sample is planned with."""
+ONE, COLLECTED = "one population", "as collected"
+SIZES = {"anonymity": 100, "diabetes": 200, "employ": 200, "rice": 300, "census": 500}
+"""Public records where all records are dealt anew."""
+SURE = 1.96
+FIELDS = (
+    "population",
+    "set",
+    "epsilon",
+    "public",
+    "private",
+    "promised",
+    "uncertainty",
+    "happened",
+    "standard_error",
+    "covered",
+    "public_promised",
+    "public_happened",
+    "unplanned",
+    "collect",
+    "unclear",
+    "do_not",
+    "seeds",
+)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A data set and how many of its records are public; a fifth of the rest judges."""
+    """A set of records, whether its holders resemble the public ones, and how to deal it."""
 
     name: str
-    load: Callable[[], pd.DataFrame]
-    public: int
+    population: str
+    deal: Callable[[int], Split]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One plan and what came of it."""
+    """One plan and what came of it; ``uncertain`` is the standard error of the test records."""
 
-    data: str
     public: int
-    holders: int
-    epsilon: float
-    seed: int
-    verdict: str
-    grower: str
-    depth: int
-    promised: float
-    promised_error: float
+    private: int
+    told: Plan
     happened: float
-    public_promised: float
+    uncertain: float
     public_happened: float
+    unplanned: float
+
+    @property
+    def covered(self) -> bool:
+        """Whether promise and outcome agree within 1.96 standard errors of both."""
+        both = np.hypot(self.told.expected.standard_error, self.uncertain)
+        return bool(abs(self.told.expected.value - self.happened) <= SURE * both)
 
 
-def from_file(name: str) -> pd.DataFrame:
-    """A data set of ``../shared/data``; raises ``FileNotFoundError`` that says where it belongs."""
-    path = DATA / f"{name}.csv.gz"
-    if not path.exists():
-        msg = f"{path} is missing: put the data sets there, or choose --only synthetic"
-        raise FileNotFoundError(msg)
-    return pd.read_csv(path, keep_default_na=False)
+def cases(folder: Path) -> Iterator[Case]:
+    """Every set in every way it can be dealt."""
+    yield Case("synthetic", ONE, synthetic)
+    for name, rows in SIZES.items():
+        yield Case(name, ONE, partial(shuffled, folder, name, public=rows))
+    for name in REGRESSION:
+        yield Case(name, ONE, partial(regression, folder, name))
+    for name in (*PUBLIC_ROWS, "census"):
+        if name != "email":  # 3000 columns take minutes
+            yield Case(name, COLLECTED, partial(classification, folder, name))
 
 
-def synthetic() -> pd.DataFrame:
+def synthetic(seed: int) -> Split:
     """LPCT's P distribution (section 6.1), public records included."""
-    data = draw(20_000, 1.0, np.random.default_rng(0))
-    return pd.DataFrame({"x1": data.X[:, 0], "x2": data.X[:, 1], LABEL: data.y.astype(int)})
+    rng = np.random.default_rng(seed)
+    return Split(draw(300, 1.0, rng), draw(10_000, 1.0, rng), draw(10_000, 1.0, rng), LABEL)
 
 
-CASES = (
-    Case("synthetic", synthetic, 300),
-    Case("rice", lambda: from_file("rice"), 200),
-    Case("census_public", lambda: from_file("census_public"), 1000),
-)
-
-
-def outcome(case: Case, epsilon: float, seed: int) -> Outcome:
+def outcome(split: Split, epsilon: float, seed: int) -> Outcome:
     """Plan, publish, collect, judge."""
-    frame = case.load().sample(frac=1.0, random_state=seed).reset_index(drop=True)
-    tests = (len(frame) - case.public) // 5
-    public, holders = frame[: case.public], frame[case.public : -tests]
-    test = frame[-tests:]
-    settings = TaskSettings(name=case.name, label=LABEL, epsilon=epsilon, holders=len(holders))
-    found = plan_table(
-        columns_of(public), settings, mechanisms=("subset",), estimator=ESTIMATOR, seed=seed
-    )
-    choice = found.best.choice
-    model = PrivateTreeClassifier(
-        epsilon,
-        grower=choice.grower,
-        depth=choice.depth,
-        estimator=ESTIMATOR,
-        random_state=seed,
-    )
-    public_pair = (public.drop(columns=LABEL), public[LABEL])
-    model.fit(holders.drop(columns=LABEL), holders[LABEL], public=public_pair)
-    happened = model.score(test.drop(columns=LABEL), test[LABEL])
-    alone = model.set_params(estimator="public").fit(*public_pair, public=public_pair)
-    return Outcome(
-        data=case.name,
-        public=case.public,
-        holders=len(holders),
+    rng = np.random.default_rng([seed, round(1000 * epsilon)])
+    some = rng.permutation(len(split.public))[:MOST_PUBLIC]
+    split = Split(take(split.public, some), split.private, split.test, split.label)
+    found = plan(
+        split.label,
+        split.public,
+        holders=len(split.private),
         epsilon=epsilon,
+        mechanisms=("subset",),
         seed=seed,
-        verdict=str(found.verdict),
-        grower=choice.grower,
-        depth=choice.depth,
-        promised=found.expected.value,
-        promised_error=found.expected.standard_error,
-        happened=happened,
-        public_promised=found.public_only.value,
-        public_happened=alone.score(test.drop(columns=LABEL), test[LABEL]),
+    )
+    usual = Choice("distilled", distilled_depth(len(split.private), epsilon), "subset")
+    lost = losses(split, found.best.choice, epsilon, rng)
+    return Outcome(
+        public=len(split.public),
+        private=len(split.private),
+        told=found,
+        happened=as_score(split, lost),
+        uncertain=float(lost.std() / np.sqrt(len(lost))),
+        public_happened=score(split, public_scores(split, split.test.X)),
+        unplanned=as_score(split, losses(split, usual, epsilon, rng)),
     )
 
 
-def columns_of(frame: pd.DataFrame) -> dict[str, Any]:
-    """A frame's columns as the curator reads them from a file."""
+def losses(split: Split, choice: Choice, epsilon: float, rng: np.random.Generator) -> Floats:
+    """What each test record loses with the model of one collection by this choice."""
+    partition = GROWERS[choice.grower](
+        split.public.X,
+        split.public.y,
+        depth=choice.depth,
+        classes=slots_of(split),
+        criterion=default_criterion(slots_of(split)),
+        min_leaf=0,
+        rng=np.random.default_rng(0),
+    )
+    scale = centred(split, partition) if choice.grower == "distilled" else None
+    evidence = ask(split, partition, choice.mechanism, epsilon, rng, scale)
+    model = fit("drift", split.label, split.public, [evidence])
+    cells = partition.locate(split.test.X)
+    values = model.predict_from(cells, public_scores(split, split.test.X)).values
+    return row_losses(split.label, values, split.test.y)[0]
+
+
+def as_score(split: Split, lost: Floats) -> float:
+    """The accuracy, or the mean squared error."""
+    mean = float(lost.mean())
+    return 1.0 - mean if isinstance(split.label, Classes) else mean
+
+
+def row(case: Case, epsilon: float, found: list[Outcome]) -> dict[str, str | float]:
+    """The means of one case over its seeds."""
+    told = [each.told for each in found]
+    happened = np.array([each.happened for each in found])
+    means = {
+        "promised": np.mean([plan.expected.value for plan in told]),
+        "uncertainty": np.mean([plan.expected.standard_error for plan in told]),
+        "happened": happened.mean(),
+        "standard_error": happened.std(ddof=1) / np.sqrt(len(found)) if len(found) > 1 else 0.0,
+        "public_promised": np.mean([plan.public_only.value for plan in told]),
+        "public_happened": np.mean([each.public_happened for each in found]),
+        "unplanned": np.mean([each.unplanned for each in found]),
+    }
+    verdicts = [str(plan.verdict) for plan in told]
     return {
-        name: frame[name].to_numpy(dtype=np.float64)
-        if frame[name].dtype.kind in "fiu"
-        else frame[name].tolist()
-        for name in frame.columns
+        "set": case.name,
+        "population": case.population,
+        "epsilon": epsilon,
+        "public": found[0].public,
+        "private": found[0].private,
+        "covered": sum(each.covered for each in found),
+        "collect": verdicts.count("collect"),
+        "unclear": verdicts.count("unclear"),
+        "do_not": verdicts.count("do not collect"),
+        "seeds": len(found),
+        **{name: round(float(mean), 5) for name, mean in means.items()},
     }
 
 
-def shown(outcomes: list[Outcome]) -> Table:
-    """One line per data set and epsilon, means over the seeds."""
-    table = Table("data", "public", "holders", "ε", "promised", "happened", "verdicts")
-    frame = pd.DataFrame([asdict(o) for o in outcomes])
-    for (data, public, holders, epsilon), rows in frame.groupby(
-        ["data", "public", "holders", "epsilon"], sort=False
-    ):
-        table.add_row(
-            data,
-            str(public),
-            str(holders),
-            f"{epsilon:g}",
-            f"{rows.promised.mean():.3f} ± {rows.promised_error.mean():.3f}",
-            f"{rows.happened.mean():.3f}",
-            ", ".join(f"{n} {v}" for v, n in rows.verdict.value_counts().items()),
-        )
-    return table
+def shown(row: dict[str, str | float]) -> list[str]:
+    """One line of the table; see ``HEAD``."""
+    digits = 3 if float(row["happened"]) < 1 else 2
+    numbers = {
+        name: f"{float(row[name]):.{digits}f}"
+        for name in FIELDS
+        if name not in ("set", "population") and row[name] != ""
+    }
+    return [
+        str(row["set"]),
+        f"{float(row['epsilon']):g}",
+        f"{row['public']} / {row['private']}",
+        f"{numbers['promised']} ± {numbers['uncertainty']}",
+        f"{numbers['happened']} ± {numbers['standard_error']}",
+        f"{row['covered']} of {row['seeds']}",
+        f"{numbers['public_promised']} / {numbers['public_happened']}",
+        numbers["unplanned"],
+        f"{row['collect']} / {row['unclear']} / {row['do_not']}",
+    ]
+
+
+HEAD = (
+    "set",
+    "ε",
+    "public / private",
+    "promised",
+    "happened",
+    "covered",
+    "public alone",
+    "unplanned",
+    "yes / ? / no",
+)
+
+
+def markdown(rows: Rows) -> str:
+    """Rows as a table for the documentation, and how many promises were kept in all."""
+    kept, made = (sum(int(row[name]) for row in rows) for name in ("covered", "seeds"))
+    last = ["all", "", "", "", "", f"{kept} of {made}", "", "", ""]
+    lines = [list(HEAD), ["---"] * len(HEAD), *map(shown, rows), last]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def main(
     *,
-    only: Annotated[list[str] | None, typer.Option(help="Names of data sets.")] = None,
+    data: Annotated[Path, typer.Option(help="Folder that holds the sets.")] = Path(
+        "../shared/data"
+    ),
+    sets: Annotated[str, typer.Option(help="Names with commas; all if empty.")] = "",
     epsilon: Annotated[list[float] | None, typer.Option(help="May be given repeatedly.")] = None,
-    seeds: Annotated[int, typer.Option(min=1)] = 5,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = -1,
-    output: Annotated[Path, typer.Option(help="CSV file to write.")] = EXPECTED,
+    seeds: Annotated[int, typer.Option(min=1, help="Plans per set and epsilon.")] = 5,
+    output: Annotated[Path, typer.Option(help="Where the means go.")] = EXPECTED,
 ) -> None:
     """Compare the planner's promises with what then happened."""
-    run = delayed(outcome)
-    outcomes = Parallel(n_jobs=jobs)(
-        run(case, eps, seed)
-        for case in CASES
-        if not only or case.name in only
-        for eps in (epsilon or [1.0, 4.0])
-        for seed in range(seeds)
-    )
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with output.open("w", newline="") as file:
-        writer = csv.DictWriter(file, Outcome.__dataclass_fields__)
+    console, rows = Console(width=120), read(output)
+    wanted = sets.split(",") if sets else []
+    for case in cases(data):
+        if wanted and case.name not in wanted:
+            continue
+        absent = [] if case.name == "synthetic" else missing(data, case.name)
+        if absent:
+            console.print(
+                f"[yellow]{case.name} is skipped: {', '.join(map(str, absent))} is missing."
+            )
+            continue
+        for spent in epsilon or [2.0]:
+            found = row(case, spent, [outcome(case.deal(s), spent, s) for s in range(seeds)])
+            rows = [old for old in rows if key(old) != key(found)] + [found]
+            console.print(table(case.population, [found]))
+            write(output, rows)
+
+
+def write(file: Path, rows: Rows) -> None:
+    """All rows, so that an interrupted run keeps what it has."""
+    with file.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, FIELDS)
         writer.writeheader()
-        writer.writerows(
-            {k: f"{v:.5g}" if isinstance(v, float) else v for k, v in asdict(o).items()}
-            for o in outcomes
-        )
-    Console().print(shown(outcomes))
+        writer.writerows(rows)
+
+
+def key(row: dict[str, str | float]) -> tuple[str, str, float]:
+    """What a row is about."""
+    return str(row["set"]), str(row["population"]), float(row["epsilon"])
+
+
+def table(title: str, rows: Rows) -> Table:
+    """Rows as a table for the terminal."""
+    found = Table(*HEAD, title=title)
+    for each in rows:
+        found.add_row(*shown(each))
+    return found
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Write the measured tables into ``docs/accuracy.md``, from the files in ``expected``.
+"""Write the measured tables into ``docs``, from the files in ``expected``.
 
     python -m scripts.reproduce.tables
 
@@ -11,16 +11,17 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import rankdata
 
+from scripts.reproduce import planning
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION
 from scripts.reproduce.real import Rows, read
 
 HERE = Path(__file__).parent
-PAGE = HERE.parents[1] / "docs" / "accuracy.md"
+DOCS = HERE.parents[1] / "docs"
 NOT_RANKED = ("non-private tree", "drift, plain tree", "averaged", "public stack")
 
 
 def main() -> None:
-    """Replace every table of the page by the current figures."""
+    """Replace every table of the pages by the current figures."""
     real, untuned = (read(HERE / "expected" / f"{name}.csv") for name in ("real", "untuned"))
     tables = {
         "synthetic": sections(untuned, list(dict.fromkeys(str(row["set"]) for row in untuned))),
@@ -29,11 +30,24 @@ def main() -> None:
         "regression ranks": ranks(real, list(REGRESSION), best_first=False),
         "regression": sections(real, list(REGRESSION)),
     }
-    text = PAGE.read_text()
+    fill(DOCS / "accuracy.md", tables)
+    promises = read(planning.EXPECTED)
+    fill(
+        DOCS / "planning.md",
+        {
+            population: planning.markdown([r for r in promises if r["population"] == population])
+            for population in (planning.ONE, planning.COLLECTED)
+        },
+    )
+
+
+def fill(page: Path, tables: dict[str, str]) -> None:
+    """Replace the named tables of a page."""
+    text = page.read_text()
     for name, table in tables.items():
         pattern = rf"(<!-- table {name} -->\n).*?(<!-- end -->)"
         text = re.sub(pattern, rf"\g<1>{table}\g<2>", text, flags=re.DOTALL)
-    PAGE.write_text(text)
+    page.write_text(text)
 
 
 def sections(rows: Rows, names: list[str]) -> str:
