@@ -8,7 +8,7 @@ trailers) are counted from the last step on. Bodies have limits of their own, wh
 
 from asyncio import BaseTransport, TimerHandle, Transport
 from dataclasses import dataclass
-from enum import Enum
+from http.client import SERVICE_UNAVAILABLE
 from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -27,12 +27,9 @@ class HeadLimits:
     connections: int
 
 
-class Stage(Enum):
-    """How far the request that is arriving has come."""
-
-    NONE = 0
-    HEAD = 1
-    BODY = 2
+LINGER_SECONDS = 0.5
+NOTHING, HEAD, BODY = range(3)
+"""What part of a request is arriving; plain numbers, since every request passes all of them."""
 
 
 class BoundedConnection(HttpToolsProtocol):
@@ -42,9 +39,11 @@ class BoundedConnection(HttpToolsProtocol):
         super().__init__(*given, **named)
         self._limits = limits
         self._clock: TimerHandle | None = None
-        self._stage = Stage.NONE
+        self._stage = NOTHING
         self._advanced = False
         self._since_advance = 0
+        self._short = True
+        self._refused = False
         self._fault = (400, "The request is not HTTP/1.1: send it again, from an HTTP client.")
 
     def connection_made(self, transport: BaseTransport) -> None:
@@ -63,8 +62,14 @@ class BoundedConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read on, if what came before and what is still owed are within the limits."""
+        if self._refused:
+            return
         self._advanced = False
+        self._short = self._stage == NOTHING and len(data) <= self._limits.bytes
         super().data_received(data)
+        if self._advanced and self._stage == NOTHING:
+            self._since_advance = 0
+            return
         if self.transport.is_closing():
             return
         self._since_advance = 0 if self._advanced else self._since_advance + len(data)
@@ -75,15 +80,19 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
-        self._reach(Stage.HEAD)
+        self._stage = HEAD
+        self._advanced = True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """The end of a head; a long one may have come in one piece."""
-        self._reach(Stage.BODY)
-        self._stop_clock()
-        length = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
-        if length > self._limits.bytes or len(self.headers) > self._limits.headers:
+        self._stage = BODY
+        self._advanced = True
+        if self._clock is not None:
+            self._stop_clock()
+        if len(self.headers) > self._limits.headers or (
+            not self._short and self._head_bytes() > self._limits.bytes
+        ):
             self._fault = self._too_long()
             raise ValueError(self._fault)  # the parser stops, and send_400_response answers
         super().on_headers_complete()
@@ -95,14 +104,16 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """The end of a request."""
-        self._reach(Stage.NONE)
-        self._stop_clock()
+        self._stage = NOTHING
+        self._advanced = True
+        if self._clock is not None:
+            self._stop_clock()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """The end of an answer, perhaps to a request that is still arriving."""
         super().on_response_complete()
-        if self._is_owed() and not self.transport.is_closing():
+        if self._stage == BODY and self._is_answered() and not self.transport.is_closing():
             self._start_clock()
 
     def send_400_response(self, msg: str) -> None:
@@ -112,16 +123,15 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _is_owed(self) -> bool:
         """Whether the client has begun what nothing else here waits for with a limit."""
-        if self._stage is Stage.BODY:
+        if self._stage == BODY:
             return self._is_answered()
-        return self._stage is Stage.HEAD or not self._advanced
+        return self._stage == HEAD or not self._advanced
 
     def _is_answered(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
 
-    def _reach(self, stage: Stage) -> None:
-        self._stage = stage
-        self._advanced = True
+    def _head_bytes(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
 
     def _too_long(self) -> tuple[int, str]:
         return 431, (
@@ -144,16 +154,27 @@ class BoundedConnection(HttpToolsProtocol):
             return
         if not self._is_answered():
             self._start_clock()  # an earlier request on this connection is still being answered
-        elif self._stage is Stage.HEAD:
+        elif self._stage == HEAD:
             detail = f"The request's head had not arrived after {self._limits.seconds:g} seconds."
             self._refuse(408, detail)
         else:
             self.transport.close()
 
     def _refuse(self, status: int, detail: str) -> None:
-        """Answer with a problem document and close."""
+        """Answer with a problem document and close.
+
+        A client that is still sending would lose the answer if its bytes met a closed connection,
+        so for a moment they are thrown away instead; not where connections are what is short.
+        """
         response = http_problem(status, detail, "")
         headers = [*response.raw_headers, (b"connection", b"close")]
         lines = [b"%b: %b\r\n" % header for header in headers]
-        self.transport.write(b"".join([STATUS_LINE[status], *lines, b"\r\n", bytes(response.body)]))
-        self.transport.close()
+        answer = [STATUS_LINE[status], *lines, b"\r\n", bytes(response.body)]
+        self.transport.write(b"".join(answer))
+        if status == SERVICE_UNAVAILABLE or not self._is_answered():
+            self.transport.close()
+            return
+        self._refused = True
+        self._stop_clock()
+        self.transport.write_eof()
+        self._clock = self.loop.call_later(LINGER_SECONDS, self.transport.close)

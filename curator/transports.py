@@ -42,6 +42,11 @@ class WholeWrites:
             self._held = 0
             self._transport.write(whole)
 
+    def write_eof(self) -> None:
+        """Say that nothing more comes, after everything has been written."""
+        self.flush()
+        self._transport.write_eof()
+
     def close(self) -> None:
         """Close after everything has been written."""
         self.flush()
