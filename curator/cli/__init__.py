@@ -8,7 +8,7 @@ from importlib.metadata import version as installed_version
 
 import typer
 
-from curator.cli import database, key, mechanisms, model, plan, predict, serve, task, token
+from curator.cli import database, encode, key, mechanisms, model, plan, predict, serve, task, token
 from curator.cli.output import print_error
 from protocol.errors import PrivetError
 
@@ -29,6 +29,7 @@ app.command()(model.status)
 app.command()(model.models)
 app.command()(model.card)
 app.command()(plan.plan)
+app.command()(encode.encode)
 app.command()(mechanisms.mechanisms)
 app.command()(database.backup)
 app.command()(database.verify)

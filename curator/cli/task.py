@@ -1,6 +1,7 @@
 """``privet task``: create, list, show, open, close, delete."""
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,11 @@ from curator.cli.options import URL, AsJson, TaskName, Token, Url, connect
 from curator.cli.output import PLAIN, SHORT_ID, err, out, print_facts, print_json, print_table, when
 from curator.cli.plan import plan_for
 from protocol.errors import InvalidRequest
+
+NOT_PLANNED = (
+    "The plan does not know the public model you bring: it is for the one that Privet makes of the "
+    "same records. Its grower, depth and mechanism are used; cells and fits start from yours."
+)
 
 app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
 
@@ -41,6 +47,15 @@ def create(
         typer.Option(help="Have a number told by its distance from what is expected, or not."),
     ] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
+    public_model: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="ONNX model over the encoded columns (see encode); by default one is made.",
+        ),
+    ] = None,
     draft: Annotated[bool, typer.Option("--draft", help="Do not open it yet.")] = False,
     auto: Annotated[
         bool, typer.Option("--auto", help="Plan first: choose grower, depth and mechanism.")
@@ -70,12 +85,18 @@ def create(
     }
     if auto:
         settings |= plan_for(public, settings)
+        if public_model is not None:
+            err().print(NOT_PLANNED)
     api = connect(url, token)
-    with err().status("Growing the partition on the public data ..."), public.open("rb") as data:
+    with err().status("Growing the partition on the public data ..."), ExitStack() as opened:
+        files = {"public": public} | ({"public_model": public_model} if public_model else {})
         response = api.call(
             "POST",
             "/v1/tasks",
-            files={"public": (public.name, data)},
+            files={
+                name: (path.name, opened.enter_context(path.open("rb")))
+                for name, path in files.items()
+            },
             data={"settings": json.dumps(settings)},
         )
     view = response.json()
@@ -181,6 +202,8 @@ def print_view(view: dict[str, Any]) -> None:
         "report": f"at most {view['report_bytes']} bytes",
         "created": when(view["created"]),
     }
+    if view["public_model"] is not None:
+        facts["public model"] = f"brought as ONNX, SHA-256 {view['public_model'][:SHORT_ID]}"
     out().print(f"Task {view['id']}", **PLAIN)
     print_facts(view["name"], facts)
     print_table(

@@ -9,12 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from curator.estimation import Predictions, fit
-from curator.publishing import build_task, encode_labels
+from curator.estimation import ESTIMATORS, Predictions, fit
+from curator.estimation.public.base_model import BaseModel
+from curator.public_data import PublicData
+from curator.publishing import Bring, build_task, encode_labels
 from curator.simulation import simulate_evidence
 from curator.sklearn_api.data import checked_table, named_columns, value_errors
+from curator.sklearn_api.public_model import public_model
 from curator.task_settings import TaskSettings
 from curator.tasks import default_estimator
+from protocol.domain import Label
 from protocol.encoding import encode_table
 
 LABEL = "label of the simulated task"
@@ -36,6 +40,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         allocation: str = "all",
         estimator: str | None = None,
         estimator_parameters: Mapping[str, Any] | None = None,
+        public_model: Any = None,
         public_fraction: float = 0.1,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -49,6 +54,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         self.allocation = allocation
         self.estimator = estimator
         self.estimator_parameters = estimator_parameters
+        self.public_model = public_model
         self.public_fraction = public_fraction
         self.random_state = random_state
 
@@ -57,17 +63,32 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         rng = np.random.default_rng(seed)
         parts = self._split(*private, rng) if public is None else (private, public)
         (X, y), (X_public, y_public) = parts
+        bases: list[BaseModel] = []
         with value_errors():
             columns = {**named_columns(X_public, self), LABEL: self._told(y_public)}
-            self.task_, known = build_task(self._settings(len(y), seed), columns)
+            settings = self._settings(len(y), seed)
+            self.task_, known = build_task(settings, columns, self._bring(bases))
             encoded = encode_table(self.task_.features, named_columns(X, self))
             labels = encode_labels(self.task_.label, self._told(y))
             evidence = simulate_evidence(self.task_, encoded, labels, rng)
             name = default_estimator() if self.estimator is None else self.estimator
             parameters = dict(self.estimator_parameters or {})
-            self.model_ = fit(name, self.task_.label, known, evidence, **parameters)
+            takes_base = name in ESTIMATORS and ESTIMATORS[name].takes_base
+            base = bases[0] if bases and takes_base else None
+            self.model_ = fit(name, self.task_.label, known, evidence, base, **parameters)
         self.n_reports_ = sum(e.n for e in evidence) if self.allocation == "one" else len(y)
         self.report_bytes_ = sum(e.mechanism.report_bytes for e in evidence)
+
+    def _bring(self, bases: list[BaseModel]) -> Bring | None:
+        """How the task comes by ``public_model``, which is then in ``bases`` too."""
+        if self.public_model is None:
+            return None
+
+        def bring(label: Label, public: PublicData) -> BaseModel:
+            bases.append(public_model(self.public_model, label, public))
+            return bases[0]
+
+        return bring
 
     def _settings(self, holders: int, seed: int) -> TaskSettings:
         given = {

@@ -25,6 +25,9 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
     questions, allocation : as in a task's settings, for methods that ask more than once; one dict
         per question overrides grower, depth, mechanism, epsilon, ...
     estimator, estimator_parameters : how the model is fitted; the curator's default if None.
+    public_model : what `distilled` cells and `drift` start from in place of Privet's own model: any
+        scikit-learn classifier, which is cloned and fitted to the encoded public records, or the
+        bytes of an ONNX file as a task takes it (docs/estimation.md).
     public_fraction : share of the records that plays the public data where ``fit`` gets none.
     random_state : which collection is simulated.
 

@@ -34,6 +34,7 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
         allocation: str = "all",
         estimator: str | None = None,
         estimator_parameters: Mapping[str, Any] | None = None,
+        public_model: Any = None,
         public_fraction: float = 0.1,
         label_range: tuple[float, float] | None = None,
         centred: bool | None = None,
@@ -50,6 +51,7 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
             allocation=allocation,
             estimator=estimator,
             estimator_parameters=estimator_parameters,
+            public_model=public_model,
             public_fraction=public_fraction,
             random_state=random_state,
         )
