@@ -1,4 +1,4 @@
-"""Taking reports in and reading sums out, inside one transaction of either database.
+"""Taking reports in, inside one transaction of either database.
 
 A group of reports for one task is settled in three steps: repeats within the group are found by
 sorting its ids; the distinct ids are claimed in the database, which says which it knew; what is
@@ -7,39 +7,17 @@ left is added to this curator's own rows of sums and to its bucket.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import (
-    BindParameter,
-    Connection,
-    Row,
-    Table,
-    and_,
-    bindparam,
-    false,
-    func,
-    insert,
-    select,
-    true,
-    update,
-)
 
-from curator.storage import schema
-from curator.storage.base import (
-    Addend,
-    Bucket,
-    Outcome,
-    Outcomes,
-    QuestionSums,
-    Reports,
-    Status,
-)
+from curator.storage.base import Addend, Outcome, Outcomes, Reports
 from curator.storage.checksum import EMPTY, combine
 from curator.storage.ids import BULK, IdBook
 from curator.storage.known import Known
-from curator.storage.session import Prepared, Session
+from curator.storage.rows import BUCKET, SUM, TASK, USE_INVITATION, TaskRow, vector_of
+from curator.storage.session import Session
 from curator.storage.sorting import distinct
 from protocol.lifecycle import State
 
@@ -49,21 +27,6 @@ if TYPE_CHECKING:
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
 Fingerprints = NDArray[np.int64]
-AnyRow = Row[*tuple[Any, ...]]
-
-
-class TaskRow(NamedTuple):
-    """What a transaction has to know of a task."""
-
-    id: str
-    no: int
-    state: str
-    opens: int | None
-    closes: int | None
-    invited: bool
-    ids_gone: bool
-    last_run: int | None
-    """The newest run of its ids, see ``curator.storage.runs``."""
 
 
 class MustBeAlone(Exception):
@@ -174,49 +137,9 @@ class Collecting:
         old = self.session.row(SUM.read, key)
         n, vector = addend.n, addend.vector
         if old is not None:
-            n, vector = n + old[0], vector + _vector(old[1])
+            n, vector = n + old[0], vector + vector_of(old[1])
         values = {"n": n, "vector": vector.astype("<i8", copy=False).tobytes()}
         self.session.change(SUM.add if old is None else SUM.change, key | values)
-
-
-class OwnRow:
-    """Statements for one row by its key, made once; a key's parameter is ``b_<column>``."""
-
-    def __init__(self, table: Table, *values: str) -> None:
-        names = [column.name for column in table.primary_key]
-        key: dict[str, BindParameter[Any]] = {name: bindparam(f"b_{name}") for name in names}
-        given: dict[str, BindParameter[Any]] = {name: bindparam(name) for name in values}
-        here = and_(*[table.c[name] == parameter for name, parameter in key.items()])
-        self.read = Prepared(select(*[table.c[name] for name in values]).where(here))
-        self.add = Prepared(insert(table).values({**key, **given}))
-        self.change = Prepared(update(table).where(here).values(given))
-
-
-BUCKET = OwnRow(schema.buckets, "reports", "checksum")
-SUM = OwnRow(schema.sums, "n", "vector")
-USE_INVITATION = Prepared(
-    update(schema.invitations)
-    .where(
-        schema.invitations.c.task_no == bindparam("task_no"),
-        schema.invitations.c.digest == bindparam("digest"),
-        schema.invitations.c.unused.is_(true()),
-    )
-    .values(unused=false())
-)
-TASK = Prepared(
-    select(
-        schema.tasks.c.id,
-        schema.tasks.c.no,
-        schema.tasks.c.state,
-        schema.tasks.c.opens,
-        schema.tasks.c.closes,
-        schema.tasks.c.invited,
-        schema.tasks.c.ids_gone,
-        select(func.max(schema.id_runs.c.run))
-        .where(schema.id_runs.c.task_no == schema.tasks.c.no)
-        .scalar_subquery(),
-    ).where(schema.tasks.c.id == bindparam("id"))
-)
 
 
 def _settle_repeats(outcomes: Outcomes, fingerprints: Fingerprints, decider: Index) -> None:
@@ -243,44 +166,3 @@ def _outcomes(known: Known, fingerprints: Fingerprints, unknown: Outcome) -> Out
     same = known.fingerprints == fingerprints
     settled = np.where(same, Outcome.REPLAYED, Outcome.CONFLICT)
     return np.where(known.there, settled, unknown).astype(np.int8)
-
-
-def _vector(packed: bytes) -> NDArray[np.int64]:
-    return np.frombuffer(packed, dtype="<i8")
-
-
-def read_sums(connection: Connection, task_no: int, sizes: Sequence[int]) -> list[QuestionSums]:
-    """The sums of every question, over all buckets and curators, in one read."""
-    totals = [QuestionSums(np.zeros(size, dtype=np.int64), 0) for size in sizes]
-    for row in connection.execute(select(schema.sums).where(schema.sums.c.task_no == task_no)):
-        old = totals[row.question]
-        totals[row.question] = QuestionSums(old.vector + _vector(row.vector), old.n + row.n)
-    return totals
-
-
-def read_status(connection: Connection, task_no: int, questions: int) -> Status:
-    """Counts, checksums and rejects of one task."""
-    table = schema.buckets
-    buckets: dict[int, Bucket] = {}
-    total = EMPTY
-    for row in connection.execute(select(table).where(table.c.task_no == task_no)):
-        old = buckets.get(row.starts, Bucket(row.starts, 0, EMPTY.hex()))
-        both = combine(bytes.fromhex(old.checksum), row.checksum)
-        buckets[row.starts] = Bucket(row.starts, old.reports + row.reports, both.hex())
-        total = combine(total, row.checksum)
-    answers = [0] * questions
-    sums, rejects = schema.sums, schema.rejects
-    for question, n in connection.execute(
-        select(sums.c.question, sums.c.n).where(sums.c.task_no == task_no)
-    ):
-        answers[question] += n
-    refused = connection.execute(
-        select(rejects.c.reason, rejects.c.count).where(rejects.c.task_no == task_no)
-    )
-    return Status(
-        reports=sum(bucket.reports for bucket in buckets.values()),
-        answers=tuple(answers),
-        checksum=total.hex(),
-        buckets=tuple(buckets[starts] for starts in sorted(buckets)),
-        rejects=dict(iter(refused)),
-    )

@@ -5,10 +5,11 @@ statements are built by SQLAlchemy, compiled once for each database, and handed 
 text from then on.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine, PoolProxiedConnection
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine import Dialect
@@ -70,3 +71,29 @@ class Session:
 
     def _text(self, statement: Prepared | str) -> str:
         return statement if isinstance(statement, str) else statement.texts[self._dialect]
+
+
+@contextmanager
+def writing(engine: Engine, begin: Callable[[Session], None]) -> Iterator[Session]:
+    """A transaction on a connection of the engine's pool: committed at the end, or undone."""
+    connection = engine.raw_connection()
+    try:
+        session = Session(connection, engine.dialect.name)
+        begin(session)
+        yield session
+        connection.commit()
+    except BaseException:
+        _abandon(connection)
+        raise
+    else:
+        connection.close()
+
+
+def _abandon(connection: PoolProxiedConnection) -> None:
+    """Undo what the transaction did; a connection that cannot even do that is thrown away."""
+    try:
+        connection.rollback()
+    except Exception as error:  # noqa: BLE001 - the error that led here is the one to raise
+        connection.invalidate(error)
+    else:
+        connection.close()

@@ -12,7 +12,7 @@ from sqlalchemy import (
     URL,
     Connection,
     Engine,
-    PoolProxiedConnection,
+    Row,
     delete,
     func,
     insert,
@@ -34,22 +34,19 @@ from curator.storage.base import (
     StoredTask,
     StoredToken,
 )
-from curator.storage.collecting import (
-    AnyRow,
-    Collecting,
-    MustBeAlone,
-    read_status,
-    read_sums,
-)
+from curator.storage.collecting import Collecting, MustBeAlone
 from curator.storage.ids import IdBook, Rows
 from curator.storage.memory import no_model, no_task
+from curator.storage.reading import read_status, read_sums
 from curator.storage.removal import remove_task, retire_ids, sweep
-from curator.storage.session import Session
+from curator.storage.session import Session, writing
 from protocol.errors import StorageFailed
 from protocol.lifecycle import Move, State, after
 from protocol.task import Task
 
 WRITES = {"privet_writes": True}
+
+AnyRow = Row[*tuple[Any, ...]]
 
 
 class Backend(Rows, Protocol):
@@ -323,32 +320,14 @@ class SqlStore(Store):
     @contextmanager
     def _session(self) -> Iterator[Session]:
         """A transaction that writes, with the driver alone."""
-        dialect = self._engine.dialect
-        with _failing(dialect.loaded_dbapi.Error):
-            connection = self._engine.raw_connection()
-            try:
-                session = Session(connection, dialect.name)
-                self._backend.begin(session)
-                yield session
-                connection.commit()
-            except BaseException:
-                _abandon(connection)
-                raise
-            else:
-                connection.close()
+        with (
+            _failing(self._engine.dialect.loaded_dbapi.Error),
+            writing(self._engine, self._backend.begin) as session,
+        ):
+            yield session
 
 
 ALL_TASKS = select(schema.tasks).order_by(schema.tasks.c.no)
-
-
-def _abandon(connection: PoolProxiedConnection) -> None:
-    """Undo what the transaction did; a connection that cannot even do that is thrown away."""
-    try:
-        connection.rollback()
-    except Exception as error:  # noqa: BLE001 - the error that led here is the one to raise
-        connection.invalidate(error)
-    else:
-        connection.close()
 
 
 @contextmanager
