@@ -10,7 +10,6 @@ set's protocol names, and its holders may differ. Means over seeds go to
 ``expected/planning.csv``, after every set. A set whose file is missing is skipped.
 """
 
-import csv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,6 @@ from typing import Annotated
 import numpy as np
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from curator.estimation import fit
 from curator.estimation.public.distil import distilled_depth
@@ -41,34 +39,14 @@ from scripts.reproduce.datasets import (
     take,
 )
 from scripts.reproduce.lpct_design import LABEL, draw
-from scripts.reproduce.real import Rows, read
+from scripts.reproduce.promises import COLLECTED, EXPECTED, ONE, key, table, write
+from scripts.reproduce.real import read
 
-EXPECTED = Path(__file__).parent / "expected" / "planning.csv"
 MOST_PUBLIC = 1000
 """Of more public records a sample is planned with."""
-ONE, COLLECTED = "one population", "as collected"
 SIZES = {"anonymity": 100, "diabetes": 200, "employ": 200, "rice": 300, "census": 500}
 """Public records where all records are dealt anew."""
 SURE = 1.96
-FIELDS = (
-    "population",
-    "set",
-    "epsilon",
-    "public",
-    "private",
-    "promised",
-    "uncertainty",
-    "happened",
-    "standard_error",
-    "covered",
-    "public_promised",
-    "public_happened",
-    "unplanned",
-    "collect",
-    "unclear",
-    "do_not",
-    "seeds",
-)
 
 
 @dataclass(frozen=True)
@@ -119,8 +97,7 @@ def synthetic(seed: int) -> Split:
 
 def outcome(split: Split, epsilon: float, seed: int) -> Outcome:
     """Plan, publish, collect, judge."""
-    rng = np.random.default_rng([seed, round(1000 * epsilon)])
-    some = rng.permutation(len(split.public))[:MOST_PUBLIC]
+    some = np.random.default_rng(seed).permutation(len(split.public))[:MOST_PUBLIC]
     split = Split(take(split.public, some), split.private, split.test, split.label)
     found = plan(
         split.label,
@@ -130,8 +107,9 @@ def outcome(split: Split, epsilon: float, seed: int) -> Outcome:
         mechanisms=("subset",),
         seed=seed,
     )
-    usual = Choice("distilled", distilled_depth(len(split.private), epsilon), "subset")
-    lost = losses(split, found.best.choice, epsilon, rng)
+    depth = distilled_depth(len(split.private), epsilon, centred=slots_of(split) == 0)
+    usual = Choice("distilled", depth, "subset")
+    lost = losses(split, found.best.choice, epsilon, seed)
     return Outcome(
         public=len(split.public),
         private=len(split.private),
@@ -139,12 +117,13 @@ def outcome(split: Split, epsilon: float, seed: int) -> Outcome:
         happened=as_score(split, lost),
         uncertain=float(lost.std() / np.sqrt(len(lost))),
         public_happened=score(split, public_scores(split, split.test.X)),
-        unplanned=as_score(split, losses(split, usual, epsilon, rng)),
+        unplanned=as_score(split, losses(split, usual, epsilon, seed)),
     )
 
 
-def losses(split: Split, choice: Choice, epsilon: float, rng: np.random.Generator) -> Floats:
+def losses(split: Split, choice: Choice, epsilon: float, seed: int) -> Floats:
     """What each test record loses with the model of one collection by this choice."""
+    rng = np.random.default_rng([seed, round(1000 * epsilon)])
     partition = GROWERS[choice.grower](
         split.public.X,
         split.public.y,
@@ -197,48 +176,6 @@ def row(case: Case, epsilon: float, found: list[Outcome]) -> dict[str, str | flo
     }
 
 
-def shown(row: dict[str, str | float]) -> list[str]:
-    """One line of the table; see ``HEAD``."""
-    digits = 3 if float(row["happened"]) < 1 else 2
-    numbers = {
-        name: f"{float(row[name]):.{digits}f}"
-        for name in FIELDS
-        if name not in ("set", "population") and row[name] != ""
-    }
-    return [
-        str(row["set"]),
-        f"{float(row['epsilon']):g}",
-        f"{row['public']} / {row['private']}",
-        f"{numbers['promised']} ± {numbers['uncertainty']}",
-        f"{numbers['happened']} ± {numbers['standard_error']}",
-        f"{row['covered']} of {row['seeds']}",
-        f"{numbers['public_promised']} / {numbers['public_happened']}",
-        numbers["unplanned"],
-        f"{row['collect']} / {row['unclear']} / {row['do_not']}",
-    ]
-
-
-HEAD = (
-    "set",
-    "ε",
-    "public / private",
-    "promised",
-    "happened",
-    "covered",
-    "public alone",
-    "unplanned",
-    "yes / ? / no",
-)
-
-
-def markdown(rows: Rows) -> str:
-    """Rows as a table for the documentation, and how many promises were kept in all."""
-    kept, made = (sum(int(row[name]) for row in rows) for name in ("covered", "seeds"))
-    last = ["all", "", "", "", "", f"{kept} of {made}", "", "", ""]
-    lines = [list(HEAD), ["---"] * len(HEAD), *map(shown, rows), last]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
 def main(
     *,
     data: Annotated[Path, typer.Option(help="Folder that holds the sets.")] = Path(
@@ -266,27 +203,6 @@ def main(
             rows = [old for old in rows if key(old) != key(found)] + [found]
             console.print(table(case.population, [found]))
             write(output, rows)
-
-
-def write(file: Path, rows: Rows) -> None:
-    """All rows, so that an interrupted run keeps what it has."""
-    with file.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, FIELDS)
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def key(row: dict[str, str | float]) -> tuple[str, str, float]:
-    """What a row is about."""
-    return str(row["set"]), str(row["population"]), float(row["epsilon"])
-
-
-def table(title: str, rows: Rows) -> Table:
-    """Rows as a table for the terminal."""
-    found = Table(*HEAD, title=title)
-    for each in rows:
-        found.add_row(*shown(each))
-    return found
 
 
 if __name__ == "__main__":

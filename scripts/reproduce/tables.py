@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import rankdata
 
-from scripts.reproduce import planning
+from scripts.reproduce import promises
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION
 from scripts.reproduce.real import Rows, read
 
@@ -31,12 +31,12 @@ def main() -> None:
         "regression": sections(real, list(REGRESSION)),
     }
     fill(DOCS / "accuracy.md", tables)
-    promises = read(planning.EXPECTED)
+    kept = read(promises.EXPECTED)
     fill(
         DOCS / "planning.md",
         {
-            population: planning.markdown([r for r in promises if r["population"] == population])
-            for population in (planning.ONE, planning.COLLECTED)
+            population: promises.markdown([r for r in kept if r["population"] == population])
+            for population in (promises.ONE, promises.COLLECTED)
         },
     )
 
