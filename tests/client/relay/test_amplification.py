@@ -11,7 +11,9 @@ def test_the_published_figure_is_met() -> None:
 
     https://github.com/apple/ml-shuffling-amplification
     """
-    assert central_epsilon(4.0, 100_000, 1e-6) == (pytest.approx(0.5378040242374512), 1e-6)
+    found, delta = central_epsilon(4.0, 100_000, 1e-6)
+    assert (found, delta) == (pytest.approx(0.5378040242374512), 1e-6)
+    assert found > 0.172790550755978  # their numerical upper bound: ours may not undercut it
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 8.0, 50.0, 700.0])
