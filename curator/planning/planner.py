@@ -1,7 +1,7 @@
 """The planner itself: which trials to run."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
@@ -21,6 +21,7 @@ from curator.public_data import PublicData
 from curator.publishing import encode_public
 from curator.task_settings import TaskSettings
 from curator.tasks import default_estimator
+from protocol.domain import Range
 from protocol.errors import InvalidRequest, InvalidTask
 from protocol.limits import MAX_REPORT_BYTES
 from protocol.mechanisms import MECHANISMS
@@ -60,7 +61,8 @@ def plan(
     names = tuple(mechanisms or MECHANISMS)
     kinds = tuple(growers or _usual_growers(public.X.shape[1]))
     _check(holders, kinds, names, estimator)
-    asked = Asked(kinds, depths, names[0], ESTIMATORS[estimator].takes_base)
+    around = isinstance(label, Range) and centred is not False
+    asked = Asked(kinds, depths, names[0], ESTIMATORS[estimator].takes_base, around)
     choices, usual = asked.choices(holders, epsilon), asked.usual(holders, epsilon)
     silent = [] if asked.takes_base else choices
     steps = 3 + 3 * len(silent) + len(choices) + len(names) - 1
@@ -106,12 +108,17 @@ def plan_table(
 
 @dataclass(frozen=True)
 class Asked:
-    """Which choices a plan compares; ``takes_base``: the estimator starts from a public model."""
+    """Which choices a plan compares.
+
+    ``takes_base``: the estimator starts from a public model. ``centred``: the public model's own
+    cells have numbers told around their centres.
+    """
 
     growers: tuple[str, ...]
     depths: Sequence[int] | None
     mechanism: str
     takes_base: bool
+    centred: bool
 
     def choices(self, holders: int, epsilon: float) -> list[Choice]:
         """All growers with all depths."""
@@ -123,15 +130,17 @@ class Asked:
 
     def usual(self, holders: int, epsilon: float) -> Choice | None:
         """What would be published without a plan, which others must surely beat, if asked for."""
-        usual = Choice("distilled", distilled_depth(holders, epsilon), self.mechanism)
+        depth = distilled_depth(holders, epsilon, centred=self.centred)
+        usual = Choice("distilled", depth, self.mechanism)
         return usual if self.takes_base and usual in self.choices(holders, epsilon) else None
 
     def depths_for(self, holders: int, epsilon: float, grower: str) -> Sequence[int]:
         """The depths asked for, or the usual ones and the grower's own."""
         if self.depths is not None:
             return self.depths
-        own = {distilled_depth(holders, epsilon)} if grower == "distilled" else set()
-        return sorted({*DEPTHS, *own})
+        if grower != "distilled":
+            return DEPTHS
+        return sorted({*DEPTHS, distilled_depth(holders, epsilon, centred=self.centred)})
 
 
 class Counter:
@@ -153,7 +162,7 @@ class Counter:
 
 def _requirement(summary: Summary, asked: Asked, best: Choice, wanted: float) -> Requirement:
     study, holders, epsilon = summary.study, summary.holders, summary.epsilon
-    only = Asked((best.grower,), asked.depths, best.mechanism, asked.takes_base)
+    only = replace(asked, growers=(best.grower,), mechanism=best.mechanism)
 
     def expected(holders: float, epsilon: float) -> float:
         people = max(1, round(holders))
