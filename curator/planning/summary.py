@@ -21,9 +21,15 @@ from curator.planning.rotations import PARTS, Part
 from curator.planning.study import Study, information
 
 MORE_THAN_SHOWN = (
-    " So many reports know more than the public records could play in the trials: "
-    "expect at least that."
+    " So many reports know more than the public records could play in the trials: {what}."
 )
+
+
+def more_than_shown(verdict: Verdict) -> str:
+    """What to make of a gain that is at least what is stated."""
+    if verdict is Verdict.COLLECT:
+        return MORE_THAN_SHOWN.format(what="expect at least that")
+    return MORE_THAN_SHOWN.format(what="a gain that takes more records to see is not excluded")
 
 
 class Summary:
@@ -59,7 +65,7 @@ class Summary:
         alone = self.score(prospect.public_only())
         verdict = verdict_on(gain, self._worthwhile())
         worth = self.curve.worth(gain.value, self.rows)
-        bound = verdict is Verdict.COLLECT and best.information > self.most - self.known
+        bound = best.information > self.most - self.known
         return Plan(
             score="accuracy" if self.study.classes else "mean squared error",
             public_records=self.rows,
@@ -75,7 +81,7 @@ class Summary:
             lower_bound=bound,
             verdict=verdict,
             reason=self._reason(verdict, expected, alone, worth)
-            + (MORE_THAN_SHOWN if bound else ""),
+            + (more_than_shown(verdict) if bound else ""),
             required=required,
         )
 

@@ -54,6 +54,14 @@ def test_hopeless_reports_are_not_collected():
     found = plan(CLASSES, easy, holders=20, epsilon=0.1, **QUICK)
     assert found.verdict == Verdict.DO_NOT_COLLECT
     assert "use the public model" in found.reason
+    assert not found.lower_bound
+
+
+def test_a_gain_that_few_records_cannot_show_is_not_excluded():
+    """A million reports know more than 16 people can play, whatever the verdict."""
+    found = planned(40, holders=10**6, depths=(1,), growers=("cart",), mechanisms=("subset",))
+    assert found.lower_bound
+    assert "so many reports know more" in found.reason.lower()
 
 
 def test_all_mechanisms_are_tried_on_the_best_tree():

@@ -101,6 +101,24 @@ def test_numbers_are_judged_by_squared_error(estimator):
     assert losses.loss.mean() < 0.2 * data.y.var()
 
 
+def test_numbers_are_centred_as_a_task_would_have_them():
+    """Around the public model in its own cells, on the whole range elsewhere or where told so."""
+    data = PublicData(public(60).X, 2 * public(60).X[:, 0])
+    usual, never = (Study.of(RANGE, data, "drift", 0, centred=c) for c in (None, False))
+    distilled, other = (Choice(grower, 2, "subset") for grower in ("distilled", "cart"))
+    assert usual._collect(0, distilled, 1000, 2.0).scale.width < RANGE.high - RANGE.low
+    assert usual._collect(0, other, 1000, 2.0).scale is None
+    assert never._collect(0, distilled, 1000, 2.0).scale is None
+
+
+def test_trials_say_how_few_people_play():
+    """60 records deal 24 people; 2400 holders are a hundred of each, and 12 are all different."""
+    study = Study.of(CLASSES, public(60), "averaged", 0)
+    choice = Choice("cart", 1, "subset")
+    assert study._collect(0, choice, 2400, 2.0).alike == 100.0
+    assert study._collect(0, choice, 12, 2.0).alike == 1.0
+
+
 def test_losses_of_classes():
     """The loss counts wrong classes; the strict loss is Brier's score."""
     values = np.array([[0.8, 0.2], [0.4, 0.6]])
