@@ -140,7 +140,7 @@ def print_plan(found: "Plan") -> None:
         )
         for outlook in found.outlooks[:SHOWN]
     ]
-    brier = ["Brier score"] if classes else []
+    brier = ["Brier"] if classes else []
     names = ["grower", "depth", "mechanism", found.score, *brier, "cells", "bytes"]
     print_table("The chosen one and the best others, on two fifths of the records", names, rows)
     if found.required is not None:
