@@ -1,17 +1,23 @@
 """The estimators keep scikit-learn's manners and take a real task's way."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from curator.sklearn_api import PrivateTreeClassifier, PrivateTreeRegressor
 from curator.tasks import default_estimator
+from protocol.errors import InvalidRequest
+from tests.curator.onnx_files import stripes
 
 NEARLY_PUBLIC = 50.0
 """Budget at which the checks that ask for accuracy on two hundred records can be met."""
@@ -196,3 +202,54 @@ def test_numbers_of_numpy_are_numbers():
     model = PrivateTreeClassifier(epsilon, depth=depth, min_leaf=depth, estimator=QUICK).fit(X, y)
     assert model.task_.epsilon == 2.0
     assert model.task_.trees[0].depth == 2
+
+
+STRIPED = np.random.default_rng(5).random((2000, 1))
+PARITY = (np.floor(64 * STRIPED[:, 0]) % 2).astype(int)
+
+
+def test_a_public_model_of_ones_own():
+    """Cells and predictions start from a classifier that is fitted to the encoded public rows.
+
+    Nearest neighbours see all stripes in 1 500 public rows; the given estimator is left alone.
+    """
+    own = KNeighborsClassifier(3)
+    model = PrivateTreeClassifier(0.1, public_model=own, random_state=0)
+    model.fit(STRIPED[:100], PARITY[:100], public=(STRIPED[100:1600], PARITY[100:1600]))
+    assert not hasattr(own, "classes_")
+    assert model.score(STRIPED[1600:], PARITY[1600:]) > 0.9
+    assert "KNeighborsClassifier" in model.model_.facts["public model"]
+    assert clone(model).public_model is not own
+    with pytest.raises(InvalidRequest, match="skl2onnx"):
+        model.model_.to_document()
+
+
+def test_a_public_model_in_a_file():
+    """The bytes of an ONNX file serve too; the fitted estimator can be copied."""
+    model = PrivateTreeClassifier(0.1, public_model=stripes(1), random_state=0)
+    whole = np.vstack([STRIPED, [[0.0], [1.0]]])
+    labels = np.concatenate([PARITY, [0, 1]])
+    model.fit(whole[:100], labels[:100], public=(whole[-40:], labels[-40:]))
+    again = pickle.loads(pickle.dumps(model))
+    assert again.score(STRIPED, PARITY) > 0.98
+    assert model.model_.to_document()["base"]["components"][0]["kind"] == "onnx"
+
+
+def test_a_public_model_for_numbers():
+    """A regressor is fitted to the public rows, in the label's units."""
+    X = STRIPED
+    y = 100.0 * PARITY
+    model = PrivateTreeRegressor(
+        0.1, public_model=KNeighborsRegressor(3), label_range=(0.0, 100.0), random_state=0
+    )
+    model.fit(X[:100], y[:100], public=(X[100:1600], y[100:1600]))
+    assert model.score(X[1600:], y[1600:]) > 0.7
+
+
+@pytest.mark.parametrize("wrong", [KNeighborsRegressor(), "a path", b"no file", LinearSVC()])
+def test_an_unfit_public_model_is_refused(wrong):
+    """What gives no probabilities is refused with what to give."""
+    X, y = moons(200)
+    model = PrivateTreeClassifier(1.0, public_model=wrong, random_state=0)
+    with pytest.raises(ValueError, match=r"public.model"):
+        model.fit(X, y)

@@ -9,6 +9,7 @@ import typer
 from curator.api import ROUTERS
 from curator.cli import app
 from curator.config import Settings
+from curator.estimation.public.onnx_graph import OPERATORS
 from curator.task_settings import TaskSettings
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -65,3 +66,10 @@ def test_every_setting_of_a_task_is_documented() -> None:
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     documented = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert documented == set(TaskSettings.model_fields)
+
+
+def test_every_operator_of_a_public_model_is_documented() -> None:
+    """The page lists the operators that are run, and no others."""
+    section = (DOCS / "estimation.md").read_text().split("## A public model of your own")[1]
+    listed = section.split("The operators:")[1].split("\n\n")[0].replace("`ai.onnx.ml`", "")
+    assert set(re.findall(r"`(\w+)`", listed)) == set.union(*map(set, OPERATORS.values()))

@@ -1,6 +1,8 @@
 """Backups hold everything, and verification notices what does not fit."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -9,11 +11,13 @@ from sqlalchemy import Engine, text
 from curator.intake.columns import Gate
 from curator.storage import open_store
 from curator.storage.backup import backup, compare, verify
+from curator.storage.base import PUBLIC_MODEL
 from curator.storage.ids import BULK
 from protocol.errors import InvalidRequest
-from tests.curator.storage.made import NOW, columns, kept, many, open_task, report, task
+from tests.curator.storage.made import NOW, columns, kept, many, open_task, public, report, task
 
 Open = Callable[[str], Engine]
+ONNX = b"a public model that came along"
 
 
 def change(engine: Engine, statement: str) -> None:
@@ -27,6 +31,10 @@ def source(url: str, open_database: Open) -> Engine:
     """A database with two tasks, reports in rows and in runs, and a model."""
     store = open_store(url)
     for name in ("one", "two"):
+        brought = name == "two"
+        stated = {PUBLIC_MODEL: sha256(ONNX).hexdigest()} if brought else {}
+        data = replace(public(), onnx=ONNX if brought else None)
+        store.create_task(task(name), stated, data, NOW)
         gate = open_task(store, task(name))
         store.take([columns(gate, [report(gate.task) for _ in range(5)])], NOW)
         store.take([many(gate, BULK, seed=1)], NOW + 86_400)
@@ -51,6 +59,8 @@ def test_a_backup_serves_as_the_original(
         again = restored.take([many(Gate(made), BULK, seed=1)], NOW)[0]
         assert set(again.tolist()) == {1}
     assert restored.model(task("one").id) == b"model"
+    assert restored.public_data(task("one").id).onnx is None
+    assert restored.public_data(task("two").id).onnx == ONNX
     original.close()
     restored.close()
 
@@ -72,10 +82,14 @@ def test_a_backup_needs_an_empty_file(source: Engine, tmp_path: Path, open_datab
         "DELETE FROM id_pages WHERE page = 1",
         "DELETE FROM report_ids WHERE id = (SELECT min(id) FROM report_ids)",
         "UPDATE sums SET vector = substr(vector, 1, 8)",
+        "UPDATE public_data SET onnx = NULL",
+        "UPDATE public_data SET onnx = y",
+        "UPDATE public_data SET y = substr(y, 1, 8)",
+        "DELETE FROM public_data WHERE task_no = (SELECT min(task_no) FROM public_data)",
     ],
 )
 def test_verification_notices_damage(source: Engine, damage: str) -> None:
-    """A lost id, a wrong count and a cut sum are each reported."""
+    """A lost id, a wrong count, a cut sum and an exchanged model are each reported."""
     assert [finding.faults for finding in verify(source)] == [(), ()]
     change(source, damage)
     assert any(finding.faults for finding in verify(source))

@@ -2,11 +2,12 @@
 
 import hashlib
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from curator.storage.base import Outcome, Store, StoredToken
+from curator.storage.base import PUBLIC_MODEL, Outcome, Store, StoredToken
 from curator.storage.ids import BULK
 from protocol.errors import IllegalMove, ModelNotFound, TaskNotFound
 from protocol.lifecycle import Move, State
@@ -46,6 +47,20 @@ def test_a_task_comes_back_as_it_was_given(store: Store) -> None:
     read = store.public_data(made.id)
     assert np.array_equal(read.X, data.X)
     assert np.array_equal(read.y, data.y)
+
+
+def test_a_public_model_is_kept_with_the_public_data(store: Store) -> None:
+    """An ONNX file comes back byte for byte, is none where none came, and goes with its task."""
+    made, onnx = task("with"), os.urandom(100_000)
+    store.create_task(made, {PUBLIC_MODEL: "a digest"}, replace(public(), onnx=onnx), NOW)
+    store.create_task(task("without"), {}, public(), NOW)
+    assert store.public_data(made.id).onnx == onnx
+    assert store.task(made.id).public_model == "a digest"
+    assert store.public_data(task("without").id).onnx is None
+    assert store.task(task("without").id).public_model is None
+    store.move(made.id, Move.DELETE, NOW)
+    assert store.create_task(made, {}, public(), NOW)
+    assert store.public_data(made.id).onnx is None
 
 
 def test_creating_a_task_again_changes_nothing(store: Store) -> None:

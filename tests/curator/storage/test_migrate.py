@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, inspect, text
 
 from curator.storage import open_store
+from curator.storage.migrate import upgrade
 from curator.storage.schema import metadata
 from protocol.errors import StorageFailed
+from tests.curator.storage.made import NOW, public, task
 from tests.curator.storage.servers import drop_database, new_database
 
 Open = Callable[[str], Engine]
@@ -37,6 +40,28 @@ def test_every_column_is_explained(postgres_url: str, open_database: Open) -> No
     for name in metadata.tables:
         for column in inspector.get_columns(name):
             assert column["comment"], f"{name}.{column['name']}"
+
+
+def test_an_older_database_is_brought_up(tmp_path: Path, open_database: Open) -> None:
+    """A database of the first schema is refused, migrated, and then holds what it held."""
+    address = f"sqlite:///{tmp_path}/privet.db"
+    made, data = task(), public()
+    store = open_store(address)
+    store.create_task(made, {}, data, NOW)
+    store.close()
+    engine = open_database(address)
+    execute(engine, "ALTER TABLE public_data DROP COLUMN onnx")
+    execute(engine, "UPDATE alembic_version SET version_num = '0001'")
+    with pytest.raises(StorageFailed, match="privet migrate"):
+        open_store(address)
+    upgrade(engine)
+    store = open_store(address)
+    kept = store.public_data(made.id)
+    assert kept.onnx is None
+    assert kept.y.tolist() == data.y.tolist()
+    assert store.create_task(task("new"), {}, replace(data, onnx=b"onnx"), NOW)
+    assert store.public_data(task("new").id).onnx == b"onnx"
+    store.close()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,119 @@
+"""A public model of one's own, from the command line to a running curator and its holders."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from tests.curator.cli.conftest import Cli
+from tests.curator.onnx_files import STRIPES, striped, stripes
+from tests.end_to_end.population import answer_all
+from tests.end_to_end.population import survey as people
+
+RANGE = 'features={"x": {"low": 0, "high": 1}}'
+
+
+@pytest.fixture
+def stripe_files(tmp_path: Path) -> tuple[str, str]:
+    """Public records, and the model that knows what they are."""
+    public, onnx = tmp_path / "stripes.csv", tmp_path / "stripes.onnx"
+    public.write_bytes(striped(40, seed=0))
+    onnx.write_bytes(stripes(1))
+    return str(public), str(onnx)
+
+
+def test_a_model_of_ones_own_is_served(
+    cli: Cli, curator_url: str, stripe_files: tuple[str, str], tmp_path: Path
+) -> None:
+    """With five holders all stripes are told right, which nobody could learn from 40 records."""
+    public, onnx = stripe_files
+    options = ("--label", "y", "--epsilon", "1", "--depth", "2", "--set", RANGE)
+    made = cli("task", "create", public, "--public-model", onnx, *options, "--json")
+    assert made.code == 0, made.err
+    task = json.loads(made.out)["id"]
+    assert "brought as ONNX" in cli("task", "show", task).out
+    answer_all(f"{curator_url}/v1/tasks/{task}", [{"x": i / 5, "y": "no"} for i in range(5)])
+    fitted = cli("fit", task, "--json")
+    assert json.loads(made.out)["public_model"] in json.loads(fitted.out)["facts"]["public model"]
+    middles = (np.arange(STRIPES) + 0.5) / STRIPES
+    (tmp_path / "ask.csv").write_text("\n".join(["x", *map(str, middles)]))
+    told = cli("predict", task, "--csv", "ask.csv", "--out", "told.csv")
+    assert told.code == 0, told.err
+    with Path("told.csv").open() as file:
+        labels = [row["prediction"] for row in csv.DictReader(file)]
+    assert labels == ["no", "yes"] * (STRIPES // 2)
+    assert cli("export", task, "--format", "onnx", "--out", "model.onnx").code == 0
+    found = onnxruntime.InferenceSession("model.onnx").run(
+        ["label"], {"feature x": middles[:, None]}
+    )
+    assert found[0].tolist() == labels
+
+
+def test_the_documented_way_leads_there(
+    cli: Cli, survey: str, curator_url: str, tmp_path: Path
+) -> None:
+    """Encode, train, convert, create: the steps of docs/estimation.md, as they are written."""
+    guide = (Path(__file__).parents[3] / "docs/estimation.md").read_text()
+    program = (
+        guide.split("## A public model of your own")[1].split("```python\n")[1].split("```")[0]
+    )
+    options = ("--label", "label")
+    assert cli("encode", survey, *options, "--out", "encoded.csv").code == 0
+    exec(compile(program, "docs/estimation.md", "exec"), {})
+    made = cli(
+        *("task", "create", survey, "--public-model", "model.onnx"),
+        *(*options, "--epsilon", "2", "--depth", "2", "--json"),
+    )
+    assert made.code == 0, made.err
+    task = json.loads(made.out)["id"]
+    answer_all(f"{curator_url}/v1/tasks/{task}", people(20, seed=1))
+    assert cli("fit", task).code == 0
+    assert cli("card", task).out.count("brought as ONNX") == 1
+
+
+def test_encode_shows_columns_in_their_order(cli: Cli, survey: str) -> None:
+    """Numbers have a column each, and texts one per category; the label comes last."""
+    shown = json.loads(
+        cli("encode", survey, "--label", "label", "--out", "encoded.csv", "--json").out
+    )
+    assert shown["columns"] == [
+        *("age", "hours", "job=farmer", "job=nurse", "job=smith"),
+        *("member=0", "member=1"),
+    ]
+    with Path("encoded.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == shown["rows"] == 200
+    assert list(rows[0]) == [*shown["columns"], "label"]
+    values = np.array([[float(row[name]) for name in shown["columns"]] for row in rows])
+    assert values.min() == 0.0
+    assert values.max() == 1.0
+    assert (values[:, 2:5].sum(axis=1) == 1.0).all()
+    assert {row["label"] for row in rows} == {"0", "1"}
+    fewer = cli("encode", survey, "--label", "label", "--ignore", "job")
+    assert "job" not in fewer.out
+    assert "member=1" in fewer.out
+
+
+def test_a_plan_says_that_it_does_not_know_the_model(
+    cli: Cli, stripe_files: tuple[str, str]
+) -> None:
+    """`--auto` with a model of one's own says what was planned for, and goes on."""
+    public, onnx = stripe_files
+    options = ("--label", "y", "--epsilon", "1", "--depth", "2", "--grower", "distilled")
+    more = ("--mechanism", "subset", "--holders", "100", "--auto", "--set", RANGE)
+    made = cli("task", "create", public, "--public-model", onnx, *options, *more)
+    assert made.code == 0, made.err
+    assert "does not know the public model" in " ".join(made.err.split())
+
+
+def test_a_refused_model_is_said_in_words(cli: Cli, survey: str, tmp_path: Path) -> None:
+    """The curator's reason is printed, and the exit code is 1."""
+    (tmp_path / "bad.onnx").write_bytes(b"no model")
+    refused = cli(
+        "task", "create", survey, "--label", "label", "--epsilon", "1", "--public-model", "bad.onnx"
+    )
+    assert refused.code == 1
+    assert "not an ONNX file" in " ".join(refused.err.split())
