@@ -11,7 +11,7 @@ it is used as far as reports favour it over f_Q. The prediction is f_Q(x) plus t
 x's cell.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -34,6 +34,8 @@ WIDTHS = {0.003: 0.9, 0.03: 0.06, 0.1: 0.025, 0.2: 0.01, 0.4: 0.004, 0.8: 0.001}
 """Prior deviations of theta and their prior probabilities; the first is as good as no drift."""
 DOUBTS = {0.003: 0.0, 0.03: 0.0, 0.1: 0.3, 0.2: 0.4, 0.4: 0.3, 0.8: 0.0}
 """The same for standard errors and intervals, which must not trust the public model blindly."""
+CENTRED_DOUBTS = {0.003: 0.0, 0.03: 0.5, 0.1: 0.3, 0.2: 0.15, 0.4: 0.05, 0.8: 0.0}
+"""The same for numbers told around centres, from which cells stray by small parts of the reach."""
 LEAST_SCALE = 0.01
 
 
@@ -61,7 +63,9 @@ def fit_drift(
     means, points = known.cell_means(question.partition)
     q = expected_shares(label, means, question)
     contrasts = contrasts_of(questions, q, scales(label, q), points, len(public))
-    posterior, variance = posterior_of_theta(label, public, contrasts, split)
+    centred = question.scale is not None and question.scale.centred
+    doubts = CENTRED_DOUBTS if centred else DOUBTS
+    posterior, variance = posterior_of_theta(label, public, contrasts, split, doubts)
     return to_model(
         label,
         question,
@@ -98,7 +102,11 @@ def scales(label: Label, q: Floats) -> Floats:
 
 
 def posterior_of_theta(
-    label: Label, public: PublicData, contrasts: Contrasts | LevelContrasts, split: float
+    label: Label,
+    public: PublicData,
+    contrasts: Contrasts | LevelContrasts,
+    split: float,
+    doubts: Mapping[float, float],
 ) -> tuple[Posterior, Floats]:
     """The posterior of theta, ``(cells, slots)``, over all hypotheses.
 
@@ -107,7 +115,7 @@ def posterior_of_theta(
     """
     drifts = posteriors_of_drift(contrasts, split)
     with np.errstate(divide="ignore"):
-        trusting, doubtful = (np.log(list(prior.values())) for prior in (WIDTHS, DOUBTS))
+        trusting, doubtful = (np.log(list(prior.values())) for prior in (WIDTHS, doubts))
     found, doubt = mix(drifts, trusting), mix(drifts, doubtful)
     if isinstance(label, Classes):
         known = public_counts(label, public, contrasts.tree)
