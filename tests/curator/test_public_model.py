@@ -6,17 +6,20 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
+from onnx import ModelProto, TensorProto
+from onnx.helper import make_node, make_tensor_value_info
 from sklearn.ensemble import RandomForestClassifier
 
 from curator.clock import ManualClock
 from curator.encoded import encoded_table
 from curator.estimation import Model
+from curator.estimation.public.onnx_graph import ML
 from curator.export import EXPORTS
 from curator.storage.memory import MemoryStore
 from curator.tables import read_table
 from curator.task_settings import TaskSettings
 from curator.tasks import Curator
-from protocol.errors import InvalidPublicData, InvalidTask
+from protocol.errors import InvalidPublicData, InvalidRequest, InvalidTask
 from protocol.lifecycle import Move
 from protocol.task import Task
 from tests.curator import samples
@@ -173,3 +176,20 @@ def test_a_refused_model_leaves_nothing(curator: Curator) -> None:
     task = striped_task(curator, stripes(1))
     curator.move(task.id, Move.DELETE)
     assert curator.tasks() == []
+
+
+def test_an_export_that_cannot_be_says_so(curator: Curator) -> None:
+    """An operator that has changed its meaning since is not exported under the new one."""
+    made = ModelProto.FromString(stripes(1))
+    made.graph.node.append(make_node("ArgMax", ["p"], ["best"], axis=1, keepdims=0))
+    made.graph.node.append(
+        make_node("LabelEncoder", ["best"], ["label"], domain=ML, classes_strings=["no", "yes"])
+    )
+    made.graph.output.append(make_tensor_value_info("label", TensorProto.STRING, ["rows"]))
+    for entry in made.opset_import:
+        entry.version = 1 if entry.domain == ML else entry.version
+    task = striped_task(curator, made.SerializeToString())
+    fitted = curator.fit(task.id)
+    assert EXPORTS["json"].write(task, fitted)
+    with pytest.raises(InvalidRequest, match="target_opset"):
+        EXPORTS["onnx"].write(task, fitted)

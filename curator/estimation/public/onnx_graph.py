@@ -57,11 +57,11 @@ def read_graph(data: bytes) -> ModelProto:
     if not model.graph.node:
         raise refused("is not an ONNX file with a graph: send the bytes that the converter wrote.")
     _check_parts(model)
-    _check_sizes(model.graph)
     try:
         checker.check_model(model)
     except checker.ValidationError as error:
         raise refused(f"is no valid ONNX model ({first_line(error)}): convert it again.") from None
+    _check_sizes(model.graph)
     return model
 
 
@@ -111,22 +111,30 @@ def _check_node(node: NodeProto) -> None:
 
 
 def _check_trees(given: Mapping[str, AttributeProto]) -> None:
-    """No path through an ensemble comes back to where it was."""
-    ids = {name: np.array(given[name].ints, dtype=np.int64) for name in TREE_IDS if name in given}
-    inner = [mode != b"LEAF" for mode in (given["nodes_modes"].strings if ids else ())]
-    if len(ids) < len(TREE_IDS) or len({len(inner), *map(len, ids.values())}) > 1:
+    """No path through an ensemble comes back to where it was, or leads nowhere."""
+    ids = [np.array(given[name].ints, dtype=np.int64) for name in TREE_IDS if name in given]
+    modes = given["nodes_modes"].strings if "nodes_modes" in given else ()
+    if len(ids) < len(TREE_IDS) or len({len(modes), *map(len, ids)}) > 1 or not modes:
         raise refused("has trees with parts missing: convert it again.")
-    tree, node, *branches = (ids[name] for name in TREE_IDS)
-    places = {pair: i for i, pair in enumerate(zip(tree.tolist(), node.tolist(), strict=True))}
-    starts, ends = [], []
-    for branch in branches:
-        for i, child in enumerate(zip(tree.tolist(), branch.tolist(), strict=True)):
-            if inner[i]:
-                starts.append(i)
-                ends.append(places.get(child, i))
-    edges = coo_array((np.ones(len(starts)), (starts, ends)), shape=(len(tree), len(tree)))
-    loops, _ = connected_components(edges, connection="strong")
-    if loops < len(tree) or any(start == end for start, end in zip(starts, ends, strict=True)):
+    tree, *nodes = ids
+    splits = np.array([mode != b"LEAF" for mode in modes])
+    _, trees = np.unique(tree, return_inverse=True)
+    names, numbers = np.unique(nodes, return_inverse=True)
+    codes = trees * len(names) + numbers.reshape(len(nodes), -1)
+    order = np.argsort(codes[0], kind="stable")
+    known, children = codes[0][order], codes[1:, splits]
+    ends = order[np.minimum(np.searchsorted(known, children), len(known) - 1)]
+    edges = coo_array(
+        (np.ones(ends.size), (np.tile(np.flatnonzero(splits), 2), ends.ravel())),
+        shape=(len(tree), len(tree)),
+    )
+    apart, _ = connected_components(edges, connection="strong")
+    if (
+        (known[1:] == known[:-1]).any()
+        or (codes[0][ends] != children).any()
+        or (ends == np.flatnonzero(splits)).any()
+        or apart < len(tree)
+    ):
         raise refused("has a tree that leads back into itself or nowhere: convert it again.")
 
 

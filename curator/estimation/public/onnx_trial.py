@@ -91,11 +91,11 @@ def _start(given: bytes, limits: TrialLimits) -> str:
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     try:
         ended = subprocess.run(  # noqa: S603 - this module, with the interpreter that runs it
-            [sys.executable, "-m", __name__],
+            [sys.executable, "-P", "-m", __name__],
             input=given,
             capture_output=True,
             timeout=limits.wall_seconds,
-            env=kept | threads,
+            env=kept | threads | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             check=False,
         )
     except subprocess.TimeoutExpired:
