@@ -5,7 +5,7 @@ import pytest
 
 from curator.estimation.public.candidates import candidates
 from curator.estimation.public.knowledge import POINTS, public_knowledge, reference_points
-from curator.estimation.public.stacking import MEMORY, stack_weights, stacked
+from curator.estimation.public.stacking import MEMORY, MEMORY_ROWS, stack_weights, stacked
 from tests.curator.estimation.examples import BINARY, NUMBER, complete, public_rows
 
 
@@ -19,7 +19,8 @@ def test_a_linear_truth_gives_linear_models_their_weight() -> None:
     remembers = np.array([m.remembers for m in members])
     linear = np.array([m.name.startswith("linear") for m in members])
     assert weights.sum() == pytest.approx(1.0)
-    assert weights[remembers].sum() >= MEMORY - 1e-9
+    memory = MEMORY * MEMORY_ROWS / (MEMORY_ROWS + 1500)
+    assert weights[remembers].sum() >= memory - 1e-9
     assert weights[linear].sum() > 0.4
 
 
