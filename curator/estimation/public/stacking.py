@@ -46,7 +46,7 @@ def stacked(X: Floats, y: Floats, slots: int) -> BaseModel:
         return constant(y, X.shape[1], slots)
     members = candidates(len(X), X.shape[1], slots)
     weights = stack_weights(members, X, y, slots)
-    return mixed(members, fitted(members, X, y, slots, weights), weights)
+    return mixed(members, fitted(members, X, y, slots, weights, TREES), weights)
 
 
 def too_few(y: Floats) -> bool:
@@ -60,7 +60,7 @@ def fitted(
     y: Floats,
     slots: int,
     weights: Floats,
-    trees: int = TREES,
+    trees: int,
 ) -> list[BaseModel | None]:
     """Each member of weight above 0 fitted to all rows, and None for the others."""
     with _quietly(len(X)):
