@@ -25,6 +25,7 @@ class Fitted:
     """
 
     kind: ClassVar[str] = "estimator"
+    copies: ClassVar[int] = 0
     link: ClassVar[Link] = "identity"
     estimator: Any
     places: NDArray[np.int64] | None

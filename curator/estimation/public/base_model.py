@@ -34,6 +34,7 @@ class Trees:
     """
 
     kind: ClassVar[str] = "trees"
+    copies: ClassVar[int] = 2
     link: Link
     feature: Int32
     threshold: Single
@@ -76,6 +77,7 @@ class Linear:
     """A linear map ``X @ coefficients + intercept``: shapes ``(columns, S)`` and ``(S,)``."""
 
     kind: ClassVar[str] = "linear"
+    copies: ClassVar[int] = 2
     link: Link
     coefficients: Floats
     intercept: Floats
@@ -99,6 +101,8 @@ class Component(Protocol):
     """A part of a public model; one that was brought along is ``onnx_model.OnnxModel``."""
 
     kind: ClassVar[str]
+    copies: ClassVar[int]
+    """How many times the memory of its arrays it takes when it has predicted."""
 
     @property
     def link(self) -> Link:
@@ -143,9 +147,10 @@ class BaseModel:
 
     @property
     def nbytes(self) -> int:
-        """About how much memory it takes: its arrays, and a copy in the order of descent."""
-        arrays = [array for part in self.components for array in part.arrays.values()]
-        return 2 * sum(array.nbytes for array in arrays)
+        """About how much memory it takes: arrays, and their copies in the order of descent."""
+        return sum(
+            part.copies * array.nbytes for part in self.components for array in part.arrays.values()
+        )
 
     def to_document(self) -> dict[str, Any]:
         """The model as JSON values; arrays are compressed and in base64."""

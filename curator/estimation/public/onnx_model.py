@@ -31,6 +31,7 @@ class OnnxModel:
     """
 
     kind: ClassVar[str] = "onnx"
+    copies: ClassVar[int] = 10  # a session over a forest of 62 MB takes 510 MB
     link: Link
     model: NDArray[np.uint8]
     shape: Int32
