@@ -199,7 +199,9 @@ def test_numbers_of_numpy_are_numbers():
     """A search over parameters gives numpy's own types."""
     X, y = moons(200)
     depth, epsilon = np.arange(2, 3)[0], np.float32(2)
-    model = PrivateTreeClassifier(epsilon, depth=depth, min_leaf=depth, estimator=QUICK).fit(X, y)
+    model = PrivateTreeClassifier(
+        epsilon, grower="max_edge", depth=depth, min_leaf=depth, estimator=QUICK, random_state=0
+    ).fit(X, y)
     assert model.task_.epsilon == 2.0
     assert model.task_.trees[0].depth == 2
 
