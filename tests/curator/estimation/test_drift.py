@@ -92,7 +92,7 @@ def test_reports_of_another_population_overrule_the_public_model() -> None:
     """Where holders are the opposite of the public, and many, they are followed."""
     public = public_rows(BINARY, 200, seed=7)
     tree = grown(BINARY, public, 5)
-    X = np.random.default_rng(8).random((100_000, 2))
+    X = np.random.default_rng(8).random((400_000, 2))
     p = 0.8 - 0.6 * X[:, 0]
     evidence = population(tree, X, np.stack([1 - p, p], axis=1), 2.0, seed=9)
     for estimator in ("drift", "averaged"):
