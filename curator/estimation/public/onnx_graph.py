@@ -56,12 +56,12 @@ def read_graph(data: bytes) -> ModelProto:
         raise refused("is not an ONNX file: send the bytes that the converter wrote.") from None
     if not model.graph.node:
         raise refused("is not an ONNX file with a graph: send the bytes that the converter wrote.")
-    _check_parts(model)
     try:
-        checker.check_model(model)
-    except checker.ValidationError as error:
-        raise refused(f"is no valid ONNX model ({first_line(error)}): convert it again.") from None
-    _check_sizes(model.graph)
+        _check_parts(model)
+        _check_form(model)
+        _check_sizes(model.graph)
+    except UnicodeDecodeError:
+        raise refused("has names that are not UTF-8 text: convert it again.") from None
     return model
 
 
@@ -73,6 +73,14 @@ def refused(what: str) -> InvalidPublicData:
 def first_line(error: Exception) -> str:
     """An error's own words, cut short."""
     return str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+
+
+def _check_form(model: ModelProto) -> None:
+    """What ONNX itself asks for."""
+    try:
+        checker.check_model(model)
+    except (checker.ValidationError, ValueError) as error:
+        raise refused(f"is no valid ONNX model ({first_line(error)}): convert it again.") from None
 
 
 def _check_parts(model: ModelProto) -> None:

@@ -48,9 +48,9 @@ def open_session(data: bytes) -> OnnxSession:
     options.log_severity_level = 4
     try:
         session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        return OnnxSession(session, _given(session), *_outputs(session))
     except _failures() as error:
         raise refused(f"cannot be loaded ({first_line(error)}): convert it again.") from None
-    return OnnxSession(session, _given(session), *_outputs(session))
 
 
 def _given(session: Any) -> str:

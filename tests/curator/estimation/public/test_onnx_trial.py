@@ -1,5 +1,6 @@
 """A model that was brought is refused, with words that help, unless it is harmless and fits."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.helper import make_node as node
 
-from curator.estimation.public.onnx_graph import MAX_MODEL_BYTES
+from curator.estimation.public.onnx_graph import MAX_MODEL_BYTES, read_graph
 from curator.estimation.public.onnx_model import SIZES
 from curator.estimation.public.onnx_trial import TrialLimits, judge, trial_rows, try_model
 from protocol.domain import Classes, Range
@@ -268,3 +269,19 @@ def test_trial_rows_are_a_full_block() -> None:
         assert X.shape == (SIZES[-1], 3)
         assert X.min() >= 0.0
         assert X.max() <= 1.0
+
+
+def test_damage_is_told_apart_from_failure() -> None:
+    """With a few bytes changed at random a file is read or refused, and nothing else happens."""
+    rng, refusals = random.Random(0), []  # a fixed sequence, the same in every run
+    for good in (stripes(1), told(["no", "yes"]), tree([1, 3], [2, 4])):
+        for _ in range(200):
+            bad = bytearray(good)
+            for _ in range(rng.randint(1, 4)):
+                bad[rng.randrange(len(bad))] = rng.randrange(256)
+            try:
+                read_graph(bytes(bad))
+            except InvalidPublicData as error:
+                refusals.append(error.detail)
+    assert len(refusals) > 300
+    assert all(detail.startswith("The public model ") for detail in refusals)
