@@ -93,8 +93,9 @@ def _questions(task: Task) -> str:
     header = ("mechanism", "epsilon", "exact epsilon", "asks", "cells", "bytes")
     centred = any(question.centring is not None for question in task.questions)
     told = (
-        "\n\nWhere `asks` says ±, holders told the label by its distance from what the public model "
-        "expects in their cell. A cell whose mean is further away is told as if it were that far."
+        "\n\nWhere `asks` says ±, holders told the label by its distance from what the public "
+        "model expects in their cell. A cell whose mean is further away is told as if it were "
+        "that far."
     )
     return f"{spent}\n\n{_table(header, rows)}{told if centred else ''}"
 
