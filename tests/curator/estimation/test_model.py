@@ -49,7 +49,8 @@ def test_document_round_trip_keeps_predictions(label: str, based: bool) -> None:
     for name in ("values", "low", "high", "cells"):
         np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
     np.testing.assert_array_equal(before.labels(model.label), after.labels(again.label))
-    assert (again.estimator, again.parameters, again.n) == ("weighted", {"weight": 2.0}, model.n)
+    told = ("weighted", {"weight": 2.0, "counts": "automatic"}, model.n)
+    assert (again.estimator, again.parameters, again.n) == told
     np.testing.assert_array_equal(again.influence(3), model.influence(3))
 
 
