@@ -219,6 +219,12 @@ async def test_a_card_says_what_the_model_is(http: Http) -> None:
     await http.fit(task_id, estimator="weighted")
     response = await http.get(f"/v1/tasks/{task_id}/models/1/card")
     assert response.headers["content-type"].startswith("text/markdown")
-    for words in (task_id, "weighted (weight = 1.0, counts = automatic)", "| reports | 1 |", "subset", "95 %"):
+    for words in (
+        task_id,
+        "weighted (weight = 1.0, counts = automatic)",
+        "| reports | 1 |",
+        "subset",
+        "95 %",
+    ):
         assert words in response.text
     assert_problem(await http.get(f"/v1/tasks/{task_id}/models/2/card"), ModelNotFound)
