@@ -29,6 +29,7 @@ def main() -> None:
         "classification": sections(real, list(CLASSIFICATION)),
         "regression ranks": ranks(real, list(REGRESSION), best_first=False),
         "regression": sections(real, list(REGRESSION)),
+        "coverage": covered(read(HERE / "expected" / "coverage.csv")),
     }
     fill(DOCS / "accuracy.md", tables)
     kept = read(promises.EXPECTED)
@@ -64,6 +65,19 @@ def markdown(name: str, rows: Rows) -> str:
     for method in dict.fromkeys(str(row["method"]) for row in rows):
         cells = {float(row["epsilon"]): figure(row) for row in rows if row["method"] == method}
         lines.append([method, *(cells.get(e, cells.get(0.0, "")) for e in epsilons)])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def covered(rows: Rows) -> str:
+    """Labels, estimators and shifts down, holders per cell and budgets across."""
+    settings = list(dict.fromkeys((row["per_cell"], row["epsilon"]) for row in rows))
+    cells = {(row["label"], row["estimator"], row["shift"]): [] for row in rows}
+    for row in rows:
+        cells[row["label"], row["estimator"], row["shift"]].append(f"{float(row['covered']):.3f}")
+    head = [f"{rows[0]['intervals']} intervals each", "estimator", "shift"]
+    lines = [[*head, *(f"{n} per cell, ε = {float(e):g}" for n, e in settings)]]
+    lines.append(["---"] * len(lines[0]))
+    lines += [[*map(str, key), *found] for key, found in cells.items()]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

@@ -1,0 +1,176 @@
+"""How often 95 % intervals hold the truth: cells of a known population, collected many times.
+
+    python -m scripts.reproduce.coverage
+
+Each run draws a truth for the 16 cells of a grid: what the public records lean to, plus a shift per
+quadrant of the square that these know nothing of. Exactly as many holders are in each cell; their
+labels are drawn, and reports are simulated exactly. Counted is how many cells' intervals hold the
+true share of the second class, or the true mean. Writes ``expected/coverage.csv``.
+"""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from curator.estimation import Evidence, fit
+from curator.estimation.public.centring import residual_centring
+from curator.estimation.public.knowledge import public_knowledge
+from curator.growth import GROWERS
+from curator.public_data import PublicData
+from protocol.domain import Classes, Range
+from protocol.mechanisms import MECHANISMS
+from protocol.partition import Partition
+from protocol.scale import Scale
+
+Floats = NDArray[np.float64]
+
+EXPECTED = Path(__file__).parent / "expected" / "coverage.csv"
+FIELDS = ("label", "estimator", "shift", "per_cell", "epsilon", "covered", "intervals")
+SETTINGS = ((2000, 4.0), (200, 1.0), (50, 0.5))
+"""Holders per cell, and epsilon."""
+SHIFTS = (0.0, 0.1)
+"""Standard deviation of how the holders differ from the public records, in parts of the range."""
+DEPTH, PUBLIC_ROWS, PUBLIC_SETS, SPREAD = 4, 100, 3, 0.1
+CLASSES = Classes(name="label", classes=("0", "1"))
+NUMBER = Range(name="label", low=0.0, high=1.0)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One estimator for one kind of label; ``centred`` if numbers are told around centres."""
+
+    name: str
+    label: Classes | Range
+    estimator: str
+    centred: bool = False
+
+
+CASES = (
+    Case("classes", CLASSES, "private"),
+    Case("classes", CLASSES, "averaged"),
+    Case("classes", CLASSES, "drift"),
+    Case("numbers", NUMBER, "ratio"),
+    Case("numbers around centres", NUMBER, "averaged", centred=True),
+    Case("numbers around centres", NUMBER, "drift", centred=True),
+)
+
+
+def main(
+    runs: Annotated[int, typer.Option(help="Truths and collections per setting.")] = 60,
+    output: Annotated[Path, typer.Option(help="Where the shares go.")] = EXPECTED,
+) -> None:
+    """Measure, print and write down."""
+    with output.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, FIELDS)
+        writer.writeheader()
+        for row in measured(runs):
+            writer.writerow(row)
+            typer.echo(", ".join(f"{name} {value}" for name, value in row.items()))
+
+
+def measured(runs: int) -> Iterator[dict[str, str | float]]:
+    """One row per case, shift and setting."""
+    for case in CASES:
+        for shift in SHIFTS:
+            for per_cell, epsilon in SETTINGS:
+                held = [covered(case, shift, per_cell, epsilon, run) for run in range(runs)]
+                yield {
+                    "label": case.name,
+                    "estimator": case.estimator,
+                    "shift": shift,
+                    "per_cell": per_cell,
+                    "epsilon": epsilon,
+                    "covered": round(float(np.mean(held)), 4),
+                    "intervals": sum(map(len, held)),
+                }
+
+
+def covered(case: Case, shift: float, per_cell: int, epsilon: float, run: int) -> NDArray[np.bool_]:
+    """Which cells' intervals hold the truth in one collection, ``(cells,)``."""
+    rng = np.random.default_rng([run, per_cell])
+    public = public_rows(case.label, run % PUBLIC_SETS)
+    partition = grid(public)
+    truth = true_means(partition, shift, rng)
+    scale = scale_of(case, public, partition)
+    evidence = collected(case.label, partition, truth, per_cell, epsilon, scale, rng)
+    model = fit(case.estimator, case.label, public, [evidence])
+    return np.asarray((model.low[:, -1] <= truth) & (truth <= model.high[:, -1]))
+
+
+def public_rows(label: Classes | Range, seed: int) -> PublicData:
+    """Uniform rows whose label leans up with the first column."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((PUBLIC_ROWS, 2))
+    lean = 0.2 + 0.6 * X[:, 0]
+    if isinstance(label, Range):
+        return PublicData(X, np.clip(lean + SPREAD * rng.standard_normal(PUBLIC_ROWS), 0.0, 1.0))
+    return PublicData(X, (rng.random(PUBLIC_ROWS) < lean).astype(float))
+
+
+def grid(public: PublicData) -> Partition:
+    """The 16 cells of ``max_edge``, which halves the longest edges whatever the rows are."""
+    return GROWERS["max_edge"](
+        public.X,
+        (np.arange(len(public)) % 2).astype(np.float64),
+        depth=DEPTH,
+        classes=2,
+        criterion="gini",
+        min_leaf=0,
+        rng=np.random.default_rng(0),
+    )
+
+
+def true_means(partition: Partition, shift: float, rng: np.random.Generator) -> Floats:
+    """The true share or mean per cell, ``(cells,)``."""
+    low, high = (ends[partition.leaves] for ends in partition.boxes())
+    centre = (np.clip(low, 0.0, 1.0) + np.clip(high, 0.0, 1.0)) / 2.0
+    quadrant = (centre > 0.5).astype(int)
+    shifts = shift * rng.standard_normal((2, 2))
+    moved = 0.2 + 0.6 * centre[:, 0] + shifts[quadrant[:, 0], quadrant[:, 1]]
+    return np.asarray(np.clip(moved, SPREAD, 1.0 - SPREAD))
+
+
+def scale_of(case: Case, public: PublicData, partition: Partition) -> Scale | None:
+    """How numbers are told; None for classes."""
+    if not isinstance(case.label, Range):
+        return None
+    centring = None
+    if case.centred:
+        means, _ = public_knowledge(public.X, public.y, 0).cell_means(partition)
+        centring = residual_centring(case.label, public, partition, means[:, 0])
+    return Scale.of(case.label, partition.cells, centring)
+
+
+def collected(
+    label: Classes | Range,
+    partition: Partition,
+    truth: Floats,
+    per_cell: int,
+    epsilon: float,
+    scale: Scale | None,
+    rng: np.random.Generator,
+) -> Evidence:
+    """The reports of ``per_cell`` holders in each cell."""
+    if scale is None:
+        ones = rng.binomial(per_cell, truth)
+    else:
+        cells = np.repeat(np.arange(partition.cells), per_cell)
+        y = truth[cells] + SPREAD * rng.uniform(-1.0, 1.0, size=len(cells))
+        told = rng.random(len(cells)) < scale.to_unit(cells, y)
+        ones = np.bincount(cells, told, minlength=partition.cells).astype(np.int64)
+    counts = np.stack([per_cell - ones, ones], axis=1)
+    mechanism = MECHANISMS["subset"].create(
+        epsilon, partition.cells, 2, regression=isinstance(label, Range)
+    )
+    sums = mechanism.simulate(counts, rng)
+    return Evidence(partition, mechanism, sums, int(counts.sum()), scale=scale)
+
+
+if __name__ == "__main__":
+    typer.run(main)
