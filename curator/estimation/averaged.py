@@ -24,6 +24,9 @@ from curator.public_data import PublicData
 
 STRENGTHS = (0.0, 0.5, 1.0, 1.5)
 BLURS = (0.02, 0.1, 0.3)
+WIDTHS = (1.0,)
+CENTRED_WIDTHS = (1.0, 0.3)
+"""Prior deviations of g in parts of a uniform share's; numbers stray less from centres."""
 
 
 def fit_averaged(
@@ -39,7 +42,8 @@ def fit_averaged(
     q = np.full(known.shape, 1.0 / known.shape[1])
     points = known.sum(axis=1)
     private = contrasts_of(questions, q, np.ones_like(q), points, len(public))
-    slots = slot_estimates(private, posterior_of_counts(private, known, split))
+    widths = CENTRED_WIDTHS if question.centred else WIDTHS
+    slots = slot_estimates(private, posterior_of_counts(private, known, split, widths))
     return to_model(
         label,
         question,
@@ -51,7 +55,10 @@ def fit_averaged(
 
 
 def posterior_of_counts(
-    private: Contrasts | LevelContrasts, known: Floats, split: float
+    private: Contrasts | LevelContrasts,
+    known: Floats,
+    split: float,
+    widths: Sequence[float] = WIDTHS,
 ) -> Posterior:
     """The posterior of each slot's deviation from an even share, ``(cells, slots)``.
 
@@ -59,12 +66,12 @@ def posterior_of_counts(
     against any shares. The log evidence is the reports', given the public counts.
     """
     slots = known.shape[1]
-    deviation = np.sqrt((slots - 1.0) / (slots**2 * (slots + 1.0)))
+    uniform = np.sqrt((slots - 1.0) / (slots**2 * (slots + 1.0)))
     reported, ranges = from_even(private), private.node_ranges()
     tree = private.tree
     before, after = [], []
-    for strength, blur in product(STRENGTHS, BLURS):
-        public = shown_by(known, strength, blur)
+    for strength, blur, width in product(STRENGTHS, BLURS, widths):
+        public, deviation = shown_by(known, strength, blur), width * uniform
         before.append(average(tree, public, deviation, split).log_evidence)
         after.append(average(tree, public.joined(reported), deviation, split, ranges))
     found = mix(after, [0.0] * len(after))

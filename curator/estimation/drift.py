@@ -63,8 +63,7 @@ def fit_drift(
     means, points = known.cell_means(question.partition)
     q = expected_shares(label, means, question)
     contrasts = contrasts_of(questions, q, scales(label, q), points, len(public))
-    centred = question.scale is not None and question.scale.centred
-    doubts = CENTRED_DOUBTS if centred else DOUBTS
+    doubts = CENTRED_DOUBTS if question.centred else DOUBTS
     posterior, variance = posterior_of_theta(label, public, contrasts, split, doubts)
     return to_model(
         label,

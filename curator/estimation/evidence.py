@@ -51,6 +51,11 @@ class Evidence:
             scale=task.scales[question],
         )
 
+    @property
+    def centred(self) -> bool:
+        """Whether a number was told around published centres."""
+        return self.scale is not None and self.scale.centred
+
     def scale_of(self, label: Range) -> Scale:
         """How a number was told."""
         return Scale.of(label, self.partition.cells) if self.scale is None else self.scale

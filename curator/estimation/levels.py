@@ -139,7 +139,7 @@ def nested(name: str, evidence: Sequence[Evidence]) -> list[Evidence]:
         )
     ordered = sorted(evidence, key=lambda question: -question.partition.cells)
     answered = [question for question in ordered if question.n] or ordered[:1]
-    if len(answered) > 1 and any(q.scale is not None and q.scale.centred for q in answered):
+    if len(answered) > 1 and any(q.centred for q in answered):
         raise InvalidRequest(
             f"{name} cannot join several questions whose numbers are told around centres: "
             "create the task with centred set to false."

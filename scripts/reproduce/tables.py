@@ -71,13 +71,14 @@ def markdown(name: str, rows: Rows) -> str:
 def covered(rows: Rows) -> str:
     """Labels, estimators and shifts down, holders per cell and budgets across."""
     settings = list(dict.fromkeys((row["per_cell"], row["epsilon"]) for row in rows))
-    cells = {(row["label"], row["estimator"], row["shift"]): [] for row in rows}
+    found: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
-        cells[row["label"], row["estimator"], row["shift"]].append(f"{float(row['covered']):.3f}")
+        key = tuple(str(row[name]) for name in ("label", "estimator", "shift"))
+        found.setdefault(key, []).append(f"{float(row['covered']):.3f}")
     head = [f"{rows[0]['intervals']} intervals each", "estimator", "shift"]
     lines = [[*head, *(f"{n} per cell, ε = {float(e):g}" for n, e in settings)]]
     lines.append(["---"] * len(lines[0]))
-    lines += [[*map(str, key), *found] for key, found in cells.items()]
+    lines += [[*key, *shares] for key, shares in found.items()]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
