@@ -119,8 +119,10 @@ def posterior_of_theta(
     if isinstance(label, Classes):
         known = public_counts(label, public, contrasts.tree)
         counts = as_theta(contrasts, known, split)
-        distrust = distrusted(counts.log_evidence - found.log_evidence)
+        odds, apart = counts.log_evidence - found.log_evidence, counts.mean - found.mean
+        distrust, swayed = distrusted(odds), reach_of_distrust(contrasts, odds, apart)
         found, doubt = (blend([p, counts], [1.0 - distrust, distrust]) for p in (found, doubt))
+        found = replace(found, reach=found.reach + swayed)
     return found, doubt.variance + (doubt.mean - found.mean) ** 2
 
 
@@ -131,6 +133,22 @@ def distrusted(log_odds: float) -> float:
     when there are none, leave f_Q as it is.
     """
     return max(0.0, float(np.tanh(log_odds / 2.0)))
+
+
+def reach_of_distrust(
+    contrasts: Contrasts | LevelContrasts, log_odds: float, apart: Floats
+) -> Floats:
+    """What one report can move theta by moving ``distrusted``, ``(cells, slots)``.
+
+    ``apart`` is how far both means are from each other. A mixture whose weight d is a posterior
+    probability has the slope d (1 - d) by the log odds, which its variance between the two accounts
+    for. Here the slope is (1 - d^2) / 2, so (1 - d)^2 / 2 is left, once the odds are near even.
+    """
+    slots = apart.shape[1]
+    moved = (slots - 1.0) / slots * float(contrasts.range_of(apart).sum())
+    if log_odds + moved <= 0.0:
+        return np.zeros_like(apart)
+    return np.asarray(0.5 * (1.0 - distrusted(log_odds)) ** 2 * moved * np.abs(apart))
 
 
 def posteriors_of_drift(contrasts: Contrasts | LevelContrasts, split: float) -> list[Posterior]:
