@@ -109,12 +109,15 @@ def slot_estimates(
     """Shares ``q + scale * theta`` with the posterior's standard errors and 95 % intervals.
 
     The derivative of a posterior mean by another cell's H is their posterior covariance. Within
-    prunings that is ``reach``; between them it is at most the product of both deviations.
+    prunings that is ``reach``; between them it is at most the product of both deviations, and the
+    weights of prunings answer to all slots, of which ``(slots - 1) / slots`` is not said twice.
     ``variance`` of theta, if given, is what errors and intervals are made from instead.
     """
     q, scale = contrasts.q, contrasts.scale
     between = np.sqrt(np.maximum(posterior.variance - posterior.within, 0.0))
-    reach = posterior.reach + between * contrasts.range_of(between)
+    slots = q.shape[1]
+    moved = (slots - 1.0) / slots * contrasts.range_of(between).sum()
+    reach = posterior.reach + between * moved
     raw = q + scale * posterior.mean
     error = scale * np.sqrt(posterior.variance if variance is None else variance)
     shares = project_on_simplex(raw)
