@@ -149,13 +149,13 @@ class Committer:
 
     def _commit(self, singles: Sequence[Waiting]) -> list[Answer]:
         answers: list[Answer] = [Outcome.COUNTED] * len(singles)
-        by_task: dict[Gate, list[int]] = {}
+        by_task: dict[str, list[int]] = {}
         for place, item in enumerate(singles):
-            by_task.setdefault(item.gate, []).append(place)
+            by_task.setdefault(item.gate.task_id, []).append(place)
         groups, places = [], []
-        for gate, own in by_task.items():
+        for _, own in sorted(by_task.items()):  # one order for all curators: no deadlocks
             columns = Columns.of_bodies(
-                gate,
+                singles[own[0]].gate,
                 [singles[place].report for place in own],
                 [singles[place].invitation for place in own],
             )

@@ -41,13 +41,12 @@ class Gates:
         )
 
     async def load(self, task_id: str) -> Gate:
-        """The gate of any task; raises ``TaskNotFound``."""
+        """The gate of any task, one for all who load it at once; raises ``TaskNotFound``."""
         stored = await run_in_threadpool(self._store.task, task_id)
         gate = await run_in_threadpool(Gate, stored.task)
-        if len(self._gates) >= MOST:
+        if task_id not in self._gates and len(self._gates) >= MOST:
             self._gates.pop(next(iter(self._gates)))
-        self._gates[task_id] = gate
-        return gate
+        return self._gates.setdefault(task_id, gate)
 
 
 def _moment(seconds: int | None) -> str:
