@@ -137,7 +137,7 @@ async def _respond(
     headers = [
         (b"content-type", media_type.encode()),
         (b"content-length", str(len(body)).encode()),
-        (b"retry-after", b"1") if status == 503 else (b"cache-control", b"no-store"),
+        (b"retry-after", b"1") if status in {429, 503} else (b"cache-control", b"no-store"),
     ]
     if signature is not None:
         headers.append((SIGNATURE_HEADER.lower().encode(), signature.encode()))

@@ -3,20 +3,22 @@
 import asyncio
 import json
 import logging
+import re
 from collections import Counter
 
 from anyio import to_thread
 
-from client.errors import UnexpectedAnswer
+from client.errors import LedgerFailed, UnexpectedAnswer
 from client.http import CuratorClient
 from client.relay.bundle import Bundle
 from client.relay.intake import Intake
 from client.relay.spool import Spool
-from client.relay.status import TAKEN
+from client.relay.status import OWN_COUNTS, TAKEN
 from protocol import PrivetError
 
 BATCH_MEDIA_TYPE = "application/vnd.privet.reports+msgpack"
 MAX_BATCH = 50_000
+REASON = re.compile(r"[a-z][a-z-]{0,63}")
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +36,10 @@ class Forwarder:
         """Forward what may go, every ``every`` seconds, until cancelled."""
         while True:
             await asyncio.sleep(every)
-            await self.forward()
+            try:
+                await self.forward()
+            except LedgerFailed as error:
+                log.warning("nothing was forwarded: %s", error.detail)
 
     async def forward(self) -> None:
         """Send what was sealed before, then every group that is large enough.
@@ -88,15 +93,22 @@ def _share(waiting: int, least: int) -> int:
 
 
 def outcome_of(reply: bytes, sent: int) -> dict[str, int]:
-    """What became of a batch; raises ``UnexpectedAnswer`` unless it accounts for every report."""
+    """What became of a batch; raises ``UnexpectedAnswer`` unless it accounts for every report.
+
+    Reasons are words that cannot pass for the relay's own counts.
+    """
     try:
         told = json.loads(reply)
         refused = {reason: len(ids) for reason, ids in told["failed"].items()}
         outcome = Counter(refused) + Counter({kind: int(told.get(kind, 0)) for kind in TAKEN})
-    except (ValueError, TypeError, KeyError, AttributeError):
-        outcome = Counter()
-    if outcome.total() != sent:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        refused, outcome = {}, Counter()
+    if outcome.total() != sent or not all(map(_is_reason, refused)):
         raise UnexpectedAnswer(
             f"The curator does not account for all {sent} reports: check its address and version."
         )
     return dict(outcome)
+
+
+def _is_reason(name: str) -> bool:
+    return REASON.fullmatch(name) is not None and name not in OWN_COUNTS

@@ -7,6 +7,8 @@ from client.relay.amplification import central_epsilon
 
 TAKEN = ("counted", "replayed", "held")
 """What a curator, or a further relay, says of the reports that it took."""
+OWN_COUNTS = frozenset({"waiting", "smallest_batch", *TAKEN})
+"""Tallies that are not reasons of refusal."""
 
 
 class Central(BaseModel):
@@ -38,7 +40,6 @@ class RelayStatus(BaseModel):
     @classmethod
     def of(cls, task: str, epsilon: float, least: int, tallies: dict[str, int]) -> "RelayStatus":
         """The status from a spool's tallies of a task that spends ``epsilon``."""
-        known = {"waiting", "smallest_batch", *TAKEN}
         smallest = tallies.get("smallest_batch", 0)
         shuffled, delta = central_epsilon(epsilon, smallest)
         central = Central(epsilon=shuffled, delta=delta, reports=smallest)
@@ -46,7 +47,7 @@ class RelayStatus(BaseModel):
             task=task,
             waiting=tallies["waiting"],
             **{name: tallies.get(name, 0) for name in TAKEN},
-            refused={reason: n for reason, n in tallies.items() if reason not in known},
+            refused={reason: n for reason, n in tallies.items() if reason not in OWN_COUNTS},
             least=least,
             smallest_batch=smallest,
             local_epsilon=epsilon,

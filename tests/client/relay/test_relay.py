@@ -19,10 +19,13 @@ from client.relay.bundle import ALL_QUESTIONS
 from client.relay.forwarding import outcome_of
 from protocol import TASK_MEDIA_TYPE, Question, Report, Task, make_report, wire
 from protocol.errors import (
+    PROBLEMS,
     MalformedReport,
     Overloaded,
+    PrivetError,
     ReportConflict,
     TaskNotFound,
+    TooManyRequests,
     WrongPayload,
     WrongQuestions,
 )
@@ -234,15 +237,77 @@ async def test_batches_of_another_relay_are_kept_and_sent_on(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     "reply",
-    [b"", b"[]", b"{}", b'{"counted": 1, "replayed": 0, "failed": {}}', b'{"failed": 3}'],
+    [
+        b"",
+        b"[]",
+        b"[" * 200_000,
+        b"{}",
+        b'{"counted": 1, "replayed": 0, "failed": {}}',
+        b'{"counted": Infinity, "failed": {}}',
+        b'{"failed": 3}',
+        b'{"failed": {"smallest_batch": ["00", "01"]}}',
+        b'{"failed": {"waiting": ["00", "01"]}}',
+        b'{"failed": {"\\u001b[2J": ["00", "01"]}}',
+    ],
+    ids=range(10),
 )
 def test_a_curator_must_account_for_every_report(reply: bytes) -> None:
-    """Otherwise the reports stay where they are."""
+    """Otherwise the reports stay where they are; no reason passes for the relay's own counts."""
     with pytest.raises(UnexpectedAnswer, match="account"):
         outcome_of(reply, 2)
     told = {"counted": 1, "replayed": 0, "failed": {"task-not-open": ["00"]}}
     assert outcome_of(json.dumps(told).encode(), 2) == {"counted": 1, "task-not-open": 1}
     assert outcome_of(b'{"held": 2, "failed": {}}', 2) == {"held": 2}
+
+
+def test_every_problem_may_be_a_reason() -> None:
+    """What a curator refuses a report for is always understood."""
+    for kind in PROBLEMS.values():
+        told = {"failed": {kind.name: ["00"]}}
+        assert outcome_of(json.dumps(told).encode(), 1) == {kind.name: 1}
+
+
+async def test_a_spool_that_fails_once_does_not_end_forwarding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What could not be read or written is tried again at the next turn."""
+    curator = BatchCurator(BOTH)
+    async with relaying(curator, tmp_path / "spool", least=1) as (relay, forwarder):
+        await answer(relay, BOTH, 1)
+        works = Spool.groups
+        turns = iter([LedgerFailed("disk full")])
+
+        def groups(spool: Spool) -> list[tuple[str, int, int]]:
+            for error in turns:
+                raise error
+            return works(spool)
+
+        monkeypatch.setattr(Spool, "groups", groups)
+        running = asyncio.create_task(forwarder.run(0.001))
+        while not (curator.batches or running.done()):
+            await asyncio.sleep(0.001)
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+        assert len(curator.batches) == 1
+
+
+async def test_a_busy_curator_is_passed_on_with_a_time_to_wait(tmp_path: Path) -> None:
+    """429 and 503 both say when to come again."""
+    for error, status in ((TooManyRequests("slow down"), 429), (Overloaded("busy"), 503)):
+
+        def busy(_request: httpx.Request, error: PrivetError = error) -> httpx.Response:
+            return problem(error)
+
+        spool = Spool(tmp_path / str(status))
+        client = Network([busy]).client(attempts=1)
+        intake = Intake(client, CURATOR, spool)
+        app = RelayApp(intake, Forwarder(client, intake, spool, 3), spool, 3600.0)
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app)) as http:
+            answer = await http.get(f"{RELAY}/v1/tasks/{BOTH.id}")
+        spool.close()
+        assert answer.status_code == status
+        assert answer.headers["retry-after"] == "1"
 
 
 def test_a_relay_that_cannot_start_says_why(tmp_path: Path) -> None:
