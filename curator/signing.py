@@ -54,8 +54,9 @@ def signer_for(settings: Settings) -> Signer | None:
     if url.get_backend_name() != "sqlite" or not url.database:
         return None
     path = Path(f"{url.database}.key")
-    with suppress(FileExistsError):
-        make_key(path)
+    if not path.exists():  # a full disk keeps nobody from a key that is there
+        with suppress(FileExistsError):
+            make_key(path)
     return read_key(path)
 
 

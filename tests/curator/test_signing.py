@@ -2,6 +2,7 @@
 
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from errno import ENOSPC
 from pathlib import Path
 
 import httpx
@@ -46,6 +47,21 @@ def test_curators_that_start_at_once_share_the_key(tmp_path: Path) -> None:
     assert len({signer.key for signer in found if signer is not None}) == 1
     assert None not in found
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_key_that_is_there_needs_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk at a later start keeps nobody from it."""
+    chosen = settings(f"sqlite:///{tmp_path}/privet.db")
+    first = signer_for(chosen)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
+    again = signer_for(chosen)
+    assert first is not None
+    assert again is not None
+    assert first.key == again.key
 
 
 def test_curators_of_another_database_share_a_named_key(tmp_path: Path) -> None:
