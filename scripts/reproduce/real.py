@@ -71,9 +71,14 @@ def main(
 
 def merged(rows: Rows, found: Rows) -> Rows:
     """``rows`` with those of ``found`` in place of what they measure anew."""
-    new = {(row["set"], row["epsilon"], row["method"]): row for row in found}
-    kept = [new.pop((row["set"], row["epsilon"], row["method"]), row) for row in rows]
+    new = {_place(row): row for row in found}
+    kept = [new.pop(_place(row), row) for row in rows]
     return [*kept, *new.values()]
+
+
+def _place(row: dict[str, str | float]) -> tuple[str | float, ...]:
+    """What a row measures; in a file that was read, numbers are texts."""
+    return row["set"], float(row["epsilon"]), row["method"]
 
 
 def measure(data: Path, name: str, splits: int, families: Sequence[str]) -> Rows:
@@ -148,7 +153,7 @@ def table(name: str, rows: Rows) -> Table:
         shown.add_column("no reports" if epsilon == 0 else f"ε = {epsilon:g}")
     for method in dict.fromkeys(str(row["method"]) for row in rows):
         cells = {
-            float(row["epsilon"]): f"{row['mean']:.4f} ± {row['standard_error']:.4f}"
+            float(row["epsilon"]): f"{float(row['mean']):.4f} ± {float(row['standard_error']):.4f}"
             for row in rows
             if row["method"] == method
         }

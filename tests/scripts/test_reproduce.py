@@ -1,6 +1,10 @@
 """The tables of docs/accuracy.md: what is measured anew replaces what was, and ranks are sums."""
 
-from scripts.reproduce.real import Rows, merged
+from pathlib import Path
+
+from rich.console import Console
+
+from scripts.reproduce.real import Rows, merged, read, table, write
 from scripts.reproduce.tables import ranks
 
 
@@ -30,6 +34,18 @@ def test_only_what_was_measured_anew_is_replaced() -> None:
     found = merged(MEASURED, new)
     assert [each["mean"] for each in found] == [0.9, 0.96, 0.99, 0.8, 0.8, 0.7]
     assert MEASURED[1]["mean"] == 0.95
+
+
+def test_figures_that_were_written_before_are_replaced_and_shown(tmp_path: Path) -> None:
+    """A file that is read again has texts for numbers; the same row is the same row."""
+    file = tmp_path / "real.csv"
+    write(file, MEASURED)
+    found = merged(read(file), [row("rice", 1.0, "drift", 0.96)])
+    assert len(found) == len(MEASURED)
+    with Console(record=True, width=120, file=(tmp_path / "out").open("w")) as console:
+        console.print(table("rice", [each for each in found if each["set"] == "rice"]))
+        shown = console.export_text()
+    assert "0.9600" in shown and "0.9900" in shown and "0.9500" not in shown
 
 
 def test_ranks_add_up_over_sets_and_ties_share_theirs() -> None:
