@@ -147,9 +147,13 @@ def _folds(y: Floats, slots: int) -> KFold | StratifiedKFold:
 
 
 def _simplex_least_squares(predicted: Floats, target: Floats, pull: float) -> Floats:
-    """Least |target - predicted w|^2 / |target - mean|^2 + pull |w - even|^2 on the simplex."""
+    """Least |target - predicted w|^2 / |target - mean|^2 + pull |w - even|^2 on the simplex.
+
+    A target that does not vary, as where the rows left out of a sample have the other labels, is
+    compared with as it is.
+    """
     members = predicted.shape[1]
-    scale = np.sqrt(((target - target.mean()) ** 2).sum())
+    scale = float(np.sqrt(((target - target.mean()) ** 2).sum())) or 1.0
     matrix = np.vstack(
         [predicted / scale, np.sqrt(pull) * np.eye(members), np.full((1, members), HEAVY)]
     )

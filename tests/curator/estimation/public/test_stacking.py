@@ -82,3 +82,11 @@ def test_cell_means_are_the_models_means_at_the_points() -> None:
         assert means[cell, 0] == pytest.approx(known.scores[cells == cell].mean())
     np.testing.assert_array_equal(counts[2:], 0)
     np.testing.assert_allclose(means[2:, 0], known.scores.mean())
+
+
+def test_labels_that_do_not_vary_give_finite_weights() -> None:
+    """Nearly all numbers may be equal, so that the rows which weights are found on all are."""
+    X = np.random.default_rng(5).random((40, 2))
+    weights = stack_weights(candidates(40, 2, 0), X, np.full(40, 3.0), 0)
+    assert weights.sum() == pytest.approx(1.0)
+    assert (weights >= 0.0).all()
