@@ -21,6 +21,8 @@ from curator.public_data import PublicData
 from protocol.domain import Range
 
 TINY = 1e-300
+LEAST_COUNT = 1.0
+"""A public count's variance is taken to be that of at least this many records."""
 
 
 def fit_weighted(
@@ -66,13 +68,14 @@ def fit_private(label: Label, _public: PublicData, evidence: Sequence[Evidence])
 def fit_public(label: Label, public: PublicData, evidence: Sequence[Evidence]) -> Model:
     """The public counts alone: eq. 4 on public data, which is eq. 8 with λ = infinity.
 
-    However holders tell a number, public labels count as they are.
+    However holders tell a number, public labels count as they are. A cell whose few records agree
+    is not certain for that: see ``LEAST_COUNT``.
     """
     question = replace(only_question("public", evidence), scale=None)
     known = public_counts(label, public, question.partition)
     ratio = Ratio(
         counts=known,
-        covariance=sampling_covariance(known),
+        covariance=sampling_covariance(np.maximum(known, LEAST_COUNT)),
         public_share=np.ones(question.partition.cells),
         sensitivity=np.zeros_like(known),
     )

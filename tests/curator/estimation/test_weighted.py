@@ -5,6 +5,7 @@ import pytest
 
 from curator.estimation import fit
 from curator.estimation.evidence import public_counts
+from curator.public_data import PublicData
 from protocol.domain import Classes, Range
 from protocol.errors import InvalidRequest
 from tests.curator.estimation.examples import (
@@ -135,3 +136,16 @@ def test_unknown_names_and_values_are_refused_with_what_is_possible() -> None:
             fit("weighted", BINARY, public, evidence, weight=faulty)
     with pytest.raises(InvalidRequest, match="one question"):
         fit("private", BINARY, public, evidence * 2)
+
+
+def test_public_records_that_agree_leave_doubt() -> None:
+    """Intervals of `public` are wide in cells of few records of one class, and narrow of many."""
+    partition = complete(1)
+    X = np.repeat([[0.1, 0.5], [0.9, 0.5]], [3, 300], axis=0)
+    public = PublicData(X, np.repeat([0.0, 1.0], [3, 300]))
+    evidence = reports(partition, np.full((2, 2), 50), 1.0, seed=30)
+    model = fit("public", BINARY, public, [evidence])
+    few, many = partition.locate(np.array([[0.1, 0.5], [0.9, 0.5]]))
+    np.testing.assert_allclose(model.values[[few, many]], np.eye(2))
+    assert model.high[few, 1] > 0.3
+    assert 0.0 < model.high[many, 0] < 0.03
