@@ -10,7 +10,11 @@ from curator.intake.fingerprints import fingerprints
 from curator.intake.layouts import Layout, Layouts
 from curator.storage.base import Addend, Ids, Reports
 from curator.storage.checksum import checksum, combine
+from protocol.limits import MAX_REPORT_BYTES
 from protocol.task import Task
+
+SPARE_BYTES = 2**16
+"""How much longer than twice a report a body may be and still hear what is wrong with it."""
 
 Mask = NDArray[np.bool_]
 
@@ -22,6 +26,8 @@ class Gate:
         self.task = task
         self.task_id = task.id
         self.layouts = Layouts(task)
+        self.most_bytes = min(MAX_REPORT_BYTES, 2 * task.longest_report + SPARE_BYTES)
+        """Bytes of a body that are read, so that all open bodies take little memory."""
 
 
 @dataclass(frozen=True, eq=False)

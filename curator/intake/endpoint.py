@@ -21,10 +21,9 @@ from curator.intake.rejects import Rejects
 from curator.metrics import Metrics
 from curator.storage.base import Outcome
 from protocol.errors import MalformedReport, PrivetError, StorageFailed, problem_of
-from protocol.limits import MAX_REPORT_BYTES
 from protocol.report import Report
 
-MAX_JSON_BYTES = 2 * MAX_REPORT_BYTES
+JSON_FACTOR = 2
 """Base64 and hexadecimal at most double a report."""
 
 
@@ -66,7 +65,7 @@ class SingleIntake:
         self, gate: Gate, head: Head, receive: Receive
     ) -> tuple[bytes, Layout, bytes | None]:
         """The canonical bytes of the report, its layout, and its invitation's SHA-256."""
-        limit = MAX_JSON_BYTES if head.is_json else MAX_REPORT_BYTES
+        limit = gate.most_bytes * (JSON_FACTOR if head.is_json else 1)
         body = await self._bodies.read(receive, head, limit)
         if head.is_json:
             body = await run_in_threadpool(_from_json, body)

@@ -107,7 +107,8 @@ def bad_bodies(gate: Gate) -> list[tuple[bytes, int, str]]:
         (impossible.pack(), 422, "wrong-payload"),
         (wrong.pack(), 422, "wrong-questions"),
         (twice.pack(), 422, "wrong-questions"),
-        (bytes(MAX_REPORT_BYTES + 1), 413, "too-large"),
+        (bytes(gate.most_bytes), 400, "malformed-report"),
+        (bytes(gate.most_bytes + 1), 413, "too-large"),
     ]
 
 
@@ -122,7 +123,7 @@ async def test_bad_reports_change_nothing(
     app.state.rejects.close()
     rejects = store.status(gate.task_id).rejects
     assert sum(rejects.values()) == len(cases)
-    assert rejects["malformed-report"] == 6
+    assert rejects["malformed-report"] == 7
 
 
 async def test_a_bad_report_does_not_spoil_its_group(
@@ -203,7 +204,12 @@ async def test_a_body_without_a_length_is_bounded(http: httpx.AsyncClient, gate:
 
     answer = await http.post(path(gate), content=endless(), headers=BINARY)
     assert refused(answer, 413, "too-large")
-    assert sent <= MAX_REPORT_BYTES + 2**17
+    assert sent <= gate.most_bytes + 2**17
+
+
+def test_a_body_is_bounded_by_its_task(gate: Gate) -> None:
+    """For a task of short reports no long body is kept."""
+    assert gate.task.longest_report < gate.most_bytes < 2**17 < MAX_REPORT_BYTES
 
 
 async def test_a_body_in_pieces_counts(http: httpx.AsyncClient, gate: Gate) -> None:
