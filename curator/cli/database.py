@@ -63,6 +63,8 @@ def verify(
             for f in findings
         ]
         print_table("Recomputed from the report ids", ("task", "name", "reports", "result"), rows)
+        if against is not None and not differences:
+            err().print("Both databases hold the same reports.", **PLAIN)
     if faults:
         raise StorageFailed(
             f"{len(faults)} things do not fit, first: {faults[0]}. Stop collecting, keep both "

@@ -52,7 +52,7 @@ def models(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
         (m["number"], m["estimator"], m["parameters"], m["reports"], m["cells"], when(m["created"]))
         for m in found
     ]
-    print_table("Models", columns, rows)
+    print_table("Models", columns, rows, whole=("estimator",))
 
 
 def export(

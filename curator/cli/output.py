@@ -1,7 +1,7 @@
 """What the commands print: tables for people, JSON for scripts, errors that say what to do."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -33,13 +33,23 @@ def print_error(detail: str) -> None:
     err().print(f"[bold red]Error:[/] {escaped(detail)}", soft_wrap=True)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table; numbers are set right."""
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    whole: Collection[str] = (),
+) -> None:
+    """A table; numbers are set right, and columns in ``whole`` stay on one line."""
     table = Table(title=escaped(title), title_justify="left")
     rows = [list(row) for row in rows]
     for i, name in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[i], int | float) for row in rows)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        table.add_column(
+            name,
+            justify="right" if numeric else "left",
+            overflow="fold",
+            no_wrap=name in whole,
+        )
     for row in rows:
         table.add_row(*(escaped(shown(value)) for value in row))
     out().print(table)
@@ -68,6 +78,11 @@ def shown(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(shown, value)) or "-"
     return "-" if value is None else str(value)
+
+
+def day(moment: str) -> str:
+    """The day of an ISO moment in UTC."""
+    return datetime.fromisoformat(moment).strftime("%Y-%m-%d")
 
 
 def when(moment: str) -> str:

@@ -8,7 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from curator.cli.options import URL, AsJson, TaskName, Token, Url, connect
-from curator.cli.output import PLAIN, SHORT_ID, err, out, print_facts, print_json, print_table, when
+from curator.cli.output import (
+    PLAIN,
+    SHORT_ID,
+    day,
+    err,
+    out,
+    print_facts,
+    print_json,
+    print_table,
+    when,
+)
 from curator.cli.plan import plan_for
 from protocol.errors import InvalidRequest
 
@@ -116,7 +126,7 @@ def list_tasks(url: Url = URL, as_json: AsJson = False) -> None:
     if as_json:
         print_json(tasks)
         return
-    columns = ("id", "name", "state", "label", "epsilon", "questions", "created")
+    columns = ("id", "name", "state", "label", "epsilon", "created")
     rows = [
         (
             t["id"][:SHORT_ID],
@@ -124,12 +134,11 @@ def list_tasks(url: Url = URL, as_json: AsJson = False) -> None:
             _state(t),
             t["label"],
             t["epsilon"],
-            t["questions"],
-            when(t["created"]),
+            day(t["created"]),
         )
         for t in tasks
     ]
-    print_table("Tasks", columns, rows)
+    print_table("Tasks", columns, rows, whole=("id", "state", "created"))
 
 
 @app.command()

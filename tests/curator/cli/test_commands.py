@@ -56,6 +56,7 @@ def test_list_and_show(cli: Cli, survey: str) -> None:
     assert task_id[:12] in cli("task", "list").out
     listed = json.loads(cli("task", "list", "--json").out)
     assert [task["id"] for task in listed] == [task_id]
+    assert f"│ {listed[0]['created'][:10]} │" in cli("task", "list").out
     for name in (task_id, task_id[:6], "survey"):
         assert task_id in cli("task", "show", name).out
 

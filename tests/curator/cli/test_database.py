@@ -38,6 +38,8 @@ def test_a_backup_verifies_and_equals_its_source(
     told = json.loads(capsys.readouterr().out)
     assert [(task["reports"], task["faults"]) for task in told["tasks"]] == [(0, [])]
     assert told["differences"] == []
+    assert main(["verify", "--database", copy, "--against", database]) == 0
+    assert "Both databases hold the same reports" in capsys.readouterr().err
     assert main(["backup", str(file), "--database", database]) == 1
     assert "name a new file" in capsys.readouterr().err
 
