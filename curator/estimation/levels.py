@@ -135,7 +135,8 @@ def nested(name: str, evidence: Sequence[Evidence]) -> list[Evidence]:
     """
     if any(question.mechanism.slots == 1 for question in evidence):
         raise InvalidRequest(
-            f"{name} needs questions that ask for cell and label: choose histogram for this task."
+            f"{name} needs every question to ask for the label, and one here asks for the cell "
+            "alone: fit histogram or adjusted_histogram."
         )
     ordered = sorted(evidence, key=lambda question: -question.partition.cells)
     answered = [question for question in ordered if question.n] or ordered[:1]

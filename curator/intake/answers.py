@@ -53,7 +53,7 @@ def not_invited() -> NotAuthorized:
     """The error for a report without a good invitation."""
     return NotAuthorized(
         "This task counts invited reports only: send an unused invitation in the header "
-        "Privet-Invitation."
+        "Privet-Invitation (privet-holder answer --invitation)."
     )
 
 
