@@ -12,6 +12,7 @@ over all their combinations. Without ``--public`` the population is LPCT's synth
 
 import csv
 import json
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -69,7 +70,7 @@ def main(
             estimator=_values(estimator, str),
             grower=_values(grower, str),
             mechanism=_values(mechanism, str),
-            epsilon=_values(epsilon, float),
+            epsilon=_values(epsilon, _number),
             depth=_values(depth, int),
             holders=_values(holders, _whole),
             seed=list(_seeds(seeds)),
@@ -87,7 +88,8 @@ def main(
         raise typer.BadParameter(str(error)) from error
     console.print(table(outcomes))
     took = perf_counter() - started
-    console.print(f"{len(outcomes)} collections in {took:.2f} s", highlight=False)
+    collections = "1 collection" if len(outcomes) == 1 else f"{len(outcomes)} collections"
+    console.print(f"{collections} in {took:.2f} s", highlight=False)
     for path in write(outcomes, out):
         console.print(f"[dim]wrote {path}[/dim]")
 
@@ -146,10 +148,19 @@ def _values(text: str, kind: Callable[[str], Any]) -> list[Any]:
 
 
 def _whole(text: str) -> int:
-    if float(text) != (value := int(float(text))) or value < 1:
+    number = _number(text)
+    if not 1 <= number < math.inf or number != int(number):
         msg = f"{text} is no number of holders: give a whole number of at least 1"
         raise ValueError(msg)
-    return value
+    return int(number)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        msg = f"{text} is not a number: give numbers with commas between them, as in 0.5,1e6"
+        raise ValueError(msg) from None
 
 
 def _seeds(text: str) -> Iterable[int]:

@@ -171,6 +171,19 @@ def test_the_command_writes_what_it_shows(tmp_path: Path):
         assert [float(row["score"]) for row in csv.DictReader(file)] == [r["score"] for r in rows]
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "advice"),
+    [
+        ("--holders", "many", "numbers with commas between them"),
+        ("--holders", "1.5", "whole number of at least 1"),
+        ("--holders", "inf", "whole number of at least 1"),
+        ("--epsilon", "1;2", "numbers with commas between them"),
+    ],
+)
+def test_what_is_no_number_is_refused_with_advice(option: str, value: str, advice: str):
+    assert advice in run(option, value)
+
+
 def test_a_table_on_the_command_line(tmp_path: Path):
     """A CSV file and its label are enough; without the label the columns are listed."""
     file = tmp_path / "people.csv"
