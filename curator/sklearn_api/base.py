@@ -14,7 +14,7 @@ from curator.estimation.public.base_model import BaseModel
 from curator.public_data import PublicData
 from curator.publishing import Bring, build_task, encode_labels
 from curator.simulation import simulate_evidence
-from curator.sklearn_api.data import checked_table, named_columns, value_errors
+from curator.sklearn_api.data import checked_table, named_columns, stand_ins, value_errors
 from curator.sklearn_api.public_model import public_model
 from curator.task_settings import TaskSettings
 from curator.tasks import default_estimator
@@ -65,9 +65,12 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         (X, y), (X_public, y_public) = parts
         bases: list[BaseModel] = []
         with value_errors():
-            columns = {**named_columns(X_public, self), LABEL: self._told(y_public)}
-            settings = self._settings(len(y), seed)
-            self.task_, known = build_task(settings, columns, self._bring(bases))
+            columns = named_columns(X_public, self)
+            features = {} if isinstance(X_public, np.ndarray) else stand_ins(columns)
+            settings = self._settings(len(y), seed, features)
+            self.task_, known = build_task(
+                settings, {**columns, LABEL: self._told(y_public)}, self._bring(bases)
+            )
             encoded = encode_table(self.task_.features, named_columns(X, self))
             labels = encode_labels(self.task_.label, self._told(y))
             evidence = simulate_evidence(self.task_, encoded, labels, rng)
@@ -90,10 +93,13 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
 
         return bring
 
-    def _settings(self, holders: int, seed: int) -> TaskSettings:
+    def _settings(
+        self, holders: int, seed: int, features: Mapping[str, Mapping[str, Any]]
+    ) -> TaskSettings:
         given = {
             "name": "simulation",
             "label": LABEL,
+            "features": features,
             "epsilon": self.epsilon,
             "grower": self.grower,
             "depth": self.depth,

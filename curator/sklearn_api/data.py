@@ -1,6 +1,7 @@
 """scikit-learn's data, checked as scikit-learn does, and as columns that a task can be made of."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from protocol.domain import category_text, is_missing
 from protocol.errors import PrivetError
 from protocol.wire import first_fault
 
@@ -73,3 +75,23 @@ def named_columns(X: Any, estimator: BaseEstimator) -> dict[str, Any]:
         else X[name].tolist()
         for name in X.columns
     }
+
+
+def stand_ins(columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Features' settings by name: what stands in where a record has what no public one has.
+
+    That is the commonest category for an unlisted or missing text, and the median for a missing
+    number. Columns with missing values get stand-ins without this, and empty ones get none.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name, values in columns.items():
+        if isinstance(values, np.ndarray):
+            if np.isfinite(values).all():
+                found[name] = {"missing": float(np.median(values))}
+            continue
+        counts = Counter(category_text(value) for value in values if not is_missing(value))
+        if counts:
+            commonest = counts.most_common(1)[0][0]
+            missing = {} if any(map(is_missing, values)) else {"missing": commonest}
+            found[name] = {"unknown": commonest, **missing}
+    return found

@@ -255,3 +255,18 @@ def test_an_unfit_public_model_is_refused(wrong):
     model = PrivateTreeClassifier(1.0, public_model=wrong, random_state=0)
     with pytest.raises(ValueError, match=r"public.model"):
         model.fit(X, y)
+
+
+def test_records_may_have_texts_and_gaps_that_no_public_record_has() -> None:
+    """A rare category and missing values are told as the public records' commonest or median."""
+    rng = np.random.default_rng(40)
+    table = pd.DataFrame({"size": rng.normal(size=60), "kind": ["a", "a", "b"] * 20})
+    y = (table["size"] > 0).to_numpy()
+    odd = table.copy()
+    odd.loc[0, "kind"], odd.loc[1, "kind"], odd.loc[2, "size"] = "unheard-of", None, np.nan
+    model = PrivateTreeClassifier(random_state=0).fit(odd, y, public=(table, y))
+    features = {feature.name: feature for feature in model.task_.features}
+    assert features["kind"].unknown == features["kind"].missing == "a"
+    assert features["size"].missing == table["size"].median()
+    usual = odd.fillna({"kind": "a", "size": table["size"].median()}).replace("unheard-of", "a")
+    np.testing.assert_array_equal(model.predict_proba(odd), model.predict_proba(usual))
