@@ -10,11 +10,13 @@ from anyio import to_thread
 
 from client.errors import LedgerFailed, UnexpectedAnswer
 from client.http import CuratorClient
-from client.relay.bundle import Bundle
+from client.relay.bundle import DIGEST_BYTES, Bundle
 from client.relay.intake import Intake
+from client.relay.sealing import MAX_BYTES
 from client.relay.spool import Spool
 from client.relay.status import OWN_COUNTS, TAKEN
 from protocol import PrivetError
+from protocol.report import REPORT_ID_BYTES
 
 BATCH_MEDIA_TYPE = "application/vnd.privet.reports+msgpack"
 MAX_BATCH = 50_000
@@ -47,15 +49,15 @@ class Forwarder:
         What fails stays as it is and is sent again, the same reports in the same order.
         """
         stuck = await self._send_sealed()
-        for task, question, waiting in await to_thread.run_sync(self._spool.groups):
+        for task, question, waiting, width in await to_thread.run_sync(self._spool.groups):
             if task not in stuck:
-                stuck |= await self._forward(task, question, waiting)
+                stuck |= await self._forward(task, question, waiting, width)
 
-    async def _forward(self, task: str, question: int, waiting: int) -> set[str]:
+    async def _forward(self, task: str, question: int, waiting: int, width: int) -> set[str]:
         """Seal and send a group, unless something stays here; the tasks that do."""
         left, stuck = waiting, set[str]()
         while left >= self.least and not stuck:
-            about = _share(left, self.least)
+            about = share(left, self.least, width)
             key = (task, question, self.least, about)
             if not await to_thread.run_sync(self._spool.seal, *key):
                 break
@@ -86,9 +88,14 @@ class Forwarder:
         return outcome_of(reply, len(bundle))
 
 
-def _share(waiting: int, least: int) -> int:
-    """How many of those that wait go out together: as even as can be, none left over alone."""
-    lots = max(1, min(-(-waiting // MAX_BATCH), waiting // least))
+def share(waiting: int, least: int, width: int) -> int:
+    """How many of those that wait go out together: as even as can be, none left over alone.
+
+    Not more than fit into a batch that curators and relays take, with payloads of ``width`` bytes,
+    unless ``least`` are more already.
+    """
+    most = max(1, min(MAX_BATCH, MAX_BYTES // (REPORT_ID_BYTES + width + DIGEST_BYTES)))
+    lots = max(1, min(-(-waiting // most), waiting // least))
     return -(-waiting // lots)
 
 

@@ -96,13 +96,14 @@ class Spool:
         with self._transaction() as db:
             insert(db, kept)
 
-    def groups(self) -> list[tuple[str, int, int]]:
-        """(task, question, number of reports) of everything that waits to be sealed."""
+    def groups(self) -> list[tuple[str, int, int, int]]:
+        """(task, question, number of reports, payload bytes of one) of all that is not sealed."""
         query = """
-            SELECT task, question, sum(n) FROM (
-                SELECT task, question, count(*) AS n FROM waiting GROUP BY task, question
+            SELECT task, question, sum(n), max(width) FROM (
+                SELECT task, question, count(*) AS n, max(length(payload)) AS width
+                FROM waiting GROUP BY task, question
                 UNION ALL
-                SELECT task, question, reports FROM bundles
+                SELECT task, question, reports, length(payloads) / reports FROM bundles
                 WHERE number NOT IN (SELECT number FROM sealed)
             ) GROUP BY task, question
         """

@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 from client import CuratorClient, Holder, LedgerFailed, MemoryLedger, UnexpectedAnswer
 from client.cli import app
 from client.relay import Forwarder, Intake, RelayApp, Spool
+from client.relay.batches import MAX_BATCH_BYTES
 from client.relay.bundle import ALL_QUESTIONS
-from client.relay.forwarding import outcome_of
+from client.relay.forwarding import outcome_of, share
 from protocol import TASK_MEDIA_TYPE, Question, Report, Task, make_report, wire
 from protocol.errors import (
     PROBLEMS,
@@ -260,6 +261,29 @@ def test_a_curator_must_account_for_every_report(reply: bytes) -> None:
     assert outcome_of(b'{"held": 2, "failed": {}}', 2) == {"held": 2}
 
 
+@pytest.mark.parametrize("width", [1, 100, 8_192, 2**20])
+@pytest.mark.parametrize("waiting", [10, 10_000, 1_000_000])
+def test_a_batch_is_never_too_large_to_be_taken(waiting: int, width: int) -> None:
+    """Long reports go out in fewer together, though never in fewer than ``least``."""
+    for least in (10, 1_000):
+        together = share(waiting, least, width)
+        assert together >= min(waiting, least)
+        assert together <= 2 * least or together * (48 + width) <= MAX_BATCH_BYTES
+
+
+async def test_long_reports_leave_in_several_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All in one turn, each batch within the bound."""
+    width = 48 + sum(mechanism.report_bytes for mechanism in BOTH.mechanisms)
+    monkeypatch.setattr("client.relay.forwarding.MAX_BYTES", 10 * width)
+    curator = BatchCurator(BOTH)
+    async with relaying(curator, tmp_path / "spool", least=3) as (relay, forwarder):
+        await answer(relay, BOTH, 25)
+        await forwarder.forward()
+    assert sorted(len(batch["ids"]) // 16 for batch in curator.batches) == [8, 8, 9]
+
+
 def test_every_problem_may_be_a_reason() -> None:
     """What a curator refuses a report for is always understood."""
     for kind in PROBLEMS.values():
@@ -277,7 +301,7 @@ async def test_a_spool_that_fails_once_does_not_end_forwarding(
         works = Spool.groups
         turns = iter([LedgerFailed("disk full")])
 
-        def groups(spool: Spool) -> list[tuple[str, int, int]]:
+        def groups(spool: Spool) -> list[tuple[str, int, int, int]]:
             for error in turns:
                 raise error
             return works(spool)
