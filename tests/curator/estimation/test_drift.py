@@ -184,14 +184,20 @@ def test_one_report_moves_a_value_no_further_than_stated(estimator: str) -> None
     assert furthest_moved(estimator, public, evidence, model) <= 1.5
 
 
-def furthest_moved(estimator: str, public: PublicData, evidence: Evidence, model: Model) -> float:
+def furthest_moved(
+    estimator: str,
+    public: PublicData,
+    evidence: Evidence,
+    model: Model,
+    base: BaseModel | None = None,
+) -> float:
     """How far one report more moves a value, at most, in parts of what the model states."""
     rng, mechanism, worst = np.random.default_rng(21), evidence.mechanism, 0.0
     for category in range(mechanism.cells * mechanism.slots):
         payload = np.frombuffer(mechanism.privatize(category, rng.bytes), dtype=np.uint8)
         sums = evidence.sums + mechanism.accumulate(payload[None, :])
         again = Evidence(evidence.partition, mechanism, sums, evidence.n + 1)
-        moved = np.abs(fit(estimator, BINARY, public, [again]).values - model.values)
+        moved = np.abs(fit(estimator, BINARY, public, [again], base).values - model.values)
         worst = max(worst, float((moved / (model.influence(1) + 1e-6)).max()))
     return worst
 
@@ -203,3 +209,14 @@ def test_one_report_that_moves_the_trust_in_the_public_model_is_counted_with() -
     evidence = reports(tree, np.stack([400 - ones, ones], axis=1), 1.0, seed=22)
     model = fit("drift", BINARY, public, [evidence])
     assert furthest_moved("drift", public, evidence, model) <= 1.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_report_that_tips_even_odds_is_counted_with(seed: int) -> None:
+    """Where few reports weigh a poor public model against public counts, on either side of even."""
+    public, tree, lean = public_rows(BINARY, 100, seed=19), complete(3), np.linspace(0.3, 0.7, 8)
+    poor = BaseModel("poor", (Linear("identity", np.zeros((2, 2)), np.array([0.45, 0.55])),), (1,))
+    counts = np.round(50 * np.stack([1.0 - lean, lean], axis=1))
+    evidence = reports(tree, counts, 2.0, seed)
+    model = fit("drift", BINARY, public, [evidence], base=poor)
+    assert furthest_moved("drift", public, evidence, model, poor) <= 1.0
