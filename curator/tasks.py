@@ -129,9 +129,10 @@ class Curator:
         task = self.store.task(task_id).task
         evidence = self.evidence(task_id)
         if name in ESTIMATORS and name not in WITHOUT_REPORTS and not any(e.n for e in evidence):
+            other = ", or fit the estimator 'public' on the public data alone"
             raise NotEnoughReports(
-                f"No report has come in yet, and {name} needs some: wait for holders, "
-                "or fit the estimator 'public' on the public data alone."
+                f"No report has come in yet, and {name} needs some: wait for holders"
+                f"{other if len(evidence) == 1 else ''}."
             )
         public = self.store.public_data(task_id)
         model = fit(name, task.label, public, evidence, **dict(parameters or {}))

@@ -114,7 +114,7 @@ def only_question(name: str, evidence: Sequence[Evidence]) -> Evidence:
     if len(evidence) != 1:
         raise InvalidRequest(
             f"{name} needs a task with one question, not {len(evidence)}: "
-            "choose an estimator for several questions."
+            "fit pruned, averaged, drift or histogram, whichever the questions were made for."
         )
     return evidence[0]
 

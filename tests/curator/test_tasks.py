@@ -261,6 +261,16 @@ def test_fitting_needs_reports_unless_the_estimator_does_not(curator: Curator) -
     assert curator.fit(task.id, "public").model.n == 0
 
 
+def test_advice_fits_a_task_with_several_questions(curator: Curator) -> None:
+    """``public`` takes one question, so it is not advised; its refusal names what takes several."""
+    task = survey_task(curator, questions=[{"depth": 3}, {"depth": 1}])
+    with pytest.raises(NotEnoughReports) as refused:
+        curator.fit(task.id, "pruned")
+    assert "public" not in refused.value.detail
+    with pytest.raises(InvalidRequest, match="fit pruned, averaged"):
+        curator.fit(task.id, "public")
+
+
 @pytest.mark.parametrize(
     ("estimator", "parameters", "advice"),
     [

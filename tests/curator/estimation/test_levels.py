@@ -135,7 +135,7 @@ def test_questions_that_nobody_answered_say_nothing(estimator: str) -> None:
 def test_questions_about_cells_alone_are_refused() -> None:
     """The error names an estimator that serves them."""
     cells = reports(complete(1), np.full((2, 1), 50), 1.0, seed=0)
-    with pytest.raises(InvalidRequest, match="label, and one here .* fit histogram"):
+    with pytest.raises(InvalidRequest, match=r"label, and one here .* fit histogram"):
         nested("drift", [cells, _asked_all(BINARY, n=(10, 10))[0]])
 
 
