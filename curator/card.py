@@ -11,6 +11,9 @@ from curator.shelf import FittedModel
 from protocol.domain import Classes
 from protocol.task import Task
 
+TELLING = 0.1
+"""The largest standard error with which a card states a share of the holders."""
+
 
 def write_card(task: Task, fitted: FittedModel, evidence: Sequence[Evidence]) -> str:
     """The card of a model, given what the holders have said so far to each question."""
@@ -111,14 +114,20 @@ def _trust(model: Model, evidence: Sequence[Evidence]) -> str:
         f"cells, and by {moved.max():.3g} at most; k of them by k times as much.",
     ]
     found = agreement(model, evidence)
-    if found is not None:
-        lines.insert(
-            0,
-            f"- About {found[0]:.1%} (standard error {found[1]:.1%}) of the holders have the class "
-            "that is the likeliest in their cell, as their own reports say. The model was fitted "
-            "from reports of the same holders, so expect a little less of others.",
+    return "\n".join(lines if found is None else [_agreement(*found), *lines])
+
+
+def _agreement(share: float, error: float) -> str:
+    if error > TELLING:
+        return (
+            "- Too few reports to tell how many holders have the class that is the likeliest in "
+            f"their cell: the standard error of that share is {error:.1%}."
         )
-    return "\n".join(lines)
+    return (
+        f"- About {share:.1%} (standard error {error:.1%}) of the holders have the class that is "
+        "the likeliest in their cell, as their own reports say. The model was fitted from reports "
+        "of the same holders, so expect a little less of others."
+    )
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

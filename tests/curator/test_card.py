@@ -51,3 +51,21 @@ def test_no_agreement_is_claimed_without_reports_or_classes() -> None:
     card = write_card(task, FittedModel(task.id, 1, 0.0, model), [evidence])
     assert "holders have the class" not in card
     assert "a number from" in card
+
+
+def test_a_share_is_stated_only_where_reports_can_tell() -> None:
+    """With few reports the card says so in place of a figure that is mostly noise."""
+    settings = TaskSettings(name="t", label="level", epsilon=1.0, depth=3)
+    task, public = build_task(settings, read_table(samples.classes()))
+    (mechanism,), (tree,) = task.mechanisms, task.trees
+    told = []
+    for holders in (1, 10_000):
+        counts = np.full((mechanism.cells, mechanism.levels), holders)
+        sums = mechanism.simulate(counts, np.random.default_rng(0))
+        evidence = Evidence(tree, mechanism, sums, int(counts.sum()))
+        model = fit("weighted", task.label, public, [evidence])
+        told.append(write_card(task, FittedModel(task.id, 1, 0.0, model), [evidence]))
+    assert "Too few reports to tell" in told[0]
+    assert "About " not in told[0]
+    assert "About " in told[1]
+    assert "Too few" not in told[1]
