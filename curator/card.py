@@ -8,7 +8,7 @@ import numpy as np
 
 from curator.estimation import Evidence, Model
 from curator.shelf import FittedModel
-from protocol.domain import Classes
+from protocol.domain import Classes, Range
 from protocol.task import Task
 
 TELLING = 0.1
@@ -45,9 +45,29 @@ def agreement(model: Model, evidence: Sequence[Evidence]) -> tuple[float, float]
     return share, sqrt(max(variance, 0.0)) / asked.n
 
 
+def offset(model: Model, evidence: Sequence[Evidence]) -> tuple[float, float] | None:
+    """Mean over the holders of their cell's value less their number, and its standard error.
+
+    Unbiased for given cell values, as ``agreement`` is; a number beyond the reach of a published
+    centre counts as it was told. None for classes, and without reports to a question about the
+    model's own partition.
+    """
+    label = model.label
+    asked = next((e for e in evidence if _same(e, model)), None)
+    if asked is None or asked.n == 0 or not isinstance(label, Range):
+        return None
+    scale = asked.scale_of(label)
+    t = scale.to_unit(np.arange(len(model.values)), model.values[:, 0])
+    weights = np.stack([t, t - 1.0], axis=1)
+    variance = asked.mechanism.linear_variance(weights, asked.n, asked.plausible)
+    mean = float((weights * asked.counts).sum()) / asked.n
+    return scale.width * mean, scale.width * sqrt(max(variance, 0.0)) / asked.n
+
+
 def _same(evidence: Evidence, model: Model) -> bool:
     ours, theirs = evidence.partition, model.partition
-    return evidence.counts.shape[1] == model.values.shape[1] and all(
+    slots = 2 if isinstance(model.label, Range) else model.label.slots
+    return evidence.counts.shape[1] == slots and all(
         np.array_equal(getattr(ours, name), getattr(theirs, name))
         for name in ("feature", "threshold", "left", "right")
     )
@@ -113,8 +133,12 @@ def _trust(model: Model, evidence: Sequence[Evidence]) -> str:
         f"- One dishonest report can have moved a value by {np.median(moved):.3g} in half of the "
         f"cells, and by {moved.max():.3g} at most; k of them by k times as much.",
     ]
-    found = agreement(model, evidence)
-    return "\n".join(lines if found is None else [_agreement(*found), *lines])
+    found, astray = agreement(model, evidence), offset(model, evidence)
+    if found is not None:
+        lines.insert(0, _agreement(*found))
+    if astray is not None:
+        lines.insert(0, _offset(*astray))
+    return "\n".join(lines)
 
 
 def _agreement(share: float, error: float) -> str:
@@ -127,6 +151,14 @@ def _agreement(share: float, error: float) -> str:
         f"- About {share:.1%} (standard error {error:.1%}) of the holders have the class that is "
         "the likeliest in their cell, as their own reports say. The model was fitted from reports "
         "of the same holders, so expect a little less of others."
+    )
+
+
+def _offset(mean: float, error: float) -> str:
+    return (
+        f"- On average over the holders a cell's value is {abs(mean):.3g} "
+        f"{'above' if mean >= 0 else 'below'} what they told (standard error {error:.3g}). Their "
+        "reports say nothing of squared errors; `privet plan` estimates these from public records."
     )
 
 
