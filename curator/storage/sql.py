@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -154,10 +154,10 @@ class SqlStore(Store):
 
     def take(self, groups: Sequence[Reports], now: float) -> list[Outcomes]:
         with self._taking:
-            try:
-                return self._take(groups, now)
-            except MustBeAlone:
-                return self._take(groups, now)
+            for _ in groups:  # every task may get its first invitations while others wait
+                with suppress(MustBeAlone):
+                    return self._take(groups, now)
+            return self._take(groups, now)
 
     def _take(self, groups: Sequence[Reports], now: float) -> list[Outcomes]:
         starts = int(now // self._bucket_seconds) * self._bucket_seconds
