@@ -16,7 +16,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 
 from curator.estimation import Evidence, fit
 from curator.estimation.public.distil import distilled_depth
@@ -81,15 +80,8 @@ def main(
     output: Annotated[Path, typer.Option(help="Where the means go.")] = EXPECTED,
 ) -> None:
     """Measure, print and write down."""
-    for name in paired.settings(data, sets, numbers=True):
-        scores: paired.Scores = {}
-        for world in paired.worlds(data, name, replications):
-            for epsilon, method, variant, value in on_world(world):
-                scores.setdefault((epsilon, method, variant), []).append(value)
-        found = paired.summary(name, scores, PLAIN)
-        Console().print(paired.table(name, found))
-        kept = [row for row in paired.read(output) if row["set"] != name]
-        paired.write(output, kept + found)
+    names = paired.settings(data, sets, numbers=True)
+    paired.measure(data, names, replications, on_world, PLAIN, output)
 
 
 def on_world(world: World) -> Iterator[tuple[float, str, str, float]]:

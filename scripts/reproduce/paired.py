@@ -5,12 +5,13 @@ called ``plain`` replication by replication: what both share, such as the split,
 """
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from rich.console import Console
 from rich.table import Table
 
 from curator.estimation import Model
@@ -77,6 +78,29 @@ class World:
             min_leaf=1,
             rng=np.random.default_rng(0),
         )
+
+
+def measure(
+    data: Path,
+    names: Sequence[str],
+    replications: int,
+    on_world: Callable[[World], Iterator[tuple[float, str, str, float]]],
+    plain: str,
+    output: Path,
+) -> None:
+    """Score all variants of the named settings, print each, and replace its rows in ``output``.
+
+    ``on_world`` gives (epsilon, method, variant, score) of one replication.
+    """
+    for name in names:
+        scores: Scores = {}
+        for world in worlds(data, name, replications):
+            for epsilon, method, variant, value in on_world(world):
+                scores.setdefault((epsilon, method, variant), []).append(value)
+        found = summary(name, scores, plain)
+        Console().print(table(name, found))
+        kept = [row for row in read(output) if row["set"] != name]
+        write(output, kept + found)
 
 
 def settings(data: Path, wanted: str, *, numbers: bool) -> list[str]:
