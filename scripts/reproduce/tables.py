@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import rankdata
 
-from scripts.reproduce import promises
+from scripts.reproduce import consistency, levels, promises
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION
+from scripts.reproduce.gains import gains
 from scripts.reproduce.real import Rows, read
 
 HERE = Path(__file__).parent
@@ -23,12 +24,16 @@ NOT_RANKED = ("non-private tree", "drift, plain tree", "averaged", "public stack
 def main() -> None:
     """Replace every table of the pages by the current figures."""
     real, untuned = (read(HERE / "expected" / f"{name}.csv") for name in ("real", "untuned"))
+    consistent = read(HERE / "expected" / "consistency.csv")
     tables = {
         "synthetic": sections(untuned, list(dict.fromkeys(str(row["set"]) for row in untuned))),
         "ranks": ranks(real, list(CLASSIFICATION), best_first=True),
         "classification": sections(real, list(CLASSIFICATION)),
         "regression ranks": ranks(real, list(REGRESSION), best_first=False),
         "regression": sections(real, list(REGRESSION)),
+        "levels": gains(read(HERE / "expected" / "levels.csv"), levels.PLAIN),
+        "consistency": gains(consistent, consistency.PLAIN),
+        "consistency of numbers": gains(consistent, consistency.PLAIN, numbers=True),
         "coverage": covered(read(HERE / "expected" / "coverage.csv")),
     }
     fill(DOCS / "accuracy.md", tables)
