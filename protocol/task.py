@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from protocol import wire
-from protocol.domain import Classes, Feature, Label, Name, Numeric, Published, Range
+from protocol.domain import Feature, Label, Name, Numeric, Published, Range
 from protocol.encoding import Column, columns_of
 from protocol.errors import InvalidTask, TaskMismatch
 from protocol.limits import (
@@ -237,11 +237,6 @@ class Task(Published):
     def tree_of(self, question: int) -> Partition:
         """The partition that a question asks about."""
         return self.trees[self.questions[question].partition]
-
-    @property
-    def is_regression(self) -> bool:
-        """Whether the label is a number."""
-        return not isinstance(self.label, Classes)
 
     @classmethod
     def parse(cls, data: bytes, expected_id: str | None = None) -> "Task":

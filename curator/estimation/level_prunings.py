@@ -15,7 +15,7 @@ import numpy as np
 
 from curator.estimation import prunings
 from curator.estimation.evidence import Floats
-from curator.estimation.prunings import Information, Inner, Posterior
+from curator.estimation.prunings import Information, Inner, Posterior, families
 from protocol.partition import LEAF, Index, Partition
 
 
@@ -58,7 +58,7 @@ class _Below:
         J, H = inner.J.copy(), inner.H.copy()
         J[tree.leaves], H[tree.leaves] = information.J, information.H
         for nodes in reversed(tree.levels):
-            v, left, right = _families(tree, nodes)
+            v, left, right = families(tree, nodes)
             J[v] += J[left] + J[right]
             H[v] += H[left] + H[right]
         return cls(J, H, np.zeros_like(J) if ranges is None else ranges)
@@ -109,7 +109,7 @@ def _pass_up(tree: Partition, own: Inner, below: _Below, laws: _Laws) -> _Up:
     const = laws.evidence(below.J, below.H, 0.0, np.full_like(below.J, laws.prior))
     up = _Up(const.copy(), below.H * shrink, shrink.copy(), below.ranges * shrink)
     for nodes in reversed(tree.levels):
-        v, left, right = _families(tree, nodes)
+        v, left, right = families(tree, nodes)
         mean, variance, range_ = up.halves(own, v, (left, right))
         told = laws.evidence(own.J[v], own.H[v], mean, variance)
         up.evidence[v], stop = laws.stop(const[v], up.evidence[left] + up.evidence[right] + told)
@@ -137,7 +137,7 @@ def _pass_down(tree: Partition, own: Inner, below: _Below, laws: _Laws, up: _Up)
         shrink = laws.prior / (1.0 + J * laws.prior)
         mean = H * shrink
         parts = np.stack([mean, shrink + mean**2, shrink, J * shrink, ranges * shrink])
-        v, left, right = _families(tree, nodes)
+        v, left, right = families(tree, nodes)
         told = [a[v] + above[i, v] for i, a in enumerate(_arrays(own))]
         divided = tree.left[nodes] != LEAF
         stop = np.ones(len(nodes))
@@ -173,9 +173,3 @@ def _message(part: Floats, rest: Floats, told: list[Floats], up: _Up, other: Ind
 
 def _arrays(told: _Below | Inner) -> tuple[Floats, Floats, Floats]:
     return told.J, told.H, told.ranges
-
-
-def _families(tree: Partition, nodes: Index) -> tuple[Index, Index, Index]:
-    """The divided ones of ``nodes``, their left and their right children."""
-    v = nodes[tree.left[nodes] != LEAF]
-    return v, tree.left[v], tree.right[v]

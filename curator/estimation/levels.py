@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from curator.estimation.evidence import Evidence, Floats, sampling_covariance
+from curator.estimation.prunings import families
 from protocol.errors import InvalidRequest
 from protocol.partition import LEAF, Index, Partition
 
@@ -80,14 +81,14 @@ def combined(tree: Partition, levels: Sequence[Level]) -> tuple[Floats, Floats]:
     mean[tree.leaves] = _times(spread[tree.leaves], score[tree.leaves])
     below = [array.copy() for array in (mean, spread)]
     for nodes in reversed(tree.levels):
-        v, left, right = _families(tree, nodes)
+        v, left, right = families(tree, nodes)
         halves, noise = mean[left] + mean[right], spread[left] + spread[right]
         below[0][v], below[1][v] = halves, noise
         gain = np.linalg.solve(np.eye(slots) + precision[v] @ noise, precision[v])
         spread[v] = noise - noise @ gain @ noise
         mean[v] = halves + _times(spread[v], score[v] - _times(precision[v], halves))
     for nodes in tree.levels:
-        v, left, right = _families(tree, nodes)
+        v, left, right = families(tree, nodes)
         surplus, certain = mean[v] - below[0][v], below[1][v] - spread[v]
         for child in (left, right):
             share = np.asarray(np.linalg.solve(below[1][v], spread[child]), dtype=np.float64)
@@ -99,11 +100,6 @@ def combined(tree: Partition, levels: Sequence[Level]) -> tuple[Floats, Floats]:
 
 def _times(matrices: Floats, vectors: Floats) -> Floats:
     return np.asarray(np.einsum("cst,ct->cs", matrices, vectors))
-
-
-def _families(tree: Partition, nodes: Index) -> tuple[Index, Index, Index]:
-    v = nodes[tree.left[nodes] != LEAF]
-    return v, tree.left[v], tree.right[v]
 
 
 @dataclass(frozen=True, eq=False)

@@ -164,8 +164,8 @@ def _pass_up(tree: Partition, const: Floats, split: float) -> tuple[Floats, floa
     """Probability of stopping at each node given that it is reached, and the root's evidence."""
     evidence, stop = const.copy(), np.ones(tree.nodes)
     for nodes in reversed(tree.levels):
-        inner = _inner(tree, nodes)
-        below = evidence[tree.left[inner]] + evidence[tree.right[inner]]
+        inner, left, right = families(tree, nodes)
+        below = evidence[left] + evidence[right]
         stopping = np.log1p(-split) + const[inner]
         evidence[inner] = np.logaddexp(stopping, np.log(split) + below)
         stop[inner] = np.exp(stopping - evidence[inner])
@@ -178,12 +178,14 @@ def _pass_down(tree: Partition, parts: Floats, stop: Floats) -> Floats:
     reached[0] = 1.0
     for nodes in tree.levels:
         total[:, nodes] += (reached[nodes] * stop[nodes])[None, :, None] * parts[:, nodes]
-        inner = _inner(tree, nodes)
-        for child in (tree.left[inner], tree.right[inner]):
+        inner, left, right = families(tree, nodes)
+        for child in (left, right):
             reached[child] = reached[inner] * (1.0 - stop[inner])
             total[:, child] = total[:, inner]
     return total
 
 
-def _inner(tree: Partition, nodes: Index) -> Index:
-    return np.asarray(nodes[tree.left[nodes] != LEAF])
+def families(tree: Partition, nodes: Index) -> tuple[Index, Index, Index]:
+    """The divided ones of ``nodes``, their left and their right children."""
+    divided = np.asarray(nodes[tree.left[nodes] != LEAF])
+    return divided, tree.left[divided], tree.right[divided]

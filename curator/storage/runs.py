@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, select
+from sqlalchemy import BindParameter, bindparam, delete, insert, select
 
 from curator.storage.base import Ids
 from curator.storage.filter import Filter
@@ -181,9 +181,3 @@ def _rank(size: int) -> int:
 
 def _unpacked(packed: bytes) -> Ids:
     return np.frombuffer(packed, dtype=np.uint8).reshape(-1, 16)
-
-
-def all_ids(connection: Connection, task_no: int) -> list[Ids]:
-    """The ids of every page of a task; for verification."""
-    pages = select(id_pages.c.ids).where(id_pages.c.task_no == task_no)
-    return [_unpacked(packed) for packed in connection.scalars(pages)]

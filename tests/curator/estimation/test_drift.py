@@ -202,15 +202,6 @@ def furthest_moved(
     return worst
 
 
-def test_one_report_that_moves_the_trust_in_the_public_model_is_counted_with() -> None:
-    """Where f_Q has half given way to counts, the weight's own movement is within the bound."""
-    public, tree = public_rows(BINARY, 100, seed=19), complete(3)
-    ones = np.where(np.arange(8) % 2, 240, 160)
-    evidence = reports(tree, np.stack([400 - ones, ones], axis=1), 1.0, seed=22)
-    model = fit("drift", BINARY, public, [evidence])
-    assert furthest_moved("drift", public, evidence, model) <= 1.0
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_one_report_that_tips_even_odds_is_counted_with(seed: int) -> None:
     """Where few reports weigh a poor public model against public counts, on either side of even."""
