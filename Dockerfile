@@ -5,12 +5,13 @@ ENV PIP_NO_CACHE_DIR=1 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 
 WORKDIR /app
 COPY pyproject.toml constraints.txt README.md LICENSE ./
-RUN mkdir protocol client curator \
-    && touch protocol/__init__.py client/__init__.py curator/__init__.py \
-    && pip install --quiet --constraint constraints.txt --editable ".${EXTRAS}"
+COPY privet privet
 COPY protocol protocol
+COPY transport transport
 COPY client client
+COPY relay relay
 COPY curator curator
+RUN pip install --quiet --constraint constraints.txt --editable ".${EXTRAS}"
 COPY scripts scripts
 
 RUN useradd --create-home --uid 1000 privet \

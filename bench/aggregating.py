@@ -8,12 +8,12 @@ import numpy as np
 
 from bench.figures import Effort, Figure, seconds
 from bench.samples import EPSILON, LABEL, full_tree, mechanism, records, reports
-from curator.estimation import Evidence, Model, fit
-from curator.public_data import PublicData
-from curator.simulation import simulate_question
-from protocol.mechanisms import MECHANISMS, Mechanism, OptimizedUnary, SubsetSelection
-from protocol.mechanisms.base import Counts, Payloads, Sums
-from protocol.partition import Partition
+from privet.curator.estimation import Evidence, Model, fit
+from privet.curator.public_data import PublicData
+from privet.curator.simulation import simulate_question
+from privet.protocol.mechanisms import MECHANISMS, Mechanism, OptimizedUnary, SubsetSelection
+from privet.protocol.mechanisms.base import Counts, Payloads, Sums
+from privet.protocol.partition import Partition
 
 HOLDERS = {
     Effort.TINY: [10],

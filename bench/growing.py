@@ -8,9 +8,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bench.figures import Effort, Figure, seconds
 from bench.samples import records
-from curator.growth import GROWERS
-from curator.public_data import PublicData
-from protocol.partition import Partition
+from privet.curator.partitioning import GROWERS
+from privet.curator.public_data import PublicData
+from privet.protocol.partition import Partition
 
 ROWS = [
     *((50, 2, depth) for depth in (5, 8)),

@@ -35,7 +35,7 @@ from bench.traffic import (
     processor_seconds,
     single_posts,
 )
-from protocol.task import Task
+from privet.protocol.task import Task
 
 PAGE = Path("docs/operations.md")
 FIRST = 100_000

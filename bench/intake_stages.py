@@ -7,11 +7,11 @@ import numpy as np
 
 from bench.intake_page import Line
 from bench.traffic import batch, open_task, report_bodies
-from curator.intake.batches import read_batch
-from curator.intake.columns import Columns, Gate
-from curator.storage import open_store
-from curator.storage.checksum import checksum
-from protocol.task import Task
+from privet.curator.collection.batch import read_batch
+from privet.curator.collection.columns import Columns, Gate
+from privet.curator.datastore import open_store
+from privet.curator.datastore.checksum import checksum
+from privet.protocol.task import Task
 
 GROUP = 32
 GROUPS = 200

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bench.figures import Effort, Figure, seconds
 from bench.samples import LABEL, full_tree, mechanism, records
-from curator.estimation import Evidence, Model, fit
+from privet.curator.estimation import Evidence, Model, fit
 
 SIZES = {
     Effort.TINY: [(100, 8, 4)],

@@ -7,7 +7,7 @@ from functools import partial
 from bench.figures import Effort, Figure, Work, seconds
 from bench.libraries import others
 from bench.samples import mechanism
-from protocol.mechanisms import MECHANISMS, Mechanism
+from privet.protocol.mechanisms import MECHANISMS, Mechanism
 
 CELLS = {
     Effort.TINY: [16],

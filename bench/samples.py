@@ -5,12 +5,12 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from curator.growth import GROWERS
-from curator.public_data import PublicData
-from protocol.domain import Classes
-from protocol.mechanisms import MECHANISMS, Mechanism
-from protocol.mechanisms.base import Payloads
-from protocol.partition import Partition
+from privet.curator.partitioning import GROWERS
+from privet.curator.public_data import PublicData
+from privet.protocol.features import Classes
+from privet.protocol.mechanisms import MECHANISMS, Mechanism
+from privet.protocol.mechanisms.base import Payloads
+from privet.protocol.partition import Partition
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import httpx
 from bench import traffic
 from bench.figures import Effort, Figure, timed
 from bench.http_load import Load, run_load
-from protocol.task import Task
+from privet.protocol.task import Task
 
 ROUNDS = {Effort.TINY: 1, Effort.QUICK: 2, Effort.FULL: 3}
 SINGLES = {Effort.TINY: 100, Effort.QUICK: 5_000, Effort.FULL: 20_000}

@@ -7,7 +7,7 @@ import numpy as np
 
 from bench.figures import Effort, Figure, seconds
 from bench.samples import mechanism
-from protocol.mechanisms import MECHANISMS, Mechanism
+from privet.protocol.mechanisms import MECHANISMS, Mechanism
 
 BILLION = 10**9
 HOLDERS = {

@@ -15,13 +15,13 @@ import numpy as np
 import psutil
 
 from bench.http_load import post
-from curator.intake.columns import Gate
-from curator.public_data import PublicData
-from curator.storage import open_store
-from protocol.domain import Classes, Numeric
-from protocol.lifecycle import Move
-from protocol.report import REPORT_MEDIA_TYPE, Report
-from protocol.task import Question, Task, Tree
+from privet.curator.collection.columns import Gate
+from privet.curator.datastore import open_store
+from privet.curator.public_data import PublicData
+from privet.protocol.features import Classes, Numeric
+from privet.protocol.lifecycle import Move
+from privet.protocol.report import REPORT_MEDIA_TYPE, Report
+from privet.protocol.task import Question, Task, Tree
 from scripts.crash_test import halving
 from scripts.servers import running_curator
 

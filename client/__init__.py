@@ -3,11 +3,16 @@
 ``Holder`` (asynchronous) and ``BlockingHolder`` fetch a task, check it, explain it, perturb one
 record with the operating system's randomness and send the one report. ``CuratorClient`` is the
 wire; a ``Ledger`` remembers what was drawn and what it cost. ``HolderError`` and its classes are
-what this side refuses; what the curator refuses arrives as a class of ``protocol.errors``.
+what this side refuses; what the curator refuses arrives as a class of ``privet.protocol.errors``.
 """
 
-from client.blocking import BlockingHolder
-from client.errors import (
+from privet.client.blocking import BlockingHolder
+from privet.client.explanation import Explanation
+from privet.client.holder import Holder
+from privet.client.ledger import DEFAULT_CAP, Answer, Ledger, MemoryLedger
+from privet.client.sqlite_ledger import SqliteLedger
+from privet.transport.curator_client import CuratorClient
+from privet.transport.errors import (
     BudgetSpent,
     CuratorUnreachable,
     HolderError,
@@ -16,13 +21,8 @@ from client.errors import (
     UnexpectedAnswer,
     UnsafeAddress,
 )
-from client.explanation import Explanation
-from client.holder import Holder
-from client.http import CuratorClient
-from client.ledger import DEFAULT_CAP, Answer, Ledger, MemoryLedger
-from client.offer import Offer
-from client.retry import Retry
-from client.sqlite_ledger import SqliteLedger
+from privet.transport.offer import Offer
+from privet.transport.retry import Retry
 
 __all__ = [
     "DEFAULT_CAP",

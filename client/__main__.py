@@ -1,5 +1,5 @@
-"""``python -m client`` is ``privet-holder``."""
+"""``python -m privet.client`` is ``privet-holder``."""
 
-from client.cli import main
+from privet.client.cli import main
 
 main()

@@ -8,13 +8,13 @@ from typing import Any, Self
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from client.explanation import Explanation
-from client.holder import Holder
-from client.http import CuratorClient
-from client.ledger import Answer, Ledger
-from client.offer import Offer
-from client.sqlite_ledger import SqliteLedger
-from protocol import RandomBytes, Task
+from privet.client.explanation import Explanation
+from privet.client.holder import Holder
+from privet.client.ledger import Answer, Ledger
+from privet.client.sqlite_ledger import SqliteLedger
+from privet.protocol import RandomBytes, Task
+from privet.transport.curator_client import CuratorClient
+from privet.transport.offer import Offer
 
 
 class BlockingHolder:

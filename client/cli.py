@@ -8,7 +8,6 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,20 +15,18 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from client.blocking import BlockingHolder
-from client.errors import BudgetSpent, CuratorUnreachable, TaskRefused, UnsafeAddress
-from client.explanation import Explanation
-from client.http import CuratorClient
-from client.ledger import DEFAULT_CAP, Answer
-from client.options import Cap, CuratorKey, Insecure, Json, LedgerPath, Subject, TaskUrl
-from client.relay.command import relay as run_relay
-from client.relay.command import relay_status as ask_relay
-from client.show import answer_json, show_answers, show_explanation, show_json, state
-from client.sqlite_ledger import SqliteLedger
-from client.text import plain
-from protocol import PrivetError, Task
-from protocol.answering import encode_whole
-from protocol.errors import InvalidRecord, Overloaded, StorageFailed, TaskMismatch
+from privet.client.blocking import BlockingHolder
+from privet.client.explanation import Explanation
+from privet.client.ledger import DEFAULT_CAP, Answer
+from privet.client.options import Cap, CuratorKey, Insecure, Json, LedgerPath, Subject, TaskUrl
+from privet.client.show import answer_json, show_answers, show_explanation, show_json, state
+from privet.client.sqlite_ledger import SqliteLedger
+from privet.protocol import PrivetError, Task
+from privet.protocol.answering import encode_whole
+from privet.protocol.errors import InvalidRecord, Overloaded, StorageFailed, TaskMismatch
+from privet.transport.curator_client import CuratorClient
+from privet.transport.errors import BudgetSpent, CuratorUnreachable, TaskRefused, UnsafeAddress
+from privet.transport.text import plain
 
 FAULT, REFUSED, KEPT = 1, 3, 4
 REFUSALS = (BudgetSpent, TaskRefused, TaskMismatch, UnsafeAddress)
@@ -133,22 +130,6 @@ def resend(
         _say("Every answer has been counted.")
     if any(not outcome.counted for outcome in outcomes):
         raise typer.Exit(KEPT)
-
-
-@app.command()
-@wraps(run_relay)
-def relay(*arguments: Any, **options: Any) -> None:
-    """See ``client.relay.command``."""
-    with _faults():
-        run_relay(*arguments, **options)
-
-
-@app.command()
-@wraps(ask_relay)
-def relay_status(*arguments: Any, **options: Any) -> None:
-    """See ``client.relay.command``."""
-    with _faults(drawn=False):
-        ask_relay(*arguments, **options)
 
 
 def main() -> None:

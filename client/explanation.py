@@ -4,8 +4,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from client.text import plain
-from protocol import Categorical, Classes, Numeric, Question, Task
+from privet.protocol import Categorical, Classes, Numeric, Question, Task
+from privet.transport.text import plain
 
 
 @dataclass(frozen=True)

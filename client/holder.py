@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 
 from anyio import to_thread
 
-from client.address import TaskAddress
-from client.errors import TaskRefused
-from client.explanation import Explanation
-from client.http import CuratorClient
-from client.ledger import SLACK, Answer, Ledger
-from client.offer import Offer
-from protocol import PrivetError, RandomBytes, Task, make_report
-from protocol.errors import InvalidRequest, TaskNotOpen
+from privet.client.explanation import Explanation
+from privet.client.ledger import SLACK, Answer, Ledger
+from privet.protocol import PrivetError, RandomBytes, Task, make_report
+from privet.protocol.errors import InvalidRequest, TaskNotOpen
+from privet.transport.address import TaskAddress
+from privet.transport.curator_client import CuratorClient
+from privet.transport.errors import TaskRefused
+from privet.transport.offer import Offer
 
 T = TypeVar("T")
 INVITATION = re.compile(r"[!-~]{1,200}")

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from client.errors import BudgetSpent
+from privet.transport.errors import BudgetSpent
 
 DEFAULT_CAP = 8.0
 SLACK = 1e-9

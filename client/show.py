@@ -9,9 +9,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from client.explanation import Explanation
-from client.ledger import Answer
-from client.text import plain
+from privet.client.explanation import Explanation
+from privet.client.ledger import Answer
+from privet.transport.text import plain
 
 
 def show_json(value: Any) -> None:

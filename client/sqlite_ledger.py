@@ -9,8 +9,8 @@ from typing import Any
 
 from platformdirs import user_data_path
 
-from client.errors import LedgerFailed
-from client.ledger import DEFAULT_CAP, Answer, Ledger, settled
+from privet.client.ledger import DEFAULT_CAP, Answer, Ledger, settled
+from privet.transport.errors import LedgerFailed
 
 SCHEMA_VERSION = 1
 BUSY_SECONDS = 30.0

@@ -1,8 +1,8 @@
-"""``python -m curator`` is ``privet``."""
+"""``python -m privet.curator`` is ``privet``."""
 
 import sys
 
-from curator.cli import main
+from privet.curator.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

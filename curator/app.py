@@ -11,26 +11,26 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from curator.api import ROUTERS, docs, health
-from curator.api.body_limits import BodyLimit, BodyLimits
-from curator.api.document import complete_document
-from curator.api.head import HeadCalls
-from curator.clock import Clock, SystemClock
-from curator.config import Settings
-from curator.guard import Guard
-from curator.intake.batches import BatchIntake, BatchLimits
-from curator.intake.committer import Committer
-from curator.intake.endpoint import SingleIntake
-from curator.intake.gates import Gates
-from curator.intake.rejects import Rejects
-from curator.metrics import Metrics
-from curator.problems import add_problem_handlers
-from curator.signing import Signer
-from curator.storage import Store, open_store
-from curator.tasks import Curator
-from curator.tokens import Tokens
-from curator.upkeep import keep_up
-from protocol.signature import SIGNATURE_HEADER
+from privet.curator.clock import Clock, SystemClock
+from privet.curator.collection.batch import BatchIntake, BatchLimits
+from privet.curator.collection.rejects import Rejects
+from privet.curator.collection.task_cache import Gates
+from privet.curator.collection.upload import SingleIntake
+from privet.curator.collection.writer import Committer
+from privet.curator.datastore import Store, open_store
+from privet.curator.datastore.garbage_collection import keep_up
+from privet.curator.http import ROUTERS, docs, health
+from privet.curator.http.document import complete_document
+from privet.curator.http.guard import Guard
+from privet.curator.http.head import HeadCalls
+from privet.curator.metrics import Metrics
+from privet.curator.service import Curator
+from privet.curator.settings import Settings
+from privet.curator.signing import Signer
+from privet.curator.tokens import Tokens
+from privet.protocol.signature import SIGNATURE_HEADER
+from privet.transport.body_limits import BodyLimit, BodyLimits
+from privet.transport.problems import add_problem_handlers
 
 TASKS = "/v1/tasks/"
 SINGLE = "reports"

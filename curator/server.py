@@ -12,15 +12,15 @@ from typing import cast
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from curator.app import CuratorApp, create_app
-from curator.clock import SystemClock
-from curator.config import Settings
-from curator.connections import BoundedConnection, HeadLimits
-from curator.logs import set_up_logs
-from curator.signing import signer_for
-from curator.storage import open_store
-from curator.tokens import Tokens
-from protocol.errors import PrivetError
+from privet.curator.app import CuratorApp, create_app
+from privet.curator.clock import SystemClock
+from privet.curator.datastore import open_store
+from privet.curator.logs import set_up_logs
+from privet.curator.settings import Settings
+from privet.curator.signing import signer_for
+from privet.curator.tokens import Tokens
+from privet.protocol.errors import PrivetError
+from privet.transport.connections import BoundedConnection, HeadLimits
 
 BACKLOG = 2048
 KEEP_ALIVE_SECONDS = 30

@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from sqlalchemy import make_url
 
-from curator.config import Settings
-from protocol.errors import PrivetError
-from protocol.signature import Signature, signed_message
+from privet.curator.settings import Settings
+from privet.protocol.errors import PrivetError
+from privet.protocol.signature import Signature, signed_message
 
 TASKS_KEPT = 1024
 

@@ -2,7 +2,7 @@
 
 Simulation stands in for holders where their records are at hand: in experiments, in the
 scikit-learn estimators, and in planning, where public records play the private ones. Every holder
-of a record behaves as ``protocol.answering.make_report`` does: a numeric label is rounded at
+of a record behaves as ``privet.protocol.answering.make_report`` does: a numeric label is rounded at
 random for each question, and under allocation ``one`` the question is drawn at random.
 """
 
@@ -11,12 +11,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from curator.estimation.evidence import Evidence, Label
-from protocol.domain import Classes, Range
-from protocol.mechanisms.base import Mechanism, Sums
-from protocol.partition import Partition
-from protocol.scale import Scale
-from protocol.task import Task
+from privet.curator.estimation.counts import Evidence, Label
+from privet.protocol.features import Classes, Range
+from privet.protocol.label_scale import Scale
+from privet.protocol.mechanisms.base import Mechanism, Sums
+from privet.protocol.partition import Partition
+from privet.protocol.task import Task
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

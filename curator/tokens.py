@@ -9,9 +9,9 @@ import hmac
 import secrets
 from enum import StrEnum
 
-from curator.clock import Clock
-from curator.storage.base import Store, StoredToken
-from protocol.errors import InvalidRequest, NotAuthorized
+from privet.curator.clock import Clock
+from privet.curator.datastore.base import Store, StoredToken
+from privet.protocol.errors import InvalidRequest, NotAuthorized
 
 FIRST = "first"
 

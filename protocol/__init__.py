@@ -8,14 +8,16 @@ Whatever goes wrong on the way is a ``PrivetError`` with a problem type of its o
 does I/O, reads a clock or knows which side it is on; docs/protocol.md is the specification.
 """
 
-from protocol.answering import make_report
-from protocol.domain import Categorical, Classes, Feature, Label, Numeric, Range
-from protocol.encoding import Column, encode_record, encode_table, label_level, label_value
-from protocol.errors import ERRORS_BY_URI, PROBLEMS, PrivetError, ProblemType, problem_of
-from protocol.lifecycle import MOVES, Move, State, after
-from protocol.mechanisms import MECHANISMS
-from protocol.mechanisms.base import Mechanism, RandomBytes
-from protocol.messages import (
+from privet.protocol.answering import make_report
+from privet.protocol.descriptions import describe_cell, describe_path, describe_split
+from privet.protocol.encoding import Column, encode_record, encode_table, label_level, label_value
+from privet.protocol.errors import ERRORS_BY_URI, PROBLEMS, PrivetError, ProblemType, problem_of
+from privet.protocol.features import Categorical, Classes, Feature, Label, Numeric, Range
+from privet.protocol.label_scale import Scale
+from privet.protocol.lifecycle import MOVES, Move, State, after
+from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms.base import Mechanism, RandomBytes
+from privet.protocol.messages import (
     REPORT_MEDIA_TYPE,
     TASK_MEDIA_TYPE,
     Centring,
@@ -25,9 +27,7 @@ from protocol.messages import (
     Task,
     Tree,
 )
-from protocol.partition import Partition
-from protocol.scale import Scale
-from protocol.words import describe_cell, describe_path, describe_split
+from privet.protocol.partition import Partition
 
 __all__ = [
     "ERRORS_BY_URI",

@@ -6,11 +6,11 @@ No I/O and no role: the device, the simulations and the test vectors all call th
 from collections.abc import Mapping
 from typing import Any
 
-from protocol.encoding import Matrix, encode_record, label_level, label_value
-from protocol.errors import InvalidRecord
-from protocol.mechanisms.base import RandomBytes
-from protocol.report import REPORT_ID_BYTES, Report
-from protocol.task import Task
+from privet.protocol.encoding import Matrix, encode_record, label_level, label_value
+from privet.protocol.errors import InvalidRecord
+from privet.protocol.mechanisms.base import RandomBytes
+from privet.protocol.report import REPORT_ID_BYTES, Report
+from privet.protocol.task import Task
 
 
 def make_report(task: Task, record: Mapping[str, Any], randomness: RandomBytes) -> Report:

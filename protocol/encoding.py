@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.domain import Categorical, Classes, Numeric, Range, category_text, is_missing
-from protocol.errors import InvalidRecord
-from protocol.mechanisms.base import RandomBytes
+from privet.protocol.errors import InvalidRecord
+from privet.protocol.features import Categorical, Classes, Numeric, Range, category_text, is_missing
+from privet.protocol.mechanisms.base import RandomBytes
 
 Features = Sequence[Numeric | Categorical]
 Matrix = NDArray[np.float64]
@@ -92,7 +92,7 @@ def label_level(
     randomness: RandomBytes,
     span: tuple[float, float] | None = None,
 ) -> int:
-    """The level (``protocol.mechanisms``) that stands for a label from ``label_value``.
+    """The level (``privet.protocol.mechanisms``) that stands for a label from ``label_value``.
 
     A class is its own level. A number is rounded at random to one of the two nearest of
     ``levels`` evenly spaced points, so that its mean is kept; eight bytes are drawn either way.

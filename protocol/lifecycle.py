@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from protocol.errors import IllegalMove
+from privet.protocol.errors import IllegalMove
 
 
 class State(StrEnum):

@@ -1,6 +1,7 @@
 """What crosses the wire: the task that is published, the report that comes back, the receipt."""
 
-from protocol.report import (
+from privet.protocol.label_scale import Centring
+from privet.protocol.report import (
     REPORT_ID_BYTES,
     REPORT_MEDIA_TYPE,
     REPORT_VERSION,
@@ -9,8 +10,7 @@ from protocol.report import (
     Report,
     check_questions,
 )
-from protocol.scale import Centring
-from protocol.task import TASK_MEDIA_TYPE, TASK_VERSION, Question, Task, Tree
+from privet.protocol.task import TASK_MEDIA_TYPE, TASK_VERSION, Question, Task, Tree
 
 __all__ = [
     "REPORT_ID_BYTES",

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.descent import Descent
-from protocol.errors import InvalidTask
-from protocol.limits import MAX_COLUMNS, MAX_DEPTH, MAX_NODES
-from protocol.lookup import Lookup
+from privet.curator.trees.cell_table import Lookup
+from privet.curator.trees.traversal import Descent
+from privet.protocol.errors import InvalidTask
+from privet.protocol.limits import MAX_COLUMNS, MAX_DEPTH, MAX_NODES
 
 Index = NDArray[np.int32]
 Floats = NDArray[np.float64]

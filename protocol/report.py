@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, field_validator
 
-from protocol import wire
-from protocol.domain import Published
-from protocol.errors import MalformedReport, TaskMismatch, WrongPayload, WrongQuestions
-from protocol.limits import MAX_QUESTIONS, MAX_REPORT_BYTES
-from protocol.task import Task
+from privet.protocol import wire
+from privet.protocol.errors import MalformedReport, TaskMismatch, WrongPayload, WrongQuestions
+from privet.protocol.features import Published
+from privet.protocol.limits import MAX_QUESTIONS, MAX_REPORT_BYTES
+from privet.protocol.task import Task
 
 REPORT_MEDIA_TYPE = "application/vnd.privet.report+msgpack"
 REPORT_VERSION = 1

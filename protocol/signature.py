@@ -8,7 +8,7 @@ meaning anything else.
 import re
 from dataclasses import dataclass
 
-from protocol.errors import InvalidRequest
+from privet.protocol.errors import InvalidRequest
 
 SIGNATURE_HEADER = "Privet-Signature"
 PREFIX = b"privet task signature v1\x00"

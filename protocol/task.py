@@ -13,11 +13,12 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from protocol import wire
-from protocol.domain import Feature, Label, Name, Numeric, Published, Range
-from protocol.encoding import Column, columns_of
-from protocol.errors import InvalidTask, TaskMismatch
-from protocol.limits import (
+from privet.protocol import wire
+from privet.protocol.encoding import Column, columns_of
+from privet.protocol.errors import InvalidTask, TaskMismatch
+from privet.protocol.features import Feature, Label, Name, Numeric, Published, Range
+from privet.protocol.label_scale import Centring, Scale
+from privet.protocol.limits import (
     MAX_CATEGORIES,
     MAX_COLUMNS,
     MAX_NODES,
@@ -27,10 +28,9 @@ from protocol.limits import (
     MAX_TASK_BYTES,
     MAX_TEXT_BYTES,
 )
-from protocol.mechanisms import MECHANISMS
-from protocol.mechanisms.base import Mechanism
-from protocol.partition import LEAF, Partition
-from protocol.scale import Centring, Scale
+from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms.base import Mechanism
+from privet.protocol.partition import LEAF, Partition
 
 TASK_MEDIA_TYPE = "application/vnd.privet.task+msgpack"
 TASK_VERSION: Final = 1

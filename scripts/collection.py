@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx
 
-from client import CuratorClient, Holder, Ledger, MemoryLedger
-from client.http import new_http
-from curator.cli.http import problem_in
+from privet.client import CuratorClient, Holder, Ledger, MemoryLedger
+from privet.curator.cli.http import problem_in
+from privet.transport.curator_client import new_http
 from scripts.fair_survey import without_label
 
 ADMIN_SECONDS = 300.0

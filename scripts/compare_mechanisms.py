@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from protocol.mechanisms import MECHANISMS, Mechanism, compare
-from protocol.mechanisms.menu import best_known_variance
+from privet.protocol.mechanisms import MECHANISMS, Mechanism, compare
+from privet.protocol.mechanisms.comparison import best_known_variance
 
 PAGE = Path(__file__).parents[1] / "docs" / "mechanisms.md"
 

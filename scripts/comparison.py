@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from curator.estimation.public.knowledge import public_knowledge
-from curator.publishing import build_task
-from curator.records import encode_records
-from curator.tables import read_table
-from curator.task_settings import TaskSettings
-from protocol.domain import Classes
+from privet.curator.http.records import encode_records
+from privet.curator.public_model.knowledge import public_knowledge
+from privet.curator.publishing.build import build_task
+from privet.curator.publishing.settings import TaskSettings
+from privet.curator.publishing.table import read_table
+from privet.protocol.features import Classes
 from scripts import fair_survey
 from scripts.fair_survey import LABEL, Record, without_label
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from client import SqliteLedger
+from privet.client import SqliteLedger
 from scripts import fair_survey
 from scripts.collection import Admin, answer_all
 from scripts.demo import compare, effort, print_results

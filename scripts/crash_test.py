@@ -27,14 +27,14 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from curator.public_data import PublicData
-from curator.storage import open_store
-from curator.storage.base import Store
-from protocol.domain import Classes, Numeric
-from protocol.lifecycle import Move
-from protocol.partition import LEAF, Partition
-from protocol.report import REPORT_MEDIA_TYPE, Report
-from protocol.task import Question, Task, Tree
+from privet.curator.datastore import open_store
+from privet.curator.datastore.base import Store
+from privet.curator.public_data import PublicData
+from privet.protocol.features import Classes, Numeric
+from privet.protocol.lifecycle import Move
+from privet.protocol.partition import LEAF, Partition
+from privet.protocol.report import REPORT_MEDIA_TYPE, Report
+from privet.protocol.task import Question, Task, Tree
 from scripts.servers import RunningCurator, running_curator
 
 CONNECTIONS = 16

@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from curator.growth import GROWERS
-from protocol.errors import PrivetError
-from protocol.mechanisms import MECHANISMS
+from privet.curator.partitioning import GROWERS
+from privet.protocol.errors import PrivetError
+from privet.protocol.mechanisms import MECHANISMS
 from scripts import fair_survey
 from scripts.collection import Admin, answer_all
 from scripts.comparison import Result, best_public_model, majority, non_private_tree, score

@@ -19,8 +19,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from protocol.report import Report
-from protocol.task import Task
+from privet.protocol.report import Report
+from privet.protocol.task import Task
 from scripts.load import people, population
 from scripts.load.audit import audit
 from scripts.load.document import write_section

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from protocol import (
+from privet.protocol import (
     Categorical,
     Centring,
     Classes,
@@ -30,7 +30,7 @@ from protocol import (
     problem_of,
     wire,
 )
-from protocol.answering import encode_whole
+from privet.protocol.answering import encode_whole
 
 FOLDER = Path(__file__).parent.parent / "tests" / "vectors" / "messages"
 

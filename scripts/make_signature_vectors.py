@@ -12,7 +12,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from protocol.signature import Signature, signed_message
+from privet.protocol.signature import Signature, signed_message
 
 FILE = Path(__file__).parent.parent / "tests" / "vectors" / "signatures.json"
 TASK, OTHER = (hashlib.sha256(f"task {i}".encode()).hexdigest() for i in range(2))

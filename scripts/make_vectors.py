@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from protocol.mechanisms import (
+from privet.protocol.mechanisms import (
     MECHANISMS,
     GeneralizedResponse,
     Laplace,
@@ -27,11 +27,11 @@ from protocol.mechanisms import (
     RandomizedResponse,
     SubsetSelection,
 )
-from protocol.mechanisms.base import as_row
-from protocol.mechanisms.discrete_laplace import DiscreteLaplace
-from protocol.mechanisms.label_response import LabelResponse
-from protocol.mechanisms.menu import random_bytes
-from protocol.mechanisms.unary import UnaryEncoding
+from privet.protocol.mechanisms.base import as_row
+from privet.protocol.mechanisms.comparison import random_bytes
+from privet.protocol.mechanisms.discrete_laplace import DiscreteLaplace
+from privet.protocol.mechanisms.label_response import LabelResponse
+from privet.protocol.mechanisms.unary import UnaryEncoding
 
 FOLDER = Path(__file__).parents[1] / "tests" / "vectors" / "mechanisms"
 

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from curator.inference import infer_label
-from curator.tables import Columns, count_rows
-from curator.task_settings import TaskSettings
-from protocol.domain import Classes
+from privet.curator.publishing.schema import infer_label
+from privet.curator.publishing.settings import TaskSettings
+from privet.curator.publishing.table import Columns, count_rows
+from privet.protocol.features import Classes
 from scripts.reproduce.lpct_design import draw, fine_grid
 
 Floats = NDArray[np.float64]

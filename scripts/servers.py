@@ -33,7 +33,7 @@ class RunningCurator:
 def running_curator(folder: Path, **settings: str) -> Iterator[RunningCurator]:
     """Start ``privet serve`` with its database and log in ``folder``; stop it at the end.
 
-    ``settings`` are those of ``curator.config``, by name. Raises ``RuntimeError`` with the log's
+    ``settings`` are those of ``curator.settings``, by name. Raises ``RuntimeError`` with the log's
     last lines if the curator does not come up.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def running_curator(folder: Path, **settings: str) -> Iterator[RunningCurator]:
     environment = os.environ | {f"PRIVET_{name.upper()}": value for name, value in chosen.items()}
     log = folder / "curator.log"
     with log.open("ab") as output:
-        command = [sys.executable, "-m", "curator", "serve"]
+        command = [sys.executable, "-m", "privet.curator", "serve"]
         process = subprocess.Popen(
             command, env=environment, stdout=output, stderr=output, start_new_session=True
         )
@@ -73,14 +73,14 @@ class RunningRelay:
 def running_relay(
     folder: Path, curator: str, *, least: int, every: float
 ) -> Iterator[RunningRelay]:
-    """Start ``privet-holder relay`` with its spool in ``folder``; stop it at the end.
+    """Start ``privet-relay serve`` with its spool in ``folder``; stop it at the end.
 
     Raises ``RuntimeError`` if it does not come up.
     """
     folder.mkdir(parents=True, exist_ok=True)
     options = {"curator": curator, "spool": folder / "relay.db", "port": 0}
     options |= {"least": least, "every": every}
-    command = [sys.executable, "-m", "client", "relay"]
+    command = [sys.executable, "-m", "privet.relay", "serve"]
     command += [f"--{name}={value}" for name, value in options.items()]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:

@@ -27,9 +27,9 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 
-from curator.tables import read_table
-from protocol.errors import PrivetError
-from protocol.wire import first_fault
+from privet.curator.publishing.table import read_table
+from privet.protocol.errors import PrivetError
+from privet.protocol.wire import first_fault
 from scripts.populations import DesignSource, Source, TableSource
 from scripts.sweep import ESTIMATOR, Backend, Outcome, grid, sweep
 

@@ -23,14 +23,14 @@ import numpy as np
 from joblib import Parallel, delayed, parallel_config
 from numpy.typing import NDArray
 
-from curator.estimation import Model, fit
-from curator.publishing import build_task, encode_labels
-from curator.simulation import simulate_evidence
-from curator.tables import Columns
-from curator.task_settings import TaskSettings
-from protocol.domain import Classes
-from protocol.encoding import encode_table
-from protocol.task import Task
+from privet.curator.estimation import Model, fit
+from privet.curator.publishing.build import build_task, encode_labels
+from privet.curator.publishing.settings import TaskSettings
+from privet.curator.publishing.table import Columns
+from privet.curator.simulation import simulate_evidence
+from privet.protocol.encoding import encode_table
+from privet.protocol.features import Classes
+from privet.protocol.task import Task
 from scripts.populations import Source, World
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from protocol.mechanisms import MECHANISMS, Mechanism
+from privet.protocol.mechanisms import MECHANISMS, Mechanism
 
 EPSILON = 1.0
 REPETITIONS = 5

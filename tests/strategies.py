@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from protocol import (
+from privet.protocol import (
     Categorical,
     Centring,
     Classes,
@@ -16,8 +16,8 @@ from protocol import (
     Task,
     Tree,
 )
-from protocol.encoding import columns_of
-from protocol.partition import LEAF
+from privet.protocol.encoding import columns_of
+from privet.protocol.partition import LEAF
 
 names = st.text("abXY09äπ語'-_", min_size=1, max_size=5)
 plain = st.floats(-1e9, 1e9).map(lambda number: number + 0.0)

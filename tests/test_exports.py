@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FRONT_DOORS = ["protocol", "client", "protocol.messages", "protocol.mechanisms"]
+FRONT_DOORS = ["protocol", "client", "privet.protocol.messages", "privet.protocol.mechanisms"]
 
 
 @pytest.mark.parametrize("name", FRONT_DOORS)

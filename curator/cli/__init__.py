@@ -8,9 +8,20 @@ from importlib.metadata import version as installed_version
 
 import typer
 
-from curator.cli import database, encode, key, mechanisms, model, plan, predict, serve, task, token
-from curator.cli.output import print_error
-from protocol.errors import PrivetError
+from privet.curator.cli import (
+    database,
+    encode,
+    key,
+    mechanisms,
+    model,
+    plan,
+    predict,
+    serve,
+    task,
+    token,
+)
+from privet.curator.cli.output import print_error
+from privet.protocol.errors import PrivetError
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from curator.cli.options import AsJson
-from curator.cli.output import PLAIN, SHORT_ID, err, print_json, print_table
-from curator.config import Settings
-from protocol.errors import InvalidRequest, StorageFailed
+from privet.curator.cli.options import AsJson
+from privet.curator.cli.output import PLAIN, SHORT_ID, err, print_json, print_table
+from privet.curator.settings import Settings
+from privet.protocol.errors import InvalidRequest, StorageFailed
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -30,7 +30,7 @@ def backup(
 
     The curator may go on meanwhile.
     """
-    from curator.storage.backup import backup as copy
+    from privet.curator.datastore.backup import backup as copy
 
     if file.exists():
         raise InvalidRequest(f"{file} is there already: name a new file.")
@@ -48,7 +48,7 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Recompute every count and checksum from the report ids; exits with 1 if one does not fit."""
-    from curator.storage import backup
+    from privet.curator.datastore import backup
 
     with _opened(database) as source:
         findings = backup.verify(source)
@@ -74,7 +74,7 @@ def verify(
 
 def migrate(database: Database = DEFAULT) -> None:
     """Bring the tables up to this version; make a backup first."""
-    from curator.storage.migrate import upgrade
+    from privet.curator.datastore.migrate import upgrade
 
     with _opened(database) as engine:
         upgrade(engine)
@@ -82,7 +82,7 @@ def migrate(database: Database = DEFAULT) -> None:
 
 
 def _differences(source: "Engine", against: str | None) -> list[str]:
-    from curator.storage.backup import compare
+    from privet.curator.datastore.backup import compare
 
     if against is None:
         return []
@@ -93,8 +93,8 @@ def _differences(source: "Engine", against: str | None) -> list[str]:
 @contextmanager
 def _opened(address: str, *, new: bool = False) -> Iterator["Engine"]:
     """The database as it is; raises ``StorageFailed`` for one that cannot be used."""
-    from curator.storage import open_engine
-    from curator.storage.migrate import naming_failures
+    from privet.curator.datastore import open_engine
+    from privet.curator.datastore.migrate import naming_failures
 
     engine = open_engine(address)
     file = engine.url.database if engine.dialect.name == "sqlite" else None

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from curator.cli.options import AsJson
-from curator.cli.output import err, print_json, print_table
-from curator.cli.plan import read_settings
-from curator.cli.task import Setting, parsed
-from curator.tables import read_table
+from privet.curator.cli.options import AsJson
+from privet.curator.cli.output import err, print_json, print_table
+from privet.curator.cli.plan import read_settings
+from privet.curator.cli.task import Setting, parsed
+from privet.curator.publishing.table import read_table
 
 
 def encode(
@@ -32,7 +32,7 @@ def encode(
     them and from the file. The last column of the records is the label: the index of the class, or
     the number.
     """
-    from curator.encoded import as_csv, encoded_table
+    from privet.curator.models.encode import as_csv, encoded_table
 
     settings = read_settings(
         **{"name": "encoded", "label": label, "epsilon": 1.0, "ignore": ignore or []}

@@ -6,7 +6,13 @@ from typing import Any
 
 import httpx
 
-from protocol.errors import ERRORS_BY_URI, InvalidRequest, NotAuthorized, PrivetError, TaskNotFound
+from privet.protocol.errors import (
+    ERRORS_BY_URI,
+    InvalidRequest,
+    NotAuthorized,
+    PrivetError,
+    TaskNotFound,
+)
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 SECONDS = 600.0

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from curator.cli.options import URL, AsJson, Url, connect
-from curator.cli.output import err, print_json
-from protocol.errors import InvalidRequest
+from privet.curator.cli.options import URL, AsJson, Url, connect
+from privet.curator.cli.output import err, print_json
+from privet.protocol.errors import InvalidRequest
 
 app = typer.Typer(no_args_is_help=True, help="The key that tasks are signed with.")
 
@@ -17,7 +17,7 @@ def make(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the key.")],
 ) -> None:
     """Make a key for --signing-key; every curator of one database gets a copy of the file."""
-    from curator.signing import make_key, read_key
+    from privet.curator.signing import make_key, read_key
 
     try:
         make_key(path)

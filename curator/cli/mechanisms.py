@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from curator.cli.options import AsJson
-from curator.cli.output import err, print_json, print_table
-from protocol.mechanisms import Row, compare
+from privet.curator.cli.options import AsJson
+from privet.curator.cli.output import err, print_json, print_table
+from privet.protocol.mechanisms import Row, compare
 
 COLUMNS = ("mechanism", "ε", "bytes", "variance", "/ best", "drawn", "moves")
 

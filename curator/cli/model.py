@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from curator.cli.options import URL, AsJson, ModelNumber, TaskName, Token, Url, connect
-from curator.cli.output import err, print_facts, print_json, print_table, when
-from curator.cli.relays import relay_facts, relay_status
-from curator.cli.task import parsed_value
-from protocol.errors import InvalidRequest, ModelNotFound, PrivetError
+from privet.curator.cli.options import URL, AsJson, ModelNumber, TaskName, Token, Url, connect
+from privet.curator.cli.output import err, print_facts, print_json, print_table, when
+from privet.curator.cli.relays import relay_facts, relay_status
+from privet.curator.cli.task import parsed_value
+from privet.protocol.errors import InvalidRequest, ModelNotFound, PrivetError
 
 Parameter = Annotated[
     list[str] | None,

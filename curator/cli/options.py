@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from curator.cli.http import DEFAULT_URL, Api
+from privet.curator.cli.http import DEFAULT_URL, Api
 
 Url = Annotated[str, typer.Option("--url", envvar="PRIVET_URL", help="Address of the curator.")]
 Token = Annotated[

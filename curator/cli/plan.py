@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import Progress
 
-from curator.cli.options import AsJson
-from curator.cli.output import err, out, print_facts, print_json, print_table, shown
-from curator.tables import read_table
-from curator.task_settings import DEEPEST, TaskSettings
-from protocol.errors import InvalidRequest
-from protocol.mechanisms import AUTO
+from privet.curator.cli.options import AsJson
+from privet.curator.cli.output import err, out, print_facts, print_json, print_table, shown
+from privet.curator.publishing.settings import DEEPEST, TaskSettings
+from privet.curator.publishing.table import read_table
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.mechanisms import AUTO
 
 if TYPE_CHECKING:
-    from curator.planning import Figure, Plan
+    from privet.curator.planning import Figure, Plan
 
 SHOWN = 10
 CHOSEN = ("grower", "depth", "mechanism")
@@ -55,7 +55,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Simulate collections from public data: expected accuracy, best choice, and whether to ask."""
-    from curator.cli.task import parsed  # which takes this module's plans
+    from privet.curator.cli.task import parsed  # which takes this module's plans
 
     given = {"name": "plan", "label": label, "epsilon": epsilon, "holders": holders}
     settings = read_settings(**given, ignore=ignore or [], **parsed(more or []))
@@ -82,7 +82,7 @@ def read_settings(**given: Any) -> TaskSettings:
 
 def make_plan(public: Path, settings: TaskSettings, **options: Any) -> "Plan":
     """The plan for a public file, with a progress bar."""
-    from curator.planning import plan_table
+    from privet.curator.planning import plan_table
 
     columns = read_table(public.read_bytes())
     with Progress(console=err(), transient=True) as progress:

@@ -10,11 +10,11 @@ import numpy as np
 import typer
 from rich.progress import Progress
 
-from curator.cli.http import Api
-from curator.cli.options import URL, AsJson, ModelNumber, TaskName, Token, Url, connect
-from curator.cli.output import err, print_facts, print_json, print_table
-from curator.tables import Columns, count_rows, read_table
-from protocol.errors import InvalidRequest, PrivetError
+from privet.curator.cli.http import Api
+from privet.curator.cli.options import URL, AsJson, ModelNumber, TaskName, Token, Url, connect
+from privet.curator.cli.output import err, print_facts, print_json, print_table
+from privet.curator.publishing.table import Columns, count_rows, read_table
+from privet.protocol.errors import InvalidRequest, PrivetError
 
 ROWS_PER_CALL = 20_000
 ROWS_SHOWN = 20

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from curator.cli.http import Api
-from protocol.errors import PrivetError
+from privet.curator.cli.http import Api
+from privet.protocol.errors import PrivetError
 
 
 def relay_status(relay_url: str, task_id: str, reports: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``privet serve``: its options are made from the fields of ``curator.config.Settings``."""
+"""``privet serve``: its options are made from the fields of ``curator.settings.Settings``."""
 
 import inspect
 from typing import Any, get_args
@@ -7,11 +7,11 @@ import typer
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from curator.cli.output import err
-from curator.cli.task import parsed_value
-from curator.config import Settings
-from protocol.errors import InvalidRequest
-from protocol.wire import first_fault
+from privet.curator.cli.output import err
+from privet.curator.cli.task import parsed_value
+from privet.curator.settings import Settings
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.wire import first_fault
 
 BY_ENVIRONMENT_ONLY = frozenset({"admin_token"})
 """Not an option, since other users of a machine see the options of running programs."""
@@ -23,7 +23,7 @@ def serve(**options: Any) -> None:
     Every option can also be set as an environment variable, PRIVET_DATABASE and so on. The admin
     token is read from PRIVET_ADMIN_TOKEN; without it one is made and shown once, at first start.
     """
-    from curator.server import serve as serve_until_stopped
+    from privet.curator.server import serve as serve_until_stopped
 
     serve_until_stopped(read_settings(options), show=announce)
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from curator.cli.options import URL, AsJson, TaskName, Token, Url, connect
-from curator.cli.output import (
+from privet.curator.cli.options import URL, AsJson, TaskName, Token, Url, connect
+from privet.curator.cli.output import (
     PLAIN,
     SHORT_ID,
     day,
@@ -19,8 +19,8 @@ from curator.cli.output import (
     print_table,
     when,
 )
-from curator.cli.plan import plan_for
-from protocol.errors import InvalidRequest
+from privet.curator.cli.plan import plan_for
+from privet.protocol.errors import InvalidRequest
 
 NOT_PLANNED = (
     "The plan does not know the public model you bring: it is for the one that Privet makes of the "

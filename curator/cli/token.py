@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from curator.cli.options import URL, AsJson, Token, Url, connect
-from curator.cli.output import err, print_json, print_table, when
+from privet.curator.cli.options import URL, AsJson, Token, Url, connect
+from privet.curator.cli.output import err, print_json, print_table, when
 
 app = typer.Typer(no_args_is_help=True, help="Give and take admin tokens.")
 

@@ -7,19 +7,19 @@ reports that are already private, so fitting often, or while reports come in, co
 from collections.abc import Sequence
 from dataclasses import replace
 
-from curator.estimation.averaged import fit_averaged
-from curator.estimation.drift import fit_drift
-from curator.estimation.estimator import Estimator, Parameter
-from curator.estimation.evidence import Evidence, Label
-from curator.estimation.histogram import fit_adjusted_histogram, fit_histogram
-from curator.estimation.model import Model, Predictions
-from curator.estimation.pruned import fit_pruned
-from curator.estimation.public.base_model import BaseModel
-from curator.estimation.public.onnx_model import brought
-from curator.estimation.weighted import fit_private, fit_public, fit_ratio, fit_weighted
-from curator.public_data import PublicData
-from protocol.domain import Classes, Range
-from protocol.errors import InvalidRequest
+from privet.curator.estimation.averaged import fit_averaged
+from privet.curator.estimation.counts import Evidence, Label
+from privet.curator.estimation.drift import fit_drift
+from privet.curator.estimation.estimator import Estimator, Parameter
+from privet.curator.estimation.histogram import fit_adjusted_histogram, fit_histogram
+from privet.curator.estimation.model import Model, Predictions
+from privet.curator.estimation.pruned import fit_pruned
+from privet.curator.estimation.weighted import fit_private, fit_public, fit_ratio, fit_weighted
+from privet.curator.public_data import PublicData
+from privet.curator.public_model.base_model import BaseModel
+from privet.curator.public_model.onnx_model import brought
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes, Range
 
 __all__ = [
     "DEFAULT_ESTIMATOR",

@@ -11,16 +11,16 @@ from itertools import product
 
 import numpy as np
 
-from curator.estimation.cells import SlotEstimates, to_model
-from curator.estimation.contrasts import Contrasts
-from curator.estimation.evidence import Evidence, Floats, Label, public_counts
-from curator.estimation.level_contrasts import LevelContrasts, contrasts_of
-from curator.estimation.level_prunings import average
-from curator.estimation.levels import nested, reports_of
-from curator.estimation.model import Model
-from curator.estimation.prunings import Information, Posterior, mix
-from curator.estimation.ratios import Z95, project_on_simplex
-from curator.public_data import PublicData
+from privet.curator.estimation.cells import SlotEstimates, to_model
+from privet.curator.estimation.contrasts import Contrasts
+from privet.curator.estimation.counts import Evidence, Label, public_counts
+from privet.curator.estimation.level_contrasts import LevelContrasts, contrasts_of
+from privet.curator.estimation.level_prunings import average
+from privet.curator.estimation.levels import nested, reports_of
+from privet.curator.estimation.model import Model
+from privet.curator.estimation.prunings import Information, Posterior, mix
+from privet.curator.estimation.ratio import Z95, project_on_simplex
+from privet.curator.public_data import Floats, PublicData
 
 STRENGTHS = (0.0, 0.5, 1.0, 1.5)
 BLURS = (0.02, 0.1, 0.3)

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from curator.estimation.evidence import Evidence, Floats, Label
-from curator.estimation.model import Model, Value
-from curator.estimation.public.base_model import BaseModel
-from protocol.domain import Range
+from privet.curator.estimation.counts import Evidence, Label
+from privet.curator.estimation.model import Model, Value
+from privet.curator.public_data import Floats
+from privet.curator.public_model.base_model import BaseModel
+from privet.protocol.features import Range
 
 
 @dataclass(frozen=True, eq=False)

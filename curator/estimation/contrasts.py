@@ -11,10 +11,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from curator.estimation.evidence import Evidence, Floats
-from curator.estimation.prunings import Information
-from curator.estimation.ratios import moments
-from protocol.partition import Partition
+from privet.curator.estimation.counts import Evidence
+from privet.curator.estimation.prunings import Information
+from privet.curator.estimation.ratio import moments
+from privet.curator.public_data import Floats
+from privet.protocol.partition import Partition
 
 LEAST_SPREAD = 0.02
 """A label's variance within a cell is taken to be at least this much of a unit."""

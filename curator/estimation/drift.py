@@ -16,19 +16,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from curator.estimation.averaged import posterior_of_counts, slot_estimates
-from curator.estimation.cells import to_model
-from curator.estimation.contrasts import Contrasts
-from curator.estimation.evidence import Evidence, Floats, Label, public_counts
-from curator.estimation.level_contrasts import LevelContrasts, contrasts_of
-from curator.estimation.level_prunings import average
-from curator.estimation.levels import nested, reports_of
-from curator.estimation.model import Model
-from curator.estimation.prunings import Posterior, blend, mix
-from curator.estimation.public.base_model import BaseModel
-from curator.estimation.public.knowledge import Knowledge, public_knowledge
-from curator.public_data import PublicData
-from protocol.domain import Classes, Range
+from privet.curator.estimation.averaged import posterior_of_counts, slot_estimates
+from privet.curator.estimation.cells import to_model
+from privet.curator.estimation.contrasts import Contrasts
+from privet.curator.estimation.counts import Evidence, Label, public_counts
+from privet.curator.estimation.level_contrasts import LevelContrasts, contrasts_of
+from privet.curator.estimation.level_prunings import average
+from privet.curator.estimation.levels import nested, reports_of
+from privet.curator.estimation.model import Model
+from privet.curator.estimation.prunings import Posterior, blend, mix
+from privet.curator.public_data import Floats, PublicData
+from privet.curator.public_model.base_model import BaseModel
+from privet.curator.public_model.knowledge import Knowledge, public_knowledge
+from privet.protocol.features import Classes, Range
 
 WIDTHS = {0.003: 0.9, 0.03: 0.06, 0.1: 0.025, 0.2: 0.01, 0.4: 0.004, 0.8: 0.001}
 """Prior deviations of theta and their prior probabilities; the first is as good as no drift."""

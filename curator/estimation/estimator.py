@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from curator.estimation.evidence import Evidence, Label
-from curator.estimation.model import Model, Value
-from curator.estimation.public.base_model import BaseModel
-from curator.public_data import PublicData
-from protocol.domain import Classes, Range
-from protocol.errors import InvalidRequest
+from privet.curator.estimation.counts import Evidence, Label
+from privet.curator.estimation.model import Model, Value
+from privet.curator.public_data import PublicData
+from privet.curator.public_model.base_model import BaseModel
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes, Range
 
 Fit = Callable[..., Model]
 """``fit(label, public, evidence, **parameters) -> Model``"""

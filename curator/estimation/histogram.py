@@ -13,15 +13,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from curator.estimation.cells import to_model
-from curator.estimation.contrasts import unit_ranges
-from curator.estimation.estimator import two_classes
-from curator.estimation.evidence import Evidence, Floats, Label
-from curator.estimation.model import Model
-from curator.estimation.weighted import Ratio
-from curator.public_data import PublicData
-from protocol.domain import Range
-from protocol.errors import InvalidRequest
+from privet.curator.estimation.cells import to_model
+from privet.curator.estimation.contrasts import unit_ranges
+from privet.curator.estimation.counts import Evidence, Label
+from privet.curator.estimation.estimator import two_classes
+from privet.curator.estimation.model import Model
+from privet.curator.estimation.weighted import Ratio
+from privet.curator.public_data import Floats, PublicData
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Range
 
 
 def fit_histogram(label: Label, _public: PublicData, evidence: Sequence[Evidence]) -> Model:

@@ -6,12 +6,13 @@ from functools import cached_property
 
 import numpy as np
 
-from curator.estimation.contrasts import Contrasts
-from curator.estimation.evidence import Evidence, Floats
-from curator.estimation.levels import Joined, embed
-from curator.estimation.masses import cell_masses
-from curator.estimation.prunings import Information, Inner
-from protocol.partition import Index, Partition
+from privet.curator.estimation.contrasts import Contrasts
+from privet.curator.estimation.counts import Evidence
+from privet.curator.estimation.levels import Joined, embed
+from privet.curator.estimation.masses import cell_masses
+from privet.curator.estimation.prunings import Information, Inner
+from privet.curator.public_data import Floats
+from privet.protocol.partition import Index, Partition
 
 
 def contrasts_of(

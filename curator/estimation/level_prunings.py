@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from curator.estimation import prunings
-from curator.estimation.evidence import Floats
-from curator.estimation.prunings import Information, Inner, Posterior, families
-from protocol.partition import LEAF, Index, Partition
+from privet.curator.estimation import prunings
+from privet.curator.estimation.prunings import Information, Inner, Posterior, families
+from privet.curator.public_data import Floats
+from privet.protocol.partition import LEAF, Index, Partition
 
 
 def average(

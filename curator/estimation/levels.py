@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from curator.estimation.evidence import Evidence, Floats, sampling_covariance
-from curator.estimation.prunings import families
-from protocol.errors import InvalidRequest
-from protocol.partition import LEAF, Index, Partition
+from privet.curator.estimation.counts import Evidence, sampling_covariance
+from privet.curator.estimation.prunings import families
+from privet.curator.public_data import Floats
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.partition import LEAF, Index, Partition
 
 LEAST_COUNT = 0.1
 """A count's sampling variance is taken to be at least this."""

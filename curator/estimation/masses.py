@@ -4,7 +4,8 @@ from typing import Protocol
 
 import numpy as np
 
-from curator.estimation.evidence import Floats, sampling_covariance
+from privet.curator.estimation.counts import sampling_covariance
+from privet.curator.public_data import Floats
 
 LEAST = 0.1
 """A cell keeps at least this part of its public share."""

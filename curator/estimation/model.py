@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from curator.estimation.evidence import Floats, Label
-from curator.estimation.public.base_model import BaseModel
-from protocol.domain import Classes, Range
-from protocol.errors import InvalidRequest
-from protocol.messages import Tree
-from protocol.partition import Index, Partition
+from privet.curator.estimation.counts import Label
+from privet.curator.public_data import Floats
+from privet.curator.public_model.base_model import BaseModel
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes, Range
+from privet.protocol.messages import Tree
+from privet.protocol.partition import Index, Partition
 
 Value = float | int | str | bool
 FORMAT = "privet-model-1"
@@ -95,7 +96,7 @@ class Model:
     - ``sensitivity``: ``(K, S)``, the most that one report can move the value, to first order;
     - ``n``: how many reports it used; ``facts``: what else the estimator has to say;
     - ``span``: how far apart two values of a cell can be; less than a numeric label's range where
-      holders told it on a ``protocol.scale.Centring``, and None for the whole range;
+      holders told it on a ``privet.protocol.label_scale.Centring``, and None for the whole range;
     - ``base``: a public model whose prediction ``values - base_values`` is added to, if any;
       ``base_values``, ``(K, S)``, are its means per cell.
     """

@@ -17,20 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from curator.estimation.cells import to_model
-from curator.estimation.estimator import two_classes
-from curator.estimation.evidence import (
-    Evidence,
-    Floats,
-    Label,
-    public_counts,
-    sampling_covariance,
-)
-from curator.estimation.model import Model
-from curator.estimation.weighted import Ratio, fit_private, ratio_sensitivity
-from curator.public_data import PublicData
-from protocol.errors import InvalidRequest
-from protocol.partition import Index
+from privet.curator.estimation.cells import to_model
+from privet.curator.estimation.counts import Evidence, Label, public_counts, sampling_covariance
+from privet.curator.estimation.estimator import two_classes
+from privet.curator.estimation.model import Model
+from privet.curator.estimation.weighted import Ratio, fit_private, ratio_sensitivity
+from privet.curator.public_data import Floats, PublicData
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.partition import Index
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from curator.estimation.evidence import Floats
-from protocol.partition import LEAF, Index, Partition
+from privet.curator.public_data import Floats
+from privet.protocol.partition import LEAF, Index, Partition
 
 
 @dataclass(frozen=True, eq=False)

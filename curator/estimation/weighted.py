@@ -5,20 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from curator.estimation.cells import SlotEstimates, to_model
-from curator.estimation.contrasts import unit_ranges
-from curator.estimation.estimator import only_question
-from curator.estimation.evidence import (
-    Evidence,
-    Floats,
-    Label,
-    public_counts,
-    sampling_covariance,
-)
-from curator.estimation.model import Model, Value
-from curator.estimation.ratios import fieller_interval, share_variance, shares
-from curator.public_data import PublicData
-from protocol.domain import Range
+from privet.curator.estimation.cells import SlotEstimates, to_model
+from privet.curator.estimation.contrasts import unit_ranges
+from privet.curator.estimation.counts import Evidence, Label, public_counts, sampling_covariance
+from privet.curator.estimation.estimator import only_question
+from privet.curator.estimation.model import Model, Value
+from privet.curator.estimation.ratio import fieller_interval, share_variance, shares
+from privet.curator.public_data import Floats, PublicData
+from privet.protocol.features import Range
 
 TINY = 1e-300
 LEAST_COUNT = 1.0

@@ -5,8 +5,8 @@ report, what it would take to reach a wanted accuracy, and whether collecting is
 No private record is involved, so planning costs no privacy.
 """
 
-from curator.planning.outlook import Choice, Figure, Outlook, Plan, Requirement, Verdict
-from curator.planning.planner import plan, plan_table
+from privet.curator.planning.outlook import Choice, Figure, Outlook, Plan, Requirement, Verdict
+from privet.curator.planning.planner import plan, plan_table
 
 __all__ = [
     "Choice",

@@ -10,13 +10,12 @@ from functools import cached_property
 
 import numpy as np
 
-from curator.estimation.evidence import Floats
-from curator.estimation.public.base_model import BaseModel
-from curator.estimation.public.candidates import VALIDATION_TREES, candidates
-from curator.estimation.public.knowledge import Knowledge
-from curator.estimation.public.stacking import constant, fitted, mixed, too_few, weights_for
-from curator.planning.rotations import Part, Rotation
-from curator.public_data import PublicData
+from privet.curator.planning.rotations import Part, Rotation
+from privet.curator.public_data import Floats, PublicData
+from privet.curator.public_model.base_model import BaseModel
+from privet.curator.public_model.candidates import VALIDATION_TREES, candidates
+from privet.curator.public_model.knowledge import Knowledge
+from privet.curator.public_model.stacking import constant, fitted, mixed, too_few, weights_for
 
 
 @dataclass(frozen=True, eq=False)

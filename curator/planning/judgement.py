@@ -7,10 +7,10 @@ from math import exp, hypot, inf, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from curator.estimation.evidence import Floats
-from curator.planning.losses import Losses
-from curator.planning.outlook import Choice, Figure, Verdict
-from curator.planning.rotations import Rotation
+from privet.curator.planning.losses import Losses
+from privet.curator.planning.outlook import Choice, Figure, Verdict
+from privet.curator.planning.rotations import Rotation
+from privet.curator.public_data import Floats
 
 SURE = 2.0
 """Standard errors that a gain must be away from what it is compared with."""

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from curator.estimation.evidence import Floats, Label
-from protocol.domain import Classes
+from privet.curator.estimation.counts import Label
+from privet.curator.public_data import Floats
+from privet.protocol.features import Classes
 
 Integers = NDArray[np.int64]
 

@@ -5,26 +5,26 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
-from curator.estimation import ESTIMATORS
-from curator.estimation.evidence import Label
-from curator.estimation.public.distil import distilled_depth
-from curator.growth import GROWERS
-from curator.inference import infer_features, infer_label
-from curator.planning.inverse import EPSILONS, HOLDER_STEPS, most_trials, search
-from curator.planning.judgement import best_choice
-from curator.planning.losses import Losses
-from curator.planning.outlook import Choice, Plan, Requirement
-from curator.planning.rotations import PARTS
-from curator.planning.study import Study
-from curator.planning.summary import Summary
-from curator.public_data import PublicData
-from curator.publishing import encode_public
-from curator.task_settings import TaskSettings
-from curator.tasks import default_estimator
-from protocol.domain import Range
-from protocol.errors import InvalidRequest, InvalidTask
-from protocol.limits import MAX_REPORT_BYTES
-from protocol.mechanisms import MECHANISMS
+from privet.curator.estimation import ESTIMATORS
+from privet.curator.estimation.counts import Label
+from privet.curator.partitioning import GROWERS
+from privet.curator.planning.inverse import EPSILONS, HOLDER_STEPS, most_trials, search
+from privet.curator.planning.judgement import best_choice
+from privet.curator.planning.losses import Losses
+from privet.curator.planning.outlook import Choice, Plan, Requirement
+from privet.curator.planning.rotations import PARTS
+from privet.curator.planning.study import Study
+from privet.curator.planning.summary import Summary
+from privet.curator.public_data import PublicData
+from privet.curator.public_model.distil import distilled_depth
+from privet.curator.publishing.build import encode_public
+from privet.curator.publishing.schema import infer_features, infer_label
+from privet.curator.publishing.settings import TaskSettings
+from privet.curator.service import default_estimator
+from privet.protocol.errors import InvalidRequest, InvalidTask
+from privet.protocol.features import Range
+from privet.protocol.limits import MAX_REPORT_BYTES
+from privet.protocol.mechanisms import MECHANISMS
 
 DEPTHS = (1, 2, 3, 4, 6, 8, 10)
 MOST_RECORDS = 1e9

@@ -14,11 +14,11 @@ from enum import StrEnum
 
 import numpy as np
 
-from curator.estimation.evidence import Floats, Label
-from curator.planning.losses import Integers
-from curator.public_data import PublicData
-from protocol.domain import Classes
-from protocol.errors import InvalidPublicData
+from privet.curator.estimation.counts import Label
+from privet.curator.planning.losses import Integers
+from privet.curator.public_data import Floats, PublicData
+from privet.protocol.errors import InvalidPublicData
+from privet.protocol.features import Classes
 
 PARTS = 5
 FEWEST_RECORDS = 20

@@ -8,22 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
-from curator.estimation import ESTIMATORS, Evidence, Model, fit
-from curator.estimation.evidence import Floats, Label
-from curator.estimation.public.centring import residual_centring
-from curator.estimation.public.distil import from_sklearn
-from curator.growth import GROWERS, default_criterion
-from curator.planning.foreknowledge import Foreknowledge
-from curator.planning.losses import Losses
-from curator.planning.outlook import Choice
-from curator.planning.rotations import Part, Rotation, check_records, deal, spread
-from curator.public_data import PublicData
-from curator.simulation import simulate_question
-from protocol.domain import Classes, Range
-from protocol.mechanisms import MECHANISMS
-from protocol.mechanisms.base import Mechanism
-from protocol.partition import Partition
-from protocol.scale import Scale
+from privet.curator.estimation import ESTIMATORS, Evidence, Model, fit
+from privet.curator.estimation.counts import Label
+from privet.curator.partitioning import GROWERS, default_criterion
+from privet.curator.planning.foreknowledge import Foreknowledge
+from privet.curator.planning.losses import Losses
+from privet.curator.planning.outlook import Choice
+from privet.curator.planning.rotations import Part, Rotation, check_records, deal, spread
+from privet.curator.public_data import Floats, PublicData
+from privet.curator.public_model.centring import residual_centring
+from privet.curator.public_model.distil import from_sklearn
+from privet.curator.simulation import simulate_question
+from privet.protocol.features import Classes, Range
+from privet.protocol.label_scale import Scale
+from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms.base import Mechanism
+from privet.protocol.partition import Partition
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,7 @@ from math import isfinite
 
 import numpy as np
 
-from curator.estimation.evidence import Floats
-from curator.planning.judgement import (
+from privet.curator.planning.judgement import (
     WORTHWHILE,
     LearningCurve,
     Prospect,
@@ -15,10 +14,11 @@ from curator.planning.judgement import (
     mean_figure,
     verdict_on,
 )
-from curator.planning.losses import Losses
-from curator.planning.outlook import Choice, Figure, Outlook, Plan, Requirement, Verdict
-from curator.planning.rotations import PARTS, Part
-from curator.planning.study import Study, information
+from privet.curator.planning.losses import Losses
+from privet.curator.planning.outlook import Choice, Figure, Outlook, Plan, Requirement, Verdict
+from privet.curator.planning.rotations import PARTS, Part
+from privet.curator.planning.study import Study, information
+from privet.curator.public_data import Floats
 
 MORE_THAN_SHOWN = (
     " So many reports know more than the public records could play in the trials: {what}."

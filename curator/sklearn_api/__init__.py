@@ -7,7 +7,7 @@ public records, every private record's report is simulated exactly in distributi
 sees the sums of the reports only. What is simulated is one collection; ``random_state`` says which.
 """
 
-from curator.sklearn_api.classifier import PrivateTreeClassifier
-from curator.sklearn_api.regressor import PrivateTreeRegressor
+from privet.curator.sklearn_api.classifier import PrivateTreeClassifier
+from privet.curator.sklearn_api.regressor import PrivateTreeRegressor
 
 __all__ = ["PrivateTreeClassifier", "PrivateTreeRegressor"]

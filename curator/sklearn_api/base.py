@@ -9,17 +9,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from curator.estimation import ESTIMATORS, Predictions, fit
-from curator.estimation.public.base_model import BaseModel
-from curator.public_data import PublicData
-from curator.publishing import Bring, build_task, encode_labels
-from curator.simulation import simulate_evidence
-from curator.sklearn_api.data import checked_table, named_columns, stand_ins, value_errors
-from curator.sklearn_api.public_model import public_model
-from curator.task_settings import TaskSettings
-from curator.tasks import default_estimator
-from protocol.domain import Label
-from protocol.encoding import encode_table
+from privet.curator.estimation import ESTIMATORS, Predictions, fit
+from privet.curator.public_data import PublicData
+from privet.curator.public_model.base_model import BaseModel
+from privet.curator.publishing.build import Bring, build_task, encode_labels
+from privet.curator.publishing.settings import TaskSettings
+from privet.curator.service import default_estimator
+from privet.curator.simulation import simulate_evidence
+from privet.curator.sklearn_api.data import checked_table, named_columns, stand_ins, value_errors
+from privet.curator.sklearn_api.public_model import public_model
+from privet.protocol.encoding import encode_table
+from privet.protocol.features import Label
 
 LABEL = "label of the simulated task"
 

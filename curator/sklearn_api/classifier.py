@@ -9,8 +9,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
-from curator.sklearn_api.base import PrivateTree
-from curator.sklearn_api.data import Floats, checked_labels, checked_public, checked_table
+from privet.curator.sklearn_api.base import PrivateTree
+from privet.curator.sklearn_api.data import Floats, checked_labels, checked_public, checked_table
 
 
 class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
@@ -34,7 +34,7 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn.
-    task_ : the published task. model_ : the fitted ``curator.estimation.Model``.
+    task_ : the published task. model_ : the fitted ``privet.curator.estimation.Model``.
     n_reports_, report_bytes_ : reports received, and the length of all answers of one.
     """
 

@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from protocol.domain import category_text, is_missing
-from protocol.errors import PrivetError
-from protocol.wire import first_fault
+from privet.protocol.errors import PrivetError
+from privet.protocol.features import category_text, is_missing
+from privet.protocol.wire import first_fault
 
 Floats = NDArray[np.float64]
 

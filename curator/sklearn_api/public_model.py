@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from curator.estimation.public.base_model import BaseModel, Link, Single
-from curator.estimation.public.onnx_trial import tried_model
-from curator.public_data import PublicData
-from protocol.domain import Classes, Label
-from protocol.errors import InvalidPublicData, InvalidRequest
+from privet.curator.public_data import PublicData
+from privet.curator.public_model.base_model import BaseModel, Link, Single
+from privet.curator.public_model.onnx_trial import tried_model
+from privet.protocol.errors import InvalidPublicData, InvalidRequest
+from privet.protocol.features import Classes, Label
 
 Floats = NDArray[np.float64]
 

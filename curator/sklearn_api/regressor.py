@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 
-from curator.sklearn_api.base import PrivateTree
-from curator.sklearn_api.data import Floats, checked_labels, checked_public, checked_table
+from privet.curator.sklearn_api.base import PrivateTree
+from privet.curator.sklearn_api.data import Floats, checked_labels, checked_public, checked_table
 
 
 class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]

@@ -1,14 +1,21 @@
 """Local randomizers: one file each, the holder's half and the curator's half together."""
 
-from protocol.mechanisms.base import Mechanism
-from protocol.mechanisms.grr import GeneralizedResponse
-from protocol.mechanisms.laplace import Laplace
-from protocol.mechanisms.menu import AUTO, CHOICES, Row, choose, compare, create_mechanism
-from protocol.mechanisms.projective import ProjectiveResponse
-from protocol.mechanisms.randomized_response import RandomizedResponse
-from protocol.mechanisms.registry import MECHANISMS
-from protocol.mechanisms.subset import SubsetSelection
-from protocol.mechanisms.unary import OptimizedUnary, SymmetricUnary
+from privet.protocol.mechanisms.base import Mechanism
+from privet.protocol.mechanisms.comparison import (
+    AUTO,
+    CHOICES,
+    Row,
+    choose,
+    compare,
+    create_mechanism,
+)
+from privet.protocol.mechanisms.grr import GeneralizedResponse
+from privet.protocol.mechanisms.laplace import Laplace
+from privet.protocol.mechanisms.projective import ProjectiveResponse
+from privet.protocol.mechanisms.randomized_response import RandomizedResponse
+from privet.protocol.mechanisms.registry import MECHANISMS
+from privet.protocol.mechanisms.subset import SubsetSelection
+from privet.protocol.mechanisms.unary import OptimizedUnary, SymmetricUnary
 
 __all__ = [
     "AUTO",

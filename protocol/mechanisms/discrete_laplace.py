@@ -24,7 +24,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.mechanisms.exact import WORD, exp_below
+from privet.protocol.mechanisms.exact import WORD, exp_below
 
 REACH = 24
 """Beyond the inputs the noise is clamped at this many scales, with a probability of e^-24 / 2."""

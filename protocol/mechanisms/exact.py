@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cache
 from math import ceil
 
-from protocol.mechanisms.base import RandomBytes
+from privet.protocol.mechanisms.base import RandomBytes
 
 WORD = 2**64
 """Number of values of one random word; the common denominator of all probabilities."""

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.mechanisms.base import Counts
-from protocol.mechanisms.pure import PureMechanism
+from privet.protocol.mechanisms.base import Counts
+from privet.protocol.mechanisms.pure import PureMechanism
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
-from protocol.mechanisms.exact import WORD, ceil_word, draw_words, exp_below
-from protocol.mechanisms.payloads import (
+from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
+from privet.protocol.mechanisms.exact import WORD, ceil_word, draw_words, exp_below
+from privet.protocol.mechanisms.payloads import (
     index_sums,
     integer_width,
     read_integers,
 )
-from protocol.mechanisms.sampling import multinomial
-from protocol.mechanisms.two_words import TwoWordMechanism
+from privet.protocol.mechanisms.sampling import multinomial
+from privet.protocol.mechanisms.two_words import TwoWordMechanism
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.mechanisms.base import Counts, Mechanism, Payloads, RandomBytes, Sums
-from protocol.mechanisms.discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
-from protocol.mechanisms.exact import WORD, ceil_word, draw, exp_below, log_of
-from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon, checked_whole
-from protocol.mechanisms.payloads import (
+from privet.protocol.mechanisms.base import Counts, Mechanism, Payloads, RandomBytes, Sums
+from privet.protocol.mechanisms.discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
+from privet.protocol.mechanisms.exact import WORD, ceil_word, draw, exp_below, log_of
+from privet.protocol.mechanisms.limits import (
+    check_known,
+    check_shape,
+    checked_epsilon,
+    checked_whole,
+)
+from privet.protocol.mechanisms.payloads import (
     CHUNK_BYTES,
     bitmap_bytes,
     chunks,
@@ -37,7 +42,7 @@ from protocol.mechanisms.payloads import (
     read_integers,
     unpack_bits,
 )
-from protocol.mechanisms.sampling import multinomial
+from privet.protocol.mechanisms.sampling import multinomial
 
 SIMULATED_AT_ONCE = 2**20
 """Pairs of a cell and a noisy label that ``simulate`` holds in memory."""

@@ -19,17 +19,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.mechanisms.base import Payloads, RandomBytes, Sums
-from protocol.mechanisms.discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
-from protocol.mechanisms.exact import draw
-from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon, checked_whole
-from protocol.mechanisms.payloads import (
+from privet.protocol.mechanisms.base import Payloads, RandomBytes, Sums
+from privet.protocol.mechanisms.discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
+from privet.protocol.mechanisms.exact import draw
+from privet.protocol.mechanisms.limits import (
+    check_known,
+    check_shape,
+    checked_epsilon,
+    checked_whole,
+)
+from privet.protocol.mechanisms.payloads import (
     chunks,
     integer_width,
     read_integers,
 )
-from protocol.mechanisms.sampling import multinomial
-from protocol.mechanisms.split import SplitMechanism, coordinate_share
+from privet.protocol.mechanisms.sampling import multinomial
+from privet.protocol.mechanisms.vector_pair import SplitMechanism, coordinate_share
 
 SIMULATED_AT_ONCE = 2**19
 """Pairs of a coordinate and a lattice point that ``simulate`` holds in memory."""

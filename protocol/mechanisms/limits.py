@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from protocol.errors import InvalidTask
+from privet.protocol.errors import InvalidTask
 
 MIN_EPSILON = 0.001
 """Below this a report says so little that no population on Earth would make up for it."""

@@ -20,19 +20,29 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
-from protocol.mechanisms.exact import WORD, draw_words, exp_below
-from protocol.mechanisms.geometry import ProjectiveSpace
-from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon, checked_whole
-from protocol.mechanisms.payloads import (
+from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
+from privet.protocol.mechanisms.exact import WORD, draw_words, exp_below
+from privet.protocol.mechanisms.geometry import ProjectiveSpace
+from privet.protocol.mechanisms.limits import (
+    check_known,
+    check_shape,
+    checked_epsilon,
+    checked_whole,
+)
+from privet.protocol.mechanisms.payloads import (
     index_sums,
     integer_width,
     read_integers,
 )
-from protocol.mechanisms.projective_choice import MAX_DIMENSION, MAX_POINTS, best_space, check_space
-from protocol.mechanisms.projective_simulation import hyperplane_draws
-from protocol.mechanisms.pure import PureMechanism
-from protocol.mechanisms.sampling import multinomial
+from privet.protocol.mechanisms.projective_choice import (
+    MAX_DIMENSION,
+    MAX_POINTS,
+    best_space,
+    check_space,
+)
+from privet.protocol.mechanisms.projective_simulation import hyperplane_draws
+from privet.protocol.mechanisms.pure import PureMechanism
+from privet.protocol.mechanisms.sampling import multinomial
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from fractions import Fraction
 from math import isqrt
 
-from protocol.errors import InvalidTask
-from protocol.mechanisms.exact import exp_below
-from protocol.mechanisms.geometry import ProjectiveSpace
-from protocol.mechanisms.pure import mean_variance
+from privet.protocol.errors import InvalidTask
+from privet.protocol.mechanisms.exact import exp_below
+from privet.protocol.mechanisms.geometry import ProjectiveSpace
+from privet.protocol.mechanisms.pure import mean_variance
 
 MAX_POINTS = 2**24
 """Most points of a space: the curator's sums have one number for each."""

@@ -11,8 +11,8 @@ pair of orthogonal points, the second t q^{t+2} steps, much less where q is smal
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.mechanisms.geometry import ProjectiveSpace
-from protocol.mechanisms.sampling import multinomial
+from privet.protocol.mechanisms.geometry import ProjectiveSpace
+from privet.protocol.mechanisms.sampling import multinomial
 
 Holders = NDArray[np.int64]
 

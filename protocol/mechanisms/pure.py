@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from protocol.mechanisms.base import Counts, Mechanism, Sums
-from protocol.mechanisms.exact import log_of
+from privet.protocol.mechanisms.base import Counts, Mechanism, Sums
+from privet.protocol.mechanisms.exact import log_of
 
 
 def mean_variance(p: Fraction, q: Fraction, m: int) -> Fraction:

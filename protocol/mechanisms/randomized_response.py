@@ -18,17 +18,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.mechanisms.base import Mechanism, Payloads, RandomBytes, Sums
-from protocol.mechanisms.exact import WORD, draw, exp_below
-from protocol.mechanisms.label_response import LabelResponse, turned
-from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon
-from protocol.mechanisms.payloads import (
+from privet.protocol.mechanisms.base import Mechanism, Payloads, RandomBytes, Sums
+from privet.protocol.mechanisms.exact import WORD, draw, exp_below
+from privet.protocol.mechanisms.label_response import LabelResponse, turned
+from privet.protocol.mechanisms.limits import check_known, check_shape, checked_epsilon
+from privet.protocol.mechanisms.payloads import (
     bit_sums,
     bitmap_bytes,
     pack_bits,
     padding_is_zero,
 )
-from protocol.mechanisms.split import SplitMechanism
+from privet.protocol.mechanisms.vector_pair import SplitMechanism
 
 
 @dataclass(frozen=True)

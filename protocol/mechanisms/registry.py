@@ -1,12 +1,12 @@
 """The mechanisms by the name that a published task gives them."""
 
-from protocol.mechanisms.base import Mechanism
-from protocol.mechanisms.grr import GeneralizedResponse
-from protocol.mechanisms.laplace import Laplace
-from protocol.mechanisms.projective import ProjectiveResponse
-from protocol.mechanisms.randomized_response import RandomizedResponse
-from protocol.mechanisms.subset import SubsetSelection
-from protocol.mechanisms.unary import OptimizedUnary, SymmetricUnary
+from privet.protocol.mechanisms.base import Mechanism
+from privet.protocol.mechanisms.grr import GeneralizedResponse
+from privet.protocol.mechanisms.laplace import Laplace
+from privet.protocol.mechanisms.projective import ProjectiveResponse
+from privet.protocol.mechanisms.randomized_response import RandomizedResponse
+from privet.protocol.mechanisms.subset import SubsetSelection
+from privet.protocol.mechanisms.unary import OptimizedUnary, SymmetricUnary
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     mechanism.name: mechanism

@@ -22,11 +22,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
-from protocol.mechanisms.exact import WORD, draw_words, exp_below, floor_word
-from protocol.mechanisms.exchangeable import ExchangeableMechanism
-from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon, checked_whole
-from protocol.mechanisms.payloads import (
+from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
+from privet.protocol.mechanisms.exact import WORD, draw_words, exp_below, floor_word
+from privet.protocol.mechanisms.exchangeable import ExchangeableMechanism
+from privet.protocol.mechanisms.limits import (
+    check_known,
+    check_shape,
+    checked_epsilon,
+    checked_whole,
+)
+from privet.protocol.mechanisms.payloads import (
     bit_sums,
     bitmap_bytes,
     index_sums,
@@ -36,8 +41,8 @@ from protocol.mechanisms.payloads import (
     read_integers,
     set_bits,
 )
-from protocol.mechanisms.pure import mean_variance
-from protocol.mechanisms.subset_simulation import subset_sums
+from privet.protocol.mechanisms.pure import mean_variance
+from privet.protocol.mechanisms.subset_simulation import subset_sums
 
 
 @dataclass(frozen=True)

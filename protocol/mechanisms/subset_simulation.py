@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.mechanisms.sampling import multinomial
+from privet.protocol.mechanisms.sampling import multinomial
 
 NEGLIGIBLE = 2.0**-100
 """Terms of a probability vector this much smaller than its largest are below double rounding."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
-from protocol.mechanisms.exact import WORD
-from protocol.mechanisms.exchangeable import ExchangeableMechanism
-from protocol.mechanisms.limits import check_known, check_shape, checked_epsilon
+from privet.protocol.mechanisms.exact import WORD
+from privet.protocol.mechanisms.exchangeable import ExchangeableMechanism
+from privet.protocol.mechanisms.limits import check_known, check_shape, checked_epsilon
 
 
 @dataclass(frozen=True)

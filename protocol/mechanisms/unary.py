@@ -16,15 +16,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
-from protocol.mechanisms.exact import WORD, ceil_word, draw, exp_below
-from protocol.mechanisms.payloads import (
+from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
+from privet.protocol.mechanisms.exact import WORD, ceil_word, draw, exp_below
+from privet.protocol.mechanisms.payloads import (
     bit_sums,
     bitmap_bytes,
     pack_bits,
     padding_is_zero,
 )
-from protocol.mechanisms.two_words import TwoWordMechanism
+from privet.protocol.mechanisms.two_words import TwoWordMechanism
 
 
 @dataclass(frozen=True)

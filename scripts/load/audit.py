@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from protocol.report import REPORT_ID_BYTES
+from privet.protocol.report import REPORT_ID_BYTES
 from scripts.load.spool import Shard, first_ids
 
 

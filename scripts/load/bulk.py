@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.mechanisms.base import Mechanism, Payloads, RandomBytes
-from protocol.mechanisms.payloads import bitmap_bytes, integer_width
-from protocol.mechanisms.subset import SubsetSelection
+from privet.protocol.mechanisms.base import Mechanism, Payloads, RandomBytes
+from privet.protocol.mechanisms.payloads import bitmap_bytes, integer_width
+from privet.protocol.mechanisms.subset import SubsetSelection
 
 Words = NDArray[np.uint64]
 Categories = NDArray[np.int64]

@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.domain import Classes
-from protocol.mechanisms.base import Mechanism, Payloads, RandomBytes
-from protocol.report import REPORT_ID_BYTES
-from protocol.task import Task
+from privet.protocol.features import Classes
+from privet.protocol.mechanisms.base import Mechanism, Payloads, RandomBytes
+from privet.protocol.report import REPORT_ID_BYTES
+from privet.protocol.task import Task
 from scripts.load.bulk import draw_rows, privatizer, scaled
 from scripts.load.people import Floats, Source
 from scripts.load.spool import Shard, ShardWriter

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.domain import Categorical, Classes, Numeric, Range
-from protocol.encoding import encode_table, label_value
-from protocol.task import Task
+from privet.protocol.encoding import encode_table, label_value
+from privet.protocol.features import Categorical, Classes, Numeric, Range
+from privet.protocol.task import Task
 
 Floats = NDArray[np.float64]
 Source = Callable[[Task, np.random.Generator, int], tuple[Floats, Floats]]

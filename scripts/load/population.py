@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from curator.estimation import Evidence, fit
-from curator.public_data import PublicData
-from curator.simulation import simulate_evidence
-from protocol.task import Task
+from privet.curator.estimation import Evidence, fit
+from privet.curator.public_data import PublicData
+from privet.curator.simulation import simulate_evidence
+from privet.protocol.task import Task
 from scripts.collection import Admin
 from scripts.load.people import Floats
 from scripts.reproduce.lpct_design import Design, draw

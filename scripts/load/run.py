@@ -16,7 +16,7 @@ import uvloop
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from protocol.task import TASK_MEDIA_TYPE, Task
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from scripts.load.holders import encode_population
 from scripts.load.outcomes import Outcomes
 from scripts.load.people import Source

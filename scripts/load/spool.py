@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.report import REPORT_ID_BYTES
-from protocol.task import Task
+from privet.protocol.report import REPORT_ID_BYTES
+from privet.protocol.task import Task
 
 Rows = NDArray[np.uint8]
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from protocol.task import Task
+from privet.protocol.task import Task
 from scripts.collection import Admin
 from scripts.load import population
 from scripts.load.meter import Meter, Use

@@ -8,8 +8,8 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE, Report
-from protocol.task import Task
+from privet.protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE, Report
+from privet.protocol.task import Task
 from scripts.load.sender import HEAD_END, Message
 from scripts.load.spool import Rows, Shard, groups
 

@@ -17,17 +17,17 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from curator.estimation import Evidence, Model, fit
-from curator.estimation.evidence import public_counts
-from curator.estimation.public.centring import residual_centring
-from curator.estimation.public.distil import distilled, distilled_depth
-from curator.estimation.public.knowledge import public_knowledge
-from curator.growth import GROWERS
-from curator.public_data import PublicData
-from protocol.domain import Classes, Range
-from protocol.mechanisms import MECHANISMS
-from protocol.partition import Partition
-from protocol.scale import Scale
+from privet.curator.estimation import Evidence, Model, fit
+from privet.curator.estimation.counts import public_counts
+from privet.curator.partitioning import GROWERS
+from privet.curator.public_data import PublicData
+from privet.curator.public_model.centring import residual_centring
+from privet.curator.public_model.distil import distilled, distilled_depth
+from privet.curator.public_model.knowledge import public_knowledge
+from privet.protocol.features import Classes, Range
+from privet.protocol.label_scale import Scale
+from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.partition import Partition
 from scripts.reproduce.datasets import Floats, Split
 
 Score = tuple[str, float]

@@ -17,10 +17,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from curator.estimation import Evidence, fit
-from curator.estimation.public.distil import distilled_depth
-from curator.estimation.ratios import project_on_simplex
-from protocol.domain import Range
+from privet.curator.estimation import Evidence, fit
+from privet.curator.estimation.ratio import project_on_simplex
+from privet.curator.public_model.distil import distilled_depth
+from privet.protocol.features import Range
 from scripts.reproduce import paired
 from scripts.reproduce.accuracy import ask, centred
 from scripts.reproduce.datasets import Floats

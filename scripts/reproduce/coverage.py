@@ -18,15 +18,15 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from curator.estimation import Evidence, fit
-from curator.estimation.public.centring import residual_centring
-from curator.estimation.public.knowledge import public_knowledge
-from curator.growth import GROWERS
-from curator.public_data import PublicData
-from protocol.domain import Classes, Range
-from protocol.mechanisms import MECHANISMS
-from protocol.partition import Partition
-from protocol.scale import Scale
+from privet.curator.estimation import Evidence, fit
+from privet.curator.partitioning import GROWERS
+from privet.curator.public_data import PublicData
+from privet.curator.public_model.centring import residual_centring
+from privet.curator.public_model.knowledge import public_knowledge
+from privet.protocol.features import Classes, Range
+from privet.protocol.label_scale import Scale
+from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.partition import Partition
 
 Floats = NDArray[np.float64]
 

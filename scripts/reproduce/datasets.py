@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from pyarrow import csv
 from sklearn.model_selection import train_test_split
 
-from curator.public_data import PublicData
-from protocol.domain import Categorical, Classes, Numeric, Range
-from protocol.encoding import encode_table
+from privet.curator.public_data import PublicData
+from privet.protocol.encoding import encode_table
+from privet.protocol.features import Categorical, Classes, Numeric, Range
 
 Floats = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.tree import DecisionTreeClassifier
 
-from curator.growth import GROWERS
-from protocol.partition import Partition
+from privet.curator.partitioning import GROWERS
+from privet.protocol.partition import Partition
 
 Floats = NDArray[np.float64]
 

@@ -15,9 +15,9 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
-from curator.estimation import Evidence, fit
-from curator.estimation.public.distil import distilled_depth
-from protocol.partition import Partition
+from privet.curator.estimation import Evidence, fit
+from privet.curator.public_model.distil import distilled_depth
+from privet.protocol.partition import Partition
 from scripts.reproduce import paired
 from scripts.reproduce.accuracy import ask
 from scripts.reproduce.datasets import Split, take

@@ -14,9 +14,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from curator.public_data import PublicData
-from protocol.domain import Classes
-from protocol.partition import Partition
+from privet.curator.public_data import PublicData
+from privet.protocol.features import Classes
+from privet.protocol.partition import Partition
 
 Floats = NDArray[np.float64]
 

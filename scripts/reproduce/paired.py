@@ -14,10 +14,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from curator.estimation import Model
-from curator.estimation.public.distil import distilled
-from curator.public_data import PublicData
-from protocol.partition import Index, Partition
+from privet.curator.estimation import Model
+from privet.curator.public_data import PublicData
+from privet.curator.public_model.distil import distilled
+from privet.protocol.partition import Index, Partition
 from scripts.reproduce.accuracy import public_scores, score, slots_of
 from scripts.reproduce.datasets import (
     CLASSIFICATION,

@@ -20,12 +20,12 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from curator.estimation import fit
-from curator.estimation.public.distil import distilled_depth
-from curator.growth import GROWERS, default_criterion
-from curator.planning import Choice, Plan, plan
-from curator.planning.losses import row_losses
-from protocol.domain import Classes
+from privet.curator.estimation import fit
+from privet.curator.partitioning import GROWERS, default_criterion
+from privet.curator.planning import Choice, Plan, plan
+from privet.curator.planning.losses import row_losses
+from privet.curator.public_model.distil import distilled_depth
+from privet.protocol.features import Classes
 from scripts.reproduce.accuracy import ask, centred, public_scores, score, slots_of
 from scripts.reproduce.datasets import (
     PUBLIC_ROWS,

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from curator.estimation import Evidence, fit
-from curator.growth import GROWERS
-from curator.public_data import PublicData
-from protocol.mechanisms import MECHANISMS
-from protocol.mechanisms.base import Mechanism
-from protocol.partition import Partition
+from privet.curator.estimation import Evidence, fit
+from privet.curator.partitioning import GROWERS
+from privet.curator.public_data import PublicData
+from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms.base import Mechanism
+from privet.protocol.partition import Partition
 from scripts.reproduce.lpct_design import LABEL, CellAccuracy, Design, bayes_accuracy
 
 DEPTHS = tuple(range(1, 9))

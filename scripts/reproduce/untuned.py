@@ -16,12 +16,12 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from curator.estimation import Model, fit
-from curator.estimation.evidence import public_counts
-from curator.estimation.public.distil import distilled, distilled_depth
-from curator.growth import GROWERS, default_depth
-from curator.public_data import PublicData
-from protocol.partition import Partition
+from privet.curator.estimation import Model, fit
+from privet.curator.estimation.counts import public_counts
+from privet.curator.partitioning import GROWERS, default_depth
+from privet.curator.public_data import PublicData
+from privet.curator.public_model.distil import distilled, distilled_depth
+from privet.protocol.partition import Partition
 from scripts.reproduce.accuracy import WEIGHTS, Score, ask, public_scores
 from scripts.reproduce.datasets import Floats, Split
 from scripts.reproduce.lpct_design import LABEL, Design, eta, fine_grid

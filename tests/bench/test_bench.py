@@ -18,8 +18,8 @@ from bench.figures import MOST_ROUNDS, Effort, Figure, seconds
 from bench.history import Run, compared, last
 from bench.marks import judged
 from bench.samples import LABEL, full_tree, mechanism, records, reports
-from curator.simulation import simulate_question
-from protocol.mechanisms import OptimizedUnary, SubsetSelection
+from privet.curator.simulation import simulate_question
+from privet.protocol.mechanisms import OptimizedUnary, SubsetSelection
 from scripts.load.document import write_section
 
 SERVED = ("intake", "rest_predict")

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from client import SqliteLedger
+from privet.client import SqliteLedger
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import make_task
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from client import CuratorClient, Retry
-from client.address import TaskAddress
-from protocol import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE, Report, problem_of
-from protocol.errors import PrivetError
+from privet.client import CuratorClient, Retry
+from privet.protocol import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE, Report, problem_of
+from privet.protocol.errors import PrivetError
+from privet.transport.address import TaskAddress
 from tests.protocol.examples import make_task
 
 TASK = make_task()

@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from protocol import PrivetError, Report, Task, problem_of
-from protocol.errors import Overloaded, ReportConflict, TaskNotFound
-from protocol.signature import SIGNATURE_HEADER
+from privet.protocol import PrivetError, Report, Task, problem_of
+from privet.protocol.errors import Overloaded, ReportConflict, TaskNotFound
+from privet.protocol.signature import SIGNATURE_HEADER
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import httpx
 import pytest
 
-from client import (
+from privet.client import (
     BlockingHolder,
     BudgetSpent,
     CuratorClient,
@@ -22,10 +22,10 @@ from client import (
     SqliteLedger,
     TaskRefused,
 )
-from client.holder import check_promise
-from protocol import Numeric, Report
-from protocol.errors import InvalidRecord, InvalidRequest, TaskNotFound, TaskNotOpen
-from protocol.mechanisms import SubsetSelection
+from privet.client.holder import check_promise
+from privet.protocol import Numeric, Report
+from privet.protocol.errors import InvalidRecord, InvalidRequest, TaskNotFound, TaskNotOpen
+from privet.protocol.mechanisms import SubsetSelection
 from tests.client.fakes import TASK, URL, Network, problem, publish
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import RECORD, make_task
@@ -287,7 +287,7 @@ async def test_the_private_value_leaves_no_trace(
 HOLDER_NEEDS = """
 import sys
 before = set(sys.modules)
-import client, client.cli
+import privet.client.cli
 found = {name.split('.')[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)
 print(*sorted(name for name in found if not name.startswith('_')))
 """
@@ -307,7 +307,7 @@ def test_a_holder_needs_the_base_installation_only() -> None:
     run = [sys.executable, "-c", HOLDER_NEEDS]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
     needed = set(done.stdout.split())
-    assert needed - BROUGHT_ALONG == {"client", "protocol", *DECLARED}
+    assert needed - BROUGHT_ALONG == {"privet", *DECLARED}
 
 
 def test_randomness_is_an_argument(curator: StubCurator) -> None:

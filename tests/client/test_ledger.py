@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from client import Answer, BudgetSpent, Ledger, LedgerFailed, MemoryLedger, SqliteLedger
-from client.sqlite_ledger import default_path
+from privet.client import Answer, BudgetSpent, Ledger, LedgerFailed, MemoryLedger, SqliteLedger
+from privet.client.sqlite_ledger import default_path
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -88,7 +88,7 @@ def test_threads_that_race_spend_once_and_agree(ledger: Ledger) -> None:
 KEEP = """
 import sys
 from pathlib import Path
-from client import Answer, BudgetSpent, SqliteLedger
+from privet.client import Answer, BudgetSpent, SqliteLedger
 ledger, i = SqliteLedger(Path(sys.argv[1]), cap=1.0), sys.argv[2]
 def answer(task):
     return Answer("me", task, "https://c.example", 0.3, "0", i.encode(), 0.0)

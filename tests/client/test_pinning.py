@@ -11,11 +11,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from typer.testing import CliRunner
 
-from client import BlockingHolder, Holder, HolderError, MemoryLedger, Offer, TaskRefused
-from client.cli import app
-from protocol import Task
-from protocol.errors import InvalidRequest
-from protocol.signature import SIGNATURE_HEADER, Signature, signed_message
+from privet.client import BlockingHolder, Holder, HolderError, MemoryLedger, Offer, TaskRefused
+from privet.client.cli import app
+from privet.protocol import Task
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.signature import SIGNATURE_HEADER, Signature, signed_message
 from scripts import make_signature_vectors
 from tests.client.fakes import TASK, URL, Network, publish
 from tests.client.stub_curator import StubCurator, serving

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from client import Holder, SqliteLedger
+from privet.client import Holder, SqliteLedger
 from tests.client.fakes import TASK, URL, Network, publish
 from tests.client.stub_curator import StubCurator
 from tests.protocol.examples import RECORD
@@ -14,7 +14,7 @@ DIES_WHILE_SENDING = """
 import asyncio, os, sys
 from pathlib import Path
 import httpx
-from client import CuratorClient, Holder, SqliteLedger
+from privet.client import CuratorClient, Holder, SqliteLedger
 task, url, ledger, record = bytes.fromhex(sys.argv[1]), sys.argv[2], sys.argv[3], eval(sys.argv[4])
 def network(request):
     if request.method == "POST":
@@ -44,7 +44,7 @@ def test_two_commands_at_once_send_one_answer(curator: StubCurator, tmp_path: Pa
     """Started side by side, both succeed, and one report was drawn, counted and paid for."""
     record, ledger = tmp_path / "record.json", tmp_path / "ledger"
     record.write_text(json.dumps(RECORD))
-    command = [sys.executable, "-m", "client", "answer", curator.url, "--yes", "--json"]
+    command = [sys.executable, "-m", "privet.client", "answer", curator.url, "--yes", "--json"]
     options = ["--record", str(record), "--ledger", str(ledger)]
     running = [
         subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

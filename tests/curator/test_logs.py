@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from curator.logs import HIDDEN, set_up_logs
+from privet.curator.logs import HIDDEN, set_up_logs
 
 
 @pytest.fixture(autouse=True)

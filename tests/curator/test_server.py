@@ -14,17 +14,17 @@ from pathlib import Path
 import httpx
 import pytest
 
-from curator.config import Settings
-from curator.server import OTHER_FILES, allow_connections, listen, serve
-from curator.storage import open_store
-from protocol.errors import PrivetError, StorageFailed
-from protocol.report import REPORT_MEDIA_TYPE
+from privet.curator.datastore import open_store
+from privet.curator.server import OTHER_FILES, allow_connections, listen, serve
+from privet.curator.settings import Settings
+from privet.protocol.errors import PrivetError, StorageFailed
+from privet.protocol.report import REPORT_MEDIA_TYPE
 from scripts.crash_test import Count, Curators, run_trial
-from tests.curator.storage.made import kept, open_task, report, task, total
+from tests.curator.datastore.made import kept, open_task, report, task, total
 
 SCRIPT = """
-from curator.config import Settings
-from curator.server import serve
+from privet.curator.settings import Settings
+from privet.curator.server import serve
 serve(Settings(), show=lambda url, token: print(url, token, flush=True))
 """
 

@@ -11,14 +11,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from curator.app import create_app
-from curator.config import Settings
-from curator.signing import Signer, make_key, read_key, signer_for
-from curator.storage.memory import MemoryStore
-from protocol.errors import PrivetError
-from protocol.signature import SIGNATURE_HEADER, Signature, signed_message
-from protocol.task import TASK_MEDIA_TYPE
-from tests.curator.api.conftest import TOKEN, Http
+from privet.curator.app import create_app
+from privet.curator.datastore.memory import MemoryStore
+from privet.curator.settings import Settings
+from privet.curator.signing import Signer, make_key, read_key, signer_for
+from privet.protocol.errors import PrivetError
+from privet.protocol.signature import SIGNATURE_HEADER, Signature, signed_message
+from privet.protocol.task import TASK_MEDIA_TYPE
+from tests.curator.http.conftest import TOKEN, Http
 
 
 def settings(database: str, signing_key: str = "") -> Settings:

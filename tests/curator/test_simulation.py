@@ -6,12 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from curator.simulation import simulate_evidence, simulate_sums
-from protocol.answering import make_report
-from protocol.domain import Classes, Numeric, Range
-from protocol.partition import LEAF, Partition
-from protocol.scale import Centring
-from protocol.task import Question, Task, Tree
+from privet.curator.simulation import simulate_evidence, simulate_sums
+from privet.protocol.answering import make_report
+from privet.protocol.features import Classes, Numeric, Range
+from privet.protocol.label_scale import Centring
+from privet.protocol.partition import LEAF, Partition
+from privet.protocol.task import Question, Task, Tree
 
 TRUTHFUL = 50.0
 """At this epsilon a report differs from the truth with probability below 1e-18."""

@@ -14,9 +14,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from curator.sklearn_api import PrivateTreeClassifier, PrivateTreeRegressor
-from curator.tasks import default_estimator
-from protocol.errors import InvalidRequest
+from privet.curator.service import default_estimator
+from privet.curator.sklearn_api import PrivateTreeClassifier, PrivateTreeRegressor
+from privet.protocol.errors import InvalidRequest
 from tests.curator.onnx_files import stripes
 
 NEARLY_PUBLIC = 50.0

@@ -2,10 +2,10 @@
 
 import pytest
 
-from curator.clock import ManualClock
-from curator.storage import open_store
-from curator.tokens import Scope, Tokens
-from protocol.errors import InvalidRequest, NotAuthorized
+from privet.curator.clock import ManualClock
+from privet.curator.datastore import open_store
+from privet.curator.tokens import Scope, Tokens
+from privet.protocol.errors import InvalidRequest, NotAuthorized
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from client import Answer, CuratorClient, Holder, MemoryLedger
+from privet.client import Answer, CuratorClient, Holder, MemoryLedger
 
 Record = Mapping[str, Any]
 

@@ -40,7 +40,7 @@ class RunningCurator:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PRIVET_")}
-        command = [sys.executable, "-m", "curator", "serve", "--port", "0"]
+        command = [sys.executable, "-m", "privet.curator", "serve", "--port", "0"]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [*command, "--database", self.database, *self._options],

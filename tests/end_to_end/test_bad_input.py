@@ -14,8 +14,8 @@ import httpx
 import msgpack
 import pytest
 
-from protocol.answering import make_report
-from protocol.errors import (
+from privet.protocol.answering import make_report
+from privet.protocol.errors import (
     ERRORS_BY_URI,
     InvalidPublicData,
     InvalidRecord,
@@ -34,9 +34,9 @@ from protocol.errors import (
     WrongQuestions,
     problem_of,
 )
-from protocol.limits import MAX_REPORT_BYTES
-from protocol.report import REPORT_MEDIA_TYPE
-from protocol.task import TASK_MEDIA_TYPE, Task
+from privet.protocol.limits import MAX_REPORT_BYTES
+from privet.protocol.report import REPORT_MEDIA_TYPE
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
 from tests.end_to_end.running_curator import RunningCurator
 

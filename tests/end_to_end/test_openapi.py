@@ -26,14 +26,14 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from curator.api.reports import BATCH_MEDIA_TYPE
-from curator.app import create_app
-from curator.config import Settings
-from curator.storage import open_store
-from curator.storage.memory import MemoryStore
-from protocol.answering import make_report
-from protocol.report import REPORT_MEDIA_TYPE
-from protocol.task import TASK_MEDIA_TYPE, Task
+from privet.curator.app import create_app
+from privet.curator.datastore import open_store
+from privet.curator.datastore.memory import MemoryStore
+from privet.curator.http.reports import BATCH_MEDIA_TYPE
+from privet.curator.settings import Settings
+from privet.protocol.answering import make_report
+from privet.protocol.report import REPORT_MEDIA_TYPE
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
 from tests.end_to_end.running_curator import RunningCurator
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from client import BlockingHolder, MemoryLedger, TaskRefused
+from privet.client import BlockingHolder, MemoryLedger, TaskRefused
 from tests.curator import samples
 from tests.end_to_end.running_curator import RunningCurator
 

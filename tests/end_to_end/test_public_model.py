@@ -8,8 +8,8 @@ import numpy as np
 from onnx import TensorProto
 from onnx.helper import make_node
 
-from curator.storage import open_engine, open_store
-from curator.storage.backup import verify
+from privet.curator.datastore import open_engine, open_store
+from privet.curator.datastore.backup import verify
 from tests.curator.onnx_files import FLOAT, STRIPES, model, striped, stripes
 from tests.end_to_end.population import answer_all
 from tests.end_to_end.running_curator import RunningCurator

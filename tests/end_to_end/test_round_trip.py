@@ -13,11 +13,11 @@ import httpx
 import numpy as np
 import pytest
 
-from client import Answer
-from curator.storage import open_store
-from protocol.encoding import encode_table
-from protocol.report import REPORT_MEDIA_TYPE, Report
-from protocol.task import Task
+from privet.client import Answer
+from privet.curator.datastore import open_store
+from privet.protocol.encoding import encode_table
+from privet.protocol.report import REPORT_MEDIA_TYPE, Report
+from privet.protocol.task import Task
 from tests.curator import samples
 from tests.end_to_end import population
 from tests.end_to_end.running_curator import RunningCurator

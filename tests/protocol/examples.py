@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from protocol import Categorical, Classes, Numeric, Partition, Question, Range, Task, Tree
+from privet.protocol import Categorical, Classes, Numeric, Partition, Question, Range, Task, Tree
 
 FEATURES = (
     Numeric(name="age", low=20.0, high=60.0),

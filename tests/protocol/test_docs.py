@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from protocol import MOVES, PROBLEMS, limits
-from protocol.errors import PROBLEM_BASE
-from protocol.report import REPORT_BOUNDS, Report
-from protocol.task import TASK_BOUNDS, Question, Task, Tree
+from privet.protocol import MOVES, PROBLEMS, limits
+from privet.protocol.errors import PROBLEM_BASE
+from privet.protocol.report import REPORT_BOUNDS, Report
+from privet.protocol.task import TASK_BOUNDS, Question, Task, Tree
 
 TEXT = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
 

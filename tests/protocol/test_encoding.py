@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol import Categorical, Numeric, encode_record, encode_table, label_level, label_value
-from protocol.domain import category_text
-from protocol.errors import InvalidRecord
+from privet.protocol import (
+    Categorical,
+    Numeric,
+    encode_record,
+    encode_table,
+    label_level,
+    label_value,
+)
+from privet.protocol.errors import InvalidRecord
+from privet.protocol.features import category_text
 from tests.protocol.examples import CLASSES, FEATURES, RANGE
 from tests.strategies import feature_lists, values_of
 

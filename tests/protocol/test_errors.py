@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from protocol import ERRORS_BY_URI, PROBLEMS, PrivetError, errors, problem_of
+from privet.protocol import ERRORS_BY_URI, PROBLEMS, PrivetError, errors, problem_of
 
 
 def subclasses(cls: type[PrivetError]) -> list[type[PrivetError]]:

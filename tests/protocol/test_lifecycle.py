@@ -2,8 +2,8 @@ import itertools
 
 import pytest
 
-from protocol import MOVES, Move, State, after
-from protocol.errors import IllegalMove
+from privet.protocol import MOVES, Move, State, after
+from privet.protocol.errors import IllegalMove
 
 
 @pytest.mark.parametrize(("state", "move"), [*itertools.product(State, Move)])

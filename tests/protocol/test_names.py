@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from protocol.domain import Categorical, Classes, Numeric, showable
+from privet.protocol.features import Categorical, Classes, Numeric, showable
 
 NAMES = ["Zwölf Äpfel 🍎", "wide\u00a0space", "می\u200cخواهم", "👩\u200d🔬", "<b>&amp;[red]"]
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol import Partition
-from protocol.descent import BLOCK
-from protocol.errors import InvalidTask
-from protocol.limits import MAX_DEPTH
-from protocol.lookup import MAX_CODES, Lookup
-from protocol.partition import LEAF, WORTH_A_TABLE
+from privet.curator.trees.cell_table import MAX_CODES, Lookup
+from privet.curator.trees.traversal import BLOCK
+from privet.protocol import Partition
+from privet.protocol.errors import InvalidTask
+from privet.protocol.limits import MAX_DEPTH
+from privet.protocol.partition import LEAF, WORTH_A_TABLE
 from tests.protocol.examples import SPLITS
 from tests.strategies import partitions
 

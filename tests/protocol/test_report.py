@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol import Question, Report, Task, Tree, make_report, wire
-from protocol.errors import (
+from privet.protocol import Question, Report, Task, Tree, make_report, wire
+from privet.protocol.errors import (
     InvalidRecord,
     InvalidReport,
     MalformedReport,
@@ -17,7 +17,7 @@ from protocol.errors import (
     WrongPayload,
     WrongQuestions,
 )
-from protocol.messages import REPORT_ID_BYTES, Receipt
+from privet.protocol.messages import REPORT_ID_BYTES, Receipt
 from tests.protocol.examples import CLASSES, RANGE, RECORD, SPLITS, make_task
 from tests.strategies import records, tasks
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol import MECHANISMS, Categorical, Numeric, Partition, Question, Tree, wire
-from protocol.errors import InvalidTask, TaskMismatch
-from protocol.limits import MAX_TASK_BYTES
-from protocol.messages import Task
-from protocol.partition import LEAF
+from privet.protocol import MECHANISMS, Categorical, Numeric, Partition, Question, Tree, wire
+from privet.protocol.errors import InvalidTask, TaskMismatch
+from privet.protocol.limits import MAX_TASK_BYTES
+from privet.protocol.messages import Task
+from privet.protocol.partition import LEAF
 from tests.protocol.examples import CLASSES, FEATURES, RANGE, SPLITS, make_task, task_fields
 from tests.strategies import tasks
 

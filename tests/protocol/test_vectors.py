@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from protocol import PrivetError, Report, Task, encode_record, label_value, make_report, problem_of
+from privet.protocol import (
+    PrivetError,
+    Report,
+    Task,
+    encode_record,
+    label_value,
+    make_report,
+    problem_of,
+)
 from scripts import make_message_vectors
 
 FOLDER = Path(__file__).parent.parent / "vectors" / "messages"

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from protocol import wire
-from protocol.domain import Numeric
-from protocol.errors import InvalidTask, MalformedReport
-from protocol.limits import MAX_NODES, MAX_REPORT_BYTES, MAX_TASK_BYTES
-from protocol.messages import Report, Task
+from privet.protocol import wire
+from privet.protocol.errors import InvalidTask, MalformedReport
+from privet.protocol.features import Numeric
+from privet.protocol.limits import MAX_NODES, MAX_REPORT_BYTES, MAX_TASK_BYTES
+from privet.protocol.messages import Report, Task
 
 BOUNDS = wire.Bounds(total=10_000, longest=50, containers=20, text=100, binary=100)
 scalars = st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(max_size=20)
@@ -121,8 +121,8 @@ def test_bombs_do_not_grow_in_memory(bomb: str) -> None:
     """The largest hostile task costs its reader less than 300 MiB, in a process of its own."""
     code = f"""
 import resource
-from protocol.errors import InvalidTask
-from protocol.messages import Task
+from privet.protocol.errors import InvalidTask
+from privet.protocol.messages import Task
 SIZE, LONGEST = {MAX_TASK_BYTES - 10_000}, {MAX_NODES}
 def array(n, what):
     return b'\\xdd' + n.to_bytes(4, 'big') + what * n

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from protocol.domain import Classes, Numeric, Range
-from protocol.partition import Partition
-from protocol.task import Question, Task, Tree
+from privet.protocol.features import Classes, Numeric, Range
+from privet.protocol.partition import Partition
+from privet.protocol.task import Question, Task, Tree
 
 SUBSET = Question(partition=0, mechanism="subset", epsilon=1.0)
 INDEXED = Question(partition=0, mechanism="subset", epsilon=7.0)

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from protocol.answering import make_report
-from protocol.domain import Classes
-from protocol.mechanisms.subset import SubsetSelection
-from protocol.task import Task
+from privet.protocol.answering import make_report
+from privet.protocol.features import Classes
+from privet.protocol.mechanisms.subset import SubsetSelection
+from privet.protocol.task import Task
 from scripts.load import people
 from scripts.load.bulk import scaled, subset_rows
 from scripts.load.holders import answers, encode_population

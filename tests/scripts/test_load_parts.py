@@ -8,8 +8,8 @@ import msgpack
 import numpy as np
 import pytest
 
-from protocol.report import Report
-from protocol.task import Task
+from privet.protocol.report import Report
+from privet.protocol.task import Task
 from scripts.load import document, people
 from scripts.load.audit import audit
 from scripts.load.holders import answers

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from curator.public_data import PublicData
+from privet.curator.public_data import PublicData
 from scripts.reproduce.consistency import STEPS, Processed, projected
 from scripts.reproduce.datasets import CLASSES, Split
 from scripts.reproduce.levels import ask_levels

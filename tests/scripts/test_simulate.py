@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from protocol.errors import InvalidTask
+from privet.protocol.errors import InvalidTask
 from scripts import simulate as command
 from scripts.populations import DesignSource, TableSource, take
 from scripts.reproduce.lpct_design import bayes_accuracy

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curator.growth import grid_partition
+from privet.curator.partitioning import grid_partition
 from scripts.reproduce.lpct_design import CellAccuracy, Design, bayes_accuracy, draw, eta
 from scripts.reproduce.synthetic import EXPECTED, replicate, summarize, write
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from curator.app import create_app
-from curator.cli import main
-from curator.config import Settings
-from curator.server import listen
-from curator.storage.memory import MemoryStore
+from privet.curator.app import create_app
+from privet.curator.cli import main
+from privet.curator.datastore.memory import MemoryStore
+from privet.curator.server import listen
+from privet.curator.settings import Settings
 from tests.curator import samples
 
 TOKEN = "a token for tests"

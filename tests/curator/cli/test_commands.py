@@ -74,7 +74,7 @@ def test_text_from_elsewhere_cannot_steer_the_terminal(cli: Cli, survey: str) ->
 
 def test_a_key_is_made_once_and_shown(cli: Cli, tmp_path: Path) -> None:
     """`key make` prints what holders pin; `key show` says how, where a curator signs nothing."""
-    path = tmp_path / "curator.key"
+    path = tmp_path / "privet.curator.key"
     made = cli("key", "make", str(path))
     assert re.fullmatch(r"[0-9a-f]{64}\n", made.out)
     again = cli("key", "make", str(path))
@@ -152,7 +152,7 @@ def test_predict_a_file(
     cli: Cli, survey: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every row of a file is predicted in order, in several calls; --out writes them all."""
-    monkeypatch.setattr("curator.cli.predict.ROWS_PER_CALL", 64)
+    monkeypatch.setattr("privet.curator.cli.predict.ROWS_PER_CALL", 64)
     task_id = created(cli, survey)
     cli("fit", task_id, "--estimator", "public")
     out = tmp_path / "predictions.csv"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from curator.cli import main
-from curator.clock import ManualClock
-from curator.storage import open_store
-from curator.task_settings import TaskSettings
-from curator.tasks import Curator
+from privet.curator.cli import main
+from privet.curator.clock import ManualClock
+from privet.curator.datastore import open_store
+from privet.curator.publishing.settings import TaskSettings
+from privet.curator.service import Curator
 from tests.curator import samples
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import typer
 
-from curator.api import ROUTERS
-from curator.cli import app
-from curator.config import Settings
-from curator.estimation.public.onnx_graph import OPERATORS
-from curator.task_settings import TaskSettings
+from privet.curator.cli import app
+from privet.curator.http import ROUTERS
+from privet.curator.public_model.onnx_graph import OPERATORS
+from privet.curator.publishing.settings import TaskSettings
+from privet.curator.settings import Settings
 
 DOCS = Path(__file__).parents[3] / "docs"
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from curator.cli import main
-from curator.cli.serve import announce, read_settings
-from curator.config import Settings
-from protocol.errors import InvalidRequest
+from privet.curator.cli import main
+from privet.curator.cli.serve import announce, read_settings
+from privet.curator.settings import Settings
+from privet.protocol.errors import InvalidRequest
 
 
 def test_every_setting_is_an_option_but_the_token(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from curator.estimation.public import candidates, knowledge, stacking
+from privet.curator.public_model import candidates, knowledge, stacking
 
 
 @pytest.fixture(autouse=True, scope="package")

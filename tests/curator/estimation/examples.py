@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from curator.estimation.evidence import Evidence
-from curator.public_data import PublicData
-from protocol.domain import Classes, Range
-from protocol.mechanisms import MECHANISMS
-from protocol.partition import LEAF, Partition
+from privet.curator.estimation.counts import Evidence
+from privet.curator.public_data import PublicData
+from privet.protocol.features import Classes, Range
+from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.partition import LEAF, Partition
 
 BINARY = Classes(name="y", classes=("no", "yes"))
 THREE = Classes(name="y", classes=("a", "b", "c"))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from curator.estimation.averaged import from_even, posterior_of_counts, shown_by
-from curator.estimation.contrasts import Contrasts
-from curator.estimation.prunings import average
+from privet.curator.estimation.averaged import from_even, posterior_of_counts, shown_by
+from privet.curator.estimation.contrasts import Contrasts
+from privet.curator.estimation.prunings import average
 from tests.curator.estimation.examples import complete, reports
 
 

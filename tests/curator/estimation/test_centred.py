@@ -5,17 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from curator.estimation import Evidence, Model, fit
-from curator.estimation.public.base_model import BaseModel, Linear
-from curator.estimation.public.centring import residual_centring
-from curator.estimation.public.knowledge import Knowledge
-from curator.public_data import PublicData
-from curator.simulation import simulate_question
-from protocol.domain import Range
-from protocol.errors import InvalidRequest
-from protocol.mechanisms import MECHANISMS
-from protocol.partition import Partition
-from protocol.scale import Centring, Scale
+from privet.curator.estimation import Evidence, Model, fit
+from privet.curator.public_data import PublicData
+from privet.curator.public_model.base_model import BaseModel, Linear
+from privet.curator.public_model.centring import residual_centring
+from privet.curator.public_model.knowledge import Knowledge
+from privet.curator.simulation import simulate_question
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Range
+from privet.protocol.label_scale import Centring, Scale
+from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.partition import Partition
 from tests.curator.estimation.examples import NUMBER, complete, public_rows, reports
 
 TREE = complete(2)

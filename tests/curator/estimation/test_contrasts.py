@@ -6,9 +6,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from curator.estimation.contrasts import Contrasts, unit_ranges
-from curator.estimation.evidence import Evidence
-from curator.estimation.masses import cell_masses, reported_masses
+from privet.curator.estimation.contrasts import Contrasts, unit_ranges
+from privet.curator.estimation.counts import Evidence
+from privet.curator.estimation.masses import cell_masses, reported_masses
 from tests.curator.estimation.examples import complete, reports
 
 RUNS = 300

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from curator.estimation import fit
+from privet.curator.estimation import fit
 from tests.curator.estimation.examples import BINARY, complete, public_rows, reports
 
 CELLS, RUNS = 16, 60

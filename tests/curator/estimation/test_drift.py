@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Evidence, Model, fit
-from curator.estimation.drift import distrusted
-from curator.estimation.public.base_model import BaseModel, Linear
-from curator.estimation.public.distil import distilled
-from curator.public_data import PublicData
-from protocol.domain import Classes, Range
-from protocol.mechanisms import MECHANISMS
-from protocol.partition import Partition
+from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Evidence, Model, fit
+from privet.curator.estimation.drift import distrusted
+from privet.curator.public_data import PublicData
+from privet.curator.public_model.base_model import BaseModel, Linear
+from privet.curator.public_model.distil import distilled
+from privet.protocol.features import Classes, Range
+from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.partition import Partition
 from tests.curator.estimation.examples import (
     BINARY,
     NUMBER,

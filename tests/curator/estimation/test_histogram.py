@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from curator.estimation import fit
-from curator.estimation.evidence import Evidence
-from protocol.errors import InvalidRequest
-from protocol.mechanisms import MECHANISMS
+from privet.curator.estimation import fit
+from privet.curator.estimation.counts import Evidence
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.mechanisms import MECHANISMS
 from tests.curator.estimation.examples import (
     BINARY,
     NUMBER,

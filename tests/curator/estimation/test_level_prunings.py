@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from curator.estimation import level_prunings, prunings
-from curator.estimation.prunings import Information, Inner, Posterior
-from protocol.partition import Partition
+from privet.curator.estimation import level_prunings, prunings
+from privet.curator.estimation.prunings import Information, Inner, Posterior
+from privet.protocol.partition import Partition
 from tests.curator.estimation.trees import cells_below, random_tree
 from tests.curator.estimation.trees import prunings as all_prunings
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from curator.estimation import fit
-from curator.estimation.contrasts import Contrasts
-from curator.estimation.evidence import Evidence
-from curator.estimation.level_contrasts import LevelContrasts
-from curator.estimation.levels import Level, combined, embed, nested, reports_of
-from protocol.domain import Classes, Range
-from protocol.errors import InvalidRequest
-from protocol.mechanisms import MECHANISMS
-from protocol.partition import Partition
+from privet.curator.estimation import fit
+from privet.curator.estimation.contrasts import Contrasts
+from privet.curator.estimation.counts import Evidence
+from privet.curator.estimation.level_contrasts import LevelContrasts
+from privet.curator.estimation.levels import Level, combined, embed, nested, reports_of
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes, Range
+from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.partition import Partition
 from tests.curator.estimation.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
 from tests.curator.estimation.trees import cells_below, random_tree
 

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from curator.estimation import Model, fit
-from curator.estimation.public.base_model import BaseModel, Linear
-from protocol.domain import Classes, Range
-from protocol.errors import InvalidRequest
+from privet.curator.estimation import Model, fit
+from privet.curator.public_model.base_model import BaseModel, Linear
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes, Range
 from tests.curator.estimation.examples import (
     BINARY,
     NUMBER,

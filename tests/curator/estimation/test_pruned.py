@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from curator.estimation import fit
-from curator.estimation.evidence import Evidence, public_counts
-from curator.estimation.pruned import Search, best_weight
-from protocol.errors import InvalidRequest
+from privet.curator.estimation import fit
+from privet.curator.estimation.counts import Evidence, public_counts
+from privet.curator.estimation.pruned import Search, best_weight
+from privet.protocol.errors import InvalidRequest
 from tests.curator.estimation.examples import BINARY, THREE, complete, public_rows, reports
 
 

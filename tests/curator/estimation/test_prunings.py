@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from curator.estimation.prunings import Information, average, mix
+from privet.curator.estimation.prunings import Information, average, mix
 from tests.curator.estimation.trees import cells_below, prunings, random_tree
 
 

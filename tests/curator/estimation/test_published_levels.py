@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from curator.estimation.levels import embed
-from curator.publishing import build_task
-from curator.sklearn_api import PrivateTreeClassifier, PrivateTreeRegressor
-from curator.task_settings import TaskSettings
+from privet.curator.estimation.levels import embed
+from privet.curator.publishing.build import build_task
+from privet.curator.publishing.settings import TaskSettings
+from privet.curator.sklearn_api import PrivateTreeClassifier, PrivateTreeRegressor
 
 LEVELS = ({"depth": 1}, {"depth": 3})
 

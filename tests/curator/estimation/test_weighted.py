@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from curator.estimation import fit
-from curator.estimation.evidence import public_counts
-from curator.public_data import PublicData
-from protocol.domain import Classes, Range
-from protocol.errors import InvalidRequest
+from privet.curator.estimation import fit
+from privet.curator.estimation.counts import public_counts
+from privet.curator.public_data import PublicData
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes, Range
 from tests.curator.estimation.examples import (
     BINARY,
     NUMBER,

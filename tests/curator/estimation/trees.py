@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from protocol.partition import LEAF, Partition
+from privet.protocol.partition import LEAF, Partition
 
 
 def random_tree(seed: int, cells: int) -> Partition:

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from curator.estimation.evidence import Floats
-from curator.planning.inverse import first_reaching, most_trials, search
-from curator.planning.judgement import (
+from privet.curator.planning.inverse import first_reaching, most_trials, search
+from privet.curator.planning.judgement import (
     LearningCurve,
     Prospect,
     best_choice,
@@ -16,9 +15,10 @@ from curator.planning.judgement import (
     mean_figure,
     verdict_on,
 )
-from curator.planning.losses import Losses
-from curator.planning.outlook import Choice, Figure, Verdict
-from curator.planning.rotations import deal
+from privet.curator.planning.losses import Losses
+from privet.curator.planning.outlook import Choice, Figure, Verdict
+from privet.curator.planning.rotations import deal
+from privet.curator.public_data import Floats
 
 ROWS = 1000
 

@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from curator.planning import Plan, Verdict, plan, plan_table
-from curator.public_data import PublicData
-from curator.publishing import build_task
-from curator.task_settings import TaskSettings
-from protocol.domain import Classes, Range
-from protocol.errors import InvalidRequest
+from privet.curator.planning import Plan, Verdict, plan, plan_table
+from privet.curator.public_data import PublicData
+from privet.curator.publishing.build import build_task
+from privet.curator.publishing.settings import TaskSettings
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes, Range
 
 CLASSES = Classes(name="y", classes=("a", "b"))
 QUICK = {
@@ -78,8 +78,8 @@ def test_all_mechanisms_are_tried_on_the_best_tree():
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try few numbers of holders and epsilons when asked for the inverse."""
-    monkeypatch.setattr("curator.planning.planner.HOLDER_STEPS", (0.01, 1.0, 100.0))
-    monkeypatch.setattr("curator.planning.planner.EPSILONS", (0.1, 1.0, 8.0))
+    monkeypatch.setattr("privet.curator.planning.planner.HOLDER_STEPS", (0.01, 1.0, 100.0))
+    monkeypatch.setattr("privet.curator.planning.planner.EPSILONS", (0.1, 1.0, 8.0))
 
 
 @pytest.mark.usefixtures("few_steps")

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from curator.estimation.public.stacking import stacked
-from curator.growth import GROWERS
-from curator.planning.foreknowledge import Foreknowledge
-from curator.planning.losses import row_losses
-from curator.planning.outlook import Choice
-from curator.planning.rotations import Part, deal, spread
-from curator.planning.study import Study
-from curator.public_data import PublicData
-from protocol.domain import Classes, Range
-from protocol.errors import InvalidPublicData
+from privet.curator.partitioning import GROWERS
+from privet.curator.planning.foreknowledge import Foreknowledge
+from privet.curator.planning.losses import row_losses
+from privet.curator.planning.outlook import Choice
+from privet.curator.planning.rotations import Part, deal, spread
+from privet.curator.planning.study import Study
+from privet.curator.public_data import PublicData
+from privet.curator.public_model.stacking import stacked
+from privet.protocol.errors import InvalidPublicData
+from privet.protocol.features import Classes, Range
 
 CLASSES = Classes(name="y", classes=("a", "b"))
 RANGE = Range(name="y", low=0.0, high=2.0)

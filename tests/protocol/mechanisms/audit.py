@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from math import inf, log
 
-from protocol.mechanisms import Mechanism
-from protocol.mechanisms.base import RandomBytes
+from privet.protocol.mechanisms import Mechanism
+from privet.protocol.mechanisms.base import RandomBytes
 from tests.stat_checks import clopper_pearson
 
 Feature = Callable[[bytes], Hashable]

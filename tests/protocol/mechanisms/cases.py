@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from protocol.mechanisms import MECHANISMS, Mechanism
+from privet.protocol.mechanisms import MECHANISMS, Mechanism
 
 
 @dataclass(frozen=True)

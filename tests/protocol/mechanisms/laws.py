@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.mechanisms import (
+from privet.protocol.mechanisms import (
     GeneralizedResponse,
     Laplace,
     Mechanism,
@@ -23,10 +23,10 @@ from protocol.mechanisms import (
     RandomizedResponse,
     SubsetSelection,
 )
-from protocol.mechanisms.discrete_laplace import DiscreteLaplace
-from protocol.mechanisms.exact import WORD
-from protocol.mechanisms.label_response import LabelResponse
-from protocol.mechanisms.unary import UnaryEncoding
+from privet.protocol.mechanisms.discrete_laplace import DiscreteLaplace
+from privet.protocol.mechanisms.exact import WORD
+from privet.protocol.mechanisms.label_response import LabelResponse
+from privet.protocol.mechanisms.unary import UnaryEncoding
 
 Piece = range
 Law = dict[bytes, Fraction]

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from protocol.mechanisms import (
+from privet.protocol.mechanisms import (
     MECHANISMS,
     GeneralizedResponse,
     Laplace,
@@ -13,8 +13,8 @@ from protocol.mechanisms import (
     OptimizedUnary,
     SubsetSelection,
 )
-from protocol.mechanisms.base import RandomBytes
-from protocol.mechanisms.label_response import LabelResponse
+from privet.protocol.mechanisms.base import RandomBytes
+from privet.protocol.mechanisms.label_response import LabelResponse
 from tests.protocol.mechanisms.audit import Feature, epsilon_lower_bound
 from tests.stat_checks import ALPHA
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from protocol.errors import InvalidTask
-from protocol.mechanisms import MECHANISMS, Mechanism
-from protocol.mechanisms.exact import WORD, exp_below, log_of
+from privet.protocol.errors import InvalidTask
+from privet.protocol.mechanisms import MECHANISMS, Mechanism
+from privet.protocol.mechanisms.exact import WORD, exp_below, log_of
 from tests.protocol.mechanisms.cases import ENUMERABLE, EXTREME, USUAL, Case
 from tests.protocol.mechanisms.laws import (
     Law,

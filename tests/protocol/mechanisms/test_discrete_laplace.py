@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from protocol.mechanisms.discrete_laplace import REACH, DiscreteLaplace, fine_steps
-from protocol.mechanisms.exact import WORD, exp_below, exp_bounds
+from privet.protocol.mechanisms.discrete_laplace import REACH, DiscreteLaplace, fine_steps
+from privet.protocol.mechanisms.exact import WORD, exp_below, exp_bounds
 
 USUAL = [
     DiscreteLaplace(step, span)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.mechanisms.exact import (
+from privet.protocol.mechanisms.exact import (
     WORD,
     ceil_word,
     draw_words,

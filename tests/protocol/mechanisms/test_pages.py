@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-import protocol.mechanisms
-from protocol.mechanisms import MECHANISMS
+from privet.protocol import mechanisms
+from privet.protocol.mechanisms import MECHANISMS
 from scripts.compare_mechanisms import PAGE, TABLES, replace_block
 
 PRIVACY = PAGE.parent / "privacy.md"
 TESTS = "\n".join(path.read_text() for path in Path(__file__).parents[1].rglob("test_*.py"))
 MODULES = {
-    info.name: importlib.import_module(f"protocol.mechanisms.{info.name}")
-    for info in pkgutil.iter_modules(protocol.mechanisms.__path__)
+    info.name: importlib.import_module(f"privet.protocol.mechanisms.{info.name}")
+    for info in pkgutil.iter_modules(mechanisms.__path__)
 }
 
 

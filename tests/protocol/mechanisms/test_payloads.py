@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.mechanisms import SubsetSelection
-from protocol.mechanisms.base import as_row
-from protocol.mechanisms.payloads import (
+from privet.protocol.mechanisms import SubsetSelection
+from privet.protocol.mechanisms.base import as_row
+from privet.protocol.mechanisms.payloads import (
     CHUNK_BYTES,
     MANY,
     bit_sums,

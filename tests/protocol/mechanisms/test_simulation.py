@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from protocol.mechanisms import MECHANISMS, Mechanism, label_response, laplace
-from protocol.mechanisms.geometry import ProjectiveSpace
-from protocol.mechanisms.projective_simulation import by_coordinates, by_points
+from privet.protocol.mechanisms import MECHANISMS, Mechanism, label_response, laplace
+from privet.protocol.mechanisms.geometry import ProjectiveSpace
+from privet.protocol.mechanisms.projective_simulation import by_coordinates, by_points
 from tests.protocol.mechanisms.cases import COARSE, USUAL, Case
 from tests.protocol.mechanisms.laws import as_array, law, sums_of
 from tests.stat_checks import check_alike, check_covariance, check_frequencies, check_mean

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from protocol.mechanisms import MECHANISMS, Mechanism
+from privet.protocol.mechanisms import MECHANISMS, Mechanism
 from scripts.make_vectors import FOLDER, vectors
 from tests.protocol.mechanisms.laws import as_array
 

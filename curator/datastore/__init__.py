@@ -1,0 +1,59 @@
+"""What a curator keeps and how: ``Store``'s verbs over memory, SQLite and PostgreSQL."""
+
+from sqlalchemy import URL, Engine
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from privet.curator.datastore import postgres, sqlite
+from privet.curator.datastore.base import Store
+from privet.curator.datastore.memory import MemoryStore
+from privet.curator.datastore.migrate import prepare
+from privet.curator.datastore.sql import Backend, SqlStore
+from privet.protocol.errors import StorageFailed
+
+__all__ = ["BACKENDS", "Store", "open_engine", "open_store"]
+
+BACKENDS: dict[str, Backend] = {"sqlite": sqlite, "postgresql": postgres, "postgres": postgres}
+"""URL scheme -> what that database does in its own way."""
+
+
+def open_store(url: str, bucket_seconds: int = 86_400) -> Store:
+    """The store at ``url``: ``memory:``, ``sqlite:///file.db`` or ``postgresql://host/name``.
+
+    An empty database is given its tables. Raises ``StorageFailed`` for an unknown scheme, a
+    database that cannot be opened or written, and a schema that this version does not know.
+    """
+    if url == "memory:":
+        return MemoryStore(bucket_seconds)
+    parsed, backend = _parsed(url)
+    store = SqlStore(parsed, backend, bucket_seconds)
+    try:
+        prepare(store.engine)
+    except StorageFailed:
+        store.close()
+        raise
+    return store
+
+
+def open_engine(url: str) -> Engine:
+    """The database at ``url`` as it is, for migration, backup and verification.
+
+    Raises ``StorageFailed`` for an unknown scheme.
+    """
+    parsed, backend = _parsed(url)
+    return backend.open_engine(parsed)
+
+
+def _parsed(url: str) -> tuple[URL, Backend]:
+    try:
+        parsed = make_url(url)
+        return parsed, BACKENDS[parsed.get_backend_name()]
+    except (ArgumentError, KeyError):
+        raise _unknown(url) from None
+
+
+def _unknown(url: str) -> StorageFailed:
+    return StorageFailed(
+        f"Cannot use the database address {url.split(':', maxsplit=1)[0]!r}: give "
+        "sqlite:///path/to/file.db, postgresql://user@host/name or memory:."
+    )

@@ -1,0 +1,190 @@
+"""Backups, and proof that what is kept fits together.
+
+A backup is an ordinary SQLite database of the same schema, whatever the source: read from one
+moment of it, table by table, and good to serve from. ``verify`` recomputes every checksum from the
+report ids; ``compare`` puts two databases side by side, bucket by bucket.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+from sqlalchemy import Connection, Engine, func, insert, select
+
+from privet.curator.datastore.base import PUBLIC_MODEL, Ids
+from privet.curator.datastore.checksum import EMPTY, checksum, combine
+from privet.curator.datastore.migrate import check_schema, upgrade
+from privet.curator.datastore.schema import (
+    buckets,
+    id_pages,
+    metadata,
+    public_data,
+    report_ids,
+    sums,
+    tasks,
+)
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.task import Task
+
+ROWS_AT_ONCE = 2_000
+IDS_AT_ONCE = 50_000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The state of one task's collection, as recomputed."""
+
+    task_id: str
+    name: str
+    reports: int
+    faults: tuple[str, ...]
+    """What does not fit together, in words; empty if all is well."""
+
+
+def backup(source: Engine, target: Engine) -> int:
+    """Copy everything at one moment of ``source`` into the empty ``target``; rows copied.
+
+    Raises ``InvalidRequest`` if the target is not empty.
+    """
+    upgrade(target)
+    check_schema(source)
+    copied = 0
+    with _moment(source) as reading, target.connect().execution_options(privet_writes=True) as out:
+        for table in metadata.sorted_tables:
+            with out.begin():
+                if out.execute(select(table).limit(1)).first() is not None:
+                    raise InvalidRequest("The backup's file is not empty: name a new one.")
+                rows = reading.execution_options(yield_per=ROWS_AT_ONCE).execute(select(table))
+                for part in rows.mappings().partitions(ROWS_AT_ONCE):
+                    out.execute(insert(table), [dict(row) for row in part])
+                    copied += len(part)
+    return copied
+
+
+def verify(source: Engine) -> list[Finding]:
+    """Recompute counts and checksums of every task from its report ids."""
+    check_schema(source)
+    with _moment(source) as connection:
+        rows = list(connection.execute(select(tasks).order_by(tasks.c.no)))
+        return [
+            _finding(connection, row.no, row.id, bytes(row.canonical), ids_gone=row.ids_gone)
+            for row in rows
+        ]
+
+
+def compare(left: Engine, right: Engine) -> list[str]:
+    """How two databases differ, bucket by bucket, in words; empty if they hold the same reports."""
+    ours, theirs = _all_buckets(left), _all_buckets(right)
+    differences = []
+    for key in sorted(ours.keys() | theirs.keys()):
+        task_id, starts = key
+        n, own = ours.get(key, (0, EMPTY))
+        m, other = theirs.get(key, (0, EMPTY))
+        if (n, own) != (m, other):
+            differences.append(
+                f"task {task_id[:12]}, bucket {starts}: {n} reports {own.hex()[:12]} and "
+                f"{m} reports {other.hex()[:12]}"
+            )
+    return differences
+
+
+def _finding(
+    connection: Connection, task_no: int, task_id: str, canonical: bytes, *, ids_gone: bool
+) -> Finding:
+    task = Task.parse(canonical, task_id)
+    reports, stated = _stated(connection, task_no)
+    faults = [
+        *_public_faults(connection, task_no, task),
+        *_sum_faults(connection, task_no, task, reports),
+    ]
+    if not ids_gone:
+        count, found = 0, EMPTY
+        for ids in _ids(connection, task_no):
+            count += len(ids)
+            found = combine(found, checksum(ids))
+        if count != reports:
+            faults.append(f"{reports} reports were counted and {count} ids are kept")
+        if found != stated:
+            faults.append(f"the checksum is {stated.hex()} and the ids give {found.hex()}")
+    return Finding(task_id, task.name, reports, tuple(faults))
+
+
+def _public_faults(connection: Connection, task_no: int, task: Task) -> Iterator[str]:
+    """Where public data and the public model are not those that the task was made with."""
+    here = public_data.c.task_no == task_no
+    own = public_data.c
+    sizes_of = select(
+        own.rows, func.length(own.x).label("x"), func.length(own.y).label("y"), own.onnx
+    )
+    kept = connection.execute(sizes_of.where(here)).one_or_none()
+    if kept is None:
+        yield "its public data is missing"
+        return
+    sizes = (kept.x, kept.y)
+    expected = (8 * kept.rows * len(task.columns), 8 * kept.rows)
+    if sizes != expected:
+        yield f"its public data has {sizes} bytes of features and labels, not {expected}"
+    settings = connection.scalar(select(tasks.c.settings).where(tasks.c.no == task_no))
+    stated = json.loads(str(settings)).get(PUBLIC_MODEL)
+    found = None if kept.onnx is None else sha256(kept.onnx).hexdigest()
+    if stated != found:
+        yield f"its public model has the SHA-256 {found}, not {stated}"
+
+
+def _sum_faults(connection: Connection, task_no: int, task: Task, reports: int) -> Iterator[str]:
+    """Where sums do not fit the number of reports or their mechanism."""
+    answers = [0] * len(task.questions)
+    for row in connection.execute(select(sums).where(sums.c.task_no == task_no)):
+        answers[row.question] += row.n
+        expected = 8 * task.mechanisms[row.question].sum_size
+        if len(row.vector) != expected:
+            yield f"a sum of question {row.question} has {len(row.vector)} bytes, not {expected}"
+    fits = (
+        all(n == reports for n in answers) if task.allocation == "all" else sum(answers) == reports
+    )
+    if not fits:
+        yield f"{reports} reports were counted and the questions have {answers} answers"
+
+
+def _stated(connection: Connection, task_no: int) -> tuple[int, bytes]:
+    """Count and checksum as they are kept."""
+    reports, total = 0, EMPTY
+    for row in connection.execute(select(buckets).where(buckets.c.task_no == task_no)):
+        reports += row.reports
+        total = combine(total, row.checksum)
+    return reports, total
+
+
+def _ids(connection: Connection, task_no: int) -> Iterator[Ids]:
+    """All ids of a task, some at a time."""
+    streaming = connection.execution_options(yield_per=IDS_AT_ONCE)
+    rows = streaming.execute(select(report_ids.c.id).where(report_ids.c.task_no == task_no))
+    for part in rows.scalars().partitions(IDS_AT_ONCE):
+        yield np.frombuffer(b"".join(map(bytes, part)), dtype=np.uint8).reshape(-1, 16)
+    pages = select(id_pages.c.ids).where(id_pages.c.task_no == task_no)
+    for packed in connection.execution_options(yield_per=16).scalars(pages):
+        yield np.frombuffer(packed, dtype=np.uint8).reshape(-1, 16)
+
+
+def _all_buckets(source: Engine) -> dict[tuple[str, int], tuple[int, bytes]]:
+    """(task, start) -> count and checksum over all curators."""
+    check_schema(source)
+    found: dict[tuple[str, int], tuple[int, bytes]] = {}
+    query = select(tasks.c.id, buckets.c.starts, buckets.c.reports, buckets.c.checksum).where(
+        tasks.c.no == buckets.c.task_no
+    )
+    with _moment(source) as connection:
+        for task_id, starts, reports, packed in connection.execute(query):
+            n, total = found.get((task_id, starts), (0, EMPTY))
+            found[task_id, starts] = n + reports, combine(total, packed)
+    return found
+
+
+def _moment(source: Engine) -> Connection:
+    """A connection that sees one moment of the database."""
+    connection = source.connect()
+    if source.dialect.name == "postgresql":
+        connection = connection.execution_options(isolation_level="REPEATABLE READ")
+    return connection

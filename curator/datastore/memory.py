@@ -1,0 +1,237 @@
+"""The store in plain dictionaries: the model that the others are tested against."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from privet.curator.datastore.base import (
+    Bucket,
+    Expired,
+    ModelInfo,
+    Outcome,
+    Outcomes,
+    QuestionSums,
+    Reports,
+    Status,
+    Store,
+    StoredTask,
+    StoredToken,
+)
+from privet.curator.datastore.checksum import EMPTY, combine
+from privet.curator.public_data import PublicData
+from privet.protocol.errors import ModelNotFound, TaskNotFound
+from privet.protocol.lifecycle import Move, State, after
+from privet.protocol.task import Task
+
+
+@dataclass
+class _Entry:
+    """Everything about one task."""
+
+    stored: StoredTask
+    public: PublicData
+    sums: list[QuestionSums]
+    fingerprints: dict[bytes, int] = field(default_factory=dict)
+    buckets: dict[int, Bucket] = field(default_factory=dict)
+    rejects: dict[str, int] = field(default_factory=dict)
+    models: list[tuple[ModelInfo, bytes]] = field(default_factory=list)
+    invitations: dict[bytes, bool] = field(default_factory=dict)
+
+    def outcome(
+        self, report_id: bytes, fingerprint: int, invitation: bytes | None, now: float
+    ) -> Outcome:
+        """Claim one report."""
+        if report_id in self.fingerprints:
+            same = self.fingerprints[report_id] == fingerprint
+            return Outcome.REPLAYED if same else Outcome.CONFLICT
+        if not self.stored.takes_reports(now):
+            return Outcome.NOT_OPEN
+        if self.invitations:
+            if invitation is None or not self.invitations.get(invitation, False):
+                return Outcome.NOT_INVITED
+            self.invitations[invitation] = False
+        self.fingerprints[report_id] = fingerprint
+        return Outcome.COUNTED
+
+
+class MemoryStore(Store):
+    """Everything in this process; gone with it."""
+
+    def __init__(self, bucket_seconds: int = 86_400) -> None:
+        self._bucket_seconds = bucket_seconds
+        self._entries: dict[str, _Entry] = {}
+        self._tokens: dict[str, StoredToken] = {}
+        self._lock = threading.RLock()
+
+    def create_task(
+        self, task: Task, settings: Mapping[str, Any], public: PublicData, now: float
+    ) -> bool:
+        with self._lock:
+            if task.id in self._entries:
+                return False
+            stored = StoredTask(task, State.DRAFT, dict(settings), now, now)
+            sums = [QuestionSums(np.zeros(m.sum_size, np.int64), 0) for m in task.mechanisms]
+            self._entries[task.id] = _Entry(stored, public, sums)
+            return True
+
+    def task(self, task_id: str) -> StoredTask:
+        return self._entry(task_id).stored
+
+    def tasks(self) -> list[StoredTask]:
+        with self._lock:
+            return [entry.stored for entry in self._entries.values()]
+
+    def public_data(self, task_id: str) -> PublicData:
+        return self._entry(task_id).public
+
+    def move(self, task_id: str, move: Move, now: float) -> State:
+        with self._lock:
+            entry = self._entry(task_id)
+            state = after(entry.stored.state, move)
+            entry.stored = replace(entry.stored, state=state, moved=now)
+            if state is State.DELETED:
+                del self._entries[task_id]
+            return state
+
+    def take(self, groups: Sequence[Reports], now: float) -> list[Outcomes]:
+        with self._lock:
+            return [self._take(group, now) for group in groups]
+
+    def _take(self, reports: Reports, now: float) -> Outcomes:
+        if reports.task_id not in self._entries:
+            return np.full(len(reports), Outcome.NOT_OPEN, dtype=np.int8)
+        entry = self._entries[reports.task_id]
+        invitations = reports.invitations
+        outcomes = np.array(
+            [
+                entry.outcome(
+                    row.tobytes(),
+                    int(reports.fingerprints[i]),
+                    None if invitations is None else invitations[i].tobytes(),
+                    now,
+                )
+                for i, row in enumerate(reports.ids)
+            ],
+            dtype=np.int8,
+        )
+        self._add(entry, reports, outcomes == Outcome.COUNTED, now)
+        return outcomes
+
+    def _add(self, entry: _Entry, reports: Reports, counted: np.ndarray, now: float) -> None:
+        if not counted.any():
+            return
+        for addend in reports.addends(counted):
+            old = entry.sums[addend.question]
+            entry.sums[addend.question] = QuestionSums(old.vector + addend.vector, old.n + addend.n)
+        starts = int(now // self._bucket_seconds) * self._bucket_seconds
+        old_bucket = entry.buckets.get(starts, Bucket(starts, 0, EMPTY.hex()))
+        both = combine(bytes.fromhex(old_bucket.checksum), reports.checksum(counted))
+        entry.buckets[starts] = Bucket(starts, old_bucket.reports + int(counted.sum()), both.hex())
+
+    def sums(self, task_id: str) -> list[QuestionSums]:
+        with self._lock:
+            return list(self._entry(task_id).sums)
+
+    def count_rejects(self, task_id: str, rejects: Mapping[str, int]) -> None:
+        with self._lock:
+            if task_id in self._entries:
+                counts = self._entries[task_id].rejects
+                for reason, count in rejects.items():
+                    counts[reason] = counts.get(reason, 0) + count
+
+    def status(self, task_id: str) -> Status:
+        with self._lock:
+            entry = self._entry(task_id)
+            buckets = tuple(entry.buckets[starts] for starts in sorted(entry.buckets))
+            total = EMPTY
+            for bucket in buckets:
+                total = combine(total, bytes.fromhex(bucket.checksum))
+            return Status(
+                reports=sum(bucket.reports for bucket in buckets),
+                answers=tuple(question.n for question in entry.sums),
+                checksum=total.hex(),
+                buckets=buckets,
+                rejects=dict(entry.rejects),
+            )
+
+    def add_model(self, task_id: str, document: bytes, now: float) -> int:
+        with self._lock:
+            models = self._entry(task_id).models
+            info = ModelInfo(len(models) + 1, now, len(document))
+            models.append((info, document))
+            return info.number
+
+    def models(self, task_id: str) -> list[ModelInfo]:
+        return [info for info, _ in self._entry(task_id).models]
+
+    def model(self, task_id: str, number: int | None = None) -> bytes:
+        models = self._entry(task_id).models
+        index = len(models) if number is None else number
+        if not 1 <= index <= len(models):
+            raise no_model(number)
+        return models[index - 1][1]
+
+    def invite(self, task_id: str, digests: Sequence[bytes]) -> None:
+        with self._lock:
+            self._entry(task_id).invitations.update(dict.fromkeys(digests, True))
+
+    def put_token(self, token: StoredToken) -> None:
+        with self._lock:
+            self._tokens[token.name] = token
+
+    def tokens(self) -> list[StoredToken]:
+        with self._lock:
+            return [self._tokens[name] for name in sorted(self._tokens)]
+
+    def drop_token(self, name: str) -> bool:
+        with self._lock:
+            return self._tokens.pop(name, None) is not None
+
+    def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
+        with self._lock:
+            gone = [
+                e
+                for e in self._entries.values()
+                if keep_tasks is not None and _past(e.stored.task, now, keep_tasks)
+            ]
+            for entry in gone:
+                del self._entries[entry.stored.task.id]
+            ids = 0
+            for entry in self._entries.values():
+                if _past(entry.stored.task, now, keep_ids):
+                    ids += len(entry.fingerprints)
+                    entry.fingerprints.clear()
+            return Expired(tasks=len(gone), ids=ids)
+
+    def check(self) -> None:
+        """Memory can always be written."""
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def _entry(self, task_id: str) -> _Entry:
+        with self._lock:
+            if task_id not in self._entries:
+                raise no_task(task_id)
+            return self._entries[task_id]
+
+
+def no_task(task_id: str) -> TaskNotFound:
+    """The error for a task that is not here."""
+    return TaskNotFound(
+        f"There is no task {task_id[:64]} here: it may have been deleted, or belong to another "
+        "curator. GET /v1/tasks lists the tasks of this one."
+    )
+
+
+def no_model(number: int | None) -> ModelNotFound:
+    """The error for a model that is not there; None stands for the latest."""
+    which = "no model yet" if number is None else f"no model {number}"
+    return ModelNotFound(f"The task has {which}: fit one with POST /v1/tasks/{{id}}/models.")
+
+
+def _past(task: Task, now: float, keep: float) -> bool:
+    return task.closes is not None and now >= task.closes + keep

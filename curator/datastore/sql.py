@@ -1,0 +1,370 @@
+"""The store over SQL, for SQLite and PostgreSQL alike; what differs is in a ``Backend``."""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    Row,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.exc import SQLAlchemyError
+
+from privet.curator.datastore import schema
+from privet.curator.datastore.base import (
+    Expired,
+    ModelInfo,
+    Outcomes,
+    QuestionSums,
+    Reports,
+    Status,
+    Store,
+    StoredTask,
+    StoredToken,
+)
+from privet.curator.datastore.collecting import Collecting, MustBeAlone
+from privet.curator.datastore.ids import IdBook, Rows
+from privet.curator.datastore.memory import no_model, no_task
+from privet.curator.datastore.reading import read_status, read_sums
+from privet.curator.datastore.removal import remove_task, retire_ids, sweep
+from privet.curator.datastore.session import Session, writing
+from privet.curator.public_data import PublicData
+from privet.protocol.errors import StorageFailed
+from privet.protocol.lifecycle import Move, State, after
+from privet.protocol.task import Task
+
+WRITES = {"privet_writes": True}
+
+AnyRow = Row[*tuple[Any, ...]]
+
+
+class Backend(Rows, Protocol):
+    """What SQLite and PostgreSQL do differently; each is a module of functions."""
+
+    def open_engine(self, url: URL) -> Engine:
+        """An engine for the database at ``url``."""
+        ...
+
+    def begin(self, session: Session, /) -> None:
+        """Begin a transaction that writes."""
+        ...
+
+    def lock_tasks(self, session: Session, shared: Sequence[str], alone: Sequence[str], /) -> None:
+        """Lock tasks by id until the transaction ends, those in ``alone`` for it alone."""
+        ...
+
+    def slot(self, session: Session, /) -> int:
+        """The slot whose sums this transaction may change."""
+        ...
+
+
+class SqlStore(Store):
+    """Tasks, sums, ids and models in a database that several curators may share."""
+
+    def __init__(self, url: URL, backend: Backend, bucket_seconds: int = 86_400) -> None:
+        self._backend = backend
+        self._bucket_seconds = bucket_seconds
+        self._engine = backend.open_engine(url)
+        self._book = IdBook(backend)
+        self._invited: set[str] = set()
+        self._taking = threading.Lock()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, for migrations and backups."""
+        return self._engine
+
+    def create_task(
+        self, task: Task, settings: Mapping[str, Any], public: PublicData, now: float
+    ) -> bool:
+        with self._writing() as connection:
+            if _find(connection, task.id) is not None:
+                return False
+            task_no = connection.scalar(
+                insert(schema.tasks)
+                .values(
+                    id=task.id,
+                    state=State.DRAFT.value,
+                    created=now,
+                    moved=now,
+                    opens=task.opens,
+                    closes=task.closes,
+                    invited=False,
+                    ids_gone=False,
+                    canonical=task.canonical,
+                    settings=json.dumps(dict(settings)),
+                )
+                .returning(schema.tasks.c.no)
+            )
+            connection.execute(
+                insert(schema.public_data).values(
+                    task_no=task_no,
+                    rows=len(public),
+                    x=np.ascontiguousarray(public.X, dtype="<f8").tobytes(),
+                    y=np.ascontiguousarray(public.y, dtype="<f8").tobytes(),
+                    onnx=public.onnx,
+                )
+            )
+            return True
+
+    def task(self, task_id: str) -> StoredTask:
+        with self._reading() as connection:
+            return _stored(_need(connection, task_id))
+
+    def tasks(self) -> list[StoredTask]:
+        with self._reading() as connection:
+            return [_stored(row) for row in connection.execute(ALL_TASKS)]
+
+    def public_data(self, task_id: str) -> PublicData:
+        table = schema.public_data
+        with self._reading() as connection:
+            row = connection.execute(
+                select(table).where(table.c.task_no == _need(connection, task_id).no)
+            ).one()
+        x = np.frombuffer(row.x, dtype="<f8").reshape(row.rows, -1)
+        onnx = None if row.onnx is None else bytes(row.onnx)
+        return PublicData(x, np.frombuffer(row.y, dtype="<f8"), onnx)
+
+    def move(self, task_id: str, move: Move, now: float) -> State:
+        table = schema.tasks
+        with self._writing() as connection:
+            self._backend.lock_tasks(Session.under(connection), [], [task_id])
+            row = _need(connection, task_id)
+            state = after(State(row.state), move)
+            if state is State.DELETED:
+                remove_task(connection, row.no)
+            else:
+                connection.execute(
+                    update(table).where(table.c.no == row.no).values(state=state.value, moved=now)
+                )
+        if state is State.DELETED:
+            self._sweep()
+        return state
+
+    def take(self, groups: Sequence[Reports], now: float) -> list[Outcomes]:
+        with self._taking:
+            for _ in groups:  # every task may get its first invitations while others wait
+                with suppress(MustBeAlone):
+                    return self._take(groups, now)
+            return self._take(groups, now)
+
+    def _take(self, groups: Sequence[Reports], now: float) -> list[Outcomes]:
+        starts = int(now // self._bucket_seconds) * self._bucket_seconds
+        try:
+            with self._session() as session:
+                return Collecting(
+                    session, self._backend, self._book, self._invited, now, starts
+                ).take(groups)
+        except BaseException:
+            self._book.forget_unsure()
+            raise
+
+    def sums(self, task_id: str) -> list[QuestionSums]:
+        with self._reading() as connection:
+            row = _need(connection, task_id)
+            sizes = [mechanism.sum_size for mechanism in _stored(row).task.mechanisms]
+            return read_sums(connection, row.no, sizes)
+
+    def count_rejects(self, task_id: str, rejects: Mapping[str, int]) -> None:
+        table = schema.rejects
+        with self._writing() as connection:
+            row = _find(connection, task_id)
+            if row is None:
+                return
+            for reason, count in sorted(rejects.items()):
+                here = (table.c.task_no == row.no) & (table.c.reason == reason)
+                changed = connection.execute(
+                    update(table).where(here).values(count=table.c.count + count)
+                )
+                if changed.rowcount == 0:
+                    connection.execute(
+                        insert(table).values(task_no=row.no, reason=reason, count=count)
+                    )
+
+    def status(self, task_id: str) -> Status:
+        with self._reading() as connection:
+            row = _need(connection, task_id)
+            return read_status(connection, row.no, len(_stored(row).task.questions))
+
+    def add_model(self, task_id: str, document: bytes, now: float) -> int:
+        table = schema.models
+        with self._writing() as connection:
+            self._backend.lock_tasks(Session.under(connection), [], [task_id])
+            task_no = _need(connection, task_id).no
+            last = connection.scalar(
+                select(func.max(table.c.number)).where(table.c.task_no == task_no)
+            )
+            number = (last or 0) + 1
+            connection.execute(
+                insert(table).values(task_no=task_no, number=number, created=now, document=document)
+            )
+            return number
+
+    def models(self, task_id: str) -> list[ModelInfo]:
+        table = schema.models
+        size = func.length(table.c.document)
+        with self._reading() as connection:
+            rows = connection.execute(
+                select(table.c.number, table.c.created, size)
+                .where(table.c.task_no == _need(connection, task_id).no)
+                .order_by(table.c.number)
+            )
+            return [ModelInfo(*row) for row in rows]
+
+    def model(self, task_id: str, number: int | None = None) -> bytes:
+        table = schema.models
+        with self._reading() as connection:
+            query = (
+                select(table.c.document)
+                .where(table.c.task_no == _need(connection, task_id).no)
+                .order_by(table.c.number.desc())
+                .limit(1)
+            )
+            if number is not None:
+                query = query.where(table.c.number == number)
+            document = connection.scalar(query)
+        if document is None:
+            raise no_model(number)
+        return bytes(document)
+
+    def invite(self, task_id: str, digests: Sequence[bytes]) -> None:
+        with self._writing() as connection:
+            self._backend.lock_tasks(Session.under(connection), [], [task_id])
+            task_no = _need(connection, task_id).no
+            connection.execute(
+                insert(schema.invitations),
+                [{"task_no": task_no, "digest": digest, "unused": True} for digest in digests],
+            )
+            connection.execute(
+                update(schema.tasks).where(schema.tasks.c.no == task_no).values(invited=True)
+            )
+
+    def put_token(self, token: StoredToken) -> None:
+        table = schema.tokens
+        with self._writing() as connection:
+            connection.execute(delete(table).where(table.c.name == token.name))
+            connection.execute(
+                insert(table).values(
+                    name=token.name, scope=token.scope, digest=token.digest, created=token.created
+                )
+            )
+
+    def tokens(self) -> list[StoredToken]:
+        table = schema.tokens
+        with self._reading() as connection:
+            rows = connection.execute(select(table).order_by(table.c.name))
+            return [StoredToken(r.name, r.scope, bytes(r.digest), r.created) for r in rows]
+
+    def drop_token(self, name: str) -> bool:
+        table = schema.tokens
+        with self._writing() as connection:
+            return connection.execute(delete(table).where(table.c.name == name)).rowcount > 0
+
+    def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
+        table = schema.tasks
+        with self._writing() as connection:
+            gone: list[AnyRow] = []
+            if keep_tasks is not None:
+                ended = select(table.c.no, table.c.id).where(table.c.closes <= now - keep_tasks)
+                gone = list(connection.execute(ended))
+            self._backend.lock_tasks(Session.under(connection), [], [row.id for row in gone])
+            for row in gone:
+                remove_task(connection, row.no)
+            retire_ids(connection, now - keep_ids)
+        return Expired(tasks=len(gone), ids=self._sweep())
+
+    def _sweep(self) -> int:
+        """Remove all listed ids, in transactions short enough for intake to come between."""
+        total = 0
+        removed: int | None = 0
+        while removed is not None:
+            total += removed
+            with self._writing() as connection:
+                removed = sweep(connection)
+        return total
+
+    def check(self) -> None:
+        with self._writing() as connection:
+            connection.execute(
+                update(schema.tokens).where(schema.tokens.c.name == "").values(name="")
+            )
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with _failing(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with (
+            _failing(),
+            self._engine.connect().execution_options(**WRITES) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        """A transaction that writes, with the driver alone."""
+        with (
+            _failing(self._engine.dialect.loaded_dbapi.Error),
+            writing(self._engine, self._backend.begin) as session,
+        ):
+            yield session
+
+
+ALL_TASKS = select(schema.tasks).order_by(schema.tasks.c.no)
+
+
+@contextmanager
+def _failing(*more: type[Exception]) -> Iterator[None]:
+    errors: tuple[type[Exception], ...] = (SQLAlchemyError, *more)
+    try:
+        yield
+    except errors as error:
+        raise StorageFailed(
+            "The curator's database could not do this; nothing was changed. Try again after a "
+            "while; the operator finds the cause in the curator's log."
+        ) from error
+
+
+def _find(connection: Connection, task_id: str) -> AnyRow | None:
+    return connection.execute(
+        select(schema.tasks).where(schema.tasks.c.id == task_id)
+    ).one_or_none()
+
+
+def _need(connection: Connection, task_id: str) -> AnyRow:
+    row = _find(connection, task_id)
+    if row is None:
+        raise no_task(task_id)
+    return row
+
+
+@lru_cache(maxsize=64)
+def _parsed(canonical: bytes) -> Task:
+    return Task.parse(canonical)
+
+
+def _stored(row: AnyRow) -> StoredTask:
+    return StoredTask(
+        _parsed(bytes(row.canonical)),
+        State(row.state),
+        json.loads(row.settings),
+        row.created,
+        row.moved,
+    )

@@ -1,0 +1,95 @@
+"""SQLite: one file, one writer at a time, a real fsync at every commit."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+
+from privet.curator.datastore.base import Ids
+from privet.curator.datastore.known import Known
+from privet.curator.datastore.runs import Fingerprints
+from privet.curator.datastore.session import Session
+
+PRAGMAS = (
+    "PRAGMA busy_timeout = 15000",  # milliseconds that a second writer waits for the first
+    "PRAGMA journal_mode = WAL",  # readers never wait for the writer
+    "PRAGMA synchronous = FULL",  # a commit returns after the log has been fsynced
+    "PRAGMA cache_size = -32768",  # KiB of pages kept in memory, per connection
+    "PRAGMA temp_store = MEMORY",  # a statement that can be undone keeps its notes in no file
+    "PRAGMA trusted_schema = OFF",
+)
+
+# Ids come as one blob and fingerprints as one JSON array, so that any number of rows is one step
+# of SQLite: the driver gives up the interpreter's lock, and must win it back, at every step.
+INSERT = """
+INSERT INTO report_ids (task_no, id, fingerprint)
+SELECT ?, substr(?, 16 * key + 1, 16), value FROM json_each(?)
+"""
+LOOKUP = """
+SELECT known.id, known.fingerprint FROM json_each(?) AS given
+CROSS JOIN report_ids AS known
+ON known.task_no = ? AND known.id = substr(?, 16 * given.key + 1, 16)
+"""
+
+
+def open_engine(url: URL) -> Engine:
+    """An engine whose transactions begin as SQLite should begin them."""
+    engine = create_engine(url)
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def begin(session: Session) -> None:
+    """Begin a transaction that writes."""
+    session.change("BEGIN IMMEDIATE")
+
+
+def claim(session: Session, task_no: int, ids: Ids, fingerprints: Fingerprints) -> Known:
+    """Insert the ids that are not there; which were.
+
+    The transaction is the only one that writes, so nothing can come between. Almost always all ids
+    are new; if one is not, the statement leaves nothing behind.
+    """
+    try:
+        _insert(session, task_no, ids, fingerprints)
+    except sqlite3.IntegrityError:
+        known = lookup(session, task_no, ids)
+        new = ~known.there
+        _insert(session, task_no, ids[new], fingerprints[new])
+        return known
+    return Known.none(len(ids))
+
+
+def lookup(session: Session, task_no: int, ids: Ids) -> Known:
+    """Which of the ids are there."""
+    if not len(ids):
+        return Known.none(0)
+    numbers = f"[{','.join('0' * len(ids))}]"
+    return Known.of(ids, dict(session.rows(LOOKUP, (numbers, task_no, ids.tobytes()))))
+
+
+def lock_tasks(_session: Session, _shared: Sequence[str], _alone: Sequence[str]) -> None:
+    """Nothing to lock: the transaction is the only one that writes."""
+
+
+def slot(_session: Session) -> int:
+    """The rows of sums to add to: all curators of one file take turns, so they share them."""
+    return 0
+
+
+def _insert(session: Session, task_no: int, ids: Ids, fingerprints: Fingerprints) -> None:
+    if len(ids):
+        session.change(INSERT, (task_no, ids.tobytes(), str(fingerprints.tolist())))
+
+
+def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
+    connection.isolation_level = None
+    for pragma in PRAGMAS:
+        connection.execute(pragma)
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("privet_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

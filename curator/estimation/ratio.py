@@ -1,0 +1,76 @@
+"""From a cell's counts to its probabilities: a ratio of two noisy numbers, handled with care.
+
+Strategy: a count divided by the cell's mass where the mass is positive; where noise made the mass
+zero or negative the ratio means nothing, but the order of the counts still does, so they are
+measured in units of the mass's noise. Projecting on the simplex keeps that order. The class with
+the largest count is therefore always the one predicted, which is the rule "ratio above 1/2" where
+the mass is positive, and does not flip where it is not.
+"""
+
+import numpy as np
+
+from privet.curator.public_data import Floats
+
+Z95 = 1.959963984540054
+"""scipy.stats.norm.ppf(0.975)"""
+
+
+def shares(counts: Floats, covariance: Floats) -> Floats:
+    """Each slot's share of its cell, shape ``(cells, slots)``: in [0, 1] and adding up to 1.
+
+    ``covariance`` is that of the counts, ``(cells, slots, slots)``. A cell about which nothing at
+    all is known has equal shares.
+    """
+    mass = counts.sum(axis=1)
+    noise = np.sqrt(np.maximum(covariance.sum(axis=(1, 2)), 0.0))
+    scale = np.where(mass > 0.0, mass, np.where(noise > 0.0, noise, 1.0))
+    return project_on_simplex(counts / scale[:, None])
+
+
+def project_on_simplex(points: Floats) -> Floats:
+    """The nearest probability vector to each row (Held, Wolfe and Crowder, 1974)."""
+    descending = -np.sort(-points, axis=1)
+    excess = np.cumsum(descending, axis=1) - 1.0
+    ranks = np.arange(1, points.shape[1] + 1)
+    support = (descending * ranks > excess).sum(axis=1)
+    shift = excess[np.arange(len(points)), support - 1] / support
+    return np.asarray(np.maximum(points - shift[:, None], 0.0))
+
+
+def share_variance(values: Floats, counts: Floats, covariance: Floats) -> Floats:
+    """First-order variance of ``counts / mass``, shape ``(cells, slots)``; infinite for no mass.
+
+    The share v_s = A_s / B has the derivative (e_s - v_s 1) / B with respect to the counts.
+    """
+    mass = counts.sum(axis=1)
+    own, with_mass, of_mass = moments(covariance)
+    spread = own - 2.0 * values * with_mass[:, :] + values**2 * of_mass[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = np.maximum(spread, 0.0) / mass[:, None] ** 2
+    return np.where(mass[:, None] > 0.0, variance, np.inf)
+
+
+def fieller_interval(counts: Floats, covariance: Floats, z: float = Z95) -> tuple[Floats, Floats]:
+    """Ends of each share's confidence interval within [0, 1], two arrays ``(cells, slots)``.
+
+    The set of v with (A - v B)^2 <= z^2 Var(A - v B) (Fieller, 1954): exact for normal noise
+    however small the mass is. Where the mass cannot be told from zero it is all of [0, 1].
+    """
+    own, with_mass, of_mass = moments(covariance)
+    mass = counts.sum(axis=1)[:, None]
+    a = mass**2 - z**2 * of_mass[:, None]
+    b = counts * mass - z**2 * with_mass
+    c = counts**2 - z**2 * own
+    bounded = (a > 0.0) & (mass > 0.0)
+    root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
+    safe = np.where(bounded, a, 1.0)
+    low = np.where(bounded, (b - root) / safe, 0.0)
+    high = np.where(bounded, (b + root) / safe, 1.0)
+    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+
+def moments(covariance: Floats) -> tuple[Floats, Floats, Floats]:
+    """Variance of each slot, its covariance with the mass, and the variance of the mass."""
+    own = np.diagonal(covariance, axis1=1, axis2=2)
+    with_mass = covariance.sum(axis=2)
+    return own, with_mass, with_mass.sum(axis=1)

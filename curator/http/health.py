@@ -1,0 +1,31 @@
+"""For whoever watches the curator: alive, ready, metrics."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from privet.protocol.errors import StorageFailed
+from privet.transport.problems import described
+
+router = APIRouter(tags=["operation"])
+
+
+@router.get("/healthz", summary="Is the process alive?")
+async def alive() -> dict[str, str]:
+    """Answers as long as the process can answer at all."""
+    return {"status": "ok"}
+
+
+@router.get("/readyz", summary="Can it take reports?", responses=described(StorageFailed))
+def ready(request: Request) -> dict[str, Any]:
+    """Answers 200 only if the database can be written now."""
+    request.app.state.curator.store.check()
+    return {"status": "ready", "waiting": request.app.state.committer.waiting}
+
+
+@router.get("/metrics", summary="Prometheus metrics", response_class=Response)
+def metrics(request: Request) -> Response:
+    """This process's counters; with several workers, those of the one that answers."""
+    state = request.app.state
+    return Response(state.metrics.text(state.committer.waiting), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,84 @@
+"""What this curator can do: growers, mechanisms, estimators, formats and published limits."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from privet.curator.estimation import ESTIMATORS
+from privet.curator.models.export import EXPORTS
+from privet.curator.partitioning import CRITERIA, GROWERS
+from privet.curator.public_model.onnx_graph import MAX_MODEL_BYTES
+from privet.curator.publishing.table import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
+from privet.curator.service import default_estimator
+from privet.protocol import limits
+from privet.protocol.mechanisms import MECHANISMS
+
+router = APIRouter(prefix="/v1/methods", tags=["methods"])
+
+
+class ParameterView(BaseModel):
+    """One parameter of an estimator."""
+
+    default: float | int | str | bool
+    help: str
+    choices: list[str]
+
+
+class EstimatorView(BaseModel):
+    """One estimator, in words, with its parameters."""
+
+    summary: str
+    parameters: dict[str, ParameterView]
+
+
+class Methods(BaseModel):
+    """Everything that a task or a model can name."""
+
+    growers: list[str]
+    criteria: list[str]
+    mechanisms: list[str]
+    estimators: dict[str, EstimatorView]
+    default_estimator: str
+    formats: list[str]
+    limits: dict[str, int]
+
+
+@router.get("", summary="What can be named")
+def read_methods() -> Methods:
+    """Names for the settings of a task, for a fit and for an export, and the published limits."""
+    return Methods(
+        growers=list(GROWERS),
+        criteria=list(CRITERIA),
+        mechanisms=list(MECHANISMS),
+        estimators={name: _estimator(name) for name in ESTIMATORS},
+        default_estimator=default_estimator(),
+        formats=list(EXPORTS),
+        limits=_limits(),
+    )
+
+
+def _estimator(name: str) -> EstimatorView:
+    estimator = ESTIMATORS[name]
+    return EstimatorView(
+        summary=estimator.summary,
+        parameters={
+            key: ParameterView(default=p.default, help=p.help, choices=list(p.choices))
+            for key, p in estimator.parameters.items()
+        },
+    )
+
+
+def _limits() -> dict[str, int]:
+    published: dict[str, Any] = {
+        name.removeprefix("MAX_").lower(): value
+        for name, value in vars(limits).items()
+        if name.startswith("MAX_")
+    }
+    return {
+        **published,
+        "public_rows": MAX_ROWS,
+        "public_columns": MAX_TABLE_COLUMNS,
+        "public_values": MAX_VALUES,
+        "public_model_bytes": MAX_MODEL_BYTES,
+    }

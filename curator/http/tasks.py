@@ -1,0 +1,269 @@
+"""Tasks over HTTP: create, list, read, open, close, delete, status."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Request, Response, status
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+
+from privet.curator.datastore.base import StoredTask
+from privet.curator.http.access import AdminOnly, TaskId, TheCurator
+from privet.curator.http.schemas import StatusView, TaskSummary, TaskView
+from privet.curator.http.strict import StrictRoute
+from privet.curator.publishing.settings import TaskSettings
+from privet.curator.signing import Signer
+from privet.protocol.errors import (
+    IllegalMove,
+    InvalidPublicData,
+    InvalidRequest,
+    InvalidTask,
+    NotAuthorized,
+    TaskNotFound,
+    TooLarge,
+)
+from privet.protocol.lifecycle import Move
+from privet.protocol.signature import SIGNATURE_HEADER, SIGNATURE_PATTERN
+from privet.protocol.task import TASK_MEDIA_TYPE
+from privet.transport.problems import described
+
+MAX_SETTINGS_BYTES = 4 * 2**20
+MOST_INVITATIONS = 100_000
+A_DAY = "public, max-age=86400, immutable"
+
+router = APIRouter(prefix="/v1/tasks", tags=["tasks"], route_class=StrictRoute)
+
+EXAMPLE_SETTINGS = (
+    '{"name": "Fair\'s survey", "label": "affair", "epsilon": 1, "depth": 6, "holders": 4456}'
+)
+_UPLOAD = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["public", "settings"],
+                    "properties": {
+                        "public": {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "Public records with their labels, CSV or Parquet.",
+                        },
+                        "public_model": {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "A public model over the encoded columns, ONNX; "
+                            "by default one is made of the public records.",
+                        },
+                        "settings": {
+                            "type": "string",
+                            "contentMediaType": "application/json",
+                            "contentSchema": TaskSettings.model_json_schema(),
+                            "description": "The settings as JSON text.",
+                            "examples": [EXAMPLE_SETTINGS],
+                        },
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+@router.post(
+    "",
+    status_code=status.HTTP_201_CREATED,
+    dependencies=[AdminOnly],
+    openapi_extra=_UPLOAD,
+    summary="Grow and publish a task",
+    responses={
+        200: {"model": TaskView, "description": "The same task was there already."},
+        **described(NotAuthorized, TooLarge, InvalidPublicData, InvalidTask, InvalidRequest),
+    },
+)
+async def create_task(request: Request, response: Response, curator: TheCurator) -> TaskView:
+    """Grow a partition on public data and publish the task, open unless `open` is false.
+
+    The same data and settings give the same task; then the answer is 200 instead of 201. With a
+    public model of the admin's own, `distilled` cells and every `drift` fit start from it.
+    """
+    public, settings, onnx = await _read_upload(request)
+    stored, created = await run_in_threadpool(curator.create_task, settings, public, onnx)
+    response.headers["Location"] = f"/v1/tasks/{stored.task.id}"
+    if not created:
+        response.status_code = status.HTTP_200_OK
+    return TaskView.of(stored, curator.clock.now())
+
+
+@router.get("", summary="List tasks")
+def list_tasks(curator: TheCurator) -> list[TaskSummary]:
+    """All tasks, oldest first."""
+    now = curator.clock.now()
+    return [TaskSummary.of(stored, now) for stored in curator.tasks()]
+
+
+@router.get(
+    "/{task_id}",
+    summary="Read a task",
+    response_model=TaskView,
+    responses={
+        200: {
+            "content": {TASK_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
+            "headers": {
+                SIGNATURE_HEADER: {
+                    "description": "The curator's key and signature, where it signs its tasks.",
+                    "schema": {"type": "string", "pattern": SIGNATURE_PATTERN},
+                }
+            },
+        },
+        304: {"description": "What the caller has is still right."},
+        **described(TaskNotFound),
+    },
+)
+def read_task(
+    task_id: TaskId,
+    curator: TheCurator,
+    request: Request,
+    accept: Annotated[str, Header()] = "",
+    if_none_match: Annotated[str, Header()] = "",
+) -> Response:
+    """The task as JSON, or as the canonical bytes whose SHA-256 is its id.
+
+    Holders ask for the bytes with `Accept: application/vnd.privet.task+msgpack`. The bytes never
+    change, and their ETag is the id; the JSON view also tells the state, so it must be revalidated.
+    """
+    stored = curator.task(task_id)
+    headers = {"Vary": "Accept", **_signature(request.app.state.signer, stored.task.id)}
+    if TASK_MEDIA_TYPE in accept:
+        headers |= {"ETag": f'"{stored.task.id}"', "Cache-Control": A_DAY}
+        return _unless_known(if_none_match, headers, stored.task.canonical, TASK_MEDIA_TYPE)
+    view = TaskView.of(stored, curator.clock.now())
+    headers |= {"ETag": _json_tag(stored, view), "Cache-Control": "no-cache"}
+    return _unless_known(
+        if_none_match, headers, view.model_dump_json().encode(), "application/json"
+    )
+
+
+@router.get("/{task_id}/status", summary="Status", responses=described(TaskNotFound))
+def read_status(task_id: TaskId, curator: TheCurator) -> StatusView:
+    """Counts of reports and answers, rejects by reason, and the checksum over report ids."""
+    stored, models = curator.task(task_id), len(curator.store.models(task_id))
+    return StatusView.of(stored, curator.status(task_id), models, curator.clock.now())
+
+
+@router.post(
+    "/{task_id}/open",
+    dependencies=[AdminOnly],
+    summary="Open a task",
+    responses=described(NotAuthorized, TaskNotFound, IllegalMove),
+)
+def open_task(task_id: TaskId, curator: TheCurator) -> TaskSummary:
+    """Take reports: for the first time, or again after a close."""
+    return _moved(task_id, curator, Move.OPEN)
+
+
+@router.post(
+    "/{task_id}/close",
+    dependencies=[AdminOnly],
+    summary="Close a task",
+    responses=described(NotAuthorized, TaskNotFound, IllegalMove),
+)
+def close_task(task_id: TaskId, curator: TheCurator) -> TaskSummary:
+    """Take no more reports; fitting and predicting go on."""
+    return _moved(task_id, curator, Move.CLOSE)
+
+
+@router.delete(
+    "/{task_id}",
+    status_code=status.HTTP_204_NO_CONTENT,
+    dependencies=[AdminOnly],
+    summary="Delete a task",
+    responses=described(NotAuthorized, TaskNotFound),
+)
+def delete_task(task_id: TaskId, curator: TheCurator) -> None:
+    """Remove the task with its public data, sums, report ids and models, for good."""
+    curator.move(task_id, Move.DELETE)
+
+
+class InviteRequest(BaseModel):
+    """How many holders to invite."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"count": 100}]})
+
+    count: int = Field(ge=1, le=MOST_INVITATIONS, strict=True)
+
+
+class Invitations(BaseModel):
+    """New invitations, shown this once."""
+
+    invitations: list[str]
+
+
+@router.post(
+    "/{task_id}/invitations",
+    status_code=status.HTTP_201_CREATED,
+    dependencies=[AdminOnly],
+    summary="Invite holders",
+    responses=described(NotAuthorized, TaskNotFound, InvalidRequest),
+)
+def invite(task_id: TaskId, asked: InviteRequest, curator: TheCurator) -> Invitations:
+    """Make invitations, each good for one report; from then on only invited reports count.
+
+    A holder sends its own in the header `Privet-Invitation`. Give each person one, so that nobody
+    can answer twice; whoever hands them out should not see who sends which report.
+    """
+    return Invitations(invitations=curator.invite(task_id, asked.count))
+
+
+def _moved(task_id: str, curator: TheCurator, move: Move) -> TaskSummary:
+    curator.move(task_id, move)
+    return TaskSummary.of(curator.task(task_id), curator.clock.now())
+
+
+async def _read_upload(request: Request) -> tuple[bytes, TaskSettings, bytes | None]:
+    """The parts of the form; by now the caller has been found to be an admin."""
+    if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+        raise InvalidRequest("Send multipart/form-data with the parts 'public' and 'settings'.")
+    try:
+        async with request.form(
+            max_files=3, max_fields=2, max_part_size=MAX_SETTINGS_BYTES
+        ) as form:
+            public, settings = await _part(form, "public"), await _part(form, "settings")
+            onnx = await _part(form, "public_model") if "public_model" in form else None
+    except HTTPException as error:
+        if error.status_code in {
+            status.HTTP_408_REQUEST_TIMEOUT,
+            status.HTTP_413_CONTENT_TOO_LARGE,
+        }:
+            raise
+        raise InvalidRequest(f"The form cannot be read: {error.detail}") from None
+    return public, TaskSettings.parse(settings), onnx
+
+
+async def _part(form: Any, name: str) -> bytes:
+    part = form.get(name)
+    if part is None:
+        raise InvalidRequest(f"The form has no part {name!r}: send 'public' and 'settings'.")
+    if isinstance(part, UploadFile):
+        return await part.read()
+    return str(part).encode()
+
+
+def _signature(signer: Signer | None, task_id: str) -> dict[str, str]:
+    return {} if signer is None else {SIGNATURE_HEADER: signer.sign(task_id).header}
+
+
+def _json_tag(stored: StoredTask, view: TaskView) -> str:
+    collecting = "collecting" if view.collecting else "waiting"
+    return f'W/"{stored.task.id}-{stored.state}-{collecting}"'
+
+
+def _unless_known(
+    if_none_match: str, headers: dict[str, str], body: bytes, media_type: str
+) -> Response:
+    known = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
+    if "*" in known or headers["ETag"].removeprefix("W/") in known:
+        return Response(status_code=status.HTTP_304_NOT_MODIFIED, headers=headers)
+    return Response(body, headers=headers, media_type=media_type)

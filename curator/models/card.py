@@ -1,0 +1,167 @@
+"""The model card: what a model is, what it was made from, and how far to trust it, in Markdown."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from math import sqrt
+
+import numpy as np
+
+from privet.curator.estimation import Evidence, Model
+from privet.curator.models.cache import FittedModel
+from privet.protocol.features import Classes, Range
+from privet.protocol.task import Task
+
+TELLING = 0.1
+"""The largest standard error with which a card states a share of the holders."""
+
+
+def write_card(task: Task, fitted: FittedModel, evidence: Sequence[Evidence]) -> str:
+    """The card of a model, given what the holders have said so far to each question."""
+    model = fitted.model
+    sections = [
+        f"# {task.name}: model {fitted.number}",
+        task.description,
+        "## What it is\n\n" + _facts(task, fitted),
+        "## What the holders gave\n\n" + _questions(task),
+        "## How far to trust it\n\n" + _trust(model, evidence),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def agreement(model: Model, evidence: Sequence[Evidence]) -> tuple[float, float] | None:
+    """Share of the holders whose class is the likeliest of their cell, and its standard error.
+
+    Unbiased for given cell values, from the reports alone; the model was fitted from some of the
+    same reports, so it is a little too good. None for a numeric label, and without reports to a
+    question about the model's own partition.
+    """
+    asked = next((e for e in evidence if _same(e, model)), None)
+    if asked is None or asked.n == 0 or not isinstance(model.label, Classes):
+        return None
+    weights = np.zeros_like(asked.counts)
+    weights[np.arange(len(weights)), model.values.argmax(axis=1)] = 1.0
+    variance = asked.mechanism.linear_variance(weights, asked.n, asked.plausible)
+    share = float((weights * asked.counts).sum()) / asked.n
+    return share, sqrt(max(variance, 0.0)) / asked.n
+
+
+def offset(model: Model, evidence: Sequence[Evidence]) -> tuple[float, float] | None:
+    """Mean over the holders of their cell's value less their number, and its standard error.
+
+    Unbiased for given cell values, as ``agreement`` is; a number beyond the reach of a published
+    centre counts as it was told. None for classes, and without reports to a question about the
+    model's own partition.
+    """
+    label = model.label
+    asked = next((e for e in evidence if _same(e, model)), None)
+    if asked is None or asked.n == 0 or not isinstance(label, Range):
+        return None
+    scale = asked.scale_of(label)
+    t = scale.to_unit(np.arange(len(model.values)), model.values[:, 0])
+    weights = np.stack([t, t - 1.0], axis=1)
+    variance = asked.mechanism.linear_variance(weights, asked.n, asked.plausible)
+    mean = float((weights * asked.counts).sum()) / asked.n
+    return scale.width * mean, scale.width * sqrt(max(variance, 0.0)) / asked.n
+
+
+def _same(evidence: Evidence, model: Model) -> bool:
+    ours, theirs = evidence.partition, model.partition
+    slots = 2 if isinstance(model.label, Range) else model.label.slots
+    return evidence.counts.shape[1] == slots and all(
+        np.array_equal(getattr(ours, name), getattr(theirs, name))
+        for name in ("feature", "threshold", "left", "right")
+    )
+
+
+def _facts(task: Task, fitted: FittedModel) -> str:
+    model, label = fitted.model, task.label
+    told = (
+        f"one of {', '.join(label.classes)}"
+        if isinstance(label, Classes)
+        else f"a number from {label.low:g} to {label.high:g}"
+    )
+    parameters = ", ".join(f"{name} = {value}" for name, value in model.parameters.items())
+    rows = {
+        "task": f"`{task.id}`",
+        "predicts": f"`{label.name}`, {told}",
+        "from": ", ".join(f"`{feature.name}`" for feature in task.features),
+        "estimator": f"{model.estimator} ({parameters})" if parameters else model.estimator,
+        "fitted": datetime.fromtimestamp(fitted.created, UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "reports": str(model.n),
+        "cells": str(model.partition.cells),
+        "public model": "none" if model.base is None else model.base.name,
+        **{name: str(value) for name, value in model.facts.items()},
+    }
+    return _table(("", ""), [list(row) for row in rows.items()])
+
+
+def _questions(task: Task) -> str:
+    rows = [
+        [
+            question.mechanism,
+            f"{question.epsilon:g}",
+            f"{mechanism.log_ratio():.6g}",
+            question.asks
+            if question.centring is None
+            else f"label ± {question.centring.reach:.4g}",
+            str(mechanism.cells),
+            str(mechanism.report_bytes),
+        ]
+        for question, mechanism in zip(task.questions, task.mechanisms, strict=True)
+    ]
+    spent = (
+        f"Every report is {task.epsilon:g}-locally differentially private by itself: whatever "
+        "becomes of the curator, no report tells more about its holder."
+    )
+    header = ("mechanism", "epsilon", "exact epsilon", "asks", "cells", "bytes")
+    centred = any(question.centring is not None for question in task.questions)
+    told = (
+        "\n\nWhere `asks` says ±, holders told the label by its distance from what the public "
+        "model expects in their cell. A cell whose mean is further away is told as if it were "
+        "that far."
+    )
+    return f"{spent}\n\n{_table(header, rows)}{told if centred else ''}"
+
+
+def _trust(model: Model, evidence: Sequence[Evidence]) -> str:
+    width = model.high - model.low
+    moved = model.influence(1)
+    lines = [
+        f"- Half of the cells' 95 % intervals are narrower than {np.median(width):.3g}, and all "
+        f"narrower than {width.max():.3g}.",
+        f"- On average {model.public_share.mean():.0%} of a cell's value comes from public data.",
+        f"- One dishonest report can have moved a value by {np.median(moved):.3g} in half of the "
+        f"cells, and by {moved.max():.3g} at most; k of them by k times as much.",
+    ]
+    found, astray = agreement(model, evidence), offset(model, evidence)
+    if found is not None:
+        lines.insert(0, _agreement(*found))
+    if astray is not None:
+        lines.insert(0, _offset(*astray))
+    return "\n".join(lines)
+
+
+def _agreement(share: float, error: float) -> str:
+    if error > TELLING:
+        return (
+            "- Too few reports to tell how many holders have the class that is the likeliest in "
+            f"their cell: the standard error of that share is {error:.1%}."
+        )
+    return (
+        f"- About {share:.1%} (standard error {error:.1%}) of the holders have the class that is "
+        "the likeliest in their cell, as their own reports say. The model was fitted from reports "
+        "of the same holders, so expect a little less of others."
+    )
+
+
+def _offset(mean: float, error: float) -> str:
+    return (
+        f"- On average over the holders a cell's value is {abs(mean):.3g} "
+        f"{'above' if mean >= 0 else 'below'} what they told (standard error {error:.3g}). Their "
+        "reports say nothing of squared errors; `privet plan` estimates these from public records."
+    )
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

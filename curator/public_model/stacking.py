@@ -1,0 +1,162 @@
+"""The best model that public data alone can give: several, weighted by cross-validation.
+
+Strategy: weights at least 0 that add up to 1 minimise the Brier score (squared error, for
+numbers) of out-of-fold predictions, with a pull to equal weights that counts as much as
+``PULL`` rows do: with 50 rows the stack is nearly an average, with 50 000 it is the best mixture.
+A part goes to the models that remember their rows. Cross-validation cannot see what memory is worth
+where holders resemble public records more closely than these resemble one another (the same
+people, the same devices); the more rows there are, the better it sees, and the smaller the part.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from scipy.optimize import nnls
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold, StratifiedKFold
+from threadpoolctl import threadpool_limits
+
+from privet.curator.public_data import Floats
+from privet.curator.public_model.base_model import BaseModel, Linear, mixture
+from privet.curator.public_model.candidates import (
+    TREES,
+    VALIDATION_TREES,
+    Candidate,
+    as_arrays,
+    candidates,
+)
+
+PULL = 20.0
+MEMORY = 0.25
+MEMORY_ROWS = 1000.0
+"""The part for models that remember is MEMORY for few rows, and half of it for this many."""
+FOLDS = 5
+FEWEST_ROWS = 10
+VALIDATION_ROWS = 4000
+HEAVY = 1e3
+ROWS_PER_THREAD = 10_000
+"""With fewer rows threads wait for each other for longer than they work."""
+
+
+def stacked(X: Floats, y: Floats, slots: int) -> BaseModel:
+    """The stack for rows ``X`` and labels ``y``: class indices if ``slots`` > 0, else numbers."""
+    if too_few(y):
+        return constant(y, X.shape[1], slots)
+    members = candidates(len(X), X.shape[1], slots)
+    weights = stack_weights(members, X, y, slots)
+    return mixed(members, fitted(members, X, y, slots, weights, TREES), weights)
+
+
+def too_few(y: Floats) -> bool:
+    """Whether there is too little to learn from for anything but a constant."""
+    return len(y) < FEWEST_ROWS or len(np.unique(y)) < 2
+
+
+def fitted(
+    members: list[Candidate],
+    X: Floats,
+    y: Floats,
+    slots: int,
+    weights: Floats,
+    trees: int,
+) -> list[BaseModel | None]:
+    """Each member of weight above 0 fitted to all rows, and None for the others."""
+    with _quietly(len(X)):
+        return [
+            as_arrays(member.name, member.make(trees).fit(X, y), slots) if weight > 0.0 else None
+            for member, weight in zip(members, weights, strict=True)
+        ]
+
+
+def mixed(
+    members: list[Candidate], models: Sequence[BaseModel | None], weights: Floats
+) -> BaseModel:
+    """The weighted sum of fitted members, named for its parts."""
+    used = [
+        (member.name, model, float(weight))
+        for member, model, weight in zip(members, models, weights, strict=True)
+        if model is not None and weight > 0.0
+    ]
+    told = ", ".join(f"{name} {weight:.2f}" for name, _, weight in used)
+    return mixture(told, [model for _, model, _ in used], [weight for _, _, weight in used])
+
+
+def constant(y: Floats, columns: int, slots: int) -> BaseModel:
+    """The label's overall shares or mean, for want of anything better."""
+    if slots:
+        shares = (np.bincount(y.astype(int), minlength=slots) + 1.0) / (len(y) + slots)
+    else:
+        shares = np.array([y.mean()])
+    return BaseModel(
+        "constant", (Linear("identity", np.zeros((columns, len(shares))), shares),), (1.0,)
+    )
+
+
+def stack_weights(members: list[Candidate], X: Floats, y: Floats, slots: int) -> Floats:
+    """One weight per member, adding up to 1; those under 2 % are dropped."""
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(len(X))[:VALIDATION_ROWS]
+    X, y = X[rows], y[rows]
+    with _quietly(len(X)):
+        predicted = np.stack([out_of_fold(m, X, y, slots) for m in members])
+    return weights_for(members, predicted, y, slots)
+
+
+def weights_for(members: list[Candidate], predicted: Floats, y: Floats, slots: int) -> Floats:
+    """``stack_weights`` from what members say of rows unseen, ``(members, rows, S)``."""
+    target = np.eye(slots)[y.astype(int)].ravel() if slots else y
+    columns = predicted.reshape(len(members), -1).T
+    memory = MEMORY * MEMORY_ROWS / (MEMORY_ROWS + len(y))
+    weights = (1.0 - memory) * _simplex_least_squares(columns, target, PULL / len(y))
+    remembers = np.array([member.remembers for member in members])
+    weights += memory * remembers / remembers.sum()
+    weights[weights < 0.02] = 0.0
+    return np.asarray(weights / weights.sum())
+
+
+def out_of_fold(member: Candidate, X: Floats, y: Floats, slots: int) -> Floats:
+    """What the member says of each row when fitted on the other folds, ``(rows, S)``."""
+    folds = _folds(y, slots)
+    predicted = np.zeros((len(X), slots or 1))
+    for train, test in folds.split(X, y if slots else None):
+        if slots and len(np.unique(y[train])) < 2:
+            predicted[test, int(y[train][0])] = 1.0
+            continue
+        fitted = member.make(VALIDATION_TREES).fit(X[train], y[train])
+        if slots:
+            predicted[np.ix_(test, fitted.classes_.astype(int))] = fitted.predict_proba(X[test])
+        else:
+            predicted[test, 0] = fitted.predict(X[test])
+    return predicted
+
+
+@contextmanager
+def _quietly(rows: int) -> Iterator[None]:
+    """As many threads as there is work for; what did not converge is judged by its score."""
+    with warnings.catch_warnings(), threadpool_limits(1 + rows // ROWS_PER_THREAD):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+def _folds(y: Floats, slots: int) -> KFold | StratifiedKFold:
+    rare = slots and np.unique(y, return_counts=True)[1].min() < FOLDS
+    kind = StratifiedKFold if slots and not rare else KFold
+    return kind(FOLDS, shuffle=True, random_state=0)
+
+
+def _simplex_least_squares(predicted: Floats, target: Floats, pull: float) -> Floats:
+    """Least |target - predicted w|^2 / |target - mean|^2 + pull |w - even|^2 on the simplex.
+
+    A target that does not vary, as where the rows left out of a sample have the other labels, is
+    compared with as it is.
+    """
+    members = predicted.shape[1]
+    scale = float(np.sqrt(((target - target.mean()) ** 2).sum())) or 1.0
+    matrix = np.vstack(
+        [predicted / scale, np.sqrt(pull) * np.eye(members), np.full((1, members), HEAVY)]
+    )
+    even = np.full(members, np.sqrt(pull) / members)
+    weights, _ = nnls(matrix, np.concatenate([target / scale, even, [HEAVY]]))
+    return np.asarray(weights / weights.sum())

@@ -1,0 +1,164 @@
+"""Public tables as they arrive: CSV or Parquet bytes become columns by name.
+
+A column is a float64 array (numbers, NaN where a value is missing) or a list of str or bool (None
+where one is missing). Whatever cannot be read that way is refused with what to do about it.
+"""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from privet.protocol.errors import InvalidPublicData, TooLarge
+
+Columns = Mapping[str, Sequence[Any]]
+
+MAX_ROWS = 2_000_000
+MAX_TABLE_COLUMNS = 20_000
+MAX_VALUES = 50_000_000
+MISSING_TEXTS = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
+PARQUET_MAGIC = b"PAR1"
+TEXT_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+
+
+def read_table(data: bytes) -> dict[str, Sequence[Any]]:
+    """The columns of a CSV or Parquet file, in file order.
+
+    Raises ``InvalidPublicData`` for a file that is neither, or that has no rows, no header, or
+    columns of a kind nothing can be grown on; ``TooLarge`` above the published limits.
+    """
+    if not data.strip():
+        raise InvalidPublicData("The file is empty: send a CSV or Parquet file with rows.")
+    table = _read_parquet(data) if data.startswith(PARQUET_MAGIC) else _read_csv(data)
+    if not table.num_rows:
+        raise InvalidPublicData("The file has a header but no rows: add records.")
+    return {name: _values(name, table.column(name)) for name in table.column_names}
+
+
+def count_rows(columns: Columns) -> int:
+    """Number of rows of columns of one length; 0 if there are no columns."""
+    return len(next(iter(columns.values()))) if columns else 0
+
+
+def _read_parquet(data: bytes) -> pa.Table:
+    try:
+        file = pq.ParquetFile(io.BytesIO(data))
+        names = [name for name in file.schema_arrow.names if not PANDAS_INDEX.fullmatch(name)]
+        _check_size(file.metadata.num_rows, len(names))
+        _check_names(names)
+        return file.read(columns=names)
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidPublicData(
+            f"The Parquet file cannot be read ({_first_line(error)}): write it again."
+        ) from None
+
+
+def _read_csv(data: bytes) -> pa.Table:
+    names = _header(data)
+    _check_size(data.count(b"\n"), len(names))
+    try:
+        table = pa_csv.read_csv(
+            io.BytesIO(data),
+            parse_options=pa_csv.ParseOptions(newlines_in_values=True),
+            convert_options=pa_csv.ConvertOptions(
+                null_values=MISSING_TEXTS, strings_can_be_null=True
+            ),
+        )
+        return table.rename_columns(names)
+    except (pa.ArrowException, ValueError) as error:
+        raise InvalidPublicData(
+            f"The CSV file cannot be read ({_first_line(error)}): "
+            "every line needs as many values as the header has names."
+        ) from None
+
+
+def _header(data: bytes) -> list[str]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidPublicData(
+            f"The file is neither Parquet nor UTF-8 text (byte {error.start}): "
+            "save it as CSV in UTF-8."
+        ) from None
+    if "\x00" in text:
+        raise InvalidPublicData("The file is neither Parquet nor text: save it as CSV.")
+    try:
+        names = [name.strip() for name in next(csv.reader(io.StringIO(text, newline="")))]
+    except (csv.Error, StopIteration):
+        raise InvalidPublicData("The first line is not a CSV header: start with names.") from None
+    if not names:
+        raise InvalidPublicData("The first line is empty: start with the columns' names.")
+    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
+        raise InvalidPublicData("The columns are not separated by commas: save it with commas.")
+    _check_names(names)
+    return names
+
+
+def _check_names(names: Sequence[str]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise InvalidPublicData(
+            f"The header names {repeated[0]!r} more than once: give every column its own name."
+        )
+    if not all(name.strip() for name in names):
+        place = 1 + next(i for i, name in enumerate(names) if not name.strip())
+        raise InvalidPublicData(
+            f"Column {place} of the header has no name: give it one, or leave the column out."
+        )
+    if names and all(_is_number(name) for name in names):
+        raise InvalidPublicData(
+            "The first line holds numbers, not names: add a header line with the columns' names."
+        )
+
+
+def _check_size(rows: int, columns: int) -> None:
+    if rows > MAX_ROWS or columns > MAX_TABLE_COLUMNS or rows * columns > MAX_VALUES:
+        raise TooLarge(
+            f"The file has about {rows} rows and {columns} columns; the limits are "
+            f"{MAX_ROWS} rows, {MAX_TABLE_COLUMNS} columns and {MAX_VALUES} values: "
+            "send a sample of the rows, or fewer columns."
+        )
+
+
+def _values(name: str, column: pa.ChunkedArray) -> Sequence[Any]:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _values(name, column.cast(kind.value_type))
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return cast("Sequence[Any]", _numbers(column))
+    if any(is_text(kind) for is_text in TEXT_TYPES):
+        return cast("list[str | None]", column.to_pylist())
+    if pa.types.is_boolean(kind):
+        return cast("list[bool | None]", column.to_pylist())
+    if pa.types.is_null(kind):
+        return [None] * len(column)
+    if pa.types.is_temporal(kind):
+        return [None if value is None else str(value) for value in column.to_pylist()]
+    raise InvalidPublicData(
+        f"The column {name!r} holds {kind}: keep only numbers, texts and truth values."
+    )
+
+
+def _numbers(column: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.float64]]:
+    values = column.cast(pa.float64(), safe=False).to_numpy()
+    return np.array(values, dtype=np.float64)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__

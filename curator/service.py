@@ -1,0 +1,180 @@
+"""What the curator does for its callers, in terms of a store and a clock.
+
+Every method is synchronous and may take long; web code calls it from worker threads. Errors are
+those of ``privet.protocol.errors``; a call that raises has changed nothing.
+"""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+from privet.curator.clock import Clock
+from privet.curator.datastore.base import PUBLIC_MODEL, Status, Store, StoredTask
+from privet.curator.estimation import ESTIMATORS, Evidence, Predictions, fit
+from privet.curator.http.records import encode_columns, encode_records
+from privet.curator.models.cache import FittedModel, ModelShelf
+from privet.curator.models.card import write_card
+from privet.curator.public_model.onnx_trial import tried_model
+from privet.curator.publishing.build import build_task
+from privet.curator.publishing.settings import TaskSettings, unix_seconds
+from privet.curator.publishing.table import read_table
+from privet.protocol.descriptions import describe_path
+from privet.protocol.errors import InvalidTask, NotEnoughReports
+from privet.protocol.lifecycle import Move, State
+
+INVITATION_BYTES = 16
+WITHOUT_REPORTS = frozenset({"public"})
+PREFERRED_ESTIMATORS = ("drift", "weighted")
+
+
+def default_estimator() -> str:
+    """The estimator to fit when none is named."""
+    return next(name for name in PREFERRED_ESTIMATORS if name in ESTIMATORS)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model says of some records, with what is needed to say it in words."""
+
+    model: FittedModel
+    predictions: Predictions
+    paths: Mapping[int, list[str]]
+    """The splits that lead to each cell that was met."""
+
+
+class Curator:
+    """The use cases over one store."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.store = store
+        self.clock = clock
+        self._shelf = ModelShelf(store)
+
+    def create_task(
+        self, settings: TaskSettings, public: bytes, onnx: bytes | None = None
+    ) -> tuple[StoredTask, bool]:
+        """Grow, publish and (by default) open a task; whether it is new.
+
+        ``onnx`` is a public model that was brought along: cells are distilled from it, and every
+        ``drift`` fit starts from it. The same settings and data lead to the same task, which is
+        then left as it is; raises ``InvalidTask`` if it has another public model.
+        """
+        now = self.clock.now()
+        closes = unix_seconds(settings.closes)
+        if closes is not None and closes <= now:
+            raise InvalidTask("The task would close in the past: give a later closing time.")
+        bring = None if onnx is None else partial(tried_model, onnx)
+        task, data = build_task(settings, read_table(public), bring)
+        kept = {**settings.model_dump(mode="json"), PUBLIC_MODEL: _fingerprint(onnx)}
+        created = self.store.create_task(task, kept, replace(data, onnx=onnx), now)
+        if not created and self.store.task(task.id).public_model != _fingerprint(onnx):
+            raise InvalidTask(
+                "The same task is there already, with another public model or none: change the "
+                "task's name or description, or delete the other one."
+            )
+        if created and settings.open:
+            self.store.move(task.id, Move.OPEN, now)
+        return self.store.task(task.id), created
+
+    def task(self, task_id: str) -> StoredTask:
+        """One task; raises ``TaskNotFound``."""
+        return self.store.task(task_id)
+
+    def tasks(self) -> list[StoredTask]:
+        """All tasks, oldest first."""
+        return self.store.tasks()
+
+    def move(self, task_id: str, move: Move) -> State:
+        """Open, close or delete a task; raises ``TaskNotFound`` or ``IllegalMove``."""
+        if move is Move.DELETE:
+            self._shelf.forget(task_id)
+        return self.store.move(task_id, move, self.clock.now())
+
+    def status(self, task_id: str) -> Status:
+        """What anyone may know about a task's collection; raises ``TaskNotFound``."""
+        return self.store.status(task_id)
+
+    def is_collecting(self, stored: StoredTask) -> bool:
+        """Whether a report would be counted now."""
+        return stored.takes_reports(self.clock.now())
+
+    def invite(self, task_id: str, count: int) -> list[str]:
+        """New invitations, each good for one report; only their SHA-256 is kept.
+
+        From then on the task counts invited reports only. Raises ``TaskNotFound``.
+        """
+        invitations = [secrets.token_urlsafe(INVITATION_BYTES) for _ in range(count)]
+        self.store.invite(task_id, [sha256(text.encode()).digest() for text in invitations])
+        return invitations
+
+    def evidence(self, task_id: str) -> list[Evidence]:
+        """What the holders have said so far, one entry per question."""
+        task = self.store.task(task_id).task
+        return [
+            Evidence.of(task, question, sums.vector, sums.n)
+            for question, sums in enumerate(self.store.sums(task_id))
+        ]
+
+    def fit(
+        self,
+        task_id: str,
+        estimator: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> FittedModel:
+        """Fit and keep a numbered model; raises ``NotEnoughReports`` or ``InvalidRequest``."""
+        name = default_estimator() if estimator is None else estimator
+        task = self.store.task(task_id).task
+        evidence = self.evidence(task_id)
+        if name in ESTIMATORS and name not in WITHOUT_REPORTS and not any(e.n for e in evidence):
+            other = ", or fit the estimator 'public' on the public data alone"
+            raise NotEnoughReports(
+                f"No report has come in yet, and {name} needs some: wait for holders"
+                f"{other if len(evidence) == 1 else ''}."
+            )
+        public = self.store.public_data(task_id)
+        model = fit(name, task.label, public, evidence, **dict(parameters or {}))
+        return self._shelf.add(task_id, model, self.clock.now())
+
+    def models(self, task_id: str) -> list[FittedModel]:
+        """All models of a task, oldest first; raises ``TaskNotFound``."""
+        numbers = [info.number for info in self.store.models(task_id)]
+        return [self._shelf.get(task_id, number) for number in numbers]
+
+    def model(self, task_id: str, number: int | None = None) -> FittedModel:
+        """One model, or the latest; raises ``TaskNotFound`` or ``ModelNotFound``."""
+        return self._shelf.get(task_id, number)
+
+    def card(self, task_id: str, number: int | None = None) -> str:
+        """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
+        fitted = self._shelf.get(task_id, number)
+        return write_card(self.store.task(task_id).task, fitted, self.evidence(task_id))
+
+    def predict(
+        self,
+        task_id: str,
+        number: int | None = None,
+        *,
+        records: Sequence[Mapping[str, Any]] | None = None,
+        columns: Mapping[str, Sequence[Any]] | None = None,
+    ) -> Answers:
+        """Predict for records, or for columns by name; the latest model without a number."""
+        fitted = self._shelf.get(task_id, number)
+        task = self.store.task(task_id).task
+        X = (
+            encode_records(task, records or [])
+            if columns is None
+            else encode_columns(task, columns)
+        )
+        predictions = fitted.model.predict(X)
+        partition = fitted.model.partition
+        met = sorted(set(predictions.cells.tolist()))
+        paths = {cell: describe_path(partition, task.columns, cell) for cell in met}
+        return Answers(fitted, predictions, paths)
+
+
+def _fingerprint(onnx: bytes | None) -> str | None:
+    """The SHA-256 of a public model that was brought along."""
+    return None if onnx is None else sha256(onnx).hexdigest()

@@ -1,0 +1,1 @@
+"""Privet: decision trees learned from people who never reveal their record."""

@@ -1,0 +1,187 @@
+"""Which mechanism to take: all of them side by side, and the choice that ``auto`` makes.
+
+``auto`` is never published. Whoever makes a task asks ``create_mechanism`` for it and publishes
+the name and the parameters of what comes back.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from privet.protocol.errors import InvalidTask
+from privet.protocol.mechanisms.base import Mechanism
+from privet.protocol.mechanisms.exact import exp_below
+from privet.protocol.mechanisms.pure import mean_variance
+from privet.protocol.mechanisms.registry import MECHANISMS
+from privet.protocol.mechanisms.subset import best_size, inclusion
+
+AUTO = "auto"
+
+CHOICES = (*MECHANISMS, AUTO)
+"""Names that ``create_mechanism`` takes."""
+
+SAME = 1e-6
+"""Variances this close, relatively, count as equal; then the shorter report is chosen."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one mechanism costs and gives for one question.
+
+    ``variance`` is per holder, of one entry of the ``cells x slots`` counts, averaged over the
+    entries with the holders spread evenly; n holders have n times that. ``ratio`` is it over the
+    best known bound. ``influence`` is the most that one dishonest report can add to or take from
+    one entry, ``label_influence`` the same for the count of one label over all cells; an honest
+    one's is 1 on average. ``random_bytes`` is what a holder draws, ``sum_size`` how many numbers
+    the curator keeps.
+    """
+
+    name: str
+    parameters: dict[str, int | float | str]
+    log_ratio: float
+    report_bytes: int
+    random_bytes: int
+    sum_size: int
+    variance: float
+    ratio: float
+    influence: float
+    label_influence: float
+    fits: bool
+    chosen: bool
+
+
+def create_mechanism(
+    name: str,
+    epsilon: float,
+    cells: int,
+    slots: int,
+    *,
+    regression: bool = False,
+    max_report_bytes: int | None = None,
+    **parameters: Any,
+) -> Mechanism:
+    """The mechanism called ``name``, or for ``auto`` the one that ``choose`` takes.
+
+    Raises InvalidTask for an unknown name, and as ``Mechanism.create`` and ``choose`` do.
+    """
+    if name == AUTO:
+        if parameters:
+            raise InvalidTask("auto sets the parameters itself; leave them out or name a mechanism")
+        return choose(
+            epsilon, cells, slots, regression=regression, max_report_bytes=max_report_bytes
+        )
+    if name not in MECHANISMS:
+        raise InvalidTask(f"unknown mechanism {name!r}; choose one of {', '.join(CHOICES)}")
+    return MECHANISMS[name].create(epsilon, cells, slots, regression=regression, **parameters)
+
+
+def choose(
+    epsilon: float,
+    cells: int,
+    slots: int,
+    *,
+    regression: bool = False,
+    max_report_bytes: int | None = None,
+) -> Mechanism:
+    """The mechanism of least variance whose reports have at most ``max_report_bytes``.
+
+    Of equal ones the one with the shorter report, then the one that comes first in MECHANISMS.
+    Raises InvalidTask if no report is that short.
+    """
+    menu = _build_all(epsilon, cells, slots, regression=regression)
+    short = [m for m in menu if _fits(m, max_report_bytes)]
+    if not short:
+        shortest = min(menu, key=lambda m: m.report_bytes)
+        raise InvalidTask(
+            f"no report of {cells} x {slots} answers has {max_report_bytes} bytes or less; allow"
+            f" {shortest.report_bytes} bytes ({shortest.name}) or grow a shallower partition"
+        )
+    least = min(map(mean_entry_variance, short))
+    best = [m for m in short if mean_entry_variance(m) <= least * (1 + SAME)]
+    return min(best, key=lambda m: m.report_bytes)
+
+
+def compare(
+    epsilon: float,
+    cells: int,
+    slots: int,
+    max_report_bytes: int | None = None,
+    *,
+    regression: bool = False,
+) -> list[Row]:
+    """One row per mechanism, the least variance first; at most one is ``chosen``.
+
+    None is chosen if no report is as short as ``max_report_bytes``. Raises InvalidTask for a
+    question that cannot be asked.
+    """
+    menu = _build_all(epsilon, cells, slots, regression=regression)
+    chosen = None
+    if any(_fits(m, max_report_bytes) for m in menu):
+        chosen = choose(
+            epsilon, cells, slots, regression=regression, max_report_bytes=max_report_bytes
+        )
+    rows = [_row(m, fits=_fits(m, max_report_bytes), chosen=m == chosen) for m in menu]
+    return sorted(rows, key=lambda row: row.variance)
+
+
+def best_known_variance(epsilon: float, m: int) -> float:
+    """Variance per holder and category that no known mechanism beats.
+
+    That of subset selection with the best k and ideal probabilities, which is optimal, constants
+    included, as n grows (Ye & Barg 2019, "Optimal locally private estimation under l_p loss").
+    """
+    odds, k = exp_below(Fraction(epsilon)), best_size(epsilon, m)
+    p = inclusion(odds, k, m)
+    return float(mean_variance(p, (k - p) / (m - 1), m))
+
+
+def mean_entry_variance(mechanism: Mechanism) -> float:
+    """``Row.variance`` of ``mechanism``."""
+    even = np.ones((mechanism.cells, mechanism.slots))
+    return float(mechanism.variance(even.size, even).mean() / even.size)
+
+
+def _build_all(epsilon: float, cells: int, slots: int, *, regression: bool) -> list[Mechanism]:
+    return [
+        mechanism.create(epsilon, cells, slots, regression=regression)
+        for mechanism in MECHANISMS.values()
+    ]
+
+
+def _fits(mechanism: Mechanism, max_report_bytes: int | None) -> bool:
+    return max_report_bytes is None or mechanism.report_bytes <= max_report_bytes
+
+
+def _row(mechanism: Mechanism, *, fits: bool, chosen: bool) -> Row:
+    variance = mean_entry_variance(mechanism)
+    first, last, label = (np.zeros((mechanism.cells, mechanism.slots)) for _ in range(3))
+    first[0, 0] = last[0, -1] = 1
+    label[:, -1] = 1
+    return Row(
+        name=mechanism.name,
+        parameters=mechanism.parameters(),
+        log_ratio=mechanism.log_ratio(),
+        report_bytes=mechanism.report_bytes,
+        random_bytes=random_bytes(mechanism),
+        sum_size=mechanism.sum_size,
+        variance=variance,
+        ratio=variance / best_known_variance(mechanism.epsilon, mechanism.cells * mechanism.slots),
+        influence=max(map(abs, (*mechanism.influence(first), *mechanism.influence(last)))),
+        label_influence=max(map(abs, mechanism.influence(label))),
+        fits=fits,
+        chosen=chosen,
+    )
+
+
+def random_bytes(mechanism: Mechanism) -> int:
+    """Random bytes that a holder draws for one answer, whatever it is."""
+    sizes: list[int] = []
+
+    def count(size: int) -> bytes:
+        sizes.append(size)
+        return bytes(size)
+
+    mechanism.privatize(0, count)
+    return sum(sizes)

@@ -1,0 +1,130 @@
+"""What the papers' own mechanisms have in common: cell and label are sent apart.
+
+A holder in cell c with label l has two vectors (LPCT section 3.3, LPDT section 2.2): U, one-hot
+over the cells, and V over cells x (slots - 1), which is 1 at (c, l) for l >= 1 and 0 everywhere
+for l = 0. For a numeric label V carries t = (y - low) / (high - low) at c. Each coordinate is
+noised on its own. Two different holders differ in at most two coordinates of each vector, so each
+coordinate may cost ε/4; or ε/2 where there is one slot only, no V, and U has the whole budget.
+
+The curator subtracts what a coordinate holds on average at 0 (``offset``) and divides by what a 1
+adds (``gain``). Counts of slot l >= 1 are sums of V; slot 0 is what is left of U.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.protocol.mechanisms.base import Counts, Mechanism, Sums
+from privet.protocol.mechanisms.exact import log_of
+
+
+def coordinate_share(epsilon: float, slots: int) -> Fraction:
+    """The part of ε that one of the coordinates in which two holders differ may cost."""
+    return Fraction(epsilon) / (2 if slots == 1 else 4)
+
+
+@dataclass(frozen=True)
+class SplitMechanism(Mechanism):
+    """U and V with independent noise of the same size on every coordinate."""
+
+    epsilon: float
+    cells: int
+    slots: int
+
+    @property
+    @abstractmethod
+    def offset(self) -> Fraction:
+        """Mean of a coordinate that is 0."""
+
+    @property
+    @abstractmethod
+    def gain(self) -> Fraction:
+        """By how much the mean grows when the coordinate is 1."""
+
+    @property
+    @abstractmethod
+    def noise(self) -> Fraction:
+        """Variance of one coordinate, whatever it holds."""
+
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[int, int]:
+        """Least and greatest value of one coordinate of a report."""
+
+    @property
+    @abstractmethod
+    def coordinate_ratio(self) -> Fraction:
+        """The greatest likelihood ratio that one coordinate can have."""
+
+    @property
+    def share(self) -> Fraction:
+        """The part of ε that one coordinate may cost."""
+        return coordinate_share(self.epsilon, self.slots)
+
+    @property
+    def sum_size(self) -> int:
+        """First the cells of U, then V cell by cell."""
+        return self.cells * self.slots
+
+    @property
+    def _unit_variance(self) -> float:
+        return float(self.noise / self.gain**2)
+
+    def worst_ratio(self) -> Fraction:
+        """Ratios of independent coordinates multiply; the worst pair differs in this many.
+
+        Two cells with labels other than 0 differ in two coordinates of U and two of V, if there
+        is a V. With one cell U says nothing, and V has two coordinates only from three slots on.
+        """
+        in_U = 2 if self.cells > 1 else 0
+        in_V = min(2, self.cells * (self.slots - 1))
+        return self.coordinate_ratio ** (in_U + in_V)
+
+    def log_ratio(self) -> float:
+        return log_of(self.worst_ratio())
+
+    def one_hot(self, category: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """U, and V with slot 0 left out: ``(cells,)`` and ``(cells, slots - 1)``.
+
+        Slot 0 is written like the others and then dropped, so the work is the same for all.
+        """
+        cell, slot = divmod(category, self.slots)
+        U = np.zeros(self.cells, dtype=np.int64)
+        V = np.zeros((self.cells, self.slots), dtype=np.int64)
+        U[cell] = V[cell, slot] = 1
+        return U, V[:, 1:]
+
+    def estimate(self, sums: Sums, n: int) -> Counts:
+        # (sum - n offset) / gain
+        z = (sums - n * float(self.offset)) / float(self.gain)
+        u, v = z[: self.cells], z[self.cells :].reshape(self.cells, self.slots - 1)
+        return np.column_stack([u - v.sum(axis=1), v])
+
+    # the noise does not depend on the counts
+    def variance(self, n: int, counts: Counts) -> Counts:  # noqa: ARG002
+        # V alone for slots >= 1; U minus slots - 1 coordinates of V for slot 0
+        variance = np.full((self.cells, self.slots), n * self._unit_variance)
+        variance[:, 0] *= self.slots
+        return variance
+
+    def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:  # noqa: ARG002
+        shape = np.eye(self.slots)
+        shape[0, 1:] = shape[1:, 0] = -1
+        shape[0, 0] = self.slots
+        return np.tile(shape * n * self._unit_variance, (self.cells, 1, 1))
+
+    def linear_variance(self, weights: Counts, n: int, counts: Counts) -> float:  # noqa: ARG002
+        return float(n * self._unit_variance * (self._coordinate_weights(weights) ** 2).sum())
+
+    def influence(self, weights: Counts) -> tuple[float, float]:
+        # every coordinate of a report is free to be anything within its bounds
+        ends = [(bound - float(self.offset)) / float(self.gain) for bound in self.bounds]
+        terms = np.multiply.outer(ends, self._coordinate_weights(weights))
+        return float(terms.min(axis=0).sum()), float(terms.max(axis=0).sum())
+
+    def _coordinate_weights(self, weights: Counts) -> NDArray[np.float64]:
+        # sum of w_{c,l} estimate_{c,l} = sum of w_{c,0} u_c + (w_{c,l} - w_{c,0}) v_{c,l}
+        return np.concatenate([weights[:, 0], (weights[:, 1:] - weights[:, :1]).ravel()])

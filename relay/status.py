@@ -1,0 +1,82 @@
+"""What a relay states of a task: counts, and two guarantees that must not be mixed up."""
+
+from pydantic import BaseModel, Field, ValidationError
+
+from privet.relay.amplification import central_epsilon
+from privet.transport.errors import UnexpectedAnswer
+
+TAKEN = ("counted", "replayed", "held")
+"""What a curator, or a further relay, says of the reports that it took."""
+OWN_COUNTS = frozenset({"waiting", "smallest_batch", *TAKEN})
+"""Tallies that are not reasons of refusal."""
+
+
+class Central(BaseModel):
+    """What shuffling adds for a holder in the smallest batch, of ``reports`` reports."""
+
+    epsilon: float
+    delta: float
+    reports: int
+
+
+class RelayStatus(BaseModel):
+    """``local_epsilon`` holds against everybody, the relay included.
+
+    ``central`` holds against whoever sees the curator's side alone; it is None where too few
+    reports went together for shuffling to add anything.
+    """
+
+    task: str
+    waiting: int = Field(description="Reports that are here still.")
+    counted: int = Field(description="Reports that the curator counted.")
+    replayed: int = Field(description="Reports that it had counted before.")
+    held: int = Field(description="Reports that a further relay holds.")
+    refused: dict[str, int] = Field(description="Reports that it refused, by reason.")
+    least: int = Field(description="Fewest reports that are forwarded together.")
+    smallest_batch: int = Field(description="Fewest that were taken together so far.")
+    local_epsilon: float
+    central: Central | None
+
+    @classmethod
+    def of(cls, task: str, epsilon: float, least: int, tallies: dict[str, int]) -> "RelayStatus":
+        """The status from a spool's tallies of a task that spends ``epsilon``."""
+        smallest = tallies.get("smallest_batch", 0)
+        shuffled, delta = central_epsilon(epsilon, smallest)
+        central = Central(epsilon=shuffled, delta=delta, reports=smallest)
+        return cls(
+            task=task,
+            waiting=tallies["waiting"],
+            **{name: tallies.get(name, 0) for name in TAKEN},
+            refused={reason: n for reason, n in tallies.items() if reason not in OWN_COUNTS},
+            least=least,
+            smallest_batch=smallest,
+            local_epsilon=epsilon,
+            central=central if shuffled < epsilon else None,
+        )
+
+    @classmethod
+    def parse(cls, document: bytes) -> "RelayStatus":
+        """A relay's answer; raises ``UnexpectedAnswer`` for anything else."""
+        try:
+            return cls.model_validate_json(document)
+        except ValidationError:
+            raise UnexpectedAnswer(
+                "What answers is not a relay: give the task's address there, as holders use it."
+            ) from None
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Names and values for a person; each guarantee has a line of its own."""
+        stated = "no more than the local one: too few reports have gone together"
+        if self.central is not None:
+            stated = (
+                f"({self.central.epsilon:.3g}, {self.central.delta:g}) against who sees the "
+                f"curator's side alone, in batches of {self.central.reports} or more"
+            )
+        refused = ", ".join(f"{reason}: {n}" for reason, n in self.refused.items())
+        return [
+            ("delivered and counted", str(self.counted)),
+            ("waiting here", f"{self.waiting}, sent on when {self.least} are together"),
+            ("refused by the curator", refused or "none"),
+            ("local epsilon", f"{self.local_epsilon:g} against everybody, this relay included"),
+            ("central (epsilon, delta)", stated),
+        ]

@@ -1,0 +1,61 @@
+"""A curator application with one open task, and a client that speaks to it without a network."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from privet.curator.app import CuratorApp, create_app
+from privet.curator.clock import ManualClock
+from privet.curator.collection.columns import Gate
+from privet.curator.datastore import open_store
+from privet.curator.datastore.base import Store
+from privet.curator.settings import Settings
+from tests.curator.datastore.made import NOW, open_task, task
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """A clock at the tests' moment."""
+    return ManualClock(NOW)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """An empty store."""
+    address = "memory:" if request.param == "memory" else f"sqlite:///{tmp_path}/privet.db"
+    opened = open_store(address)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def gate(store: Store) -> Gate:
+    """An open task of one question."""
+    return open_task(store, task())
+
+
+@pytest.fixture
+def settings() -> Settings:
+    """Settings with a known token and small limits."""
+    return Settings.model_validate(
+        {"admin_token": "secret", "max_batch_reports": 1000, "max_batch_bytes": 100_000}
+    )
+
+
+@pytest.fixture
+def app(settings: Settings, store: Store, clock: ManualClock) -> Iterator[CuratorApp]:
+    """The application."""
+    made = create_app(settings, store=store, clock=clock)
+    yield made
+    made.state.committer.stop()
+    made.state.rejects.close()
+
+
+@pytest.fixture
+async def http(app: CuratorApp) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the application."""
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://curator") as client:
+        yield client

@@ -1,0 +1,110 @@
+"""Disks that are full and databases that cannot be written: refused whole, and well afterwards."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import event
+
+from privet.curator.app import CuratorApp, create_app
+from privet.curator.clock import ManualClock
+from privet.curator.collection.columns import Gate
+from privet.curator.datastore import open_store
+from privet.curator.datastore.sql import SqlStore
+from privet.curator.settings import Settings
+from tests.curator.collection.test_upload import refused, send
+from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
+
+
+class Limited:
+    """A SQLite store on whose connections a pragma can be set and taken back."""
+
+    def __init__(self, store: SqlStore) -> None:
+        self.store = store
+        self._pragma: str | None = None
+        event.listen(store.engine, "connect", self._apply)
+
+    def set(self, pragma: str | None) -> None:
+        """Let every connection from now on begin with ``PRAGMA pragma``."""
+        self._pragma = pragma
+        self.store.engine.dispose()
+
+    def _apply(self, connection: Any, _record: Any) -> None:
+        if self._pragma is not None:
+            connection.execute(f"PRAGMA {self._pragma}")
+
+
+@pytest.fixture
+def limited(tmp_path: Path) -> Iterator[Limited]:
+    """A SQLite store that can be made to fail."""
+    store = open_store(f"sqlite:///{tmp_path}/privet.db")
+    assert isinstance(store, SqlStore)
+    yield Limited(store)
+    store.close()
+
+
+@pytest.fixture
+def store(limited: Limited) -> SqlStore:
+    """The same store, for the fixtures of this folder."""
+    return limited.store
+
+
+@pytest.fixture
+def app(store: SqlStore, settings: Settings, clock: ManualClock) -> Iterator[CuratorApp]:
+    """An application over the store that can be made to fail."""
+    made = create_app(settings, store=store, clock=clock)
+    yield made
+    made.state.committer.stop()
+    made.state.rejects.close()
+
+
+FULL = "max_page_count = 1"
+READ_ONLY = "query_only = ON"
+
+
+@pytest.mark.parametrize("pragma", [FULL, READ_ONLY])
+async def test_a_failed_commit_counts_nothing(
+    http: httpx.AsyncClient, limited: Limited, store: SqlStore, pragma: str
+) -> None:
+    """503 with Retry-After, nothing half written, and the same bytes count once it works again."""
+    gate = open_task(store, task())
+    counted = [report(gate.task) for _ in range(3)]
+    for own in counted:
+        assert (await send(http, gate, own.pack())).status_code == 201
+    limited.set(pragma)
+    failed = await fail(http, gate)
+    answer = await send(http, gate, failed[-1].pack())
+    assert refused(answer, 503, "storage-failed")
+    assert answer.headers["retry-after"]
+    assert (await http.get("/healthz")).status_code == 200
+    limited.set(None)
+    still = {own.id: own for own in counted}
+    for own in failed:
+        status = (await send(http, gate, own.pack())).status_code
+        assert status in (200, 201)
+        still[own.id] = own
+    assert kept(store, gate.task) == total(gate.task, list(still.values()))
+    assert store.status(gate.task_id).reports == len(still)
+
+
+async def fail(http: httpx.AsyncClient, gate: Gate) -> list[Any]:
+    """Send until the store cannot take more; all that was sent."""
+    sent = []
+    for _ in range(2_000):
+        sent.append(report(gate.task))
+        if (await send(http, gate, sent[-1].pack())).status_code == 503:
+            return sent
+    pytest.fail("the store never failed")
+
+
+async def test_a_read_only_store_is_not_ready(
+    http: httpx.AsyncClient, limited: Limited, store: SqlStore
+) -> None:
+    """Readiness needs a store that can be written, liveness does not."""
+    open_task(store, task(), NOW)
+    assert (await http.get("/readyz")).status_code == 200
+    limited.set(READ_ONLY)
+    assert (await http.get("/readyz")).status_code == 503
+    assert (await http.get("/healthz")).status_code == 200

@@ -1,0 +1,62 @@
+"""Every store of the contract: memory, SQLite, PostgreSQL."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from privet.curator.datastore import open_engine, open_store
+from privet.curator.datastore.base import Store
+from tests.curator.datastore.servers import drop_database, empty_tables, new_database
+
+
+@pytest.fixture
+def open_database() -> Iterator[Callable[[str], Engine]]:
+    """Opens databases as they are, and closes them after the test."""
+    with ExitStack() as stack:
+
+        def opened(url: str) -> Engine:
+            engine = open_engine(url)
+            stack.callback(engine.dispose)
+            return engine
+
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def shared_database() -> Iterator[str]:
+    """A PostgreSQL database with Privet's tables, for one test after the other."""
+    url = new_database()
+    open_store(url).close()
+    yield url
+    drop_database(url)
+
+
+@pytest.fixture
+def postgres_url(shared_database: str) -> str:
+    """A PostgreSQL database with empty tables."""
+    empty_tables(shared_database)
+    return shared_database
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database that outlives the store."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/privet.db"
+    return str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """An empty store of each kind."""
+    if request.param == "memory":
+        opened = open_store("memory:")
+    elif request.param == "sqlite":
+        opened = open_store(f"sqlite:///{tmp_path}/privet.db")
+    else:
+        opened = open_store(str(request.getfixturevalue("postgres_url")))
+    yield opened
+    opened.close()

@@ -1,0 +1,103 @@
+"""Tasks and reports made for tests of storage and intake."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from privet.curator.collection.columns import Columns, Gate
+from privet.curator.datastore.base import Store
+from privet.curator.public_data import PublicData
+from privet.protocol.features import Classes, Numeric
+from privet.protocol.lifecycle import Move
+from privet.protocol.partition import LEAF
+from privet.protocol.report import Report
+from privet.protocol.task import Question, Task, Tree
+
+NOW = 1_800_000_000.0
+STUMP = Tree(
+    columns=1,
+    feature=(0, LEAF, LEAF),
+    threshold=(0.5, 0.0, 0.0),
+    left=(1, LEAF, LEAF),
+    right=(2, LEAF, LEAF),
+)
+
+
+def task(name: str = "task", questions: int = 1, **fields: Any) -> Task:
+    """A task of two cells and two classes."""
+    return Task(
+        name=name,
+        features=(Numeric(name="x", low=0.0, high=1.0),),
+        label=Classes(name="y", classes=("no", "yes")),
+        partitions=(STUMP,),
+        questions=tuple(
+            Question(partition=0, mechanism="subset", epsilon=1.0 + question)
+            for question in range(questions)
+        ),
+        **fields,
+    )
+
+
+def public() -> PublicData:
+    """Ten public records."""
+    rng = np.random.default_rng(0)
+    return PublicData(rng.uniform(size=(10, 1)), rng.integers(0, 2, 10).astype(np.float64))
+
+
+def open_task(store: Store, made: Task, now: float = NOW) -> Gate:
+    """Keep and open a task."""
+    store.create_task(made, {}, public(), now)
+    store.move(made.id, Move.OPEN, now)
+    return Gate(made)
+
+
+def report(
+    made: Task, report_id: bytes | None = None, question: int = 0, category: int = 0
+) -> Report:
+    """A report with fresh randomness: all answers, or one to ``question``."""
+    count = len(made.questions)
+    asked = range(count) if made.allocation == "all" else [question]
+    answers = tuple((q, made.mechanisms[q].privatize(category, os.urandom)) for q in asked)
+    own = os.urandom(16) if report_id is None else report_id
+    return Report(task=bytes.fromhex(made.id), id=own, answers=answers)
+
+
+def columns(
+    gate: Gate, reports: Sequence[Report], invitations: Sequence[bytes | None] | None = None
+) -> Columns:
+    """The columns of some reports."""
+    bodies = []
+    for body in (own.pack() for own in reports):
+        layout = gate.layouts.find(body)
+        assert layout is not None
+        bodies.append((body, layout))
+    return Columns.of_bodies(gate, bodies, invitations or [None] * len(reports))
+
+
+def many(gate: Gate, count: int, seed: int) -> Columns:
+    """``count`` reports of a one-question task with random ids, without packing each."""
+    from privet.curator.collection.columns import Part
+
+    rng = np.random.default_rng(seed)
+    mechanism = gate.task.mechanisms[0]
+    payload = np.frombuffer(mechanism.privatize(0, rng.bytes), dtype=np.uint8)
+    ids = rng.integers(0, 256, (count, 16), dtype=np.uint8)
+    return Columns(gate, ids, [Part(np.arange(count), [(0, np.tile(payload, (count, 1)))])])
+
+
+def total(made: Task, reports: Sequence[Report]) -> list[tuple[list[int], int]]:
+    """The sums of ``reports`` by adding them one by one: (vector, n) per question."""
+    totals = [(np.zeros(m.sum_size, dtype=np.int64), 0) for m in made.mechanisms]
+    for own in reports:
+        for question, payload in own.answers:
+            vector, n = totals[question]
+            row = np.frombuffer(payload, dtype=np.uint8).reshape(1, -1)
+            totals[question] = (vector + made.mechanisms[question].accumulate(row), n + 1)
+    return [(vector.tolist(), n) for vector, n in totals]
+
+
+def kept(store: Store, made: Task) -> list[tuple[list[int], int]]:
+    """The sums that the store holds, in the form of ``total``."""
+    return [(question.vector.tolist(), question.n) for question in store.sums(made.id)]

@@ -1,0 +1,340 @@
+"""What every store promises; the same tests for each."""
+
+import hashlib
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from privet.curator.datastore.base import PUBLIC_MODEL, Outcome, Store, StoredToken
+from privet.curator.datastore.ids import BULK
+from privet.protocol.errors import IllegalMove, ModelNotFound, TaskNotFound
+from privet.protocol.lifecycle import Move, State
+from tests.curator.datastore.made import (
+    NOW,
+    columns,
+    kept,
+    many,
+    open_task,
+    public,
+    report,
+    task,
+    total,
+)
+
+MISSING = "0" * 64
+
+
+def xor(ids: list[bytes]) -> str:
+    """XOR of SHA-256, one id at a time."""
+    number = 0
+    for own in ids:
+        number ^= int.from_bytes(hashlib.sha256(own).digest(), "big")
+    return f"{number:064x}"
+
+
+def test_a_task_comes_back_as_it_was_given(store: Store) -> None:
+    """What was kept about a task is what is read, bit by bit."""
+    made, data = task(opens=5, closes=9), public()
+    assert store.create_task(made, {"name": "ä", "depth": 3}, data, NOW)
+    stored = store.task(made.id)
+    assert stored.task == made
+    assert stored.task.canonical == made.canonical
+    assert (stored.state, stored.created, stored.moved) == (State.DRAFT, NOW, NOW)
+    assert dict(stored.settings) == {"name": "ä", "depth": 3}
+    assert store.tasks() == [stored]
+    read = store.public_data(made.id)
+    assert np.array_equal(read.X, data.X)
+    assert np.array_equal(read.y, data.y)
+
+
+def test_a_public_model_is_kept_with_the_public_data(store: Store) -> None:
+    """An ONNX file comes back byte for byte, is none where none came, and goes with its task."""
+    made, onnx = task("with"), os.urandom(100_000)
+    store.create_task(made, {PUBLIC_MODEL: "a digest"}, replace(public(), onnx=onnx), NOW)
+    store.create_task(task("without"), {}, public(), NOW)
+    assert store.public_data(made.id).onnx == onnx
+    assert store.task(made.id).public_model == "a digest"
+    assert store.public_data(task("without").id).onnx is None
+    assert store.task(task("without").id).public_model is None
+    store.move(made.id, Move.DELETE, NOW)
+    assert store.create_task(made, {}, public(), NOW)
+    assert store.public_data(made.id).onnx is None
+
+
+def test_creating_a_task_again_changes_nothing(store: Store) -> None:
+    """A second creation of the same task says so and leaves its sums, state and settings."""
+    made = task()
+    gate = open_task(store, made)
+    store.take([columns(gate, [report(made)])], NOW)
+    before = kept(store, made)
+    assert not store.create_task(made, {"other": 1}, public(), NOW + 1)
+    assert kept(store, made) == before
+    assert store.task(made.id).state is State.OPEN
+    assert dict(store.task(made.id).settings) == {}
+
+
+def test_what_is_missing_is_named(store: Store) -> None:
+    """Every verb on an unknown task says that there is none."""
+    calls = [
+        lambda: store.task(MISSING),
+        lambda: store.public_data(MISSING),
+        lambda: store.move(MISSING, Move.OPEN, NOW),
+        lambda: store.sums(MISSING),
+        lambda: store.status(MISSING),
+        lambda: store.add_model(MISSING, b"", NOW),
+        lambda: store.models(MISSING),
+        lambda: store.model(MISSING),
+        lambda: store.invite(MISSING, [bytes(32)]),
+    ]
+    for call in calls:
+        with pytest.raises(TaskNotFound):
+            call()
+    store.count_rejects(MISSING, {"too-large": 1})
+    store.create_task(task(), {}, public(), NOW)
+    for number in (None, 1, 0, -1):
+        with pytest.raises(ModelNotFound):
+            store.model(task().id, number)
+
+
+def test_moves_follow_the_table(store: Store) -> None:
+    """A legal move changes the state and its time, an illegal one nothing."""
+    made = task()
+    store.create_task(made, {}, public(), NOW)
+    with pytest.raises(IllegalMove):
+        store.move(made.id, Move.CLOSE, NOW + 1)
+    assert store.task(made.id).moved == NOW
+    assert store.move(made.id, Move.OPEN, NOW + 2) is State.OPEN
+    assert store.task(made.id).moved == NOW + 2
+    assert store.move(made.id, Move.CLOSE, NOW + 3) is State.CLOSED
+    assert store.move(made.id, Move.DELETE, NOW + 4) is State.DELETED
+    with pytest.raises(TaskNotFound):
+        store.task(made.id)
+
+
+@pytest.mark.parametrize("allocation", ["all", "one"])
+def test_sums_are_those_of_the_reports(store: Store, allocation: str) -> None:
+    """Sums, counts and checksum are what adding the reports one by one gives."""
+    made = task(questions=3, allocation=allocation)
+    gate = open_task(store, made)
+    reports = [report(made, question=i % 3, category=i % 4) for i in range(20)]
+    outcomes = store.take([columns(gate, reports)], NOW)
+    assert outcomes[0].tolist() == [Outcome.COUNTED] * 20
+    store.take([columns(gate, reports[:1])], NOW)
+    assert kept(store, made) == total(made, reports)
+    status = store.status(made.id)
+    assert status.reports == 20
+    assert status.answers == tuple(n for _, n in total(made, reports))
+    assert status.checksum == xor([own.id for own in reports])
+
+
+def test_an_id_counts_once(store: Store) -> None:
+    """The same report again is a replay, another under its id a conflict; neither adds."""
+    made = task()
+    gate = open_task(store, made)
+    first, second = report(made), report(made)
+    other = report(made, first.id)
+    while other.answers == first.answers:
+        other = report(made, first.id)
+    store.take([columns(gate, [first])], NOW)
+    outcomes = store.take([columns(gate, [first, second, other])], NOW)[0]
+    assert outcomes.tolist() == [Outcome.REPLAYED, Outcome.COUNTED, Outcome.CONFLICT]
+    assert kept(store, made) == total(made, [first, second])
+
+
+def test_repeats_within_a_group_are_found(store: Store) -> None:
+    """Of several reports under one id in a group the first decides."""
+    made = task()
+    gate = open_task(store, made)
+    first = report(made)
+    other = report(made, first.id)
+    while other.answers == first.answers:
+        other = report(made, first.id)
+    outcomes = store.take([columns(gate, [first, other, first])], NOW)[0]
+    assert outcomes.tolist() == [Outcome.COUNTED, Outcome.CONFLICT, Outcome.REPLAYED]
+    assert kept(store, made) == total(made, [first])
+
+
+def test_ids_of_zeros_and_of_shared_beginnings_stay_apart(store: Store) -> None:
+    """Ids that differ in any one byte, trailing zeros included, are different ids."""
+    made = task()
+    gate = open_task(store, made)
+    ids = [bytes(16)] + [bytes(i) + b"\x01" + bytes(15 - i) for i in range(16)]
+    outcomes = store.take([columns(gate, [report(made, own) for own in ids])], NOW)[0]
+    assert outcomes.tolist() == [Outcome.COUNTED] * 17
+    assert store.status(made.id).checksum == xor(ids)
+
+
+def test_tasks_do_not_share_ids(store: Store) -> None:
+    """The same report id counts once in each of two tasks, in one call."""
+    one, two = task("one"), task("two")
+    gates = open_task(store, one), open_task(store, two)
+    own = os.urandom(16)
+    groups = [
+        columns(gate, [report(made, own)]) for gate, made in zip(gates, (one, two), strict=True)
+    ]
+    assert [o.tolist() for o in store.take(groups, NOW)] == [[Outcome.COUNTED]] * 2
+
+
+def test_only_an_open_task_counts(store: Store) -> None:
+    """Draft, closed and unknown tasks count nothing new, and still know what they counted."""
+    made = task()
+    gate = open_task(store, made)
+    early, late = report(made), report(made)
+    store.take([columns(gate, [early])], NOW)
+    store.move(made.id, Move.CLOSE, NOW)
+    outcomes = store.take([columns(gate, [early, late])], NOW)[0]
+    assert outcomes.tolist() == [Outcome.REPLAYED, Outcome.NOT_OPEN]
+    store.move(made.id, Move.OPEN, NOW)
+    assert store.take([columns(gate, [late])], NOW)[0].tolist() == [Outcome.COUNTED]
+    assert kept(store, made) == total(made, [early, late])
+    store.move(made.id, Move.DELETE, NOW)
+    assert store.take([columns(gate, [late])], NOW)[0].tolist() == [Outcome.NOT_OPEN]
+
+
+def test_the_published_dates_hold(store: Store) -> None:
+    """Reports count from the first second of collection until just before its end."""
+    made = task(opens=100, closes=200)
+    gate = open_task(store, made, 0.0)
+    for now, expected in [
+        (99.9, Outcome.NOT_OPEN),
+        (100.0, Outcome.COUNTED),
+        (199.9, Outcome.COUNTED),
+        (200.0, Outcome.NOT_OPEN),
+    ]:
+        assert store.take([columns(gate, [report(made)])], now)[0].tolist() == [expected]
+
+
+def test_delete_removes_everything(store: Store) -> None:
+    """A task made again after its deletion starts from nothing."""
+    made = task()
+    gate = open_task(store, made)
+    own = report(made)
+    store.take([columns(gate, [own])], NOW)
+    store.take([many(gate, BULK, seed=1)], NOW)
+    store.add_model(made.id, b"model", NOW)
+    store.count_rejects(made.id, {"too-large": 1})
+    store.move(made.id, Move.DELETE, NOW)
+    assert store.tasks() == []
+    open_task(store, made)
+    status = store.status(made.id)
+    assert (status.reports, status.rejects, store.models(made.id)) == (0, {}, [])
+    assert store.take([columns(gate, [own])], NOW)[0].tolist() == [Outcome.COUNTED]
+    assert store.take([many(gate, BULK, seed=1)], NOW)[0].tolist() == [Outcome.COUNTED] * BULK
+
+
+def test_buckets_divide_the_reports_by_time(store: Store) -> None:
+    """Each bucket holds the reports and the checksum of its own stretch of time."""
+    made = task()
+    gate = open_task(store, made)
+    days = {0: [report(made)], 1: [report(made), report(made)]}
+    for day, reports in days.items():
+        for own in reports:
+            store.take([columns(gate, [own])], NOW + 86_400 * day)
+    buckets = store.status(made.id).buckets
+    assert [bucket.reports for bucket in buckets] == [1, 2]
+    for bucket, reports in zip(buckets, days.values(), strict=True):
+        assert bucket.checksum == xor([own.id for own in reports])
+    assert buckets[1].starts - buckets[0].starts == 86_400
+    assert buckets[0].starts <= NOW < buckets[0].starts + 86_400
+
+
+def test_rejects_add_up_by_reason(store: Store) -> None:
+    """Counts of refused reports are kept per reason."""
+    made = task()
+    store.create_task(made, {}, public(), NOW)
+    store.count_rejects(made.id, {"too-large": 2, "wrong-payload": 1})
+    store.count_rejects(made.id, {"too-large": 3})
+    assert store.status(made.id).rejects == {"too-large": 5, "wrong-payload": 1}
+
+
+def test_models_are_numbered_and_stay(store: Store) -> None:
+    """Models are numbered from 1 in order, and the latest is the one without a number."""
+    made = task()
+    store.create_task(made, {}, public(), NOW)
+    assert store.add_model(made.id, b"first", NOW) == 1
+    assert store.add_model(made.id, b"second!", NOW + 1) == 2
+    infos = store.models(made.id)
+    assert [(i.number, i.created, i.size) for i in infos] == [(1, NOW, 5), (2, NOW + 1, 7)]
+    assert store.model(made.id) == b"second!"
+    assert store.model(made.id, 1) == b"first"
+
+
+def test_an_invitation_serves_once(store: Store) -> None:
+    """With invitations, each new report needs an unused one; a replay needs none."""
+    made = task()
+    gate = open_task(store, made)
+    good = [hashlib.sha256(bytes([i])).digest() for i in range(2)]
+    store.invite(made.id, good)
+    first, *others = [report(made) for _ in range(4)]
+    outcomes = store.take([columns(gate, [first], [good[0]])], NOW)[0]
+    assert outcomes.tolist() == [Outcome.COUNTED]
+    given = [None, good[0], good[1], None]
+    outcomes = store.take([columns(gate, [first, *others], given)], NOW)[0]
+    assert outcomes.tolist() == [
+        Outcome.REPLAYED,
+        Outcome.NOT_INVITED,
+        Outcome.COUNTED,
+        Outcome.NOT_INVITED,
+    ]
+    assert kept(store, made) == total(made, [first, others[1]])
+
+
+def test_tokens_are_kept_by_name(store: Store) -> None:
+    """A token is replaced under its name and forgotten on demand."""
+    one, two = StoredToken("a", "admin", b"1" * 32, NOW), StoredToken("b", "reader", b"2" * 32, NOW)
+    store.put_token(two)
+    store.put_token(one)
+    assert store.tokens() == [one, two]
+    newer = StoredToken("a", "reader", b"3" * 32, NOW + 1)
+    store.put_token(newer)
+    assert store.tokens() == [newer, two]
+    assert store.drop_token("a")
+    assert not store.drop_token("a")
+    assert store.tokens() == [two]
+
+
+def test_expiry_keeps_what_a_replay_could_need(store: Store) -> None:
+    """Ids go only after the published end and the time to keep them; tasks after theirs."""
+    ended, endless = task("ended", closes=1_000), task("endless")
+    gates = open_task(store, ended, 0.0), open_task(store, endless, 0.0)
+    for gate in gates:
+        store.take([columns(gate, [report(gate.task)])], 10.0)
+        store.take([many(gate, BULK, seed=1)], 10.0)
+    assert store.expire(1_099.0, 100, 200).ids == 0
+    removed = store.expire(1_100.0, 100, 200)
+    assert (removed.tasks, removed.ids) == (0, BULK + 1)
+    assert store.status(ended.id).reports == BULK + 1
+    removed = store.expire(1_200.0, 100, 200)
+    assert (removed.tasks, removed.ids) == (1, 0)
+    assert [stored.task for stored in store.tasks()] == [endless]
+    assert store.expire(9e9, 0, None).tasks == 0
+
+
+def test_a_store_that_works_says_so(store: Store) -> None:
+    """The readiness check passes, and changes nothing."""
+    store.check()
+    assert store.tokens() == []
+    assert store.tasks() == []
+
+
+@pytest.mark.parametrize("size", [BULK - 1, BULK])
+def test_large_batches_and_single_reports_know_of_each_other(store: Store, size: int) -> None:
+    """An id counted in a batch is known to later singles and batches, and the other way round."""
+    made = task()
+    gate = open_task(store, made)
+    batch = many(gate, size, seed=3)
+    assert (store.take([batch], NOW)[0] == Outcome.COUNTED).all()
+    assert (store.take([batch], NOW)[0] == Outcome.REPLAYED).all()
+    known = [report(made, batch.ids[i].tobytes()) for i in range(0, size, 97)]
+    outcomes = store.take([columns(gate, known)], NOW)[0]
+    assert set(outcomes.tolist()) <= {Outcome.REPLAYED, Outcome.CONFLICT}
+    single = report(made)
+    store.take([columns(gate, [single])], NOW)
+    mixed = many(gate, size, seed=4)
+    mixed.ids[size // 2] = np.frombuffer(single.id, dtype=np.uint8)
+    outcomes = store.take([mixed], NOW)[0]
+    assert np.count_nonzero(outcomes == Outcome.COUNTED) == size - 1
+    assert outcomes[size // 2] in (Outcome.REPLAYED, Outcome.CONFLICT)
+    assert store.status(made.id).reports == 2 * size

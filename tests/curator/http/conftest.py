@@ -1,0 +1,68 @@
+"""A curator in this process, spoken to over HTTP without a socket."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from privet.curator.app import CuratorApp, create_app
+from privet.curator.clock import ManualClock
+from privet.curator.datastore.memory import MemoryStore
+from privet.curator.settings import Settings
+from tests.curator import samples
+
+TOKEN = "a token for tests"
+
+
+class Http(httpx.AsyncClient):
+    """A client with the admin's calls spelled out."""
+
+    admin = {"Authorization": f"Bearer {TOKEN}"}  # noqa: RUF012
+
+    async def create(self, public: bytes = samples.survey(), **settings: Any) -> httpx.Response:
+        """Create a task from the survey, or from other public data."""
+        given = {"name": "survey", "label": "label", "epsilon": 1.0, "depth": 3, **settings}
+        return await self.upload(public, json.dumps(given))
+
+    async def upload(self, public: bytes, settings: str) -> httpx.Response:
+        """Create a task from any two parts."""
+        return await self.post(
+            "/v1/tasks",
+            headers=self.admin,
+            files={"public": ("public.csv", public)},
+            data={"settings": settings},
+        )
+
+    async def task(self, public: bytes = samples.survey(), **settings: Any) -> str:
+        """The id of a new task."""
+        return str((await self.create(public, **settings)).json()["id"])
+
+    async def fit(self, task_id: str, **asked: Any) -> httpx.Response:
+        """Fit a model."""
+        return await self.post(f"/v1/tasks/{task_id}/models", headers=self.admin, json=asked)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+async def app(clock: ManualClock) -> AsyncIterator[CuratorApp]:
+    settings = Settings(
+        admin_token=TOKEN,  # type: ignore[arg-type]  # pydantic makes it a secret
+        max_public_bytes=100_000,
+        max_request_bytes=20_000,
+    )
+    made = create_app(settings, store=MemoryStore(), clock=clock)
+    async with made.api.router.lifespan_context(made.api):
+        yield made
+
+
+@pytest.fixture
+async def http(app: CuratorApp) -> AsyncIterator[Http]:
+    transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+    async with Http(transport=transport, base_url="http://curator") as client:
+        yield client

@@ -1,0 +1,230 @@
+"""Models and predictions over HTTP."""
+
+import os
+from typing import Any
+
+import pytest
+
+from privet.protocol.answering import make_report
+from privet.protocol.errors import (
+    InvalidRecord,
+    InvalidRequest,
+    ModelNotFound,
+    NotEnoughReports,
+    PrivetError,
+    TooLarge,
+)
+from privet.protocol.report import REPORT_MEDIA_TYPE
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from tests.curator import samples
+from tests.curator.http.checks import assert_problem
+from tests.curator.http.conftest import Http
+
+PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True}
+
+
+async def report(http: Http, task_id: str, record: dict[str, Any]) -> None:
+    accept = {"Accept": TASK_MEDIA_TYPE}
+    data = (await http.get(f"/v1/tasks/{task_id}", headers=accept)).content
+    body = make_report(Task.parse(data, task_id), record, os.urandom).pack()
+    headers = {"Content-Type": REPORT_MEDIA_TYPE}
+    sent = await http.post(f"/v1/tasks/{task_id}/reports", content=body, headers=headers)
+    assert sent.status_code == 201, sent.text
+
+
+async def test_a_fit_needs_a_report_and_gives_a_numbered_model(http: Http) -> None:
+    """409 without reports; with one, 201, the model's address and its facts."""
+    task_id = await http.task()
+    assert_problem(await http.fit(task_id), NotEnoughReports, "'public'")
+    await report(http, task_id, {**PERSON, "label": 1})
+    response = await http.fit(task_id, estimator="weighted")
+    model = response.json()
+    assert response.status_code == 201
+    assert response.headers["location"] == f"/v1/tasks/{task_id}/models/1"
+    assert (model["number"], model["reports"]) == (1, 1)
+    assert (await http.get(response.headers["location"])).json() == model
+    assert (await http.get(f"/v1/tasks/{task_id}/models")).json() == [model]
+    assert (await http.get(f"/v1/tasks/{task_id}/status")).json()["models"] == 1
+
+
+@pytest.mark.slow
+async def test_a_fit_may_have_no_body(http: Http) -> None:
+    """An absent body takes the defaults, as an empty object does."""
+    task_id = await http.task()
+    await report(http, task_id, {**PERSON, "label": 0})
+    response = await http.post(f"/v1/tasks/{task_id}/models", headers=http.admin)
+    assert response.status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"estimator": "guess"}, "use one of"),
+        ({"estimator": "public", "parameters": {"weight": 1}}, "no parameter weight"),
+        ({"estimator": 3}, "estimator"),
+        ({"estimators": "public"}, "estimators"),
+        ({"parameters": []}, "parameters"),
+        ([], "body"),
+    ],
+)
+async def test_impossible_fits_are_refused(http: Http, asked: Any, said: str) -> None:
+    """An unknown name says which are known; no model is kept."""
+    task_id = await http.task()
+    address = f"/v1/tasks/{task_id}/models"
+    assert_problem(await http.post(address, headers=http.admin, json=asked), InvalidRequest, said)
+    assert (await http.get(address)).json() == []
+
+
+async def test_a_prediction_has_label_probabilities_interval_cell_and_path(http: Http) -> None:
+    """Probabilities sum to one, lie in their intervals, and the label is the likeliest class."""
+    task_id = await http.task()
+    await http.fit(task_id, estimator="public")
+    response = await http.post(f"/v1/tasks/{task_id}/predict", json={"records": [PERSON]})
+    (told,) = response.json()["predictions"]
+    assert sum(told["probabilities"].values()) == pytest.approx(1.0)
+    assert told["probabilities"][told["label"]] == max(told["probabilities"].values())
+    for name, p in told["probabilities"].items():
+        assert told["low"][name] <= p <= told["high"][name]
+    assert set(told["influence"].values()) == {0.0}, "reports have no say in a public model"
+    assert told["cell"] in range(8)
+    assert 1 <= len(told["path"]) <= 3
+
+
+async def test_a_number_is_predicted_with_its_interval(http: Http) -> None:
+    """For a numeric label there is a number between the ends of its interval, and no classes."""
+    task_id = await http.task(samples.line(), label="y")
+    await http.fit(task_id, estimator="public")
+    asked = {"records": [{"x": 0.5, "z": 0.5}]}
+    (told,) = (await http.post(f"/v1/tasks/{task_id}/predict", json=asked)).json()["predictions"]
+    assert 0.0 <= told["low"] <= told["label"] <= told["high"] <= 10.0
+    assert "probabilities" not in told
+
+
+async def test_columns_say_the_same_as_records(http: Http) -> None:
+    """Both forms carry the same facts, row by row."""
+    task_id = await http.task()
+    await http.fit(task_id, estimator="public")
+    people = [PERSON, {**PERSON, "age": 20, "label": 1}]
+    columns = {name: [person[name] for person in people] for name in PERSON}
+    address = f"/v1/tasks/{task_id}/predict"
+    rows = (await http.post(address, json={"records": people})).json()["predictions"]
+    table = (await http.post(address, json={"columns": columns})).json()
+    assert table["classes"] == ["0", "1"]
+    for i, row in enumerate(rows):
+        assert row["label"] == table["label"][i]
+        assert list(row["probabilities"].values()) == table["values"][i]
+        assert list(row["low"].values()) == table["low"][i]
+        assert list(row["high"].values()) == table["high"][i]
+        assert row["path"] == table["paths"][str(table["cell"][i])]
+
+
+async def test_an_older_model_is_still_served(http: Http) -> None:
+    """By default the latest model predicts; any other by its number."""
+    task_id = await http.task()
+    await http.fit(task_id, estimator="public")
+    await http.fit(task_id, estimator="public")
+    address = f"/v1/tasks/{task_id}/predict"
+    asked = {"records": [PERSON]}
+    assert (await http.post(address, json=asked)).json()["model"] == 2
+    assert (await http.post(address, json={**asked, "model": 1})).json()["model"] == 1
+    for number in (0, 3, -1, 2**70):
+        assert_problem(
+            await http.post(address, json={**asked, "model": number}), ModelNotFound, "1 to 2"
+        )
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "said"),
+    [
+        (b"", InvalidRequest, "body"),
+        (b"{", InvalidRequest, "JSON"),
+        (b"\xff", InvalidRequest, "JSON"),
+        (b"[" * 5000, InvalidRequest, "JSON"),
+        (b"{}", InvalidRequest, "either records or columns"),
+        (b'{"records": [], "columns": {}}', InvalidRequest, "either"),
+        (b'{"records": [{"age": NaN}]}', InvalidRequest, "NaN is not JSON"),
+        (b'{"records": [{"age": -Infinity}]}', InvalidRequest, "Infinity is not JSON"),
+        (b'{"records": [1]}', InvalidRequest, "records.0"),
+        (b'{"records": {}}', InvalidRequest, "records"),
+        (b'{"records": [{"age": 1}]}', InvalidRecord, "Row 1"),
+        (b'{"records": [{"wage": 1}]}', InvalidRecord, "'wage'"),
+        (b'{"columns": {}}', InvalidRecord, "rows"),
+        (b'{"columns": {"age": [1], "job": []}}', InvalidRecord, "same number"),
+        (b'{"columns": {"age": 1}}', InvalidRequest, "columns.age"),
+        (b'{"model": 1.5, "records": []}', InvalidRequest, "model"),
+        (b'{"records": [' + b" " * 20_000 + b"]}", TooLarge, "20000 bytes"),
+    ],
+)
+async def test_bad_predict_bodies_are_refused(
+    http: Http, body: bytes, error: type[PrivetError], said: str
+) -> None:
+    """What is not JSON, not of the published form, or not a record is named as that."""
+    task_id = await http.task()
+    await http.fit(task_id, estimator="public")
+    headers = {"Content-Type": "application/json"}
+    response = await http.post(f"/v1/tasks/{task_id}/predict", content=body, headers=headers)
+    assert_problem(response, error, said)
+
+
+async def test_an_infinite_number_in_disguise_is_refused(http: Http) -> None:
+    """1e999 is JSON but no finite number."""
+    task_id = await http.task()
+    await http.fit(task_id, estimator="public")
+    body = b'{"records": [{"age": 1e999, "hours": 1, "job": "smith", "member": true}]}'
+    headers = {"Content-Type": "application/json"}
+    response = await http.post(f"/v1/tasks/{task_id}/predict", content=body, headers=headers)
+    assert_problem(response, InvalidRecord, "finite")
+
+
+async def test_export_is_a_file_with_the_whole_model(http: Http) -> None:
+    """The JSON file has features, partition and values, under a name of its own."""
+    task_id = await http.task()
+    await http.fit(task_id, estimator="public")
+    response = await http.get(f"/v1/tasks/{task_id}/models/1/export")
+    assert f"privet-{task_id[:12]}-1.json" in response.headers["content-disposition"]
+    document = response.json()
+    assert (document["task"], document["number"]) == (task_id, 1)
+    assert [f["name"] for f in document["features"]] == ["age", "hours", "job", "member"]
+    assert len(document["model"]["values"]) == 8
+
+
+async def test_unknown_models_and_formats_are_refused(http: Http) -> None:
+    """A model or format that is not there is named with those that are."""
+    task_id = await http.task()
+    address = f"/v1/tasks/{task_id}/models"
+    assert_problem(await http.get(f"{address}/1"), ModelNotFound, "fit one first")
+    await http.fit(task_id, estimator="public")
+    assert_problem(await http.get(f"{address}/2"), ModelNotFound, "1 to 1")
+    assert_problem(await http.get(f"{address}/x"), InvalidRequest, "number")
+    assert_problem(await http.get(f"{address}/1/export?format=pickle"), InvalidRequest, "json")
+
+
+async def test_a_deleted_task_predicts_no_more(http: Http) -> None:
+    """Deleting a task takes its models with it, those in memory included."""
+    task_id = await http.task()
+    await http.fit(task_id, estimator="public")
+    asked = {"records": [PERSON]}
+    address = f"/v1/tasks/{task_id}"
+    assert (await http.post(f"{address}/predict", json=asked)).status_code == 200
+    await http.delete(address, headers=http.admin)
+    assert (await http.post(f"{address}/predict", json=asked)).status_code == 404
+    assert await http.task() == task_id
+    assert_problem(await http.post(f"{address}/predict", json=asked), ModelNotFound)
+
+
+async def test_a_card_says_what_the_model_is(http: Http) -> None:
+    """Task, epsilon, mechanism, estimator, reports and intervals, in Markdown."""
+    task_id = await http.task()
+    await report(http, task_id, {**PERSON, "label": 1})
+    await http.fit(task_id, estimator="weighted")
+    response = await http.get(f"/v1/tasks/{task_id}/models/1/card")
+    assert response.headers["content-type"].startswith("text/markdown")
+    for words in (
+        task_id,
+        "weighted (weight = 1.0, counts = automatic)",
+        "| reports | 1 |",
+        "subset",
+        "95 %",
+    ):
+        assert words in response.text
+    assert_problem(await http.get(f"/v1/tasks/{task_id}/models/2/card"), ModelNotFound)

@@ -1,0 +1,70 @@
+"""The OpenAPI document tells what really happens."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from privet.transport.problems import MEDIA_TYPE
+from tests.curator.http.conftest import Http
+
+
+@pytest.fixture
+async def document(http: Http) -> dict[str, Any]:
+    found: dict[str, Any] = (await http.get("/openapi.json")).json()
+    return found
+
+
+def calls(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, methods in document["paths"].items():
+        for method, call in methods.items():
+            yield f"{method.upper()} {path}", call
+
+
+def has_example(document: dict[str, Any], content: dict[str, Any]) -> bool:
+    """Whether the content, its schema, or the schema's parts carry an example."""
+    schema = content.get("schema", {})
+    refs = [schema, schema.get("items", {}), *schema.get("anyOf", [])]
+    named = [
+        document["components"]["schemas"][ref["$ref"].rsplit("/", 1)[1]]
+        for ref in refs
+        if "$ref" in ref
+    ]
+    parts = [part for one in named for part in one.get("properties", {}).values()]
+    return any("examples" in one or "example" in one for one in [content, schema, *named, *parts])
+
+
+async def test_all_errors_are_problem_documents(document: dict[str, Any]) -> None:
+    """No call describes an error in another form, each error has an example."""
+    for name, call in calls(document):
+        for status, response in call["responses"].items():
+            if status >= "400":
+                assert has_example(document, response["content"][MEDIA_TYPE]), (name, status)
+
+
+async def test_the_main_calls_have_examples(document: dict[str, Any]) -> None:
+    """What tasks, reports, models and predictions take and answer in JSON is shown."""
+    for name, call in calls(document):
+        if set(call["tags"]) & {"tasks", "reports", "predictions"} and "invitations" not in name:
+            asked = call.get("requestBody", {}).get("content", {}).get("application/json")
+            assert asked is None or has_example(document, asked), name
+            for status, response in call["responses"].items():
+                told = response.get("content", {}).get("application/json")
+                assert told is None or has_example(document, told), (name, status)
+
+
+async def test_tokens_are_asked_for_where_they_are_needed(document: dict[str, Any]) -> None:
+    """Admin calls say so, reader calls say that a token may be needed, and the others none."""
+    paths = document["paths"]
+    fit = paths["/v1/tasks/{task_id}/models"]["post"]
+    assert fit["security"] == [{"admin token": []}]
+    assert paths["/v1/tasks/{task_id}/predict"]["post"]["security"] == [{"reader token": []}, {}]
+    assert "security" not in paths["/v1/tasks/{task_id}/reports"]["post"]
+    assert set(document["components"]["securitySchemes"]) == {"admin token", "reader token"}
+
+
+async def test_reports_may_be_refused_for_lack_of_an_invitation(document: dict[str, Any]) -> None:
+    """The header and the refusal that come with invitations are described."""
+    call = document["paths"]["/v1/tasks/{task_id}/reports"]["post"]
+    assert "Privet-Invitation" in [parameter["name"] for parameter in call["parameters"]]
+    assert "401" in call["responses"]

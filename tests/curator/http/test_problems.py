@@ -1,0 +1,102 @@
+"""Every error leaves as one kind of document, with nothing in it that was not meant to be said."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from privet.curator.app import CuratorApp
+from privet.protocol.errors import (
+    PROBLEMS,
+    NotAuthorized,
+    Overloaded,
+    PrivetError,
+    problem_of,
+)
+from privet.transport.problems import problem_document, problem_response
+from tests.curator.http.conftest import Http
+
+
+def errors(root: type[PrivetError] = PrivetError) -> Iterator[type[PrivetError]]:
+    yield root
+    for error in root.__subclasses__():
+        if error.__module__ == "privet.protocol.errors":
+            yield from errors(error)
+
+
+@pytest.mark.parametrize("error", [*errors()])
+def test_every_error_of_the_protocol_has_its_document(error: type[PrivetError]) -> None:
+    """A raised error keeps its own type, title and status, and says what was raised."""
+    document = problem_document(error("do this"), "/here")
+    problem = problem_of(error("do this"))
+    assert document == {
+        "type": PROBLEMS[error].uri,
+        "title": problem.title,
+        "status": problem.status,
+        "detail": "do this",
+        "instance": "/here",
+    }
+
+
+def test_headers_say_when_to_retry_and_how_to_authorize() -> None:
+    """503 carries Retry-After and 401 carries WWW-Authenticate."""
+    assert problem_response(Overloaded("later"), "/").headers["retry-after"] == "1"
+    assert problem_response(NotAuthorized("who?"), "/").headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/", 404),
+        ("GET", "/v1/nothing", 404),
+        ("POST", "/v1/tasks/" + "0" * 64 + "/reports/more", 404),
+        ("PUT", "/v1/tasks", 405),
+        ("DELETE", "/v1/methods", 405),
+    ],
+)
+async def test_what_the_framework_refuses_is_a_document_too(
+    http: Http, method: str, path: str, status: int
+) -> None:
+    """Unknown addresses and methods answer with type about:blank and point to /docs."""
+    response = await http.request(method, path)
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+    document = response.json()
+    assert document["type"] == "about:blank"
+    assert "/docs" in document["detail"]
+
+
+async def test_a_failure_tells_the_caller_nothing(http: Http, app: CuratorApp) -> None:
+    """An unexpected exception is a 500 whose text is in the log only."""
+
+    @app.api.get("/boom")
+    def boom() -> None:
+        raise RuntimeError("a secret")
+
+    response = await http.get("/boom")
+    assert response.status_code == 500
+    assert response.json()["type"] == "urn:privet:problem:internal"
+    assert "secret" not in response.text
+    assert "Traceback" not in response.text
+
+
+async def test_openapi_documents_every_call_and_its_refusals(http: Http) -> None:
+    """The OpenAPI document has the report calls too, and an example for every problem it names."""
+    document = (await http.get("/openapi.json")).json()
+    assert "/v1/tasks/{task_id}/reports" in document["paths"]
+    for path, calls in document["paths"].items():
+        for method, call in calls.items():
+            assert call.get("summary"), f"{method} {path} has no summary"
+            for status, response in call["responses"].items():
+                examples = response.get("content", {}).get("application/problem+json")
+                if examples is not None:
+                    for example in examples["examples"].values():
+                        assert example["value"]["status"] == int(status)
+    report = document["paths"]["/v1/tasks/{task_id}/reports"]["post"]
+    assert {"201", "200", "400", "404", "409", "413", "422", "503"} <= set(report["responses"])
+
+
+def test_a_document_is_json_without_loss() -> None:
+    """Whatever a detail holds, quotes and newlines included, arrives as it was."""
+    detail = 'he said "no"\n\u2028 and [left]'
+    assert json.loads(problem_response(PrivetError(detail), "/").body)["detail"] == detail

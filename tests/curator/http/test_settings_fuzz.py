@@ -1,0 +1,111 @@
+"""Whatever settings are sent with good public data, a task is published or the fault is named."""
+
+import asyncio
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from privet.curator.app import create_app
+from privet.curator.datastore.memory import MemoryStore
+from privet.curator.partitioning import CRITERIA, GROWERS
+from privet.curator.settings import Settings
+from privet.protocol.mechanisms import CHOICES
+from tests.curator import samples
+from tests.curator.http.conftest import TOKEN, Http
+
+numbers = (
+    st.integers(-2, 20) | st.integers() | st.floats() | st.sampled_from([10**400, 2**63, True])
+)
+texts = st.sampled_from(["", "age", "hours", "job", "member", "label", "no", "\x00"]) | st.text()
+values = numbers | texts | st.none() | st.lists(numbers | texts, max_size=3)
+few = st.lists(texts, max_size=3)
+anything: dict[str, st.SearchStrategy[Any]] = {
+    "ignore": few | values,
+    "classes": few | st.just(["0", "1"]) | values,
+    "label_range": st.lists(numbers, min_size=2, max_size=2) | values,
+    "label_type": st.sampled_from(["classes", "range"]) | values,
+    "depth": st.integers(0, 4) | values,
+    "min_leaf": numbers | values,
+    "seed": numbers | values,
+    "holders": numbers | values,
+    "max_report_bytes": numbers | values,
+    "grower": st.sampled_from(sorted(set(GROWERS) - {"distilled"})) | values,
+    "criterion": st.sampled_from(sorted(CRITERIA)) | values,
+    "mechanism": st.sampled_from(sorted(CHOICES)) | values,
+    "parameters": st.dictionaries(st.sampled_from(["k", "order", "resolution"]), values) | values,
+    "allocation": st.sampled_from(["all", "one"]) | values,
+    "asks": st.sampled_from(["cell", "label"]) | values,
+    "epsilon": st.floats(0.01, 8) | values,
+    "opens": numbers | st.datetimes().map(str) | values,
+    "closes": numbers | st.datetimes().map(str) | values,
+    "features": st.dictionaries(
+        texts,
+        st.dictionaries(
+            st.sampled_from(["kind", "low", "high", "categories", "missing", "unknown"]), values
+        ),
+        max_size=2,
+    ),
+}
+of_a_question = (
+    "depth",
+    "min_leaf",
+    "seed",
+    "grower",
+    "mechanism",
+    "parameters",
+    "asks",
+    "epsilon",
+)
+
+
+def some(names: Iterable[str]) -> st.SearchStrategy[dict[str, Any]]:
+    """At most three of the settings, so that one fault does not hide all that comes after it."""
+    return st.sets(st.sampled_from(sorted(names)), max_size=3).flatmap(
+        lambda chosen: st.fixed_dictionaries({name: anything[name] for name in sorted(chosen)})
+    )
+
+
+GOOD = {"name": "n", "label": "label", "epsilon": 1.0, "depth": 3}
+anything["questions"] = st.lists(some(of_a_question), max_size=3)
+tasks = some(set(anything) - {"asks"}).map(lambda chosen: {**GOOD, **chosen})
+
+
+@pytest.fixture(scope="module")
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    made = asyncio.new_event_loop()
+    yield made
+    made.close()
+
+
+@settings(
+    max_examples=150,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(given_settings=tasks)
+def test_any_settings(loop: asyncio.AbstractEventLoop, given_settings: dict[str, Any]) -> None:
+    """201, or a refusal that says what to do; nothing is published by halves."""
+    answer, listed = loop.run_until_complete(posted(json.dumps(given_settings)))
+    assert answer.status_code in {201, 422}, answer.text
+    assert len(listed.json()) == (answer.status_code == 201)
+    if answer.status_code == 422:
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert len(answer.json()["detail"]) > 10
+
+
+async def posted(text: str) -> tuple[httpx.Response, httpx.Response]:
+    """The answer to a new task at a curator of its own, and the tasks that are there then."""
+    made = create_app(Settings.model_validate({"admin_token": TOKEN}), store=MemoryStore())
+    transport = httpx.ASGITransport(made, raise_app_exceptions=False)
+    async with (
+        made.api.router.lifespan_context(made.api),
+        Http(transport=transport, base_url="http://curator") as http,
+    ):
+        return await http.upload(samples.survey(), text), await http.get("/v1/tasks")

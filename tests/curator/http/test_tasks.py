@@ -1,0 +1,274 @@
+"""Tasks over HTTP."""
+
+import hashlib
+import io
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+from privet.curator.clock import ManualClock
+from privet.protocol.errors import (
+    IllegalMove,
+    InvalidPublicData,
+    InvalidRequest,
+    InvalidTask,
+    NotAuthorized,
+    PrivetError,
+    TaskNotFound,
+    TooLarge,
+)
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from tests.curator import samples
+from tests.curator.http.checks import assert_problem
+from tests.curator.http.conftest import Http
+
+NOWHERE = "0" * 64
+
+
+async def test_create_publishes_an_open_task(http: Http) -> None:
+    """201 with the whole task, its address, and what follows from it."""
+    response = await http.create()
+    view = response.json()
+    assert response.status_code == 201
+    assert response.headers["location"] == f"/v1/tasks/{view['id']}"
+    assert (view["name"], view["state"], view["collecting"]) == ("survey", "open", True)
+    assert view["epsilon"] == 1.0
+    assert view["questions_in_numbers"][0]["cells"] == 8
+    assert Task.checked(view["task"]).id == view["id"]
+
+
+async def test_creating_again_answers_200_with_the_same_task(http: Http) -> None:
+    """The same upload is the same task."""
+    first, again = await http.create(), await http.create()
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert first.json() == again.json()
+
+
+async def test_parquet_makes_the_same_task_as_csv(http: Http) -> None:
+    """The file format leaves no trace in the task."""
+    table, buffer = pa_csv.read_csv(io.BytesIO(samples.survey())), io.BytesIO()
+    assert isinstance(table, pa.Table)
+    pq.write_table(table, buffer)
+    assert await http.task(buffer.getvalue()) == await http.task()
+
+
+async def test_the_canonical_bytes_are_served_and_cacheable(http: Http) -> None:
+    """Their SHA-256 is the id, which is their ETag; they never change."""
+    task_id = await http.task()
+    response = await http.get(f"/v1/tasks/{task_id}", headers={"Accept": TASK_MEDIA_TYPE})
+    assert hashlib.sha256(response.content).hexdigest() == task_id
+    assert response.headers["content-type"] == TASK_MEDIA_TYPE
+    assert response.headers["etag"] == f'"{task_id}"'
+    assert "immutable" in response.headers["cache-control"]
+    assert response.headers["vary"] == "Accept"
+
+
+@pytest.mark.parametrize("tags", ['"{id}"', 'W/"{id}"', '"other", "{id}"', "*"])
+async def test_a_known_task_is_not_sent_again(http: Http, tags: str) -> None:
+    """If-None-Match with the id gives 304 without a body, before and after a close."""
+    task_id = await http.task()
+    headers = {"Accept": TASK_MEDIA_TYPE, "If-None-Match": tags.format(id=task_id)}
+    await http.post(f"/v1/tasks/{task_id}/close", headers=http.admin)
+    response = await http.get(f"/v1/tasks/{task_id}", headers=headers)
+    assert response.status_code == 304
+    assert response.content == b""
+
+
+async def test_the_json_view_is_fresh_after_a_move(http: Http, clock: ManualClock) -> None:
+    """The JSON view's ETag changes with the state and with the clock, since the view does."""
+    start = int(clock.now()) + 10
+    task_id = await http.task(opens=start)
+    tags = []
+    for step in ("wait", "begin", "close"):
+        if step == "begin":
+            clock.advance(20)
+        if step == "close":
+            await http.post(f"/v1/tasks/{task_id}/close", headers=http.admin)
+        headers = {"If-None-Match": tags[-1]} if tags else {}
+        response = await http.get(f"/v1/tasks/{task_id}", headers=headers)
+        assert response.status_code == 200
+        tags.append(response.headers["etag"])
+    same = await http.get(f"/v1/tasks/{task_id}", headers={"If-None-Match": tags[-1]})
+    assert same.status_code == 304
+
+
+async def test_the_life_of_a_task(http: Http) -> None:
+    """Draft, open, closed, open again, deleted; the wrong move is 409 and changes nothing."""
+    task_id = await http.task(open=False)
+    address = f"/v1/tasks/{task_id}"
+    assert (await http.get(address)).json()["state"] == "draft"
+    assert_problem(await http.post(f"{address}/close", headers=http.admin), IllegalMove, "draft")
+    for move, state in (("open", "open"), ("close", "closed"), ("open", "open")):
+        response = await http.post(f"{address}/{move}", headers=http.admin)
+        assert response.json()["state"] == state
+    assert_problem(await http.post(f"{address}/open", headers=http.admin), IllegalMove)
+    assert (await http.delete(address, headers=http.admin)).status_code == 204
+    assert_problem(await http.get(address), TaskNotFound)
+    assert (await http.get("/v1/tasks")).json() == []
+
+
+async def test_the_list_is_oldest_first(http: Http, clock: ManualClock) -> None:
+    """Every task is there with one line, in order of creation."""
+    ids = []
+    for name in ("b", "a", "c"):
+        ids.append(await http.task(name=name))
+        clock.advance(1)
+    listed = (await http.get("/v1/tasks")).json()
+    assert [task["id"] for task in listed] == ids
+    assert [task["name"] for task in listed] == ["b", "a", "c"]
+
+
+async def test_status_of_a_new_task(http: Http) -> None:
+    """Nothing has been counted, refused or fitted."""
+    status = (await http.get(f"/v1/tasks/{await http.task()}/status")).json()
+    assert (status["reports"], status["answers"], status["rejects"]) == (0, [0], {})
+    assert status["models"] == 0
+    assert status["checksum"] == "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v1/tasks"),
+        ("POST", "/v1/tasks/{id}/open"),
+        ("POST", "/v1/tasks/{id}/close"),
+        ("DELETE", "/v1/tasks/{id}"),
+        ("POST", "/v1/tasks/{id}/models"),
+    ],
+)
+@pytest.mark.parametrize("authorization", [None, "Bearer wrong", "Basic abc", "Bearer", ""])
+async def test_admin_calls_need_the_token(
+    http: Http, method: str, path: str, authorization: str | None
+) -> None:
+    """Without the right token: 401, how to authorize, and nothing has changed."""
+    task_id = await http.task()
+    headers = {} if authorization is None else {"Authorization": authorization}
+    response = await http.request(method, path.format(id=task_id), headers=headers)
+    assert_problem(response, NotAuthorized, "token")
+    assert response.headers["www-authenticate"] == "Bearer"
+    assert (await http.get("/v1/tasks")).json()[0]["state"] == "open"
+
+
+async def test_an_upload_without_token_is_not_read(http: Http) -> None:
+    """The refusal of a stranger's upload does not wait for its bytes."""
+    read = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal read
+        for _ in range(80):
+            read += 1
+            yield b"x" * 1000
+
+    headers = {"Content-Type": "multipart/form-data; boundary=b"}
+    response = await http.post("/v1/tasks", headers=headers, content=endless())
+    assert_problem(response, NotAuthorized)
+    assert read == 0
+
+
+@pytest.mark.parametrize(
+    ("public", "changes", "error", "said"),
+    [
+        (b"", {}, InvalidPublicData, "empty"),
+        (b"age,label\n", {}, InvalidPublicData, "no rows"),
+        (b"age,hours\n1,2\n", {}, InvalidPublicData, "no column 'label'"),
+        (b"1,2\n3,4\n", {}, InvalidPublicData, "header"),
+        (b"age,label\n1,1\n2,1\n", {}, InvalidPublicData, "one class only"),
+        (b"age,label\n1,1\ninf,0\n", {}, InvalidPublicData, "Row 2"),
+        (b"\xff\xfe,label\n1,1\n", {}, InvalidPublicData, "UTF-8"),
+        (samples.survey(), {"epsilon": 0}, InvalidRequest, "epsilon"),
+        (samples.survey(), {"epsilon": -1}, InvalidRequest, "epsilon"),
+        (samples.survey(), {"epsilon": 1000}, InvalidRequest, "epsilon"),
+        (samples.survey(), {"depth": 17}, InvalidRequest, "depth"),
+        (samples.survey(), {"depth": -1}, InvalidRequest, "depth"),
+        (samples.survey(), {"depth": 2.5}, InvalidRequest, "depth"),
+        (samples.survey(), {"mechanism": "x"}, InvalidTask, "subset"),
+        (samples.survey(), {"grower": "x"}, InvalidTask, "max_edge"),
+        (samples.survey(), {"colour": "red"}, InvalidRequest, "colour"),
+        (samples.survey(), {"name": ""}, InvalidRequest, "name"),
+    ],
+)
+async def test_bad_tasks_are_refused_and_nothing_is_kept(
+    http: Http, public: bytes, changes: dict[str, Any], error: type[PrivetError], said: str
+) -> None:
+    """Each refusal says what is wrong in the words of whoever made the mistake."""
+    assert_problem(await http.create(public, **changes), error, said)
+    assert (await http.get("/v1/tasks")).json() == []
+
+
+@pytest.mark.parametrize("settings", ["", "{", "[]", "null", '"x"', '{"epsilon": NaN}', "\x00"])
+async def test_settings_must_be_a_json_object(http: Http, settings: str) -> None:
+    """Anything else is an invalid request."""
+    assert_problem(await http.upload(samples.survey(), settings), InvalidRequest)
+
+
+async def test_both_parts_of_the_form_are_needed(http: Http) -> None:
+    """A missing part is named; a body that is no form is told what to be."""
+    half = await http.post("/v1/tasks", headers=http.admin, files={"public": ("a", b"x")})
+    assert_problem(half, InvalidRequest, "'settings'")
+    other = await http.post("/v1/tasks", headers=http.admin, data={"settings": "{}"})
+    assert_problem(other, InvalidRequest, "multipart")
+    broken = {**http.admin, "Content-Type": "multipart/form-data; boundary=b"}
+    assert_problem(
+        await http.post("/v1/tasks", headers=broken, content=b"--b\r\nx"), InvalidRequest
+    )
+
+
+async def test_a_declared_length_above_the_limit_is_refused_at_once(http: Http) -> None:
+    """413 before a single byte of the body has been read."""
+    read = 0
+
+    async def body() -> AsyncIterator[bytes]:
+        nonlocal read
+        read += 1
+        yield b"x"
+
+    headers = {**http.admin, "Content-Length": "100001"}
+    response = await http.post("/v1/tasks", headers=headers, content=body())
+    assert_problem(response, TooLarge, "100000 bytes")
+    assert read == 0
+
+
+async def test_an_undeclared_length_is_refused_once_it_is_too_much(http: Http) -> None:
+    """413 as soon as the limit is passed, long before the body ends."""
+    read = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal read
+        yield b'--b\r\nContent-Disposition: form-data; name="public"; filename="a"\r\n\r\n'
+        for _ in range(10_000):
+            read += 1
+            yield b"x" * 1000
+
+    headers = {**http.admin, "Content-Type": "multipart/form-data; boundary=b"}
+    response = await http.post("/v1/tasks", headers=headers, content=endless())
+    assert_problem(response, TooLarge, "100000 bytes")
+    assert read <= 102
+
+
+async def test_every_call_on_an_unknown_task_is_404(http: Http) -> None:
+    """Ids of the wrong form are unknown, too."""
+    for task_id in (NOWHERE, "x", "0" * 65, "%00", "é"):
+        for path in ("", "/status", "/models", "/models/1", "/models/1/export"):
+            assert_problem(await http.get(f"/v1/tasks/{task_id}{path}"), TaskNotFound)
+        predicted = await http.post(f"/v1/tasks/{task_id}/predict", json={"records": []})
+        assert_problem(predicted, TaskNotFound)
+        assert_problem(
+            await http.post(f"/v1/tasks/{task_id}/open", headers=http.admin), TaskNotFound
+        )
+
+
+async def test_methods_name_what_settings_can(http: Http) -> None:
+    """Every published grower and mechanism makes a task."""
+    methods = (await http.get("/v1/methods")).json()
+    assert methods["default_estimator"] in methods["estimators"]
+    assert methods["limits"]["cells"] == 65536
+    for grower in methods["growers"]:
+        assert (await http.create(grower=grower)).status_code == 201
+    for mechanism in set(methods["mechanisms"]) - {"subset"}:
+        made = await http.create(mechanism=mechanism)
+        assert made.status_code == 201, json.dumps(made.json())

@@ -1,0 +1,117 @@
+"""Tokens and invitations over HTTP."""
+
+import os
+
+import pytest
+
+from privet.curator.app import CuratorApp
+from privet.protocol.answering import make_report
+from privet.protocol.errors import InvalidRequest, NotAuthorized, PrivetError, TaskNotFound
+from privet.protocol.report import REPORT_MEDIA_TYPE
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from tests.curator.http.checks import assert_problem
+from tests.curator.http.conftest import Http
+
+PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True, "label": 1}
+
+
+async def test_an_issued_token_works_until_it_is_rotated_or_revoked(http: Http) -> None:
+    """A second token of one name ends the first; a revoked one is no token."""
+    tokens = []
+    for _ in range(2):
+        issued = await http.put("/v1/tokens/ops", headers=http.admin, json={})
+        assert issued.status_code == 201
+        tokens.append({"Authorization": f"Bearer {issued.json()['token']}"})
+    assert_problem(await http.get("/v1/tokens", headers=tokens[0]), NotAuthorized)
+    listed = (await http.get("/v1/tokens", headers=tokens[1])).json()
+    assert [(token["name"], token["scope"]) for token in listed] == [("ops", "admin")]
+    assert "token" not in listed[0]
+    assert (await http.delete("/v1/tokens/ops", headers=tokens[1])).status_code == 204
+    assert_problem(await http.get("/v1/tokens", headers=tokens[1]), NotAuthorized)
+    assert_problem(await http.delete("/v1/tokens/ops", headers=http.admin), InvalidRequest, "ops")
+
+
+async def test_a_reader_may_not_change_anything(http: Http) -> None:
+    """A reader's token is refused by admin calls, and the refusal says which scope is needed."""
+    issued = await http.put("/v1/tokens/eye", headers=http.admin, json={"scope": "reader"})
+    reader = {"Authorization": f"Bearer {issued.json()['token']}"}
+    task_id = await http.task()
+    refused = await http.delete(f"/v1/tasks/{task_id}", headers=reader)
+    assert_problem(refused, NotAuthorized, "needs admin")
+    assert (await http.get(f"/v1/tasks/{task_id}")).status_code == 200
+
+
+async def test_models_may_be_kept_for_readers(http: Http, app: CuratorApp) -> None:
+    """Where models are guarded, predicting and reading them needs a reader's or admin's token."""
+    task_id = await http.task()
+    assert (await http.fit(task_id, estimator="public")).status_code == 201
+    app.state.guard_models = True
+    issued = await http.put("/v1/tokens/eye", headers=http.admin, json={"scope": "reader"})
+    reader = {"Authorization": f"Bearer {issued.json()['token']}"}
+    asked = {"columns": {"age": [50], "hours": [40], "job": ["smith"], "member": [True]}}
+    address = f"/v1/tasks/{task_id}"
+    for headers, allowed in ((None, False), (reader, True), (http.admin, True)):
+        answers = [
+            await http.post(f"{address}/predict", headers=headers, json=asked),
+            *[await http.get(f"{address}/models{end}", headers=headers) for end in ("", "/1")],
+        ]
+        for answer in answers:
+            if allowed:
+                assert answer.status_code == 200
+            else:
+                assert_problem(answer, NotAuthorized, "reader")
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"), [("x" * 65, {}), ("x", {"scope": "god"}), ("x", {"scopes": "admin"})]
+)
+async def test_impossible_tokens_are_refused(http: Http, name: str, asked: dict[str, str]) -> None:
+    """Nothing is issued for a name that is too long or a scope that there is not."""
+    refused = await http.put(f"/v1/tokens/{name}", headers=http.admin, json=asked)
+    assert_problem(refused, InvalidRequest)
+    assert (await http.get("/v1/tokens", headers=http.admin)).json() == []
+
+
+async def test_an_invitation_is_good_for_one_report(http: Http) -> None:
+    """Without one, with a wrong one, or with a used one a new report is refused and not counted."""
+    task_id = await http.task()
+    address = f"/v1/tasks/{task_id}"
+    made = await http.post(f"{address}/invitations", headers=http.admin, json={"count": 2})
+    first, second = made.json()["invitations"]
+    data = (await http.get(address, headers={"Accept": TASK_MEDIA_TYPE})).content
+    task = Task.parse(data, task_id)
+
+    async def report(invitation: str | None) -> int:
+        given = {} if invitation is None else {"Privet-Invitation": invitation}
+        sent = await http.post(
+            f"{address}/reports",
+            content=make_report(task, PERSON, os.urandom).pack(),
+            headers={"Content-Type": REPORT_MEDIA_TYPE, **given},
+        )
+        return sent.status_code
+
+    assert [await report(i) for i in (None, "wrong", first, first, second)] == [
+        401,
+        401,
+        201,
+        401,
+        201,
+    ]
+    assert (await http.get(f"{address}/status")).json()["reports"] == 2
+
+
+@pytest.mark.parametrize(
+    ("task_id", "asked", "error"),
+    [
+        ("0" * 64, {"count": 1}, TaskNotFound),
+        (None, {"count": 0}, InvalidRequest),
+        (None, {"count": 10**9}, InvalidRequest),
+        (None, {}, InvalidRequest),
+    ],
+)
+async def test_impossible_invitations_are_refused(
+    http: Http, task_id: str | None, asked: dict[str, int], error: type[PrivetError]
+) -> None:
+    """The task must be there, and the number between one and the limit."""
+    address = f"/v1/tasks/{task_id or await http.task()}/invitations"
+    assert_problem(await http.post(address, headers=http.admin, json=asked), error)

@@ -1,0 +1,23 @@
+"""A quick public model stands in for the stack, which takes many seconds to fit."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from privet.curator.public_model.candidates import as_arrays, candidates
+from privet.curator.public_model.knowledge import Knowledge
+
+TREES = 10
+
+
+@pytest.fixture(autouse=True)
+def quick_knowledge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``distilled`` grows on a small forest."""
+    monkeypatch.setattr("privet.curator.public_model.distil.public_knowledge", small_forest)
+
+
+def small_forest(X: NDArray[np.float64], y: NDArray[np.float64], slots: int) -> Knowledge:
+    """What a few trees know."""
+    forest = next(c for c in candidates(*X.shape, slots) if c.name == "smooth forest")
+    fitted = forest.make(TREES).fit(X, y)
+    return Knowledge.of(as_arrays(forest.name, fitted, slots), X)

@@ -1,0 +1,90 @@
+"""Public models as arrays say what scikit-learn's fitted models say."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from privet.curator.public_model.base_model import BaseModel, mixture
+from privet.curator.public_model.candidates import as_arrays, candidates
+from tests.curator.estimation.examples import BINARY, NUMBER, THREE, public_rows
+
+LABELS = {"binary": BINARY, "three": THREE, "number": NUMBER}
+TOLERANCE = 1e-5
+"""Leaf values are kept in single precision."""
+
+
+def fitted_pairs(name: str, absent: bool = False) -> list[tuple[object, BaseModel]]:
+    """Every candidate for the label, fitted, with its arrays; ``absent``: class 1 never seen."""
+    label = LABELS[name]
+    slots = 0 if name == "number" else label.slots
+    public = public_rows(label, 150, seed=1, columns=3)
+    X, y = public.X.astype(np.float32).astype(float), public.y
+    if absent:
+        X, y = X[y != 1], y[y != 1]
+    members = candidates(len(X), 3, slots)
+    fitted = [(member.name, member.make(20).fit(X, y)) for member in members]
+    return [(model, as_arrays(name, model, slots)) for name, model in fitted]
+
+
+def said(model: object, X: np.ndarray) -> np.ndarray:
+    """scikit-learn's own predictions in the form ``(rows, S)``."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X))
+    return np.asarray(model.predict(X))[:, None]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_arrays_predict_what_scikit_learn_predicts(name: str) -> None:
+    """Forests, boosting and linear models, for two classes, three, and numbers."""
+    X = np.random.default_rng(2).random((500, 3)).astype(np.float32).astype(float)
+    for model, arrays in fitted_pairs(name):
+        np.testing.assert_allclose(arrays.predict(X), said(model, X), atol=TOLERANCE)
+
+
+def test_a_class_never_seen_has_no_probability() -> None:
+    """A model fitted without one of three classes gives it probability 0."""
+    X = np.random.default_rng(3).random((50, 3)).astype(np.float32).astype(float)
+    for model, arrays in fitted_pairs("three", absent=True):
+        found = arrays.predict(X)
+        np.testing.assert_allclose(found[:, 1], 0.0, atol=1e-12)
+        np.testing.assert_allclose(found[:, [0, 2]], said(model, X), atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_document_round_trip_is_exact(name: str) -> None:
+    """A mixture that went through JSON predicts exactly the same."""
+    models = [arrays for _, arrays in fitted_pairs(name)]
+    weights = np.random.default_rng(4).dirichlet(np.ones(len(models)))
+    whole = mixture("all", models, weights.tolist())
+    again = BaseModel.from_document(json.loads(json.dumps(whole.to_document())))
+    X = np.random.default_rng(5).random((100, 3))
+    np.testing.assert_array_equal(again.predict(X), whole.predict(X))
+    parts = sum(w * m.predict(X) for w, m in zip(weights, models, strict=True))
+    np.testing.assert_allclose(whole.predict(X), parts, atol=TOLERANCE)
+    assert whole.predict(X[:0]).shape == (0, parts.shape[1])
+
+
+def test_predictions_at_the_same_time_do_not_meet() -> None:
+    """Threads that share a model get what each would get alone."""
+    model = fitted_pairs("three")[0][1]
+    fresh = BaseModel.from_document(model.to_document())
+    tables = [np.random.default_rng(seed).random((50 * seed, 3)) for seed in range(1, 9)]
+    alone = [model.predict(X) for X in tables]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(fresh.predict, tables))
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [{"link": "exp"}, {"kind": "magic"}, {"arrays": {"offset": {"dtype": "|O", "shape": [1]}}}],
+)
+def test_a_damaged_document_is_refused(spoil: dict[str, object]) -> None:
+    """Unknown links, kinds and array types are errors, and objects are never unpickled."""
+    document = fitted_pairs("binary")[0][1].to_document()
+    document["components"][0] |= spoil
+    with pytest.raises((KeyError, ValueError)):
+        BaseModel.from_document(document)

@@ -1,0 +1,92 @@
+"""The stacked public model: good with few rows, never confused by odd ones."""
+
+import numpy as np
+import pytest
+
+from privet.curator.public_model.candidates import candidates
+from privet.curator.public_model.knowledge import POINTS, public_knowledge, reference_points
+from privet.curator.public_model.stacking import MEMORY, MEMORY_ROWS, stack_weights, stacked
+from tests.curator.estimation.examples import BINARY, NUMBER, complete, public_rows
+
+
+def test_a_linear_truth_gives_linear_models_their_weight() -> None:
+    """With many rows and a smooth truth, most of what is not memory goes to smooth models."""
+    rng = np.random.default_rng(0)
+    X = rng.random((1500, 4))
+    y = (rng.random(1500) < 1 / (1 + np.exp(-8 * (X @ [1, -1, 1, -1])))).astype(float)
+    members = candidates(1500, 4, 2)
+    weights = stack_weights(members, X, y, 2)
+    remembers = np.array([m.remembers for m in members])
+    linear = np.array([m.name.startswith("linear") for m in members])
+    assert weights.sum() == pytest.approx(1.0)
+    memory = MEMORY * MEMORY_ROWS / (MEMORY_ROWS + 1500)
+    assert weights[remembers].sum() >= memory - 1e-9
+    assert weights[linear].sum() > 0.4
+
+
+def test_few_rows_give_nearly_equal_weights() -> None:
+    """With 30 rows no candidate is trusted far beyond the others."""
+    public = public_rows(BINARY, 30, seed=1)
+    weights = stack_weights(candidates(30, 2, 2), public.X, public.y, 2)
+    assert weights.max() < 0.4
+
+
+@pytest.mark.parametrize("rows", [1, 4, 12])
+def test_tiny_public_data_still_give_a_model(rows: int) -> None:
+    """Down to one row there is a model with possible predictions."""
+    public = public_rows(BINARY, rows, seed=2)
+    found = stacked(public.X, public.y, 2).predict(np.random.default_rng(3).random((20, 2)))
+    assert ((found >= 0) & (found <= 1)).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-5)
+
+
+def test_one_rare_class_is_no_obstacle() -> None:
+    """A class with a single row cannot be in every fold; the stack is fitted all the same."""
+    rng = np.random.default_rng(4)
+    X, y = rng.random((60, 2)), (rng.random(60) < 0.5).astype(float)
+    y[0] = 2.0
+    found = stacked(X, y, 3).predict(X)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-5)
+
+
+def test_equal_data_give_the_same_model_object() -> None:
+    """Growing and fitting ask for the same model; it is fitted once."""
+    public = public_rows(NUMBER, 40, seed=5)
+    first = public_knowledge(public.X, public.y, 0)
+    assert public_knowledge(public.X.copy(), public.y.copy(), 0) is first
+    other = public_knowledge(public.X, public.y + 1.0, 0)
+    assert other is not first
+
+
+def test_reference_points_are_public_rows_and_recombinations() -> None:
+    """Public rows come first; every coordinate of the rest was seen in its column."""
+    X = np.random.default_rng(6).random((50, 3))
+    points = reference_points(X)
+    assert points.shape == (POINTS, 3)
+    np.testing.assert_array_equal(points[:50], X)
+    for column in range(3):
+        assert set(points[:, column]) <= set(X[:, column])
+    np.testing.assert_array_equal(points, reference_points(X))
+
+
+def test_cell_means_are_the_models_means_at_the_points() -> None:
+    """Means per cell equal a plain average; an empty cell has its nearest ancestor's mean."""
+    public = public_rows(NUMBER, 40, seed=7)
+    squeezed = public.X * [0.5, 1.0]
+    known = public_knowledge(squeezed, public.y, 0)
+    tree = complete(2)
+    means, counts = known.cell_means(tree)
+    cells = tree.locate(known.points)
+    np.testing.assert_array_equal(counts, np.bincount(cells, minlength=4))
+    for cell in np.unique(cells):
+        assert means[cell, 0] == pytest.approx(known.scores[cells == cell].mean())
+    np.testing.assert_array_equal(counts[2:], 0)
+    np.testing.assert_allclose(means[2:, 0], known.scores.mean())
+
+
+def test_labels_that_do_not_vary_give_finite_weights() -> None:
+    """Nearly all numbers may be equal, so that the rows which weights are found on all are."""
+    X = np.random.default_rng(5).random((40, 2))
+    weights = stack_weights(candidates(40, 2, 0), X, np.full(40, 3.0), 0)
+    assert weights.sum() == pytest.approx(1.0)
+    assert (weights >= 0.0).all()

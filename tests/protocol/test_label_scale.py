@@ -1,0 +1,200 @@
+"""Numbers told around a centre per cell: what may be published, and what holders make of it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privet.protocol import Centring, Question, Range, Scale, Task, label_level, make_report, wire
+from privet.protocol.errors import InvalidTask
+from privet.protocol.partition import Partition
+from privet.protocol.task import Tree
+from tests.protocol.examples import CLASSES, RANGE, SPLITS, make_task
+
+CENTRING = Centring(centres=(100.0, 500.0, 0.0, 1000.0), reach=200.0)
+
+
+def question(**changes: Any) -> Question:
+    fields = {"partition": 0, "mechanism": "subset", "epsilon": 1.0, "centring": CENTRING}
+    return Question(**{**fields, **changes})
+
+
+def level_law(y: float, levels: int, span: tuple[float, float] | None) -> np.ndarray:
+    """The exact probability of each level, from all 64-bit draws at once.
+
+    The level is monotone in the draw, so its threshold is found by bisection.
+    """
+    low, high = 0, 2**64 - 1
+
+    def level(draw: int) -> int:
+        return label_level(RANGE, y, levels, lambda _n: draw.to_bytes(8, "big"), span)
+
+    law = np.zeros(levels)
+    if level(low) == level(high):
+        law[level(low)] = 1.0
+        return law
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if level(middle) == level(0) else (low, middle)
+    law[level(0)] = high / 2**64
+    law[level(2**64 - 1)] = 1 - high / 2**64
+    return law
+
+
+@pytest.mark.parametrize("levels", [2, 3, 17])
+@pytest.mark.parametrize("cell", range(4))
+def test_the_levels_mean_is_the_clipped_label(levels: int, cell: int) -> None:
+    """Over every draw there is, the decoded level is y clipped to the reach of its centre.
+
+    Exact but for the rounding of 64-bit floats.
+    """
+    scale = Scale.of(RANGE, 4, CENTRING)
+    centre, reach = CENTRING.centres[cell], CENTRING.reach
+    for y in (0.0, 0.1, 99.0, 100.0, 299.9, 300.0, 333.3, 500.0, 701.0, 999.0, 1000.0):
+        law = level_law(y, levels, scale.span(cell))
+        told = centre + reach * (2 * np.arange(levels) / (levels - 1) - 1)
+        assert law.sum() == 1.0
+        assert np.count_nonzero(law) <= 2
+        assert law @ told == pytest.approx(np.clip(y, centre - reach, centre + reach), abs=1e-9)
+
+
+@given(st.floats(0.0, 1000.0), st.integers(0, 3), st.booleans())
+def test_columns_are_told_as_one_holder_tells(y: float, cell: int, centred: bool) -> None:
+    """``to_unit`` is the share that ``label_level`` rounds; ``from_unit`` turns it back."""
+    scale = Scale.of(RANGE, 4, CENTRING if centred else None)
+    (t,) = scale.to_unit(np.array([cell]), np.array([y]))
+    law = level_law(y, 2, scale.span(cell))
+    assert law[1] == pytest.approx(t, abs=2**-53)
+    if not centred:
+        assert np.array_equal(law, level_law(y, 2, None))
+    back = scale.from_unit(np.full(4, t))[cell]
+    low, width = scale.span(cell)
+    assert back == pytest.approx(np.clip(y, low, low + width).clip(0, 1000), abs=1e-9)
+
+
+def test_without_a_centring_nothing_is_published() -> None:
+    """Tasks without centres have the bytes, and so the ids, that they always had."""
+    plain = make_task(label=RANGE, questions=(question(centring=None),))
+    assert b"centring" not in plain.canonical
+    assert "centring" not in plain.model_dump()["questions"][0]
+    with_nil = plain.model_dump()
+    with_nil["questions"][0]["centring"] = None
+    with pytest.raises(InvalidTask, match="not in canonical form"):
+        Task.parse(wire.pack(with_nil))
+
+
+def test_a_centred_task_survives_the_wire() -> None:
+    """Centres and reach come back as they were, and count for the id."""
+    task = make_task(label=RANGE, questions=(question(),))
+    again = Task.parse(task.canonical, task.id)
+    assert again == task
+    assert again.questions[0].centring == CENTRING
+    other = CENTRING.model_copy(update={"reach": 199.0})
+    assert make_task(label=RANGE, questions=(question(centring=other),)).id != task.id
+
+
+def test_privacy_and_length_do_not_depend_on_centres() -> None:
+    """The mechanism, its exact epsilon and the report's length are those of the plain question."""
+    plain = make_task(label=RANGE, questions=(question(centring=None),))
+    centred = make_task(label=RANGE, questions=(question(),))
+    assert centred.mechanisms == plain.mechanisms
+    assert centred.log_ratio == plain.log_ratio
+    assert centred.longest_report == plain.longest_report
+
+
+def test_holders_draw_the_same_bytes_whatever_their_label_is() -> None:
+    """In the middle, at the ends of the reach and beyond it: the same draws."""
+    task = make_task(label=RANGE, questions=(question(),))
+    drawn = set()
+    for income in (0, 100, 300, 301, 1e9):
+        asked: list[int] = []
+
+        def randomness(n: int, asked: list[int] = asked) -> bytes:
+            asked.append(n)
+            return bytes(n)
+
+        make_report(task, {"age": 33.5, "work": "shop", "income": income}, randomness)
+        drawn.add(tuple(asked))
+    assert len(drawn) == 1
+
+
+def centring(**changes: Any) -> Centring:
+    return Centring(**{**CENTRING.model_dump(), **changes})
+
+
+FAULTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "too few": ("2 centres for 4 cells", {"centring": centring(centres=(1.0, 2.0))}),
+    "below": ("between 0 and 1000", {"centring": centring(centres=(-1.0, 2.0, 3.0, 4.0))}),
+    "above": ("between 0 and 1000", {"centring": centring(centres=(1.0, 2.0, 3.0, 1e4))}),
+    "wide": ("wider than the label's range", {"centring": centring(reach=1000.5)}),
+    "lost": ("give a larger one", {"centring": centring(reach=1e-20)}),
+    "cell": ("only a question about a numeric label", {"asks": "cell"}),
+}
+
+
+@pytest.mark.parametrize(("fault", "changes"), FAULTS.values(), ids=FAULTS.keys())
+def test_centrings_that_cannot_be_answered_are_refused(fault: str, changes: dict[str, Any]) -> None:
+    """Each with the question at fault and what is wrong."""
+    with pytest.raises(InvalidTask, match=rf"Question 1: .*{fault}"):
+        make_task(label=RANGE, questions=(question(centring=None), question(**changes)))
+
+
+def test_classes_have_no_centres() -> None:
+    """A class is told as it is."""
+    with pytest.raises(InvalidTask, match="only a question about a numeric label"):
+        make_task(label=CLASSES, questions=(question(),))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"reach": 0.0},
+        {"reach": -1.0},
+        {"reach": float("inf")},
+        {"centres": (float("nan"),) * 4},
+        {"centres": ()},
+        {"centres": (1.0,) * (2**16 + 1)},
+    ],
+    ids=["zero", "negative", "infinite", "NaN", "none", "too many"],
+)
+def test_only_finite_numbers_are_centres_and_reach(changes: dict[str, Any]) -> None:
+    """Whatever the task is, these are refused before anything is computed."""
+    fields = make_task(label=RANGE, questions=(question(),)).model_dump()
+    fields["questions"][0]["centring"] |= changes
+    with pytest.raises(InvalidTask, match=r"questions\.0\.centring"):
+        Task.checked(fields)
+
+
+def test_ranges_at_the_limits_of_floats_are_answered_or_refused() -> None:
+    """A reach whose double is no number is refused; the widest that is one gives shares."""
+    label = Range(name="income", low=0.0, high=1.7e308)
+    tree = (Tree.of(Partition.root(4)),)
+    for reach, fault in [(1.6e308, "too wide"), (0.8e308, None)]:
+        fields = {
+            "label": label,
+            "partitions": tree,
+            "questions": (question(centring=Centring(centres=(1e308,), reach=reach)),),
+        }
+        if fault:
+            with pytest.raises(InvalidTask, match=fault):
+                make_task(**fields)
+            continue
+        (scale,) = make_task(**fields).scales
+        t = scale.to_unit(np.zeros(3, dtype=int), np.array([0.0, 1e308, 1.7e308]))
+        np.testing.assert_allclose(t, [0.0, 0.5, 0.9375])
+
+
+def test_questions_share_a_partition_with_different_centres() -> None:
+    """Every question has a scale of its own; one that asks the cell alone has none."""
+    task = make_task(
+        label=RANGE,
+        partitions=(Tree.of(SPLITS),),
+        questions=(question(), question(centring=None), question(asks="cell", centring=None)),
+    )
+    centred, plain, none = task.scales
+    np.testing.assert_allclose(centred.low, [-100, 300, -200, 800])
+    assert (centred.width, plain.width, none) == (400.0, 1000.0, None)
+    assert (centred.centred, plain.centred) == (True, False)
+    np.testing.assert_allclose(plain.low, np.zeros(4))

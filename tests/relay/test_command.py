@@ -1,0 +1,143 @@
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from privet.client import Answer, CuratorClient, Holder, MemoryLedger
+from privet.protocol import Report, Task, make_report, wire
+from privet.relay.cli import app
+from tests.client.stub_curator import StubCurator
+from tests.protocol.examples import RECORD
+
+COMMAND = [
+    sys.executable,
+    "-m",
+    "privet.relay",
+    "serve",
+    "--port",
+    "0",
+    "--least",
+    "5",
+    "--every",
+    "0.1",
+]
+
+
+@contextmanager
+def running(curator: StubCurator, spool: Path) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+    """`privet-relay serve` as a process: its address, and itself."""
+    options = ["--curator", curator.root, "--spool", str(spool)]
+    with subprocess.Popen([*COMMAND, *options], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        try:
+            yield first.split(" at ")[1].strip(), process
+        finally:
+            process.terminate()
+            said = process.communicate(timeout=30)[1]
+    assert said == ""
+
+
+@pytest.fixture
+def relay_url(curator: StubCurator, tmp_path: Path) -> Iterator[str]:
+    """A relay in front of the curator on loopback."""
+    with running(curator, tmp_path / "spool") as (url, _):
+        yield url
+
+
+async def test_holders_reach_the_curator_through_the_relay(
+    relay_url: str, curator: StubCurator
+) -> None:
+    """Twelve answers arrive by batch, none directly, and the relay has said nothing about them."""
+    url = f"{relay_url}/v1/tasks/{curator.task.id}"
+    async with CuratorClient() as client:
+        holders = [Holder(client, MemoryLedger(), f"subject {i}") for i in range(12)]
+        answers = await asyncio.gather(*(holder.answer(url, RECORD) for holder in holders))
+    sent = {(report.id, report.answers[0][1]) for report in map(reported, answers)}
+    async with httpx.AsyncClient() as http:
+        for _ in range(100):
+            told = (await http.get(f"{url}/status")).json()
+            if told["waiting"] < 5:
+                break
+            await asyncio.sleep(0.1)
+        shown = await run("status", url)
+        assert shown.exit_code == 0
+        assert f"delivered and counted     {told['counted']}\n" in shown.stdout
+        assert "local epsilon             1 against everybody" in shown.stdout
+        assert "central (epsilon, delta)  no more than the local one" in shown.stdout
+        scripted = await run("status", url, "--json")
+        assert json.loads(scripted.stdout) == told
+    refused = await run("status", curator.url)
+    assert refused.exit_code == 1
+    assert curator.posts == []
+    assert set(curator.counted.items()) <= sent
+    assert len(curator.counted) == told["counted"] == 12 - told["waiting"]
+    assert min(curator.batches) >= 5
+
+
+async def run(*arguments: str) -> Result:
+    """The command line, beside what this test's own loop does."""
+    return await asyncio.to_thread(CliRunner().invoke, app, arguments)
+
+
+async def test_what_was_acknowledged_survives_sigkill(curator: StubCurator, tmp_path: Path) -> None:
+    """Killed in the midst of taking and forwarding, twice; every held report arrives as it was."""
+    held: dict[bytes, bytes] = {}
+    for enough in (60, 150):
+        with running(curator, tmp_path / "spool") as (url, process):
+            sending = [asyncio.create_task(keep_sending(url, curator.task, held)) for _ in range(8)]
+            sending.append(asyncio.create_task(keep_sending_batches(url, curator.task, held)))
+            async with asyncio.timeout(120):
+                while len(held) < enough:
+                    await asyncio.sleep(0.001)
+            process.kill()
+            await asyncio.gather(*sending)
+    with running(curator, tmp_path / "spool") as (url, _):
+        async with httpx.AsyncClient() as http:
+            for _ in range(300):
+                told = (await http.get(f"{url}/v1/tasks/{curator.task.id}/status")).json()
+                if told["waiting"] < 5:
+                    break
+                await asyncio.sleep(0.1)
+    late = {key for key in held if key not in curator.counted}
+    assert len(late) <= told["waiting"] < 5
+    assert all(curator.counted[key] == payload for key, payload in held.items() if key not in late)
+
+
+async def keep_sending(url: str, task: Task, held: dict[bytes, bytes]) -> None:
+    """One report after the other until nobody answers; what was acknowledged."""
+    async with httpx.AsyncClient() as http:
+        with suppress(httpx.TransportError):
+            while True:
+                report = make_report(task, RECORD, os.urandom)
+                reply = await http.post(f"{url}/v1/tasks/{task.id}/reports", content=report.pack())
+                assert reply.status_code == 202
+                held[report.id] = b"".join(payload for _, payload in report.answers)
+
+
+async def keep_sending_batches(url: str, task: Task, held: dict[bytes, bytes]) -> None:
+    """The same in batches of twenty."""
+    async with httpx.AsyncClient() as http:
+        with suppress(httpx.TransportError):
+            while True:
+                reports = [make_report(task, RECORD, os.urandom) for _ in range(20)]
+                rows = {r.id: b"".join(payload for _, payload in r.answers) for r in reports}
+                columns = {"ids": b"".join(rows), "payloads": b"".join(rows.values()), "version": 1}
+                address = f"{url}/v1/tasks/{task.id}/reports/batch"
+                reply = await http.post(address, content=wire.pack(columns))
+                assert reply.json() == {"held": 20, "failed": {}}
+                held |= rows
+
+
+def reported(answer: Answer) -> Report:
+    """The report in an answer's bytes."""
+    return Report.unpack(answer.report)

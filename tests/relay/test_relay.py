@@ -1,0 +1,347 @@
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgpack
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from privet.client import CuratorClient, Holder, LedgerFailed, MemoryLedger, UnexpectedAnswer
+from privet.protocol import TASK_MEDIA_TYPE, Question, Report, Task, make_report, wire
+from privet.protocol.errors import (
+    PROBLEMS,
+    MalformedReport,
+    Overloaded,
+    PrivetError,
+    ReportConflict,
+    TaskNotFound,
+    TooManyRequests,
+    WrongPayload,
+    WrongQuestions,
+)
+from privet.protocol.signature import SIGNATURE_HEADER, Signature
+from privet.relay import Forwarder, Intake, RelayApp, Spool
+from privet.relay.batches import MAX_BATCH_BYTES
+from privet.relay.bundle import ALL_QUESTIONS
+from privet.relay.cli import app
+from privet.relay.forwarding import outcome_of, share
+from tests.client.fakes import Network, media, problem
+from tests.protocol.examples import RECORD, make_task
+
+CURATOR = "https://curator.example"
+RELAY = "http://127.0.0.1:8100"
+ask = Question(partition=0, mechanism="subset", epsilon=1.0)
+BOTH = make_task(questions=(ask, ask))
+ONE = make_task(questions=(ask, ask), allocation="one")
+
+
+class BatchCurator:
+    """A curator that takes batches, or fails on request; remembers what was sent."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.batches: list[dict[str, Any]] = []
+        self.down = False
+        self.signed: dict[str, str] = {}
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if self.down:
+            return problem(Overloaded("busy"))
+        if request.method == "GET":
+            if self.task.id not in request.url.path:
+                return problem(TaskNotFound("No such task."))
+            headers = media(TASK_MEDIA_TYPE) | self.signed
+            return httpx.Response(200, content=self.task.canonical, headers=headers)
+        columns = msgpack.unpackb(request.content)
+        self.batches.append(columns)
+        count = len(columns["ids"]) // 16
+        return httpx.Response(200, json={"counted": count, "replayed": 0, "failed": {}})
+
+
+@contextlib.asynccontextmanager
+async def relaying(
+    curator: BatchCurator, path: Path, least: int = 3, every: float = 3600.0
+) -> AsyncIterator[tuple[CuratorClient, Forwarder]]:
+    """A relay in this process: the holders' way to it, and its forwarder."""
+    spool = Spool(path)
+    client = Network([curator]).client(attempts=1)
+    intake = Intake(client, CURATOR, spool)
+    forwarder = Forwarder(client, intake, spool, least)
+    relay = RelayApp(intake, forwarder, spool, every)
+    writer = asyncio.create_task(intake.run())
+    http = httpx.AsyncClient(transport=httpx.ASGITransport(relay))
+    try:
+        yield CuratorClient(http), forwarder
+    finally:
+        writer.cancel()
+        await http.aclose()
+        spool.close()
+
+
+async def test_the_curators_signature_passes_through(tmp_path: Path) -> None:
+    """A holder behind a relay pins the curator's key; the relay adds none of its own."""
+    curator, url = BatchCurator(ONE), f"{RELAY}/v1/tasks/{ONE.id}"
+    async with relaying(curator, tmp_path / "unsigned") as (to, _):
+        assert (await to.offer(to.address(url))).signature is None
+    signature = Signature(bytes(32), bytes(64))
+    curator.signed = {SIGNATURE_HEADER: signature.header}
+    async with relaying(curator, tmp_path / "signed") as (to, _):
+        assert (await to.offer(to.address(url))).signature == signature
+
+
+async def answer(to: CuratorClient, task: Task, count: int) -> list[Report]:
+    """``count`` holders answer through the relay."""
+    url = f"{RELAY}/v1/tasks/{task.id}"
+    holders = [Holder(to, MemoryLedger(), f"subject {i}") for i in range(count)]
+    answers = await asyncio.gather(*(holder.answer(url, RECORD) for holder in holders))
+    assert all(answered.counted for answered in answers)
+    return [Report.unpack(answered.report) for answered in answers]
+
+
+async def status(relay: CuratorClient, task: Task) -> dict[str, Any]:
+    reply = await relay._http.get(f"{RELAY}/v1/tasks/{task.id}/status")
+    return dict(reply.json())
+
+
+@pytest.mark.parametrize("task", [BOTH, ONE], ids=["all", "one"])
+async def test_reports_pass_through_unchanged_and_once(task: Task, tmp_path: Path) -> None:
+    """What holders sent is what the curator gets: ids and payloads pair by pair, nothing else."""
+    curator = BatchCurator(task)
+    async with relaying(curator, tmp_path / "spool", least=1) as (relay, forwarder):
+        reports = await answer(relay, task, 40)
+        await forwarder.forward()
+        await forwarder.forward()
+        assert (await status(relay, task))["waiting"] == 0
+    arrived = set()
+    for columns in curator.batches:
+        ids = np.frombuffer(columns["ids"], dtype="V16")
+        width = len(columns["payloads"]) // len(ids)
+        payloads = np.frombuffer(columns["payloads"], dtype=f"V{width}")
+        question = columns.get("question", ALL_QUESTIONS)
+        arrived |= {
+            (i.tobytes(), question, p.tobytes()) for i, p in zip(ids, payloads, strict=True)
+        }
+    assert arrived == {
+        (r.id, r.answers[0][0] if task is ONE else ALL_QUESTIONS, b"".join(p for _, p in r.answers))
+        for r in reports
+    }
+    assert sum(len(columns["ids"]) for columns in curator.batches) == 40 * 16
+
+
+async def test_few_reports_wait_for_company(tmp_path: Path) -> None:
+    """Fewer than the least are not forwarded; with one more they all go, in one batch."""
+    curator = BatchCurator(BOTH)
+    async with relaying(curator, tmp_path / "spool", least=3) as (relay, forwarder):
+        await answer(relay, BOTH, 2)
+        await forwarder.forward()
+        assert (curator.batches, (await status(relay, BOTH))["waiting"]) == ([], 2)
+        await answer(relay, BOTH, 1)
+        await forwarder.forward()
+        told = await status(relay, BOTH)
+    assert len(curator.batches) == 1
+    assert (told["waiting"], told["counted"], told["smallest_batch"]) == (0, 3, 3)
+    assert told["local_epsilon"] == 2.0
+    assert told["central"] is None
+
+
+async def test_a_busy_curator_and_a_restart_lose_nothing(tmp_path: Path) -> None:
+    """Reports stay in the spool until the curator has accounted for them."""
+    curator = BatchCurator(BOTH)
+    async with relaying(curator, tmp_path / "spool") as (relay, forwarder):
+        await answer(relay, BOTH, 5)
+        curator.down = True
+        await forwarder.forward()
+        assert curator.batches == []
+    curator.down = False
+    async with relaying(curator, tmp_path / "spool") as (relay, forwarder):
+        assert (await status(relay, BOTH))["waiting"] == 5
+        await forwarder.forward()
+        assert (await status(relay, BOTH))["counted"] == 5
+
+
+async def test_impossible_reports_are_refused_at_the_relay(tmp_path: Path) -> None:
+    """The relay says what the curator would say: unknown task, wrong payload, conflict."""
+    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (relay, _):
+        address = relay.address(f"{RELAY}/v1/tasks/{BOTH.id}")
+        report = make_report(BOTH, RECORD, lambda n: bytes(range(1, n + 1)))
+        wrong = report.model_copy(update={"answers": ((0, b""), (1, b""))})
+        with pytest.raises(WrongPayload):
+            await relay.send(address, wrong.pack(), wrong.id.hex())
+        assert not (await relay.send(address, report.pack(), report.id.hex())).counted
+        await relay.send(address, report.pack(), report.id.hex())
+        (_, payload), second = report.answers
+        possible = [p for p in map(bytes, zip(range(256))) if not BOTH.mechanisms[0].fault(p)]
+        other = next(p for p in possible if p != payload)
+        clash = Report(task=report.task, id=report.id, answers=((0, other), second))
+        with pytest.raises(ReportConflict):
+            await relay.send(address, clash.pack(), clash.id.hex())
+        with pytest.raises(TaskNotFound):
+            await relay.task(relay.address(f"{RELAY}/v1/tasks/{'0' * 64}"))
+        for path in ("/", "/v1/tasks/7", f"/v1/tasks/{BOTH.id}/models"):
+            assert (await relay._http.get(RELAY + path)).status_code == 422
+        assert (await relay._http.get(f"{RELAY}/healthz")).status_code == 200
+        big = await relay._http.post(address.reports, content=bytes(2**21 + 1))
+        assert big.status_code == 413
+
+
+async def test_what_was_sealed_is_sent_again_alone(tmp_path: Path) -> None:
+    """After a lost answer the same bytes go out; reports that came since do not join them."""
+    curator = BatchCurator(BOTH)
+    async with relaying(curator, tmp_path / "spool", least=3) as (relay, forwarder):
+        await answer(relay, BOTH, 5)
+        curator.down = True
+        await forwarder.forward()
+        await answer(relay, BOTH, 4)
+        await forwarder.forward()
+        curator.down = False
+        await forwarder.forward()
+        assert [len(columns["ids"]) // 16 for columns in curator.batches] == [5, 4]
+        assert (await status(relay, BOTH))["smallest_batch"] == 4
+
+
+async def test_batches_of_another_relay_are_kept_and_sent_on(tmp_path: Path) -> None:
+    """Held until delivered; impossible ones are named; what is no batch is refused."""
+    curator = BatchCurator(ONE)
+    async with relaying(curator, tmp_path / "spool", least=4) as (relay, forwarder):
+        address = relay.address(f"{RELAY}/v1/tasks/{ONE.id}")
+        width = ONE.mechanisms[1].report_bytes
+        good = [ONE.mechanisms[1].privatize(i % 2, os.urandom) for i in range(4)]
+        wrong = next(
+            bytes([b]) * width for b in range(256) if ONE.mechanisms[1].fault(bytes([b]) * width)
+        )
+        columns = {
+            "version": 1,
+            "question": 1,
+            "ids": bytes(range(16 * 5)),
+            "payloads": b"".join([wrong, *good]),
+        }
+        reply = await relay.send_batch(address, "x/y", wire.pack(columns))
+        failed = {"wrong-payload": [bytes(range(16)).hex()]}
+        assert json.loads(reply) == {"held": 4, "failed": failed}
+        assert outcome_of(reply, 5) == {"held": 4, "wrong-payload": 1}
+        await forwarder.forward()
+        assert [c["question"] for c in curator.batches] == [1]
+        assert sorted(curator.batches[0]["ids"]) == list(range(16, 80))
+        for fault in ({"version": 2}, {"question": 2}, {"ids": b""}, {"ids": b"7" * 17}, {"a": 1}):
+            with pytest.raises((MalformedReport, WrongQuestions)):
+                await relay.send_batch(address, "x/y", wire.pack({**columns, **fault}))
+        for body in (b"", b"\xc1", wire.pack({**columns, "ids": 7}), wire.pack([1])):
+            with pytest.raises(MalformedReport):
+                await relay.send_batch(address, "x/y", body)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b"",
+        b"[]",
+        b"[" * 200_000,
+        b"{}",
+        b'{"counted": 1, "replayed": 0, "failed": {}}',
+        b'{"counted": Infinity, "failed": {}}',
+        b'{"failed": 3}',
+        b'{"failed": {"smallest_batch": ["00", "01"]}}',
+        b'{"failed": {"waiting": ["00", "01"]}}',
+        b'{"failed": {"\\u001b[2J": ["00", "01"]}}',
+    ],
+    ids=range(10),
+)
+def test_a_curator_must_account_for_every_report(reply: bytes) -> None:
+    """Otherwise the reports stay where they are; no reason passes for the relay's own counts."""
+    with pytest.raises(UnexpectedAnswer, match="account"):
+        outcome_of(reply, 2)
+    told = {"counted": 1, "replayed": 0, "failed": {"task-not-open": ["00"]}}
+    assert outcome_of(json.dumps(told).encode(), 2) == {"counted": 1, "task-not-open": 1}
+    assert outcome_of(b'{"held": 2, "failed": {}}', 2) == {"held": 2}
+
+
+@pytest.mark.parametrize("width", [1, 100, 8_192, 2**20])
+@pytest.mark.parametrize("waiting", [10, 10_000, 1_000_000])
+def test_a_batch_is_never_too_large_to_be_taken(waiting: int, width: int) -> None:
+    """Long reports go out in fewer together, though never in fewer than ``least``."""
+    for least in (10, 1_000):
+        together = share(waiting, least, width)
+        assert together >= min(waiting, least)
+        assert together <= 2 * least or together * (48 + width) <= MAX_BATCH_BYTES
+
+
+async def test_long_reports_leave_in_several_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All in one turn, each batch within the bound."""
+    width = 48 + sum(mechanism.report_bytes for mechanism in BOTH.mechanisms)
+    monkeypatch.setattr("privet.relay.forwarding.MAX_BYTES", 10 * width)
+    curator = BatchCurator(BOTH)
+    async with relaying(curator, tmp_path / "spool", least=3) as (relay, forwarder):
+        await answer(relay, BOTH, 25)
+        await forwarder.forward()
+    assert sorted(len(batch["ids"]) // 16 for batch in curator.batches) == [8, 8, 9]
+
+
+def test_every_problem_may_be_a_reason() -> None:
+    """What a curator refuses a report for is always understood."""
+    for kind in PROBLEMS.values():
+        told = {"failed": {kind.name: ["00"]}}
+        assert outcome_of(json.dumps(told).encode(), 1) == {kind.name: 1}
+
+
+async def test_a_spool_that_fails_once_does_not_end_forwarding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What could not be read or written is tried again at the next turn."""
+    curator = BatchCurator(BOTH)
+    async with relaying(curator, tmp_path / "spool", least=1) as (relay, forwarder):
+        await answer(relay, BOTH, 1)
+        works = Spool.groups
+        turns = iter([LedgerFailed("disk full")])
+
+        def groups(spool: Spool) -> list[tuple[str, int, int, int]]:
+            for error in turns:
+                raise error
+            return works(spool)
+
+        monkeypatch.setattr(Spool, "groups", groups)
+        running = asyncio.create_task(forwarder.run(0.001))
+        while not (curator.batches or running.done()):
+            await asyncio.sleep(0.001)
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+        assert len(curator.batches) == 1
+
+
+async def test_a_busy_curator_is_passed_on_with_a_time_to_wait(tmp_path: Path) -> None:
+    """429 and 503 both say when to come again."""
+    for error, status in ((TooManyRequests("slow down"), 429), (Overloaded("busy"), 503)):
+
+        def busy(_request: httpx.Request, error: PrivetError = error) -> httpx.Response:
+            return problem(error)
+
+        spool = Spool(tmp_path / str(status))
+        client = Network([busy]).client(attempts=1)
+        intake = Intake(client, CURATOR, spool)
+        app = RelayApp(intake, Forwarder(client, intake, spool, 3), spool, 3600.0)
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app)) as http:
+            answer = await http.get(f"{RELAY}/v1/tasks/{BOTH.id}")
+        spool.close()
+        assert answer.status_code == status
+        assert answer.headers["retry-after"] == "1"
+
+
+def test_a_relay_that_cannot_start_says_why(tmp_path: Path) -> None:
+    """A spool that is no file, an unsafe curator: one sentence and an exit status."""
+    with pytest.raises(LedgerFailed):
+        Spool(tmp_path)
+    for curator, spool, status in [
+        ("http://curator.example", tmp_path / "spool", 1),
+        ("http://127.0.0.1:1", tmp_path, 1),
+    ]:
+        result = CliRunner().invoke(app, ["serve", "--curator", curator, "--spool", str(spool)])
+        assert result.exit_code == status
+        assert len(result.stderr.strip().splitlines()) == 1

@@ -1,0 +1,237 @@
+"""Hostile heads over real sockets: each is cut off within its limit, and honest ones are not."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
+
+from privet.curator.collection.answers import send_answer
+from privet.transport.connections import BoundedConnection, HeadLimits
+
+SHORT = 0.2
+LONG = 30.0
+GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+
+Connect = Callable[[], Any]
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers with the body; without reading it, at /early; after a while, at /slow."""
+    body = b""
+    more = scope["path"] != "/early"
+    if scope["path"] == "/slow":
+        await asyncio.sleep(3 * SHORT)
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    await send_answer(send, 200, body)
+
+
+@asynccontextmanager
+async def serving(**limits: Any) -> AsyncIterator[Connect]:
+    """A server with the given limits; what opens a connection to it."""
+    given = {"bytes": 2000, "headers": 20, "seconds": SHORT, "connections": 10, **limits}
+    config = uvicorn.Config(echo, log_config=None, ws="none", lifespan="off")
+    config.load()
+
+    def protocol() -> BoundedConnection:
+        return BoundedConnection(
+            HeadLimits(**given), config=config, server_state=state, app_state={}
+        )
+
+    state = ServerState()
+    server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    opened: list[asyncio.StreamWriter] = []
+
+    async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        opened.append(writer)
+        return reader, writer
+
+    try:
+        yield connect
+    finally:
+        for writer in opened:
+            writer.close()
+        server.close()
+        await server.wait_closed()
+
+
+async def answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    """The status and the body of the next answer."""
+    async with asyncio.timeout(LONG):
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        length = int(head.split(b"content-length: ")[1].split(b"\r\n")[0])
+        return int(head.split()[1]), await reader.readexactly(length)
+
+
+async def refusal(reader: asyncio.StreamReader) -> tuple[int, str]:
+    """The status and detail of a problem document, after which the connection ends."""
+    status, body = await answer(reader)
+    async with asyncio.timeout(LONG):
+        assert await reader.read() == b""
+    document = json.loads(body)
+    assert document["status"] == status
+    assert document["type"] == "about:blank"
+    return status, document["detail"]
+
+
+async def trickle(writer: asyncio.StreamWriter, piece: bytes) -> None:
+    """Write ``piece`` until the other side has had enough."""
+    try:
+        while True:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(SHORT / 10)
+    except OSError:
+        return
+
+
+@pytest.mark.parametrize(
+    "start",
+    [b"GET /", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nX-A: "],
+    ids=["address", "request line", "header"],
+)
+async def test_a_head_that_trickles_in_is_not_waited_for(start: bytes) -> None:
+    """However often another byte comes, the head's time runs from its first one."""
+    async with serving() as connect:
+        reader, writer = await connect()
+        writer.write(start)
+        sender = asyncio.create_task(trickle(writer, b"a"))
+        assert (await refusal(reader))[0] == 408
+        await sender
+
+
+@pytest.mark.parametrize("sent", [b"", b"\r\n"], ids=["silence", "empty lines"])
+async def test_a_connection_without_a_request_is_closed(sent: bytes) -> None:
+    """Nothing was asked, so nothing is answered."""
+    async with serving() as connect:
+        reader, writer = await connect()
+        sender = asyncio.create_task(trickle(writer, sent))
+        async with asyncio.timeout(LONG):
+            assert await reader.read() == b""
+        sender.cancel()
+
+
+async def test_the_next_head_on_a_kept_connection_has_the_same_time() -> None:
+    """A good request buys no right to a slow one."""
+    async with serving() as connect:
+        reader, writer = await connect()
+        for start in (b"", b"\r\n"):
+            writer.write(start + GET)
+            assert (await answer(reader))[0] == 200
+        writer.write(b"GET / HT")
+        assert (await refusal(reader))[0] == 408
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET / HTTP/1.1\r\n" + b"X: 1\r\n" * 21 + b"\r\n",
+        b"GET / HTTP/1.1\r\nX: " + b"1" * 2000 + b"\r\n\r\n",
+        b"GET /" + b"a" * 2000 + b" HTTP/1.1\r\n\r\n",
+    ],
+    ids=["many headers", "long header", "long address"],
+)
+@pytest.mark.parametrize("piece", [100, 10_000], ids=["in pieces", "at once"])
+async def test_a_head_that_is_too_long_is_refused(head: bytes, piece: int) -> None:
+    """431 that names the limits, whether the head comes at once or in pieces."""
+    async with serving(seconds=LONG) as connect:
+        reader, writer = await connect()
+        for start in range(0, len(head), piece):
+            writer.write(head[start : start + piece])
+            await asyncio.sleep(0)
+        status, detail = await refusal(reader)
+        assert status == 431
+        assert "2000 bytes or 20 headers" in detail
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"GET / HTTP/1.1\r\nX: ",
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX: ",
+    ],
+    ids=["head", "trailer"],
+)
+async def test_what_has_no_end_is_not_kept(start: bytes) -> None:
+    """A header that never ends, before or after a body, is refused when it is too long."""
+    async with serving(seconds=LONG) as connect:
+        reader, writer = await connect()
+        writer.write(start)
+        await asyncio.sleep(0.05)
+        sender = asyncio.create_task(trickle(writer, b"a" * 500))
+        assert (await refusal(reader))[0] == 431
+        await sender
+
+
+async def test_a_body_that_goes_on_after_the_answer_is_cut_off() -> None:
+    """An answer ends the interest in a body, and soon after it the connection."""
+    async with serving() as connect:
+        reader, writer = await connect()
+        writer.write(b"POST /early HTTP/1.1\r\nContent-Length: 100000\r\n\r\n")
+        sender = asyncio.create_task(trickle(writer, b"a"))
+        assert await answer(reader) == (200, b"")
+        async with asyncio.timeout(LONG):
+            with pytest.raises((asyncio.IncompleteReadError, OSError)):
+                await reader.readexactly(1)
+        await sender
+
+
+async def test_too_many_connections_are_refused_at_once() -> None:
+    """503 with a hint; a connection that ends makes room for another."""
+    async with serving(connections=2, seconds=LONG) as connect:
+        first, second = await connect(), await connect()
+        await asyncio.sleep(0.05)
+        reader, _ = await connect()
+        status, detail = await refusal(reader)
+        assert (status, "try again" in detail) == (503, True)
+        first[1].close()
+        await first[1].wait_closed()
+        await asyncio.sleep(0.05)
+        for reader, writer in (second, await connect()):
+            writer.write(GET)
+            assert (await answer(reader))[0] == 200
+
+
+async def test_what_is_not_http_gets_a_problem_document() -> None:
+    """400, in the form of all errors."""
+    async with serving() as connect:
+        reader, writer = await connect()
+        writer.write(b"hello\r\n\r\n")
+        assert (await refusal(reader))[0] == 400
+
+
+async def test_long_bodies_and_long_work_are_not_cut_off() -> None:
+    """The limits are the head's: a slow body, a long one and a slow answer go through."""
+    async with serving() as connect:
+        reader, writer = await connect()
+        writer.write(b"POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\n")
+        for _ in range(10):
+            await asyncio.sleep(SHORT / 5)
+            writer.write(b"b")
+        assert await answer(reader) == (200, b"b" * 10)
+        writer.write(b"POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" + b"c" * 100_000)
+        assert await answer(reader) == (200, b"c" * 100_000)
+        chunk = b"5\r\nddddd\r\n"
+        writer.write(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk * 1000)
+        writer.write(b"0\r\n\r\nGET /slow HTTP/1.1\r\n\r\n")
+        assert await answer(reader) == (200, b"d" * 5000)
+        assert await answer(reader) == (200, b"")
+
+
+async def test_a_half_sent_head_does_not_end_the_answer_before_it() -> None:
+    """Of two requests in a row the first is answered, although the second never comes."""
+    async with serving() as connect:
+        reader, writer = await connect()
+        writer.write(b"GET /slow HTTP/1.1\r\n\r\nGET / HT")
+        assert await answer(reader) == (200, b"")
+        assert (await refusal(reader))[0] == 408
