@@ -1,7 +1,7 @@
 """Where a raw value lives and dies: the holder's side of Privet.
 
 ``Holder`` (asynchronous) and ``BlockingHolder`` fetch a task, check it, explain it, perturb one
-record with the operating system's randomness and send the one report. ``CuratorClient`` is the
+record with the operating system's randomness and send the one report. ``ReportClient`` is the
 wire; a ``Ledger`` remembers what was drawn and what it cost. ``HolderError`` and its classes are
 what this side refuses; what the curator refuses arrives as a class of ``privet.protocol.errors``.
 """
@@ -11,7 +11,7 @@ from privet.client.explanation import Explanation
 from privet.client.holder import Holder
 from privet.client.ledger import DEFAULT_CAP, Answer, Ledger, MemoryLedger
 from privet.client.sqlite_ledger import SqliteLedger
-from privet.transport.curator_client import CuratorClient
+from privet.transport.curator_client import ReportClient
 from privet.transport.errors import (
     BudgetSpent,
     CuratorUnreachable,
@@ -29,7 +29,6 @@ __all__ = [
     "Answer",
     "BlockingHolder",
     "BudgetSpent",
-    "CuratorClient",
     "CuratorUnreachable",
     "Explanation",
     "Holder",
@@ -38,6 +37,7 @@ __all__ = [
     "LedgerFailed",
     "MemoryLedger",
     "Offer",
+    "ReportClient",
     "Retry",
     "SqliteLedger",
     "TaskRefused",

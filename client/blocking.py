@@ -13,7 +13,7 @@ from privet.client.holder import Holder
 from privet.client.ledger import Answer, Ledger
 from privet.client.sqlite_ledger import SqliteLedger
 from privet.protocol import RandomBytes, Task
-from privet.transport.curator_client import CuratorClient
+from privet.transport.curator_client import ReportClient
 from privet.transport.offer import Offer
 
 
@@ -29,7 +29,7 @@ class BlockingHolder:
         ledger: Ledger | None = None,
         subject: str = "me",
         *,
-        connect: Callable[[], CuratorClient] = CuratorClient,
+        connect: Callable[[], ReportClient] = ReportClient,
         randomness: RandomBytes = os.urandom,
         curator_key: str | None = None,
     ) -> None:

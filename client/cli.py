@@ -24,7 +24,7 @@ from privet.client.sqlite_ledger import SqliteLedger
 from privet.protocol import PrivetError, Task
 from privet.protocol.answering import encode_whole
 from privet.protocol.errors import InvalidRecord, Overloaded, StorageFailed, TaskMismatch
-from privet.transport.curator_client import CuratorClient
+from privet.transport.curator_client import ReportClient
 from privet.transport.errors import BudgetSpent, CuratorUnreachable, TaskRefused, UnsafeAddress
 from privet.transport.text import plain
 
@@ -147,7 +147,7 @@ def _holder(
     return BlockingHolder(
         SqliteLedger(ledger, cap),
         subject,
-        connect=lambda: CuratorClient(insecure_http=insecure_http),
+        connect=lambda: ReportClient(insecure_http=insecure_http),
         curator_key=curator_key,
     )
 

@@ -18,7 +18,7 @@ from privet.client.ledger import SLACK, Answer, Ledger
 from privet.protocol import PrivetError, RandomBytes, Task, make_report
 from privet.protocol.errors import InvalidRequest, TaskNotOpen
 from privet.transport.address import TaskAddress
-from privet.transport.curator_client import CuratorClient
+from privet.transport.curator_client import ReportClient
 from privet.transport.errors import TaskRefused
 from privet.transport.offer import Offer
 
@@ -35,7 +35,7 @@ class Holder:
     or a simulation says otherwise.
     """
 
-    http: CuratorClient
+    http: ReportClient
     ledger: Ledger
     subject: str = "me"
     randomness: RandomBytes = os.urandom
@@ -73,7 +73,7 @@ class Holder:
 
         If this subject has answered it before, the stored bytes are sent again or, if they were
         counted, nothing is done; ``record`` is then not looked at. Raises what ``check`` raises,
-        ``InvalidRecord``, ``LedgerFailed``, and what ``CuratorClient`` raises: after those last
+        ``InvalidRecord``, ``LedgerFailed``, and what ``ReportClient`` raises: after those last
         ones the answer is kept, and ``answer`` or ``resend`` tries again.
         """
         address = self.http.address(task_url)

@@ -17,7 +17,7 @@ from privet.relay.forwarding import Forwarder
 from privet.relay.intake import Intake
 from privet.relay.spool import Spool
 from privet.relay.status import RelayStatus
-from privet.transport.curator_client import CuratorClient
+from privet.transport.curator_client import ReportClient
 from privet.transport.errors import HolderError
 from privet.transport.retry import Retry
 
@@ -85,7 +85,7 @@ def _faults() -> Iterator[None]:
 
 
 async def _status(url: str, *, insecure_http: bool) -> bytes:
-    async with CuratorClient(insecure_http=insecure_http, retry=Retry(attempts=2)) as client:
+    async with ReportClient(insecure_http=insecure_http, retry=Retry(attempts=2)) as client:
         return await client.status(client.address(url))
 
 
@@ -95,7 +95,7 @@ async def _serve(
     uvicorn = _server()
     spool = Spool(path)
     try:
-        async with CuratorClient(insecure_http=insecure_http) as client:
+        async with ReportClient(insecure_http=insecure_http) as client:
             intake = Intake(client, curator, spool)
             intake.address("0" * 64)
             app = RelayApp(intake, Forwarder(client, intake, spool, least), spool, every)

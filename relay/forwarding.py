@@ -15,7 +15,7 @@ from privet.relay.intake import Intake
 from privet.relay.sealing import MAX_BYTES
 from privet.relay.spool import Spool
 from privet.relay.status import OWN_COUNTS, TAKEN
-from privet.transport.curator_client import CuratorClient
+from privet.transport.curator_client import ReportClient
 from privet.transport.errors import LedgerFailed, UnexpectedAnswer
 
 BATCH_MEDIA_TYPE = "application/vnd.privet.reports+msgpack"
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 class Forwarder:
     """Forwards a task's reports as soon as ``least`` of them wait, never fewer together."""
 
-    def __init__(self, client: CuratorClient, intake: Intake, spool: Spool, least: int) -> None:
+    def __init__(self, client: ReportClient, intake: Intake, spool: Spool, least: int) -> None:
         self._client = client
         self._intake = intake
         self._spool = spool

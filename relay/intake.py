@@ -12,7 +12,7 @@ from privet.relay.batches import read_batch
 from privet.relay.bundle import ALL_QUESTIONS
 from privet.relay.spool import Parcel, Spool
 from privet.transport.address import TaskAddress
-from privet.transport.curator_client import CuratorClient
+from privet.transport.curator_client import ReportClient
 from privet.transport.errors import LedgerFailed
 from privet.transport.offer import Offer
 
@@ -34,7 +34,7 @@ class Waiting:
 class Intake:
     """Accepts reports for the tasks of one curator; ``run`` writes them, a group at a time."""
 
-    def __init__(self, client: CuratorClient, curator: str, spool: Spool) -> None:
+    def __init__(self, client: ReportClient, curator: str, spool: Spool) -> None:
         self._client = client
         self._curator = curator.rstrip("/")
         self._spool = spool

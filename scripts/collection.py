@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from privet.client import CuratorClient, Holder, Ledger, MemoryLedger
+from privet.client import Holder, Ledger, MemoryLedger, ReportClient
 from privet.curator.cli.http import problem_in
 from privet.transport.curator_client import new_http
 from scripts.fair_survey import without_label
@@ -89,7 +89,7 @@ async def answer_all(
         sent = 0
         async with new_http() as http:
             for record, own, subject in waiting:
-                curator = CuratorClient(http, insecure_http=insecure_http)
+                curator = ReportClient(http, insecure_http=insecure_http)
                 holder = Holder(curator, own, subject)
                 sent += len((await holder.answer(task_url, record)).report)
                 progress()

@@ -51,7 +51,7 @@ class Call:
     limit: int
 
 
-class CuratorClient:
+class ReportClient:
     """The holder's side of the wire; an asynchronous context manager.
 
     ``http`` may be any ``httpx.AsyncClient``, for instance one that speaks to an application in

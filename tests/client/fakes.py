@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from privet.client import CuratorClient, Retry
+from privet.client import ReportClient, Retry
 from privet.protocol import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE, Report, problem_of
 from privet.protocol.errors import PrivetError
 from privet.transport.address import TaskAddress
@@ -37,10 +37,10 @@ class Network:
         """Note the pause and go on."""
         self.pauses.append(seconds)
 
-    def client(self, attempts: int = 4) -> CuratorClient:
+    def client(self, attempts: int = 4) -> ReportClient:
         """A client whose only network this is."""
         http = httpx.AsyncClient(transport=httpx.MockTransport(self))
-        return CuratorClient(http, retry=Retry(attempts), sleep=self.sleep)
+        return ReportClient(http, retry=Retry(attempts), sleep=self.sleep)
 
 
 def publish(request: httpx.Request) -> httpx.Response:

@@ -13,11 +13,11 @@ import pytest
 from privet.client import (
     BlockingHolder,
     BudgetSpent,
-    CuratorClient,
     CuratorUnreachable,
     Holder,
     Ledger,
     MemoryLedger,
+    ReportClient,
     Retry,
     SqliteLedger,
     TaskRefused,
@@ -47,7 +47,7 @@ def no_record() -> Any:
 
 async def test_a_holder_answers_over_real_http(curator: StubCurator, ledger: SqliteLedger) -> None:
     """The task is fetched, one valid report arrives, and the ledger knows that it is counted."""
-    async with CuratorClient() as client:
+    async with ReportClient() as client:
         holder = Holder(client, ledger)
         assert (await holder.fetch(curator.url)).id == curator.task.id
         answered = await holder.answer(curator.url, RECORD)
@@ -115,7 +115,7 @@ async def test_after_a_crash_the_same_bytes_are_sent_and_nothing_is_drawn(
 
 async def test_answering_twice_sends_nothing_more(curator: StubCurator) -> None:
     """Another record for the same task is not looked at: the first answer stands."""
-    async with CuratorClient() as client:
+    async with ReportClient() as client:
         holder = Holder(client, MemoryLedger())
         first = await holder.answer(curator.url, RECORD)
         assert await holder.answer(curator.url, no_record()) == first
@@ -124,7 +124,7 @@ async def test_answering_twice_sends_nothing_more(curator: StubCurator) -> None:
 
 async def test_clicks_at_once_are_counted_once(curator: StubCurator, ledger: SqliteLedger) -> None:
     """Eight answers at the same time send one and the same report, and spend epsilon once."""
-    async with CuratorClient() as client:
+    async with ReportClient() as client:
         holders = [Holder(client, ledger) for _ in range(8)]
         await asyncio.gather(*(holder.answer(curator.url, RECORD) for holder in holders))
     assert len(set(curator.posts)) == len(curator.counted) == 1
@@ -134,7 +134,7 @@ async def test_clicks_at_once_are_counted_once(curator: StubCurator, ledger: Sql
 async def test_a_busy_curator_gets_the_same_bytes_later(curator: StubCurator) -> None:
     """Two refusals with Retry-After, then success: three posts of one report."""
     curator.busy = 2
-    async with CuratorClient(retry=Retry(first=0.01)) as client:
+    async with ReportClient(retry=Retry(first=0.01)) as client:
         assert (await Holder(client, MemoryLedger()).answer(curator.url, RECORD)).counted
     assert len(curator.posts) == 3
     assert len(set(curator.posts)) == 1
@@ -187,7 +187,7 @@ async def test_the_task_is_checked_before_the_record_is_looked_at() -> None:
         (early, 8.0, TaskNotOpen),
     ]:
         with serving(StubCurator(task)) as curator:
-            async with CuratorClient() as client:
+            async with ReportClient() as client:
                 ledger = MemoryLedger(cap)
                 holder = Holder(client, ledger, "me", no_randomness, clock=lambda: 2_000.0)
                 with pytest.raises(error):
@@ -231,7 +231,7 @@ async def test_a_record_that_does_not_fit_costs_nothing() -> None:
 async def test_thousands_of_holders_share_one_client(curator: StubCurator) -> None:
     """Two hundred subjects at once: one fetch of the task, as many reports, light objects."""
     ledger = MemoryLedger()
-    async with CuratorClient() as client:
+    async with ReportClient() as client:
         holders = [Holder(client, ledger, f"subject {i}") for i in range(200)]
         assert not hasattr(holders[0], "__dict__")
         await asyncio.gather(*(holder.answer(curator.url, RECORD) for holder in holders))
@@ -266,7 +266,7 @@ async def test_the_private_value_leaves_no_trace(
     network = Network([replies[outcome]])
     ledger: Ledger = SqliteLedger(tmp_path / "answers.sqlite3")
     with serving(stub):
-        async with CuratorClient() as real:
+        async with ReportClient() as real:
             client = network.client()
             client._offers[task.id] = await real.offer(real.address(stub.url))
         texts = []

@@ -14,7 +14,7 @@ DIES_WHILE_SENDING = """
 import asyncio, os, sys
 from pathlib import Path
 import httpx
-from privet.client import CuratorClient, Holder, SqliteLedger
+from privet.client import ReportClient, Holder, SqliteLedger
 task, url, ledger, record = bytes.fromhex(sys.argv[1]), sys.argv[2], sys.argv[3], eval(sys.argv[4])
 def network(request):
     if request.method == "POST":
@@ -22,7 +22,7 @@ def network(request):
         os.kill(os.getpid(), 9)
     kind = {"Content-Type": "application/vnd.privet.task+msgpack"}
     return httpx.Response(200, content=task, headers=kind)
-client = CuratorClient(httpx.AsyncClient(transport=httpx.MockTransport(network)))
+client = ReportClient(httpx.AsyncClient(transport=httpx.MockTransport(network)))
 asyncio.run(Holder(client, SqliteLedger(Path(ledger))).answer(url, record))
 """
 

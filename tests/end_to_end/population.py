@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.client import Answer, CuratorClient, Holder, MemoryLedger
+from privet.client import Answer, Holder, MemoryLedger, ReportClient
 
 Record = Mapping[str, Any]
 
@@ -15,7 +15,7 @@ def answer_all(task_url: str, records: Sequence[Record]) -> list[Answer]:
     """Let every record's own holder answer the task; what each of them keeps."""
 
     async def collect() -> list[Answer]:
-        async with CuratorClient() as http:
+        async with ReportClient() as http:
             holders = [Holder(http, MemoryLedger(cap=100.0)) for _ in records]
             answers = (
                 holder.answer(task_url, record)

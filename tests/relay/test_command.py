@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from privet.client import Answer, CuratorClient, Holder, MemoryLedger
+from privet.client import Answer, Holder, MemoryLedger, ReportClient
 from privet.protocol import Report, Task, make_report, wire
 from privet.relay.cli import app
 from tests.client.stub_curator import StubCurator
@@ -59,7 +59,7 @@ async def test_holders_reach_the_curator_through_the_relay(
 ) -> None:
     """Twelve answers arrive by batch, none directly, and the relay has said nothing about them."""
     url = f"{relay_url}/v1/tasks/{curator.task.id}"
-    async with CuratorClient() as client:
+    async with ReportClient() as client:
         holders = [Holder(client, MemoryLedger(), f"subject {i}") for i in range(12)]
         answers = await asyncio.gather(*(holder.answer(url, RECORD) for holder in holders))
     sent = {(report.id, report.answers[0][1]) for report in map(reported, answers)}

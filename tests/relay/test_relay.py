@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from privet.client import CuratorClient, Holder, LedgerFailed, MemoryLedger, UnexpectedAnswer
+from privet.client import Holder, LedgerFailed, MemoryLedger, ReportClient, UnexpectedAnswer
 from privet.protocol import TASK_MEDIA_TYPE, Question, Report, Task, make_report, wire
 from privet.protocol.errors import (
     PROBLEMS,
@@ -67,7 +67,7 @@ class BatchCurator:
 @contextlib.asynccontextmanager
 async def relaying(
     curator: BatchCurator, path: Path, least: int = 3, every: float = 3600.0
-) -> AsyncIterator[tuple[CuratorClient, Forwarder]]:
+) -> AsyncIterator[tuple[ReportClient, Forwarder]]:
     """A relay in this process: the holders' way to it, and its forwarder."""
     spool = Spool(path)
     client = Network([curator]).client(attempts=1)
@@ -77,7 +77,7 @@ async def relaying(
     writer = asyncio.create_task(intake.run())
     http = httpx.AsyncClient(transport=httpx.ASGITransport(relay))
     try:
-        yield CuratorClient(http), forwarder
+        yield ReportClient(http), forwarder
     finally:
         writer.cancel()
         await http.aclose()
@@ -95,7 +95,7 @@ async def test_the_curators_signature_passes_through(tmp_path: Path) -> None:
         assert (await to.offer(to.address(url))).signature == signature
 
 
-async def answer(to: CuratorClient, task: Task, count: int) -> list[Report]:
+async def answer(to: ReportClient, task: Task, count: int) -> list[Report]:
     """``count`` holders answer through the relay."""
     url = f"{RELAY}/v1/tasks/{task.id}"
     holders = [Holder(to, MemoryLedger(), f"subject {i}") for i in range(count)]
@@ -104,7 +104,7 @@ async def answer(to: CuratorClient, task: Task, count: int) -> list[Report]:
     return [Report.unpack(answered.report) for answered in answers]
 
 
-async def status(relay: CuratorClient, task: Task) -> dict[str, Any]:
+async def status(relay: ReportClient, task: Task) -> dict[str, Any]:
     reply = await relay._http.get(f"{RELAY}/v1/tasks/{task.id}/status")
     return dict(reply.json())
 
