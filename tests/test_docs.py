@@ -1,0 +1,56 @@
+"""The documents link each other and name what exists."""
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md"])
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
+CODE_FILE = re.compile(r"`([a-z_]+(?:/[\w.]+)+\.(?:py|json|md|csv|toml))`")
+MODULE = re.compile(r"python -m ((?:privet|scripts|bench)[\w.]*)")
+TARGET = re.compile(r"(?:^|`|\$ )make ([a-z]+)", re.MULTILINE)
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, by GitHub's rule."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_index_links_every_page() -> None:
+    """A page that nothing links is found by nobody."""
+    index = DOCS / "index.md"
+    linked = {
+        (DOCS / target).resolve()
+        for target, _ in LINK.findall(index.read_text(encoding="utf-8"))
+        if target
+    }
+    expected = set(DOCS.rglob("*.md")) - {index, DOCS / "adr" / "template.md"}
+    assert {name(page) for page in expected if page not in linked} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Files exist, and headings where a link names one."""
+    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        found = (page.parent / target).resolve() if target else page
+        assert found.exists(), target
+        assert not anchor or anchor in anchors(found), f"{target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.parent.name != "adr"], ids=name)
+def test_files_and_commands_exist(page: Path) -> None:
+    """Paths of the repository, modules that are run, and targets of make."""
+    text = page.read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert [path for path in CODE_FILE.findall(text) if not (ROOT / path).exists()] == []
+    assert [module for module in MODULE.findall(text) if find_spec(module) is None] == []
+    assert set(TARGET.findall(text)) <= targets
