@@ -33,8 +33,9 @@ $(VENV)/dev.installed: $(VENV)/demo.installed
 demo: $(VENV)/demo.installed  ## one full round on real data (ARGS="--holders 1000 --epsilon 2")
 	@$(BIN)/python -m scripts.demo $(ARGS)
 
-test: check  ## all checks and tests
-	$(BIN)/pytest -n $(JOBS) --dist worksteal --durations 15 $(ARGS)
+test: check  ## all checks and tests, with the share of lines that they reach
+	@$(BIN)/python --version
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --durations 15 --cov --cov-report= $(ARGS)
 
 check: $(VENV)/dev.installed  ## style, types and import rules
 	$(BIN)/ruff format --check --quiet .
