@@ -47,7 +47,7 @@ def unpack(data: bytes, bounds: Bounds) -> dict[str, Any]:
             data,
             strict_map_key=True,
             list_hook=count,
-            object_hook=count,
+            object_pairs_hook=lambda pairs: _unique(count(pairs)),
             max_array_len=bounds.longest,
             max_map_len=bounds.longest,
             max_str_len=bounds.text,
@@ -89,6 +89,14 @@ class _Counter:
             msg = "it has too many lists and maps"
             raise ValueError(msg)
         return container
+
+
+def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        msg = "it has a key twice"
+        raise ValueError(msg)
+    return fields
 
 
 def _sorted(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 ``tasks.json``    canonical bytes <-> id and fields; and bytes that are no task
 ``reports.json``  canonical bytes <-> JSON form; and bytes that are no report to that task
+``batches.json``  bytes <-> the reports in it; and bytes that are no batch for that task
 ``answers.json``  a task, a record and fixed randomness -> encoded columns, cells, the report
 
 Every case has ``success``; a bad one names its problem type. Run ``python -m
@@ -11,8 +12,12 @@ scripts.make_message_vectors`` after a change that is meant to change bytes, and
 import hashlib
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import msgpack
+import numpy as np
 
 from privet.protocol import (
     Categorical,
@@ -31,6 +36,7 @@ from privet.protocol import (
     wire,
 )
 from privet.protocol.answering import encode_whole
+from privet.protocol.batch import Batch
 
 FOLDER = Path(__file__).parent.parent / "tests" / "vectors" / "messages"
 
@@ -261,6 +267,110 @@ def read_for_classify(data: bytes) -> None:
     Report.unpack(data).check(CLASSIFY)
 
 
+def columns_of(task: Task, seed: str, count: int = 3) -> dict[str, Any]:
+    """Fields of the batch of ``count`` reports to a task, without ``question``."""
+    reports = [make_report(task, RECORDS[task.id][0], Stream(f"{seed} {i}")) for i in range(count)]
+    return {
+        "version": 1,
+        "ids": b"".join(report.id for report in reports),
+        "payloads": b"".join(payload for report in reports for _, payload in report.answers),
+    }
+
+
+def good_batch(name: str, task: Task, data: bytes) -> dict[str, Any]:
+    """The bytes of a batch and the reports in it."""
+    batch = Batch.unpack(data, task)
+    invitations = batch.invitations if batch.invitations is not None else [None] * len(batch)
+    return {
+        "name": name,
+        "success": True,
+        "task": task.id,
+        "bytes": data.hex(),
+        "canonical": batch.pack() == data,
+        "reports": [
+            {
+                "id": batch.ids[row].tobytes().hex(),
+                "answers": [[q, rows[row].tobytes().hex()] for q, rows in batch.answers(task)],
+                "invitation": None if invitation is None else invitation.tobytes().hex(),
+            }
+            for row, invitation in enumerate(invitations)
+        ],
+    }
+
+
+def good_batches() -> list[dict[str, Any]]:
+    """Batches that every reader takes, by name."""
+    one = columns_of(CLASSIFY, "batch")
+    digests = b"".join(hashlib.sha256(b"invitation %d" % i).digest() for i in range(3))
+    record = RECORDS[REGRESS.id][0]
+    drawn = [make_report(REGRESS, record, Stream(f"one question {i}")) for i in range(20)]
+    second = [report for report in drawn if report.answers[0][0] == 1]
+    some = Batch(
+        (1,),
+        np.array([list(report.id) for report in second], dtype=np.uint8),
+        np.array([list(report.answers[0][1]) for report in second], dtype=np.uint8),
+    )
+    backwards = msgpack.packb(dict(sorted({**one, "question": 0}.items(), reverse=True)))
+    return [
+        good_batch("the only question, named", CLASSIFY, wire.pack({**one, "question": 0})),
+        good_batch("the only question, not named", CLASSIFY, wire.pack(one)),
+        good_batch("keys in another order", CLASSIFY, backwards),
+        good_batch("with invitations", CLASSIFY, wire.pack({**one, "invitations": digests})),
+        good_batch("all of three questions", CENTRED, wire.pack(columns_of(CENTRED, "three"))),
+        good_batch("one of three questions", REGRESS, some.pack()),
+    ]
+
+
+def bad_batches() -> list[dict[str, Any]]:
+    """What every reader must refuse of a relay, by name."""
+    one = columns_of(CLASSIFY, "batch")
+    malformed: dict[str, dict[str, Any]] = {
+        "another version": {"version": 2},
+        "truth as version": {"version": True},
+        "a real number as version": {"version": 1.0},
+        "unknown column": {"surprise": b""},
+        "ids as text": {"ids": "0123456789abcdef"},
+        "half an id": {"ids": one["ids"][:-8]},
+        "an id too few": {"ids": one["ids"][:-16]},
+        "a payload too few": {"payloads": one["payloads"][: len(one["payloads"]) // 3]},
+        "a payload byte too many": {"payloads": one["payloads"] + b"\x00"},
+        "payloads as a list": {"payloads": [1]},
+        "no reports": {"ids": b"", "payloads": b""},
+        "truth as question": {"question": False},
+        "a question below zero": {"question": -1},
+        "nil as question": {"question": None},
+        "an invitation too few": {"invitations": bytes(64)},
+        "nil as invitations": {"invitations": None},
+    }
+    wrong: dict[str, tuple[Task, dict[str, Any]]] = {
+        "a question that is not asked": (CLASSIFY, {**one, "question": 1}),
+        "a huge question": (CLASSIFY, {**one, "question": 2**63}),
+        "one question where all are asked": (CENTRED, {**columns_of(CENTRED, "3"), "question": 0}),
+        "no question where each answers one": (REGRESS, columns_of(REGRESS, "batch")),
+    }
+    packed = wire.pack(one)
+    raw = {
+        "empty": b"",
+        "not a map": wire.pack([1]),
+        "truncated": packed[:-1],
+        "a byte too many": packed + b"\x00",
+        "a key twice": b"\x84" + packed[1:] + b"\xa7version\x01",
+    }
+    raw |= {name: wire.pack({**one, **change}) for name, change in malformed.items()}
+    raw |= {
+        f"no {left_out}": wire.pack({name: one[name] for name in one if name != left_out})
+        for left_out in one
+    }
+    cases = [("malformed-report", name, CLASSIFY, data) for name, data in raw.items()]
+    cases += [
+        ("wrong-questions", n, task, wire.pack(fields)) for n, (task, fields) in wrong.items()
+    ]
+    return [
+        {**bad(name, kind, data, partial(Batch.unpack, task=task)), "task": task.id}
+        for kind, name, task, data in cases
+    ]
+
+
 def bad(name: str, kind: str, data: bytes, read: Callable[[bytes], object]) -> dict[str, Any]:
     """A case that must fail with a problem type; fails itself if it does not."""
     try:
@@ -306,6 +416,7 @@ def build() -> dict[str, Any]:
             good_report("an answer to one question", REGRESS, "report 2"),
             *bad_reports(),
         ],
+        "batches.json": [*good_batches(), *bad_batches()],
         "answers.json": answers,
     }
 

@@ -148,7 +148,7 @@ def test_only_canonical_bytes_are_a_report() -> None:
         b"\x85" + canonical[1:] + b"\xa7version\x01",
     ):
         assert other != canonical
-        with pytest.raises(MalformedReport, match="canonical"):
+        with pytest.raises(MalformedReport, match=r"canonical|a key twice"):
             Report.unpack(other)
 
 

@@ -14,6 +14,7 @@ from privet.protocol import (
     make_report,
     problem_of,
 )
+from privet.protocol.batch import Batch
 from scripts import make_message_vectors
 
 FOLDER = Path(__file__).parent.parent / "vectors" / "messages"
@@ -65,6 +66,30 @@ def test_bad_reports_are_refused_for_the_published_reason(case: dict[str, Any]) 
     """Reading or holding it against its task fails with the problem type named."""
     with pytest.raises(PrivetError) as caught:
         Report.unpack(bytes.fromhex(case["bytes"])).check(Task.parse(TASKS[case["task"]]))
+    assert problem_of(caught.value).name == case["problem"]
+
+
+@pytest.mark.parametrize("case", cases("batches.json"))
+def test_batches_are_read_and_written(case: dict[str, Any]) -> None:
+    """Bytes give the reports in them, which give the bytes back if these were canonical."""
+    data, task = bytes.fromhex(case["bytes"]), Task.parse(TASKS[case["task"]])
+    batch = Batch.unpack(data, task)
+    assert batch.valid(task).all()
+    for row, report in enumerate(case["reports"]):
+        answers = [[q, payloads[row].tobytes().hex()] for q, payloads in batch.answers(task)]
+        invitation = batch.invitations is not None and batch.invitations[row].tobytes().hex()
+        assert batch.ids[row].tobytes().hex() == report["id"]
+        assert answers == report["answers"]
+        assert (invitation or None) == report["invitation"]
+    assert len(batch) == len(case["reports"])
+    assert (batch.pack() == data) is case["canonical"]
+
+
+@pytest.mark.parametrize("case", cases("batches.json", success=False))
+def test_bad_batches_are_refused_for_the_published_reason(case: dict[str, Any]) -> None:
+    """Reading fails with the problem type named."""
+    with pytest.raises(PrivetError) as caught:
+        Batch.unpack(bytes.fromhex(case["bytes"]), Task.parse(TASKS[case["task"]]))
     assert problem_of(caught.value).name == case["problem"]
 
 

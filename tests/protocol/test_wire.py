@@ -53,6 +53,7 @@ BAD_BYTES = {
     "number keys": msgpack.packb({1: 2}),
     "bytes as keys": msgpack.packb({b"a": 2}),
     "a list as key": b"\x81\x90\x01",
+    "a key twice": b"\x82\xa1a\x01\xa1a\x02",
     "invalid UTF-8": b"\x81\xa1\xff\x01",
     "reserved byte": b"\x81\xa1a\xc1",
     "an extension type": msgpack.packb({"a": msgpack.ExtType(5, b"x")}),

@@ -1,0 +1,132 @@
+"""Batches: columns in, columns out, and what no reader takes."""
+
+from itertools import count
+
+import msgpack
+import numpy as np
+import pytest
+
+from privet.protocol.batch import Batch
+from privet.protocol.errors import MalformedReport, PrivetError, TooLarge
+from privet.protocol.report import Report
+from privet.protocol.task import Question, Task
+from scripts.make_message_vectors import CENTRED, CLASSIFY, RECORDS, REGRESS, Stream, make_report
+
+
+def reports_of(task: Task, rows: int) -> list[Report]:
+    """Reports that all answer the same questions."""
+    record = RECORDS[task.id][0]
+    drawn = (make_report(task, record, Stream(f"row {i}")) for i in count())
+    return [
+        r for r, _ in zip((r for r in drawn if r.answers[0][0] == 0), range(rows), strict=False)
+    ]
+
+
+def batch_of(task: Task, rows: int = 4) -> tuple[Batch, list[Report]]:
+    """The reports in columns, and one by one."""
+    reports = reports_of(task, rows)
+    columns = [
+        np.array([list(report.id) for report in reports], dtype=np.uint8),
+        np.array([[*b"".join(p for _, p in r.answers)] for r in reports], dtype=np.uint8),
+    ]
+    return Batch(tuple(q for q, _ in reports[0].answers), *columns), reports
+
+
+@pytest.mark.parametrize("task", [CLASSIFY, CENTRED, REGRESS], ids=lambda task: task.name[:10])
+def test_a_batch_holds_what_its_reports_hold(task: Task) -> None:
+    """Packed and read again, every row has the id and the answers of its report."""
+    batch, reports = batch_of(task)
+    again = Batch.unpack(batch.pack(), task)
+    answers = again.answers(task)
+    for row, report in enumerate(reports):
+        assert again.ids[row].tobytes() == report.id
+        assert [(q, payloads[row].tobytes()) for q, payloads in answers] == list(report.answers)
+    assert again.valid(task).all()
+    assert again.invitations is None
+    assert all(payloads.flags.c_contiguous for _, payloads in answers)
+
+
+def test_a_batch_is_valid_row_by_row() -> None:
+    """As ``Report.check`` says of each report alone, whichever of its answers is impossible."""
+    batch, reports = batch_of(CENTRED)
+    payloads = batch.payloads.copy()
+    payloads[1, 0] = payloads[2, -1] = 255
+    spoiled = Batch(batch.questions, batch.ids, payloads)
+    alone = []
+    for report, row in zip(reports, payloads, strict=True):
+        cut = iter(row.tobytes())
+        answers = tuple((q, bytes(next(cut) for _ in payload)) for q, payload in report.answers)
+        try:
+            Report(task=report.task, id=report.id, answers=answers).check(CENTRED)
+        except PrivetError:
+            alone.append(False)
+        else:
+            alone.append(True)
+    assert spoiled.valid(CENTRED).tolist() == alone
+    assert not all(alone)
+
+
+def test_the_single_question_of_a_task_need_not_be_named() -> None:
+    """With and without ``question`` a batch answers question 0, under both allocations."""
+    one = CLASSIFY.model_copy(update={"allocation": "one"})
+    for task in (CLASSIFY, one):
+        fields = msgpack.unpackb(batch_of(CLASSIFY)[0].pack())
+        named = Batch.unpack(msgpack.packb({**fields, "question": 0}), task)
+        del fields["question"]
+        unnamed = Batch.unpack(msgpack.packb(fields), task)
+        assert named.questions == unnamed.questions == (0,)
+
+
+def test_rows_are_taken_by_mask_and_by_position() -> None:
+    """All columns alike, in the order asked for."""
+    batch, _ = batch_of(CLASSIFY)
+    invited = Batch(batch.questions, batch.ids, batch.payloads, np.eye(4, 32, dtype=np.uint8))
+    some = invited.take(np.array([2, 0]))
+    assert some.ids.tolist() == batch.ids[[2, 0]].tolist()
+    assert some.payloads.tolist() == batch.payloads[[2, 0]].tolist()
+    assert some.invitations is not None
+    assert some.invitations.argmax(axis=1).tolist() == [2, 0]
+    assert len(invited.take(np.array([True, False, True, True]))) == 3
+
+
+def test_more_reports_than_allowed_are_too_large() -> None:
+    """Exactly as many as allowed are read."""
+    batch, _ = batch_of(CLASSIFY)
+    assert len(Batch.unpack(batch.pack(), CLASSIFY, max_reports=4)) == 4
+    with pytest.raises(TooLarge, match="at most 3"):
+        Batch.unpack(batch.pack(), CLASSIFY, max_reports=3)
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [b"\x81" * 2000, b"\x91" * 2000, msgpack.packb({"version": {}}), b"\x81\xc4\x01v\x01"],
+    ids=["maps in maps", "lists in lists", "a map as version", "binary as key"],
+)
+def test_whatever_else_is_sent_is_malformed(nested: bytes) -> None:
+    """Without exhausting the stack or the memory."""
+    with pytest.raises(MalformedReport):
+        Batch.unpack(nested, CLASSIFY)
+
+
+def test_a_million_rows_are_views_of_the_columns() -> None:
+    """A single question's payloads are not copied once more."""
+    rows = 1_000_000
+    width = CLASSIFY.mechanisms[0].report_bytes
+    zeros = np.zeros((rows, 16), np.uint8), np.zeros((rows, width), np.uint8)
+    batch = Batch.unpack(Batch((0,), *zeros).pack(), CLASSIFY)
+    ((_, payloads),) = batch.answers(CLASSIFY)
+    assert len(batch) == rows
+    assert np.shares_memory(payloads, batch.payloads)
+    assert not payloads.flags.writeable
+
+
+def test_questions_share_a_column_of_payloads() -> None:
+    """Rows of different lengths are cut where the mechanisms say."""
+    wide = Question(partition=0, mechanism="oue", epsilon=1.0)
+    task = CENTRED.model_copy(update={"questions": (CENTRED.questions[0], wide)})
+    widths = [mechanism.report_bytes for mechanism in task.mechanisms]
+    payloads = np.arange(3 * sum(widths), dtype=np.uint8).reshape(3, -1)
+    batch = Batch((0, 1), np.zeros((3, 16), np.uint8), payloads)
+    (_, first), (_, second) = batch.answers(task)
+    assert np.hstack([first, second]).tolist() == payloads.tolist()
+    assert [first.shape[1], second.shape[1]] == widths
