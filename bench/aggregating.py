@@ -8,7 +8,7 @@ import numpy as np
 
 from bench.figures import Effort, Figure, seconds
 from bench.samples import EPSILON, LABEL, full_tree, mechanism, records, reports
-from privet.curator.estimation import Evidence, Model, fit
+from privet.curator.estimation import Model, QuestionCounts, fit
 from privet.curator.public_data import PublicData
 from privet.curator.simulation import simulate_question
 from privet.protocol.mechanisms import MECHANISMS, Mechanism, OptimizedUnary, SubsetSelection
@@ -56,7 +56,7 @@ def fitting(effort: Effort) -> Iterator[Figure]:
     case = f"reports={holders},cells={cells}"
     yield from _per_record(case, ours / holders, theirs / few)
     yield from _from_records(effort)
-    evidence = Evidence(partition, randomizer, randomizer.accumulate(payloads), holders)
+    evidence = QuestionCounts(partition, randomizer, randomizer.accumulate(payloads), holders)
     for estimator in ("weighted", "averaged"):
         [taken] = seconds(partial(fit, estimator, LABEL, public, [evidence]))
         yield Figure("fitting", f"sums,cells={cells},{estimator}", "time", taken, "s")
@@ -69,7 +69,7 @@ def from_reports(
     if not randomizer.valid(payloads).all():
         msg = "a report of the benchmark is not valid"
         raise RuntimeError(msg)
-    evidence = Evidence(partition, randomizer, randomizer.accumulate(payloads), len(payloads))
+    evidence = QuestionCounts(partition, randomizer, randomizer.accumulate(payloads), len(payloads))
     return fit("weighted", LABEL, public, [evidence])
 
 
@@ -86,7 +86,7 @@ def from_records(
         copies=np.ones(len(private), dtype=np.int64),
         rng=np.random.default_rng(0),
     )
-    evidence = Evidence(partition, randomizer, sums, len(private))
+    evidence = QuestionCounts(partition, randomizer, sums, len(private))
     return fit("weighted", LABEL, public, [evidence])
 
 

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bench.figures import Effort, Figure, seconds
 from bench.samples import LABEL, full_tree, mechanism, records
-from privet.curator.estimation import Evidence, Model, fit
+from privet.curator.estimation import Model, QuestionCounts, fit
 
 SIZES = {
     Effort.TINY: [(100, 8, 4)],
@@ -74,7 +74,7 @@ def _model(estimator: str, depth: int, columns: int, public_rows: int) -> Model:
     """A model whose reports are made up: what it says has no part in how long it takes."""
     partition, randomizer = full_tree(2**depth, columns), mechanism(2**depth)
     sums = np.full(randomizer.sum_size, REPORTS // 4, dtype=np.int64)
-    evidence = Evidence(partition, randomizer, sums, REPORTS)
+    evidence = QuestionCounts(partition, randomizer, sums, REPORTS)
     return fit(estimator, LABEL, records(public_rows, columns), [evidence])
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from privet.curator.clock import Clock
 from privet.curator.datastore.base import PUBLIC_MODEL, Status, Store, StoredTask
-from privet.curator.estimation import ESTIMATORS, Evidence, Predictions, fit
+from privet.curator.estimation import ESTIMATORS, Predictions, QuestionCounts, fit
 from privet.curator.http.records import encode_columns, encode_records
 from privet.curator.models.cache import FittedModel, ModelShelf
 from privet.curator.models.card import write_card
@@ -110,11 +110,11 @@ class Curator:
         self.store.invite(task_id, [sha256(text.encode()).digest() for text in invitations])
         return invitations
 
-    def evidence(self, task_id: str) -> list[Evidence]:
+    def question_counts(self, task_id: str) -> list[QuestionCounts]:
         """What the holders have said so far, one entry per question."""
         task = self.store.task(task_id).task
         return [
-            Evidence.of(task, question, sums.vector, sums.n)
+            QuestionCounts.of(task, question, sums.vector, sums.n)
             for question, sums in enumerate(self.store.sums(task_id))
         ]
 
@@ -127,15 +127,15 @@ class Curator:
         """Fit and keep a numbered model; raises ``NotEnoughReports`` or ``InvalidRequest``."""
         name = default_estimator() if estimator is None else estimator
         task = self.store.task(task_id).task
-        evidence = self.evidence(task_id)
-        if name in ESTIMATORS and name not in WITHOUT_REPORTS and not any(e.n for e in evidence):
+        questions = self.question_counts(task_id)
+        if name in ESTIMATORS and name not in WITHOUT_REPORTS and not any(e.n for e in questions):
             other = ", or fit the estimator 'public' on the public data alone"
             raise NotEnoughReports(
                 f"No report has come in yet, and {name} needs some: wait for holders"
-                f"{other if len(evidence) == 1 else ''}."
+                f"{other if len(questions) == 1 else ''}."
             )
         public = self.store.public_data(task_id)
-        model = fit(name, task.label, public, evidence, **dict(parameters or {}))
+        model = fit(name, task.label, public, questions, **dict(parameters or {}))
         return self._shelf.add(task_id, model, self.clock.now())
 
     def models(self, task_id: str) -> list[FittedModel]:
@@ -150,7 +150,7 @@ class Curator:
     def card(self, task_id: str, number: int | None = None) -> str:
         """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
         fitted = self._shelf.get(task_id, number)
-        return write_card(self.store.task(task_id).task, fitted, self.evidence(task_id))
+        return write_card(self.store.task(task_id).task, fitted, self.question_counts(task_id))
 
     def predict(
         self,

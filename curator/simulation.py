@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.curator.estimation.counts import Evidence, Label
+from privet.curator.estimation.counts import Label, QuestionCounts
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import Scale
 from privet.protocol.mechanisms.base import Mechanism, Sums
@@ -55,17 +55,19 @@ def simulate_sums(
     return results
 
 
-def simulate_evidence(
+def simulate_counts(
     task: Task,
     X: Floats,
     y: Floats,
     rng: np.random.Generator,
     *,
     copies: Integers | None = None,
-) -> list[Evidence]:
+) -> list[QuestionCounts]:
     """``simulate_sums`` in the form that estimators take, one entry per question."""
     sums = simulate_sums(task, X, y, rng, copies=copies)
-    return [Evidence.of(task, question, vector, n) for question, (vector, n) in enumerate(sums)]
+    return [
+        QuestionCounts.of(task, question, vector, n) for question, (vector, n) in enumerate(sums)
+    ]
 
 
 def simulate_question(

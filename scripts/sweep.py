@@ -27,7 +27,7 @@ from privet.curator.estimation import Model, fit
 from privet.curator.publishing.build import build_task, encode_labels
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.publishing.table import Columns
-from privet.curator.simulation import simulate_evidence
+from privet.curator.simulation import simulate_counts
 from privet.protocol.encoding import encode_table
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
@@ -116,15 +116,15 @@ def simulate(source: Source, job: Job, settings: Mapping[str, Any] | None = None
     rng = np.random.default_rng(job.entropy)
     X, y = _encoded(task, world.people)
     copies = rng.multinomial(job.holders, world.people_weights)
-    evidence = simulate_evidence(task, X, y, rng, copies=copies)
-    model = fit(job.estimator, task.label, public, evidence)
+    questions = simulate_counts(task, X, y, rng, copies=copies)
+    model = fit(job.estimator, task.label, public, questions)
     test = _encoded(task, world.test) if world.test is not world.people else (X, y)
     return Outcome(
         job=job,
         measure="accuracy" if isinstance(task.label, Classes) else "mse",
         score=_score(model, *test, world.test_weights),
         public_score=_score(
-            fit("public", task.label, public, evidence[:1]), *test, world.test_weights
+            fit("public", task.label, public, questions[:1]), *test, world.test_weights
         ),
         cells=model.partition.cells,
         report_bytes=sum(mechanism.report_bytes for mechanism in task.mechanisms),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from privet.curator.estimation.averaged import fit_averaged
-from privet.curator.estimation.counts import Evidence, Label
+from privet.curator.estimation.counts import Label, QuestionCounts
 from privet.curator.estimation.drift import fit_drift
 from privet.curator.estimation.estimator import Estimator, Parameter
 from privet.curator.estimation.histogram import fit_adjusted_histogram, fit_histogram
@@ -25,10 +25,10 @@ __all__ = [
     "DEFAULT_ESTIMATOR",
     "ESTIMATORS",
     "Estimator",
-    "Evidence",
     "Model",
     "Parameter",
     "Predictions",
+    "QuestionCounts",
     "fit",
 ]
 
@@ -114,7 +114,7 @@ def fit(
     name: str,
     label: Label,
     public: PublicData,
-    evidence: Sequence[Evidence],
+    evidence: Sequence[QuestionCounts],
     base: BaseModel | None = None,
     **parameters: object,
 ) -> Model:

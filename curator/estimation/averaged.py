@@ -13,7 +13,7 @@ import numpy as np
 
 from privet.curator.estimation.cells import SlotEstimates, to_model
 from privet.curator.estimation.contrasts import Contrasts
-from privet.curator.estimation.counts import Evidence, Label, public_counts
+from privet.curator.estimation.counts import Label, QuestionCounts, public_counts
 from privet.curator.estimation.level_contrasts import LevelContrasts, contrasts_of
 from privet.curator.estimation.level_prunings import average
 from privet.curator.estimation.levels import nested, reports_of
@@ -30,7 +30,7 @@ CENTRED_WIDTHS = (1.0, 0.3)
 
 
 def fit_averaged(
-    label: Label, public: PublicData, evidence: Sequence[Evidence], *, split: float
+    label: Label, public: PublicData, evidence: Sequence[QuestionCounts], *, split: float
 ) -> Model:
     """Posterior mean shares per cell; ``split`` is the prior probability that a node is divided.
 
@@ -127,5 +127,5 @@ def slot_estimates(
         low=np.clip(raw - Z95 * error, 0.0, 1.0),
         high=np.clip(raw + Z95 * error, 0.0, 1.0),
         public_share=1.0 - np.clip(posterior.data_share.mean(axis=1), 0.0, 1.0),
-        sensitivity=np.minimum(scale * reach, 1.0),
+        influence=np.minimum(scale * reach, 1.0),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from privet.curator.estimation.counts import Evidence, Label
+from privet.curator.estimation.counts import Label, QuestionCounts
 from privet.curator.estimation.model import Model, Value
 from privet.curator.public_data import Floats
 from privet.curator.public_model.base_model import BaseModel
@@ -14,7 +14,7 @@ from privet.protocol.features import Range
 class SlotEstimates:
     """Per cell and slot, ``(cells, slots)``: shares of the cell, and how sure they are.
 
-    ``public_share`` has shape ``(cells,)``; ``sensitivity`` is the most that one report can move
+    ``public_share`` has shape ``(cells,)``; ``influence`` is the most that one report can move
     a share.
     """
 
@@ -23,12 +23,12 @@ class SlotEstimates:
     low: Floats
     high: Floats
     public_share: Floats
-    sensitivity: Floats
+    influence: Floats
 
 
 def to_model(
     label: Label,
-    question: Evidence,
+    question: QuestionCounts,
     slots: SlotEstimates,
     *,
     estimator: str,
@@ -43,13 +43,13 @@ def to_model(
     range, and within the reach of their cell's centre if the question has a centring.
     """
     low, high = slots.low.clip(max=slots.shares), slots.high.clip(min=slots.shares)
-    values, error, sensitivity = slots.shares, slots.standard_error, slots.sensitivity
+    values, error, influence = slots.shares, slots.standard_error, slots.influence
     span = None
     if isinstance(label, Range):
         scale = question.scale_of(label)
         span = scale.width if scale.width < label.high - label.low else None
         values, low, high = (scale.from_unit(ends[:, 1:]) for ends in (values, low, high))
-        error, sensitivity = scale.width * error[:, 1:], scale.width * sensitivity[:, 1:]
+        error, influence = scale.width * error[:, 1:], scale.width * influence[:, 1:]
     return Model(
         label=label,
         partition=question.partition,
@@ -58,7 +58,7 @@ def to_model(
         low=low,
         high=high,
         public_share=slots.public_share,
-        sensitivity=sensitivity,
+        influence=influence,
         estimator=estimator,
         parameters=dict(parameters),
         n=question.n if n is None else n,

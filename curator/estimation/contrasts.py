@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.curator.estimation.counts import Evidence
+from privet.curator.estimation.counts import QuestionCounts
 from privet.curator.estimation.prunings import Information
 from privet.curator.estimation.ratio import moments
 from privet.curator.public_data import Floats
@@ -30,7 +30,7 @@ class Contrasts:
     a deviation is measured: p - q = scale * theta.
     """
 
-    evidence: Evidence
+    evidence: QuestionCounts
     q: Floats
     mass: Floats
     scale: Floats
@@ -47,7 +47,7 @@ class Contrasts:
         own, with_mass, of_mass = moments(self.evidence.noise)
         noise = own - 2.0 * self.q * with_mass + self.q**2 * of_mass[:, None]
         spread = np.maximum(self.q * (1.0 - self.q), LEAST_SPREAD)
-        sampling = self.evidence.alike * self.evidence.n * self.mass[:, None] * spread
+        sampling = self.evidence.holders_per_record * self.evidence.n * self.mass[:, None] * spread
         return np.maximum(noise, 0.0) + np.maximum(sampling, 1e-9)
 
     @cached_property
@@ -98,7 +98,7 @@ class Contrasts:
         return ranges
 
 
-def unit_ranges(evidence: Evidence) -> Floats:
+def unit_ranges(evidence: QuestionCounts) -> Floats:
     """What one report instead of another can change in a cell's count, per slot, ``(slots,)``."""
     mechanism = evidence.mechanism
     ranges = np.zeros(mechanism.slots)
@@ -110,7 +110,7 @@ def unit_ranges(evidence: Evidence) -> Floats:
     return ranges
 
 
-def _leaf_order(evidence: Evidence) -> tuple[NDArray[np.int64], ...]:
+def _leaf_order(evidence: QuestionCounts) -> tuple[NDArray[np.int64], ...]:
     """The cells in depth-first order, and each node's stretch of it: first and size."""
     tree = evidence.partition
     size = tree.node_sums(np.ones(tree.cells, dtype=np.int64))

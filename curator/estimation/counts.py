@@ -21,13 +21,13 @@ Label = Classes | Range
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class QuestionCounts:
     """What the holders said to one question: the sums of ``n`` reports, and how to read them.
 
-    ``scale`` is how they told a number; without one, as a share of the label's range. Without
-    ``exact_ranges`` a model's sensitivity is a bound that is quicker to find. ``alike`` is how many
-    holders have one and the same record, as when a few records play a population: who was asked
-    then varies so much more.
+    ``scale`` is what a number was reported on; None is the label's whole range. Without
+    ``exact_ranges`` a model's influence is a looser bound that is quicker to find.
+    ``holders_per_record`` is above 1 where a few records play a population: sampling variances are
+    multiplied by it.
     """
 
     partition: Partition
@@ -36,10 +36,10 @@ class Evidence:
     n: int
     scale: Scale | None = field(default=None, kw_only=True)
     exact_ranges: bool = field(default=True, kw_only=True)
-    alike: float = field(default=1.0, kw_only=True)
+    holders_per_record: float = field(default=1.0, kw_only=True)
 
     @classmethod
-    def of(cls, task: Task, question: int, sums: Sums, n: int) -> "Evidence":
+    def of(cls, task: Task, question: int, sums: Sums, n: int) -> "QuestionCounts":
         """The sums of ``n`` answers to one question of a task."""
         return cls(
             task.tree_of(question),
@@ -84,7 +84,7 @@ class Evidence:
     @cached_property
     def total_covariance(self) -> Floats:
         """The mechanism's noise and the chance of who answered, ``(cells, slots, slots)``."""
-        return self.noise + self.alike * sampling_covariance(self.plausible)
+        return self.noise + self.holders_per_record * sampling_covariance(self.plausible)
 
 
 def public_counts(

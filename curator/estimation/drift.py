@@ -19,7 +19,7 @@ import numpy as np
 from privet.curator.estimation.averaged import posterior_of_counts, slot_estimates
 from privet.curator.estimation.cells import to_model
 from privet.curator.estimation.contrasts import Contrasts
-from privet.curator.estimation.counts import Evidence, Label, public_counts
+from privet.curator.estimation.counts import Label, QuestionCounts, public_counts
 from privet.curator.estimation.level_contrasts import LevelContrasts, contrasts_of
 from privet.curator.estimation.level_prunings import average
 from privet.curator.estimation.levels import nested, reports_of
@@ -42,7 +42,7 @@ LEAST_SCALE = 0.01
 def fit_drift(
     label: Label,
     public: PublicData,
-    evidence: Sequence[Evidence],
+    evidence: Sequence[QuestionCounts],
     *,
     split: float,
     plain: bool,
@@ -77,7 +77,7 @@ def fit_drift(
     )
 
 
-def expected_shares(label: Label, means: Floats, question: Evidence) -> Floats:
+def expected_shares(label: Label, means: Floats, question: QuestionCounts) -> Floats:
     """The public model's cell means as shares of slots, ``(cells, slots)``.
 
     A number outside what its cell can tell is taken as the nearer end.
@@ -88,7 +88,7 @@ def expected_shares(label: Label, means: Floats, question: Evidence) -> Floats:
     return np.asarray(means / means.sum(axis=1, keepdims=True))
 
 
-def expected_values(label: Label, means: Floats, question: Evidence, q: Floats) -> Floats:
+def expected_values(label: Label, means: Floats, question: QuestionCounts, q: Floats) -> Floats:
     """What ``q`` stands for, so that a cell's value less this is its correction alone."""
     return question.scale_of(label).from_unit(q[:, 1:]) if isinstance(label, Range) else means
 

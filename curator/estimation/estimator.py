@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from privet.curator.estimation.counts import Evidence, Label
+from privet.curator.estimation.counts import Label, QuestionCounts
 from privet.curator.estimation.model import Model, Value
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.base_model import BaseModel
@@ -77,11 +77,11 @@ class Estimator:
         self,
         label: Label,
         public: PublicData,
-        evidence: Sequence[Evidence],
+        evidence: Sequence[QuestionCounts],
         base: BaseModel | None = None,
         **parameters: object,
     ) -> Model:
-        """Fit on encoded public data and one ``Evidence`` per question.
+        """Fit on encoded public data and one ``QuestionCounts`` per question.
 
         ``base`` is a public model of the caller's own, for estimators that start from one.
         Raises ``InvalidRequest`` for an unknown or impossible parameter, and for a label or a set
@@ -109,7 +109,7 @@ class Estimator:
         return {name: self.parameters[name].checked(name, value) for name, value in given.items()}
 
 
-def only_question(name: str, evidence: Sequence[Evidence]) -> Evidence:
+def only_question(name: str, evidence: Sequence[QuestionCounts]) -> QuestionCounts:
     """The evidence of a task with one question; raises ``InvalidRequest`` for any other."""
     if len(evidence) != 1:
         raise InvalidRequest(

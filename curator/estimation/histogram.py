@@ -15,7 +15,7 @@ import numpy as np
 
 from privet.curator.estimation.cells import to_model
 from privet.curator.estimation.contrasts import unit_ranges
-from privet.curator.estimation.counts import Evidence, Label
+from privet.curator.estimation.counts import Label, QuestionCounts
 from privet.curator.estimation.estimator import two_classes
 from privet.curator.estimation.model import Model
 from privet.curator.estimation.weighted import Ratio
@@ -24,7 +24,7 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Range
 
 
-def fit_histogram(label: Label, _public: PublicData, evidence: Sequence[Evidence]) -> Model:
+def fit_histogram(label: Label, _public: PublicData, evidence: Sequence[QuestionCounts]) -> Model:
     """The plain histogram; public data is not used."""
     ratio, cells = halves("histogram", label, evidence)
     reports = sum(question.n for question in evidence)
@@ -34,7 +34,7 @@ def fit_histogram(label: Label, _public: PublicData, evidence: Sequence[Evidence
 
 
 def fit_adjusted_histogram(
-    label: Label, _public: PublicData, evidence: Sequence[Evidence], *, threshold: float
+    label: Label, _public: PublicData, evidence: Sequence[QuestionCounts], *, threshold: float
 ) -> Model:
     """A histogram that says 0 (the first class) where a cell's mass is not clear of its noise.
 
@@ -56,7 +56,7 @@ def fit_adjusted_histogram(
     )
 
 
-def zero_shares(label: Label, question: Evidence) -> Floats:
+def zero_shares(label: Label, question: QuestionCounts) -> Floats:
     """The shares that stand for 0 in each cell, ``(cells, 2)``."""
     zeros = np.zeros(question.partition.cells)
     if isinstance(label, Range):
@@ -66,7 +66,9 @@ def zero_shares(label: Label, question: Evidence) -> Floats:
     return np.stack([1.0 - t, t], axis=1)
 
 
-def halves(name: str, label: Label, evidence: Sequence[Evidence]) -> tuple[Ratio, Evidence]:
+def halves(
+    name: str, label: Label, evidence: Sequence[QuestionCounts]
+) -> tuple[Ratio, QuestionCounts]:
     """Counts of both halves as if each were the whole, and the question that names the cells."""
     if not isinstance(label, Range):
         two_classes(name, label)

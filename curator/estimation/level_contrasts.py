@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from privet.curator.estimation.contrasts import Contrasts
-from privet.curator.estimation.counts import Evidence
+from privet.curator.estimation.counts import QuestionCounts
 from privet.curator.estimation.levels import Joined, embed
 from privet.curator.estimation.masses import cell_masses
 from privet.curator.estimation.prunings import Information, Inner
@@ -16,7 +16,7 @@ from privet.protocol.partition import Index, Partition
 
 
 def contrasts_of(
-    questions: Sequence[Evidence], q: Floats, scale: Floats, points: Floats, rows: int
+    questions: Sequence[QuestionCounts], q: Floats, scale: Floats, points: Floats, rows: int
 ) -> "Contrasts | LevelContrasts":
     """The contrasts of one question, or of several whose first has the finest cells.
 
@@ -39,7 +39,7 @@ class LevelContrasts:
     over questions, as if a holder answered all of them.
     """
 
-    questions: tuple[Evidence, ...]
+    questions: tuple[QuestionCounts, ...]
     q: Floats
     mass: Floats
     scale: Floats

@@ -71,7 +71,7 @@ class _Laws:
     split: float
 
     def stop(self, stopping: Floats, splitting: Floats) -> tuple[Floats, Floats]:
-        """Evidence of both together, and the probability of stopping."""
+        """QuestionCounts of both together, and the probability of stopping."""
         stopping, splitting = np.log1p(-self.split) + stopping, np.log(self.split) + splitting
         evidence = np.logaddexp(stopping, splitting)
         return evidence, np.exp(stopping - evidence)

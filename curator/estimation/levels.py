@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.curator.estimation.counts import Evidence, sampling_covariance
+from privet.curator.estimation.counts import QuestionCounts, sampling_covariance
 from privet.curator.estimation.prunings import families
 from privet.curator.public_data import Floats
 from privet.protocol.errors import InvalidRequest
@@ -57,10 +57,12 @@ class Level:
     covariance: Floats
 
     @classmethod
-    def of(cls, tree: Partition, question: Evidence) -> "Level":
+    def of(cls, tree: Partition, question: QuestionCounts) -> "Level":
         """What a question with at least one report says; noise and the chance of who is asked."""
         n, coarse = question.n, question.partition
-        sampling = question.alike * sampling_covariance(question.plausible + LEAST_COUNT)
+        sampling = question.holders_per_record * sampling_covariance(
+            question.plausible + LEAST_COUNT
+        )
         covariance = question.noise + sampling
         return cls(embed(tree, coarse)[coarse.leaves], question.counts / n, covariance / n**2)
 
@@ -107,24 +109,24 @@ def _times(matrices: Floats, vectors: Floats) -> Floats:
 class Joined:
     """All levels' counts of the finest cells: ``counts`` ``(cells, slots)`` of ``n`` holders.
 
-    ``noise``, ``(cells, slots, slots)``, is their covariance; ``alike`` is as in ``Evidence``.
+    ``noise``, ``(cells, slots, slots)``, is their covariance; see ``QuestionCounts``.
     """
 
     counts: Floats
     noise: Floats
     n: int
-    alike: float
+    holders_per_record: float
 
     @classmethod
-    def of(cls, tree: Partition, questions: Sequence[Evidence]) -> "Joined":
+    def of(cls, tree: Partition, questions: Sequence[QuestionCounts]) -> "Joined":
         """The questions' counts, as shares of all their reports."""
         n = sum(question.n for question in questions)
         shares, covariance = combined(tree, [Level.of(tree, each) for each in questions])
-        alike = max(question.alike for question in questions)
-        return cls(shares * n, covariance * n**2, n, alike)
+        holders_per_record = max(question.holders_per_record for question in questions)
+        return cls(shares * n, covariance * n**2, n, holders_per_record)
 
 
-def nested(name: str, evidence: Sequence[Evidence]) -> list[Evidence]:
+def nested(name: str, evidence: Sequence[QuestionCounts]) -> list[QuestionCounts]:
     """The questions that were answered, the one with the most cells first; at least one.
 
     Raises ``InvalidRequest`` for a question that asks for the cell alone, and for numbers told
@@ -145,7 +147,7 @@ def nested(name: str, evidence: Sequence[Evidence]) -> list[Evidence]:
     return answered
 
 
-def reports_of(questions: Sequence[Evidence]) -> int:
+def reports_of(questions: Sequence[QuestionCounts]) -> int:
     """How many holders answered: each of them all questions if these have equally many answers."""
     answers = [question.n for question in questions]
     return answers[0] if len(set(answers)) == 1 else sum(answers)

@@ -14,7 +14,7 @@ LEAST = 0.1
 class Counted(Protocol):
     """Counts of ``n`` holders, ``(cells, slots)``, and their noise, ``(cells, slots, slots)``.
 
-    ``alike`` is as in ``Evidence``.
+    ``holders_per_record`` is as in ``QuestionCounts``.
     """
 
     @property
@@ -24,7 +24,7 @@ class Counted(Protocol):
     @property
     def n(self) -> int: ...
     @property
-    def alike(self) -> float: ...
+    def holders_per_record(self) -> float: ...
 
 
 def cell_masses(evidence: Counted, q: Floats, points: Floats, rows: int) -> Floats:
@@ -57,7 +57,7 @@ def reported_masses(evidence: Counted, q: Floats, share: Floats) -> tuple[Floats
     move a mass and a contrast together and pass for drift.
     """
     asked = evidence.n * share[:, None] * np.maximum(q, 1e-3)
-    sampling = evidence.alike * sampling_covariance(asked)
+    sampling = evidence.holders_per_record * sampling_covariance(asked)
     weights = np.linalg.solve(evidence.noise + sampling, q[:, :, None])[:, :, 0]
     precision = (weights * q).sum(axis=1)
     estimate = (weights * evidence.counts).sum(axis=1) / precision

@@ -19,7 +19,7 @@ from privet.protocol.partition import Index, Partition
 
 Value = float | int | str | bool
 FORMAT = "privet-model-1"
-CELL_ARRAYS = ("values", "standard_error", "low", "high", "public_share", "sensitivity")
+CELL_ARRAYS = ("values", "standard_error", "low", "high", "public_share", "influence")
 
 _LABEL: TypeAdapter[Label] = TypeAdapter(Label)
 
@@ -93,7 +93,7 @@ class Model:
 
     - ``values``, ``standard_error``, ``low``, ``high``: ``(K, S)``, the ends of a 95 % interval;
     - ``public_share``: ``(K,)``, what part of the value came from public data, 0 to 1;
-    - ``sensitivity``: ``(K, S)``, the most that one report can move the value, to first order;
+    - ``influence``: ``(K, S)``, the most that one report can move the value, to first order;
     - ``n``: how many reports it used; ``facts``: what else the estimator has to say;
     - ``span``: how far apart two values of a cell can be; less than a numeric label's range where
       holders told it on a ``privet.protocol.label_scale.Centring``, and None for the whole range;
@@ -108,7 +108,7 @@ class Model:
     low: Floats
     high: Floats
     public_share: Floats
-    sensitivity: Floats
+    influence: Floats
     estimator: str
     parameters: Mapping[str, Value]
     n: int
@@ -136,14 +136,14 @@ class Model:
         """The same model under another estimator's name, with facts about how it came to be."""
         return replace(self, estimator=estimator, parameters=parameters, facts=facts)
 
-    def influence(self, k: int) -> Floats:
+    def influence_of(self, k: int) -> Floats:
         """The most that ``k`` dishonest reports could have moved each value, ``(K, S)``.
 
         To first order in the reports, and never more than ``span``.
         """
         least, most = self.bounds
         span = most - least if self.span is None else self.span
-        return np.minimum(k * self.sensitivity, span)
+        return np.minimum(k * self.influence, span)
 
     def to_document(self) -> dict[str, Any]:
         """The model as JSON values; ``from_document`` gives back one that predicts the same."""

@@ -18,10 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.curator.estimation.cells import to_model
-from privet.curator.estimation.counts import Evidence, Label, public_counts, sampling_covariance
+from privet.curator.estimation.counts import (
+    Label,
+    QuestionCounts,
+    public_counts,
+    sampling_covariance,
+)
 from privet.curator.estimation.estimator import two_classes
 from privet.curator.estimation.model import Model
-from privet.curator.estimation.weighted import Ratio, fit_private, ratio_sensitivity
+from privet.curator.estimation.weighted import Ratio, fit_private, ratio_influence
 from privet.curator.public_data import Floats, PublicData
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.partition import Index
@@ -54,7 +59,7 @@ class Choice:
 
 
 def fit_pruned(
-    label: Label, public: PublicData, evidence: Sequence[Evidence], *, constants: str
+    label: Label, public: PublicData, evidence: Sequence[QuestionCounts], *, constants: str
 ) -> Model:
     """Prune the first question's tree; fall back on the second question if private data dominates.
 
@@ -81,7 +86,7 @@ def fit_pruned(
 
 
 def pruned_ratio(
-    deep: Evidence, known: Floats, nodes: Index, weight_p: Floats, weight_q: Floats
+    deep: QuestionCounts, known: Floats, nodes: Index, weight_p: Floats, weight_q: Floats
 ) -> Ratio:
     """Each cell's chosen ancestor, with its weighted counts and their covariance."""
     tree = deep.partition
@@ -95,14 +100,14 @@ def pruned_ratio(
     share = np.clip(weight_q * public.sum(axis=1) / mass, 0.0, 1.0)
     used = np.maximum(weight_p, 1e-300)[:, None]
     cells = tree.node_sums(np.ones(tree.cells))[nodes][:, None]
-    sensitivity = np.minimum(cells * ratio_sensitivity(deep, counts / used), 1.0)
-    return Ratio(counts, covariance, share, np.where(weight_p[:, None] > 0.0, sensitivity, 0.0))
+    influence = np.minimum(cells * ratio_influence(deep, counts / used), 1.0)
+    return Ratio(counts, covariance, share, np.where(weight_p[:, None] > 0.0, influence, 0.0))
 
 
 class Search:
     """Algorithm 2's loop over depths, all cells at once."""
 
-    def __init__(self, deep: Evidence, known: Floats, as_printed: bool) -> None:
+    def __init__(self, deep: QuestionCounts, known: Floats, as_printed: bool) -> None:
         self.tree = deep.partition
         self.as_printed = as_printed
         self.n, self.rows = deep.n, float(known.sum())

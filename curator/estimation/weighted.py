@@ -7,7 +7,12 @@ import numpy as np
 
 from privet.curator.estimation.cells import SlotEstimates, to_model
 from privet.curator.estimation.contrasts import unit_ranges
-from privet.curator.estimation.counts import Evidence, Label, public_counts, sampling_covariance
+from privet.curator.estimation.counts import (
+    Label,
+    QuestionCounts,
+    public_counts,
+    sampling_covariance,
+)
 from privet.curator.estimation.estimator import only_question
 from privet.curator.estimation.model import Model, Value
 from privet.curator.estimation.ratio import fieller_interval, share_variance, shares
@@ -20,7 +25,12 @@ LEAST_COUNT = 1.0
 
 
 def fit_weighted(
-    label: Label, public: PublicData, evidence: Sequence[Evidence], *, weight: float, counts: str
+    label: Label,
+    public: PublicData,
+    evidence: Sequence[QuestionCounts],
+    *,
+    weight: float,
+    counts: str,
 ) -> Model:
     """Cell shares of ``private + weight * public`` counts; ``weight`` is λ of eq. 8.
 
@@ -40,26 +50,26 @@ def fit_weighted(
         counts=unbiased,
         covariance=covariance,
         public_share=np.clip(weight * known.sum(axis=1) / mass, 0.0, 1.0),
-        sensitivity=ratio_sensitivity(question, used),
+        influence=ratio_influence(question, used),
     )
     slots = replace(ratio.estimates(), shares=shares(used, covariance))
     parameters: dict[str, Value] = {"weight": weight, "counts": counts}
     return to_model(label, question, slots, estimator="weighted", parameters=parameters)
 
 
-def fit_private(label: Label, _public: PublicData, evidence: Sequence[Evidence]) -> Model:
+def fit_private(label: Label, _public: PublicData, evidence: Sequence[QuestionCounts]) -> Model:
     """The private counts alone: eq. 7, which is eq. 8 with λ = 0."""
     question = only_question("private", evidence)
     ratio = Ratio(
         counts=question.counts,
         covariance=question.total_covariance,
         public_share=np.zeros(question.partition.cells),
-        sensitivity=ratio_sensitivity(question, question.counts),
+        influence=ratio_influence(question, question.counts),
     )
     return to_model(label, question, ratio.estimates(), estimator="private", parameters={})
 
 
-def fit_public(label: Label, public: PublicData, evidence: Sequence[Evidence]) -> Model:
+def fit_public(label: Label, public: PublicData, evidence: Sequence[QuestionCounts]) -> Model:
     """The public counts alone: eq. 4 on public data, which is eq. 8 with λ = infinity.
 
     However holders tell a number, public labels count as they are. A cell whose few records agree
@@ -71,12 +81,12 @@ def fit_public(label: Label, public: PublicData, evidence: Sequence[Evidence]) -
         counts=known,
         covariance=sampling_covariance(np.maximum(known, LEAST_COUNT)),
         public_share=np.ones(question.partition.cells),
-        sensitivity=np.zeros_like(known),
+        influence=np.zeros_like(known),
     )
     return to_model(label, question, ratio.estimates(), estimator="public", parameters={})
 
 
-def fit_ratio(label: Label, public: PublicData, evidence: Sequence[Evidence]) -> Model:
+def fit_ratio(label: Label, public: PublicData, evidence: Sequence[QuestionCounts]) -> Model:
     """LPDT's regression estimate (Ma et al., 2023, eq. 5): sums of labels over private masses."""
     return fit_private(label, public, evidence).renamed("ratio", {}, {})
 
@@ -88,7 +98,7 @@ class Ratio:
     counts: Floats
     covariance: Floats
     public_share: Floats
-    sensitivity: Floats
+    influence: Floats
 
     def estimates(self) -> SlotEstimates:
         """The shares, with standard errors to first order and intervals after Fieller."""
@@ -96,10 +106,10 @@ class Ratio:
         variance = share_variance(values, self.counts, self.covariance)
         low, high = fieller_interval(self.counts, self.covariance)
         error = np.minimum(np.sqrt(variance), 0.5)
-        return SlotEstimates(values, error, low, high, self.public_share, self.sensitivity)
+        return SlotEstimates(values, error, low, high, self.public_share, self.influence)
 
 
-def ratio_sensitivity(question: Evidence, counts: Floats) -> Floats:
+def ratio_influence(question: QuestionCounts, counts: Floats) -> Floats:
     """The most one report can move each share ``A_s / B``, to first order, ``(cells, slots)``.
 
     It is bounded slot by slot: ``sum_t |e_s - v_s|_t range_t / B``, where ``range_t`` is what one

@@ -141,7 +141,7 @@ def _columns(answers: Answers) -> dict[str, Any]:
         "values": found.values.tolist(),
         "low": found.low.tolist(),
         "high": found.high.tolist(),
-        "influence": answers.model.model.influence(1)[found.cells].tolist(),
+        "influence": answers.model.model.influence_of(1)[found.cells].tolist(),
         "cell": found.cells.tolist(),
         "paths": {str(cell): path for cell, path in answers.paths.items()},
     }

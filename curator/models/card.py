@@ -6,7 +6,7 @@ from math import sqrt
 
 import numpy as np
 
-from privet.curator.estimation import Evidence, Model
+from privet.curator.estimation import Model, QuestionCounts
 from privet.curator.models.cache import FittedModel
 from privet.protocol.features import Classes, Range
 from privet.protocol.task import Task
@@ -15,7 +15,7 @@ TELLING = 0.1
 """The largest standard error with which a card states a share of the holders."""
 
 
-def write_card(task: Task, fitted: FittedModel, evidence: Sequence[Evidence]) -> str:
+def write_card(task: Task, fitted: FittedModel, questions: Sequence[QuestionCounts]) -> str:
     """The card of a model, given what the holders have said so far to each question."""
     model = fitted.model
     sections = [
@@ -23,19 +23,19 @@ def write_card(task: Task, fitted: FittedModel, evidence: Sequence[Evidence]) ->
         task.description,
         "## What it is\n\n" + _facts(task, fitted),
         "## What the holders gave\n\n" + _questions(task),
-        "## How far to trust it\n\n" + _trust(model, evidence),
+        "## How far to trust it\n\n" + _trust(model, questions),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def agreement(model: Model, evidence: Sequence[Evidence]) -> tuple[float, float] | None:
+def agreement(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float, float] | None:
     """Share of the holders whose class is the likeliest of their cell, and its standard error.
 
     Unbiased for given cell values, from the reports alone; the model was fitted from some of the
     same reports, so it is a little too good. None for a numeric label, and without reports to a
     question about the model's own partition.
     """
-    asked = next((e for e in evidence if _same(e, model)), None)
+    asked = next((e for e in questions if _same(e, model)), None)
     if asked is None or asked.n == 0 or not isinstance(model.label, Classes):
         return None
     weights = np.zeros_like(asked.counts)
@@ -45,7 +45,7 @@ def agreement(model: Model, evidence: Sequence[Evidence]) -> tuple[float, float]
     return share, sqrt(max(variance, 0.0)) / asked.n
 
 
-def offset(model: Model, evidence: Sequence[Evidence]) -> tuple[float, float] | None:
+def offset(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float, float] | None:
     """Mean over the holders of their cell's value less their number, and its standard error.
 
     Unbiased for given cell values, as ``agreement`` is; a number beyond the reach of a published
@@ -53,7 +53,7 @@ def offset(model: Model, evidence: Sequence[Evidence]) -> tuple[float, float] | 
     model's own partition.
     """
     label = model.label
-    asked = next((e for e in evidence if _same(e, model)), None)
+    asked = next((e for e in questions if _same(e, model)), None)
     if asked is None or asked.n == 0 or not isinstance(label, Range):
         return None
     scale = asked.scale_of(label)
@@ -64,10 +64,10 @@ def offset(model: Model, evidence: Sequence[Evidence]) -> tuple[float, float] | 
     return scale.width * mean, scale.width * sqrt(max(variance, 0.0)) / asked.n
 
 
-def _same(evidence: Evidence, model: Model) -> bool:
-    ours, theirs = evidence.partition, model.partition
+def _same(question: QuestionCounts, model: Model) -> bool:
+    ours, theirs = question.partition, model.partition
     slots = 2 if isinstance(model.label, Range) else model.label.slots
-    return evidence.counts.shape[1] == slots and all(
+    return question.counts.shape[1] == slots and all(
         np.array_equal(getattr(ours, name), getattr(theirs, name))
         for name in ("feature", "threshold", "left", "right")
     )
@@ -123,9 +123,9 @@ def _questions(task: Task) -> str:
     return f"{spent}\n\n{_table(header, rows)}{told if centred else ''}"
 
 
-def _trust(model: Model, evidence: Sequence[Evidence]) -> str:
+def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
     width = model.high - model.low
-    moved = model.influence(1)
+    moved = model.influence_of(1)
     lines = [
         f"- Half of the cells' 95 % intervals are narrower than {np.median(width):.3g}, and all "
         f"narrower than {width.max():.3g}.",
@@ -133,7 +133,7 @@ def _trust(model: Model, evidence: Sequence[Evidence]) -> str:
         f"- One dishonest report can have moved a value by {np.median(moved):.3g} in half of the "
         f"cells, and by {moved.max():.3g} at most; k of them by k times as much.",
     ]
-    found, astray = agreement(model, evidence), offset(model, evidence)
+    found, astray = agreement(model, questions), offset(model, questions)
     if found is not None:
         lines.insert(0, _agreement(*found))
     if astray is not None:

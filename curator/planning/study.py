@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
-from privet.curator.estimation import ESTIMATORS, Evidence, Model, fit
+from privet.curator.estimation import ESTIMATORS, Model, QuestionCounts, fit
 from privet.curator.estimation.counts import Label
 from privet.curator.partitioning import GROWERS, default_criterion
 from privet.curator.planning.foreknowledge import Foreknowledge
@@ -82,7 +82,9 @@ class Study:
         def trial(number: int) -> Floats:
             partition = self.partition(number, choice.grower, choice.depth, part)
             mechanism = self.mechanism(choice.mechanism, epsilon, partition)
-            nothing = Evidence(partition, mechanism, np.zeros(mechanism.sum_size, np.int64), 0)
+            nothing = QuestionCounts(
+                partition, mechanism, np.zeros(mechanism.sum_size, np.int64), 0
+            )
             return self._trial(number, part, nothing)
 
         return self._judged(trial)
@@ -126,7 +128,7 @@ class Study:
         ).fit(known.points, known.scores[:, 1:] if self.classes == 2 else known.scores)
         return from_sklearn(tree, self.public.X.shape[1])
 
-    def _collect(self, number: int, choice: Choice, holders: int, epsilon: float) -> Evidence:
+    def _collect(self, number: int, choice: Choice, holders: int, epsilon: float) -> QuestionCounts:
         """One simulated collection; its chance depends on the seed and the arguments only."""
         people = self.rotations[number].people
         partition = self.partition(number, choice.grower, choice.depth)
@@ -144,14 +146,14 @@ class Study:
             rng=rng,
             scale=scale,
         )
-        return Evidence(
+        return QuestionCounts(
             partition,
             mechanism,
             sums,
             holders,
             scale=scale,
             exact_ranges=False,
-            alike=max(1.0, holders / len(people)),
+            holders_per_record=max(1.0, holders / len(people)),
         )
 
     def _scale(self, number: int, choice: Choice, partition: Partition) -> Scale | None:
@@ -165,17 +167,17 @@ class Study:
         )
         return Scale.of(self.label, partition.cells, centring)
 
-    def _trial(self, number: int, part: Part, evidence: Evidence) -> Floats:
+    def _trial(self, number: int, part: Part, question: QuestionCounts) -> Floats:
         """What the judges are told by the model of these reports, ``(judges, S)``."""
-        model = self._fit(number, part, evidence)
-        cells = evidence.partition.locate(self.public.X[self.rotations[number].judges])
+        model = self._fit(number, part, question)
+        cells = question.partition.locate(self.public.X[self.rotations[number].judges])
         scores = None if model.base is None else self.before.judged(number, part)
         return model.predict_from(cells, scores).values
 
-    def _fit(self, number: int, part: Part, evidence: Evidence) -> Model:
+    def _fit(self, number: int, part: Part, question: QuestionCounts) -> Model:
         takes_base = ESTIMATORS[self.estimator].takes_base
         base = self.before.model(number, part) if takes_base else None
-        return fit(self.estimator, self.label, self.before.rows(number, part), [evidence], base)
+        return fit(self.estimator, self.label, self.before.rows(number, part), [question], base)
 
     def _judged(self, predict: Callable[[int], Floats]) -> Losses:
         losses = Losses.empty(len(self.public))

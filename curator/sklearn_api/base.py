@@ -15,7 +15,7 @@ from privet.curator.public_model.base_model import BaseModel
 from privet.curator.publishing.build import Bring, build_task, encode_labels
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.service import default_estimator
-from privet.curator.simulation import simulate_evidence
+from privet.curator.simulation import simulate_counts
 from privet.curator.sklearn_api.data import checked_table, named_columns, stand_ins, value_errors
 from privet.curator.sklearn_api.public_model import public_model
 from privet.protocol.encoding import encode_table
@@ -73,14 +73,14 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             )
             encoded = encode_table(self.task_.features, named_columns(X, self))
             labels = encode_labels(self.task_.label, self._told(y))
-            evidence = simulate_evidence(self.task_, encoded, labels, rng)
+            questions = simulate_counts(self.task_, encoded, labels, rng)
             name = default_estimator() if self.estimator is None else self.estimator
             parameters = dict(self.estimator_parameters or {})
             takes_base = name in ESTIMATORS and ESTIMATORS[name].takes_base
             base = bases[0] if bases and takes_base else None
-            self.model_ = fit(name, self.task_.label, known, evidence, base, **parameters)
-        self.n_reports_ = sum(e.n for e in evidence) if self.allocation == "one" else len(y)
-        self.report_bytes_ = sum(e.mechanism.report_bytes for e in evidence)
+            self.model_ = fit(name, self.task_.label, known, questions, base, **parameters)
+        self.n_reports_ = sum(e.n for e in questions) if self.allocation == "one" else len(y)
+        self.report_bytes_ = sum(e.mechanism.report_bytes for e in questions)
 
     def _bring(self, bases: list[BaseModel]) -> Bring | None:
         """How the task comes by ``public_model``, which is then in ``bases`` too."""

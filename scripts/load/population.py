@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from privet.curator.estimation import Evidence, fit
+from privet.curator.estimation import QuestionCounts, fit
 from privet.curator.public_data import PublicData
-from privet.curator.simulation import simulate_evidence
+from privet.curator.simulation import simulate_counts
 from privet.protocol.task import Task
 from scripts.collection import Admin
 from scripts.load.people import Floats
@@ -63,14 +63,14 @@ def accuracies(admin: Admin, task_url: str, task: Task, holders: int) -> dict[st
     }
 
 
-def _simulated(task: Task, holders: int, rng: np.random.Generator) -> list[Evidence]:
+def _simulated(task: Task, holders: int, rng: np.random.Generator) -> list[QuestionCounts]:
     """Exact simulation of other holders of the same design, in bounded memory."""
     parts = []
     for start in range(0, holders, CHUNK):
         drawn = draw(min(CHUNK, holders - start), 1.0, rng)
-        parts.append(simulate_evidence(task, drawn.X, drawn.y, rng))
+        parts.append(simulate_counts(task, drawn.X, drawn.y, rng))
     return [
-        Evidence(
+        QuestionCounts(
             one[0].partition,
             one[0].mechanism,
             np.sum([part.sums for part in one], axis=0),

@@ -17,7 +17,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from privet.curator.estimation import Evidence, Model, fit
+from privet.curator.estimation import Model, QuestionCounts, fit
 from privet.curator.estimation.counts import public_counts
 from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
@@ -57,13 +57,13 @@ def privet(split: Split, epsilon: float, rng: np.random.Generator) -> Iterator[S
         min_leaf=1,
         rng=np.random.default_rng(0),
     )
-    evidence = ask(split, partition, "subset", epsilon, rng, centred(split, partition))
-    model = fit("drift", split.label, split.public, [evidence])
+    question = ask(split, partition, "subset", epsilon, rng, centred(split, partition))
+    model = fit("drift", split.label, split.public, [question])
     cells = partition.locate(split.test.X)
     scores = public_scores(split, split.test.X)
     yield "drift", score(split, model.predict_from(cells, scores).values)
     yield "drift, plain tree", score(split, model.predict_from(cells, None).values)
-    averaged = fit("averaged", split.label, split.public, [evidence])
+    averaged = fit("averaged", split.label, split.public, [question])
     yield "averaged", score(split, averaged.predict_from(cells, None).values)
     yield "public stack", score(split, scores)
 
@@ -73,15 +73,15 @@ def papers(split: Split, epsilon: float, rng: np.random.Generator) -> Iterator[S
     for depth in CART_DEPTHS:
         partition = cart(split.public, depth, slots_of(split))
         if isinstance(split.label, Range):
-            evidence = ask(split, partition, "randomized_response", epsilon, rng)
-            model = fit("ratio", split.label, split.public, [evidence])
+            question = ask(split, partition, "randomized_response", epsilon, rng)
+            model = fit("ratio", split.label, split.public, [question])
             yield f"LPDT|{depth}", score(split, values_at(model, partition, split.test.X))
             continue
-        evidence = ask(split, partition, "laplace", epsilon, rng)
+        question = ask(split, partition, "laplace", epsilon, rng)
         known = public_counts(split.label, split.public, partition)
         cells = partition.locate(split.test.X)
         for weight in WEIGHTS:
-            labels = (evidence.counts + weight * known).argmax(axis=1)
+            labels = (question.counts + weight * known).argmax(axis=1)
             yield f"LPCT|{depth}|{weight}", float((labels[cells] == split.test.y).mean())
 
 
@@ -91,9 +91,9 @@ def pruned(split: Split, epsilon: float, rng: np.random.Generator) -> Iterator[S
     deep = int(d / (2 + 2 * d) * np.log2(n * epsilon**2 + rows ** ((2 + 2 * d) / d)))
     shallow = max(1, int(d / (2 + 2 * d) * np.log2(max(n * epsilon**2, 2.0))))
     partitions = [cart(split.public, depth, 2) for depth in (max(deep, 1), shallow)]
-    evidence = [ask(split, tree, "laplace", epsilon / 2, rng) for tree in partitions]
+    question = [ask(split, tree, "laplace", epsilon / 2, rng) for tree in partitions]
     for constants in ("calibrated", "paper"):
-        model = fit("pruned", split.label, split.public, evidence, constants=constants)
+        model = fit("pruned", split.label, split.public, question, constants=constants)
         values = values_at(model, model.partition, split.test.X)
         yield f"LPCT-prune, {constants}", score(split, values)
 
@@ -117,7 +117,7 @@ def ask(
     epsilon: float,
     rng: np.random.Generator,
     scale: Scale | None = None,
-) -> Evidence:
+) -> QuestionCounts:
     """What the private rows' holders would report, simulated exactly.
 
     Numbers are told on ``scale``, by default on the label's range.
@@ -131,7 +131,7 @@ def ask(
     index = cells * randomizer.levels + levels
     counts = np.bincount(index, minlength=partition.cells * randomizer.levels)
     sums = randomizer.simulate(counts.reshape(partition.cells, randomizer.levels), rng)
-    return Evidence(partition, randomizer, sums, len(split.private), scale=scale)
+    return QuestionCounts(partition, randomizer, sums, len(split.private), scale=scale)
 
 
 def centred(split: Split, partition: Partition) -> Scale | None:

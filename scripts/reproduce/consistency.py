@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from privet.curator.estimation import Evidence, fit
+from privet.curator.estimation import QuestionCounts, fit
 from privet.curator.estimation.ratio import project_on_simplex
 from privet.curator.public_model.distil import distilled_depth
 from privet.protocol.features import Range
@@ -61,8 +61,8 @@ STEPS: dict[str, Callable[[Floats, int], Floats]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Processed(Evidence):
-    """Evidence whose counts go through a step first."""
+class Processed(QuestionCounts):
+    """QuestionCounts whose counts go through a step first."""
 
     step: Callable[[Floats, int], Floats] = field(kw_only=True)
 
@@ -93,7 +93,7 @@ def on_world(world: World) -> Iterator[tuple[float, str, str, float]]:
         asked = ask(world.split, partition, "subset", epsilon, rng, scale)
         cells = partition.locate(world.split.test.X)
         for step, work in STEPS.items():
-            evidence = Processed(
+            question = Processed(
                 partition,
                 asked.mechanism,
                 asked.sums,
@@ -103,7 +103,7 @@ def on_world(world: World) -> Iterator[tuple[float, str, str, float]]:
                 step=work,
             )
             for estimator, parameters in ESTIMATORS.items():
-                model = fit(estimator, label, world.split.public, [evidence], **parameters)
+                model = fit(estimator, label, world.split.public, [question], **parameters)
                 name = "ratio" if estimator == "private" and isinstance(label, Range) else estimator
                 yield epsilon, name, step, world.judge(model, cells)
 

@@ -18,7 +18,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from privet.curator.estimation import Evidence, fit
+from privet.curator.estimation import QuestionCounts, fit
 from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.centring import residual_centring
@@ -98,8 +98,8 @@ def covered(case: Case, shift: float, per_cell: int, epsilon: float, run: int) -
     partition = grid(public)
     truth = true_means(partition, shift, rng)
     scale = scale_of(case, public, partition)
-    evidence = collected(case.label, partition, truth, per_cell, epsilon, scale, rng)
-    model = fit(case.estimator, case.label, public, [evidence])
+    question = collected(case.label, partition, truth, per_cell, epsilon, scale, rng)
+    model = fit(case.estimator, case.label, public, [question])
     return np.asarray((model.low[:, -1] <= truth) & (truth <= model.high[:, -1]))
 
 
@@ -155,7 +155,7 @@ def collected(
     epsilon: float,
     scale: Scale | None,
     rng: np.random.Generator,
-) -> Evidence:
+) -> QuestionCounts:
     """The reports of ``per_cell`` holders in each cell."""
     if scale is None:
         ones = rng.binomial(per_cell, truth)
@@ -169,7 +169,7 @@ def collected(
         epsilon, partition.cells, 2, regression=isinstance(label, Range)
     )
     sums = mechanism.simulate(counts, rng)
-    return Evidence(partition, mechanism, sums, int(counts.sum()), scale=scale)
+    return QuestionCounts(partition, mechanism, sums, int(counts.sum()), scale=scale)
 
 
 if __name__ == "__main__":

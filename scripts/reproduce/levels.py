@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
-from privet.curator.estimation import Evidence, fit
+from privet.curator.estimation import QuestionCounts, fit
 from privet.curator.public_model.distil import distilled_depth
 from privet.protocol.partition import Partition
 from scripts.reproduce import paired
@@ -59,11 +59,11 @@ def on_world(world: World) -> Iterator[tuple[float, str, str, float]]:
         for variant, (allocation, offsets) in VARIANTS.items():
             depths = sorted({max(1, depth + offset) for offset in offsets})
             trees = [world.partition(each) for each in depths]
-            evidence = ask_levels(world.split, trees, allocation, epsilon, rng)
-            evidence = [replace(question, exact_ranges=False) for question in evidence]
+            questions = ask_levels(world.split, trees, allocation, epsilon, rng)
+            questions = [replace(question, exact_ranges=False) for question in questions]
             cells = trees[-1].locate(world.split.test.X)
             for method in ("averaged", "drift"):
-                model = fit(method, label, public, evidence)
+                model = fit(method, label, public, questions)
                 yield epsilon, method, variant, world.judge(model, cells)
 
 
@@ -73,7 +73,7 @@ def ask_levels(
     allocation: Allocation,
     epsilon: float,
     rng: np.random.Generator,
-) -> list[Evidence]:
+) -> list[QuestionCounts]:
     """One question per tree, answered by a random part of the holders, or by all."""
     if allocation == "all":
         return [ask(split, tree, "subset", epsilon / len(trees), rng) for tree in trees]

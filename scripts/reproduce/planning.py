@@ -134,8 +134,8 @@ def losses(split: Split, choice: Choice, epsilon: float, seed: int) -> Floats:
         rng=np.random.default_rng(0),
     )
     scale = centred(split, partition) if choice.grower == "distilled" else None
-    evidence = ask(split, partition, choice.mechanism, epsilon, rng, scale)
-    model = fit("drift", split.label, split.public, [evidence])
+    question = ask(split, partition, choice.mechanism, epsilon, rng, scale)
+    model = fit("drift", split.label, split.public, [question])
     cells = partition.locate(split.test.X)
     values = model.predict_from(cells, public_scores(split, split.test.X)).values
     return row_losses(split.label, values, split.test.y)[0]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from privet.curator.estimation import Evidence, fit
+from privet.curator.estimation import QuestionCounts, fit
 from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
 from privet.protocol.mechanisms import MECHANISMS
@@ -105,8 +105,8 @@ def replicate(
         for epsilon, name in product(epsilons, mechanisms):
             mechanism = mechanism_of(name, epsilon, partition.cells)
             sums = mechanism.simulate(counts, rng)
-            evidence = Evidence(partition, mechanism, sums, design.n_private)
-            for method, weight, labels in labellings(public, evidence):
+            question = QuestionCounts(partition, mechanism, sums, design.n_private)
+            for method, weight, labels in labellings(public, question):
                 trials.append(
                     Trial(name, epsilon, method, min_leaf, depth, weight, truth.accuracy(labels))
                 )
@@ -114,13 +114,13 @@ def replicate(
 
 
 def labellings(
-    public: PublicData, evidence: Evidence
+    public: PublicData, question: QuestionCounts
 ) -> Iterator[tuple[str, float, NDArray[np.bool_]]]:
     """The cells' labels by every method and weight, ``(cells,)`` each."""
     for method, parameters in METHODS:
-        model = fit(method, LABEL, public, [evidence], **parameters)
+        model = fit(method, LABEL, public, [question], **parameters)
         yield method, parameters.get("weight", 0.0), model.values[:, 1] > 0.5
-    model = fit("public", LABEL, public, [evidence])
+    model = fit("public", LABEL, public, [question])
     yield "public", np.inf, model.values[:, 1] > 0.5
 
 

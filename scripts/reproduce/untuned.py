@@ -83,16 +83,16 @@ def privet(
         min_leaf=1,
         rng=np.random.default_rng(0),
     )
-    evidence = ask(split, partition, "subset", epsilon, rng)
-    model = fit("drift", split.label, split.public, [evidence])
+    question = ask(split, partition, "subset", epsilon, rng)
+    model = fit("drift", split.label, split.public, [question])
     cells = partition.locate(split.test.X)
     yield "drift", under_p(model.predict_from(cells, scores).values, split.test.X)
     yield "drift, plain tree", accuracy(model.plain(), split.test.X)
-    yield "averaged", accuracy(fit("averaged", LABEL, split.public, [evidence]), split.test.X)
+    yield "averaged", accuracy(fit("averaged", LABEL, split.public, [question]), split.test.X)
     yield "public stack", under_p(scores, split.test.X)
     deep = max_edge(split, default_depth(2, len(split.private), len(split.public), epsilon))
-    evidence = ask(split, deep, "subset", epsilon, rng)
-    grown = fit("averaged", LABEL, split.public, [evidence])
+    question = ask(split, deep, "subset", epsilon, rng)
+    grown = fit("averaged", LABEL, split.public, [question])
     yield "averaged, max-edge cells", accuracy(grown, split.test.X)
 
 
@@ -100,11 +100,11 @@ def pruned(split: Split, epsilon: float, rng: np.random.Generator) -> Iterator[S
     """LPCT-prune with Laplace noise: two max-edge trees, half of the budget each."""
     shallow = max(1, int(np.log2(max(len(split.private) * epsilon**2, 2.0)) / 3))
     deep = default_depth(2, len(split.private), len(split.public), epsilon)
-    evidence = [
+    question = [
         ask(split, max_edge(split, depth), "laplace", epsilon / 2, rng) for depth in (deep, shallow)
     ]
     for constants in ("calibrated", "paper"):
-        model = fit("pruned", LABEL, split.public, evidence, constants=constants)
+        model = fit("pruned", LABEL, split.public, question, constants=constants)
         yield f"LPCT-prune, {constants}", accuracy(model, split.test.X)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from privet.curator.simulation import simulate_evidence, simulate_sums
+from privet.curator.simulation import simulate_counts, simulate_sums
 from privet.protocol.answering import make_report
 from privet.protocol.features import Classes, Numeric, Range
 from privet.protocol.label_scale import Centring
@@ -92,13 +92,13 @@ def test_copies_stand_for_that_many_holders():
     """A record with k copies counts as k holders."""
     published, (X, y) = task(CLASSES), people(3)
     copies = np.arange(len(X)) * 1000
-    many = simulate_evidence(published, X, y, np.random.default_rng(1), copies=copies)
-    for evidence in many:
-        cells = evidence.partition.locate(X)
-        truth = np.zeros((evidence.partition.cells, 3))
+    many = simulate_counts(published, X, y, np.random.default_rng(1), copies=copies)
+    for question in many:
+        cells = question.partition.locate(X)
+        truth = np.zeros((question.partition.cells, 3))
         np.add.at(truth, (cells, y.astype(int)), copies)
-        np.testing.assert_allclose(evidence.counts, truth, atol=1e-3)
-        assert evidence.n == copies.sum()
+        np.testing.assert_allclose(question.counts, truth, atol=1e-3)
+        assert question.n == copies.sum()
 
 
 def test_one_question_per_holder_splits_the_population_evenly():
@@ -109,7 +109,7 @@ def test_one_question_per_holder_splits_the_population_evenly():
     """
     published, (X, y) = task(CLASSES, allocation="one"), people(3)
     copies = np.full(len(X), 10_000)
-    first, second = simulate_evidence(published, X, y, np.random.default_rng(2), copies=copies)
+    first, second = simulate_counts(published, X, y, np.random.default_rng(2), copies=copies)
     assert first.n + second.n == copies.sum()
     assert abs(first.n - copies.sum() / 2) < 4.9 * np.sqrt(copies.sum() / 4)
     np.testing.assert_allclose(
@@ -129,8 +129,8 @@ def test_numbers_are_rounded_without_bias_for_each_question(mechanism):
     X = np.repeat([[0.2], [0.7]], 50, axis=0)
     y = np.repeat([0.3, 2.9], 50)
     published, rng = task(RANGE, mechanism=mechanism, epsilon=4.0), np.random.default_rng(3)
-    runs = [simulate_evidence(published, X, y, rng) for _ in range(100)]
-    sums = np.array([evidence[0].counts[:, 1] for evidence in runs])
+    runs = [simulate_counts(published, X, y, rng) for _ in range(100)]
+    sums = np.array([questions[0].counts[:, 1] for questions in runs])
     truth = 50 * (np.array([0.3, 2.9]) + 1.0) / 4.0
     error = sums.std(axis=0, ddof=1) / np.sqrt(len(sums))
     assert (np.abs(sums.mean(axis=0) - truth) < 4.9 * error).all()
@@ -144,8 +144,8 @@ def test_rounding_has_the_variance_of_the_holders_own():
     """
     X, y = np.full((40, 1), 0.2), np.full(40, 0.0)
     published, rng = task(RANGE), np.random.default_rng(4)
-    runs = [simulate_evidence(published, X, y, rng) for _ in range(1000)]
-    drawn = np.array([[e.counts[0, 1] for e in evidence] for evidence in runs])
+    runs = [simulate_counts(published, X, y, rng) for _ in range(1000)]
+    drawn = np.array([[e.counts[0, 1] for e in questions] for questions in runs])
     ratio = drawn.var(axis=0, ddof=1) / (40 * 0.25 * 0.75)
     assert (ratio > 0.796).all()
     assert (ratio < 1.234).all()
@@ -165,9 +165,9 @@ def test_a_billion_holders_cost_no_more_than_a_few():
     """Populations are counted, not walked: 10**9 holders of 60 records are simulated at once."""
     published, (X, y) = task(CLASSES, epsilon=1.0, mechanism="laplace"), people(3)
     copies = np.full(len(X), 10**9 // len(X))
-    evidence = simulate_evidence(published, X, y, np.random.default_rng(6), copies=copies)[0]
-    cells = evidence.partition.locate(X)
-    truth = np.zeros(evidence.counts.shape)
+    question = simulate_counts(published, X, y, np.random.default_rng(6), copies=copies)[0]
+    cells = question.partition.locate(X)
+    truth = np.zeros(question.counts.shape)
     np.add.at(truth, (cells, y.astype(int)), copies)
-    deviation = np.sqrt(evidence.mechanism.variance(evidence.n, truth))
-    assert (np.abs(evidence.counts - truth) < 4.9 * deviation).all()
+    deviation = np.sqrt(question.mechanism.variance(question.n, truth))
+    assert (np.abs(question.counts - truth) < 4.9 * deviation).all()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from privet.curator.estimation.counts import Evidence
+from privet.curator.estimation.counts import QuestionCounts
 from privet.curator.public_data import PublicData
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms import MECHANISMS
@@ -40,12 +40,12 @@ def reports(
     seed: int,
     mechanism: str = "subset",
     regression: bool = False,
-) -> Evidence:
+) -> QuestionCounts:
     """What holders with these true ``(cells, slots)`` counts would have said."""
     counts = np.asarray(counts, dtype=np.int64)
     randomizer = MECHANISMS[mechanism].create(epsilon, *counts.shape, regression=regression)
     sums = randomizer.simulate(counts, np.random.default_rng(seed))
-    return Evidence(partition, randomizer, sums, int(counts.sum()))
+    return QuestionCounts(partition, randomizer, sums, int(counts.sum()))
 
 
 def public_rows(label: Classes | Range, rows: int, seed: int, columns: int = 2) -> PublicData:

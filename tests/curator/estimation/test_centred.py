@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from privet.curator.estimation import Evidence, Model, fit
+from privet.curator.estimation import Model, QuestionCounts, fit
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.base_model import BaseModel, Linear
 from privet.curator.public_model.centring import residual_centring
@@ -25,7 +25,7 @@ COUNTS = np.array([[900, 100], [400, 600], [50, 950], [500, 500]])
 ESTIMATORS = ("weighted", "private", "ratio", "averaged", "drift")
 
 
-def told(label: Range, centres: np.ndarray, seed: int = 1) -> Evidence:
+def told(label: Range, centres: np.ndarray, seed: int = 1) -> QuestionCounts:
     """The same reports of (cell, level), read around these centres."""
     evidence = reports(TREE, COUNTS, 2.0, seed, regression=True)
     centring = Centring(centres=tuple(centres.tolist()), reach=REACH)
@@ -37,7 +37,9 @@ def constant(value: float) -> BaseModel:
     return BaseModel("constant", (Linear("identity", np.zeros((2, 1)), np.array([value])),), (1.0,))
 
 
-def fitted(name: str, label: Range, public: PublicData, evidence: Evidence, mean: float) -> Model:
+def fitted(
+    name: str, label: Range, public: PublicData, evidence: QuestionCounts, mean: float
+) -> Model:
     base = constant(mean) if name == "drift" else None
     return fit(name, label, public, [evidence], base=base)
 
@@ -54,9 +56,9 @@ def test_one_centre_for_all_cells_is_a_narrower_range(name: str) -> None:
     plain = reports(TREE, COUNTS, 2.0, 1, regression=True)
     twin = fitted(name, narrow, public, plain, 1.0)
     intervals = () if name == "drift" else ("standard_error", "low", "high")
-    for array in ("values", "public_share", "sensitivity", *intervals):
+    for array in ("values", "public_share", "influence", *intervals):
         np.testing.assert_allclose(getattr(centred, array), getattr(twin, array), atol=1e-9)
-    np.testing.assert_allclose(centred.influence(10**9), twin.influence(10**9))
+    np.testing.assert_allclose(centred.influence_of(10**9), twin.influence_of(10**9))
 
 
 @pytest.mark.parametrize("name", ["private", "ratio"])
@@ -70,7 +72,7 @@ def test_a_centre_shifts_its_cell_and_nothing_else(name: str) -> None:
     np.testing.assert_allclose(model.low[:, 0] - CENTRES, twin.low[:, 0])
     np.testing.assert_allclose(model.high[:, 0] - CENTRES, twin.high[:, 0])
     np.testing.assert_allclose(model.standard_error, twin.standard_error)
-    np.testing.assert_allclose(model.sensitivity, twin.sensitivity)
+    np.testing.assert_allclose(model.influence, twin.influence)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -85,7 +87,7 @@ def test_values_are_possible_and_influence_is_at_most_the_span(name: str) -> Non
         assert (array[:, 0] <= high + 1e-9).all()
     assert (model.low <= model.values).all()
     assert (model.values <= model.high).all()
-    np.testing.assert_array_equal(model.influence(10**9), 2 * REACH)
+    np.testing.assert_array_equal(model.influence_of(10**9), 2 * REACH)
 
 
 def test_public_labels_alone_are_not_cut_at_the_reach() -> None:
@@ -130,7 +132,7 @@ def test_documents_keep_the_span() -> None:
 
 def collected(
     tree: Partition, X: np.ndarray, y: np.ndarray, scale: Scale | None, seed: int
-) -> Evidence:
+) -> QuestionCounts:
     """Reports of holders with records (X, y), told on ``scale``."""
     mechanism = MECHANISMS["subset"].create(4.0, tree.cells, 2, regression=True)
     sums = simulate_question(
@@ -143,7 +145,7 @@ def collected(
         rng=np.random.default_rng(seed),
         scale=scale,
     )
-    return Evidence(tree, mechanism, sums, len(y), scale=scale)
+    return QuestionCounts(tree, mechanism, sums, len(y), scale=scale)
 
 
 def test_cell_means_are_unbiased_and_less_noisy_by_the_square_of_the_reach() -> None:
@@ -173,7 +175,7 @@ def test_cell_means_are_unbiased_and_less_noisy_by_the_square_of_the_reach() -> 
     assert ((variances[0] / variances[1] > 0.05) & (variances[0] / variances[1] < 0.2)).all()
 
 
-def _means(evidence: Evidence, scale: Scale, size: np.ndarray) -> np.ndarray:
+def _means(evidence: QuestionCounts, scale: Scale, size: np.ndarray) -> np.ndarray:
     """Unbiased cell means of holders whose number per cell is known.
 
     The contrast of the slots, not slot 1 alone, so that the mass plays no part.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privet.curator.estimation.contrasts import Contrasts, unit_ranges
-from privet.curator.estimation.counts import Evidence
+from privet.curator.estimation.counts import QuestionCounts
 from privet.curator.estimation.masses import cell_masses, reported_masses
 from tests.curator.estimation.examples import complete, reports
 
@@ -17,7 +17,7 @@ MASS = np.array([0.1, 0.2, 0.3, 0.4])
 
 
 @cache
-def drawn(seed: int, epsilon: float = 1.0, n: int = 4000) -> Evidence:
+def drawn(seed: int, epsilon: float = 1.0, n: int = 4000) -> QuestionCounts:
     """Reports of a sample of n holders whose shares are ``SHARES`` and masses ``MASS``."""
     rng = np.random.default_rng(seed)
     counts = rng.multinomial(n, (MASS[:, None] * SHARES).ravel()).reshape(4, 2)
@@ -49,13 +49,13 @@ def test_contrasts_of_holders_with_the_same_record_vary_more() -> None:
     for seed in range(RUNS):
         rng = np.random.default_rng(seed)
         people = rng.multinomial(100, (MASS[:, None] * SHARES).ravel()).reshape(4, 2)
-        evidence = replace(reports(complete(2), 40 * people, 8.0, seed), alike=40.0)
+        evidence = replace(reports(complete(2), 40 * people, 8.0, seed), holders_per_record=40.0)
         told = Contrasts(evidence, SHARES, MASS, np.ones_like(SHARES))
         values.append(told.values)
     assert told is not None
     found = np.var(values, axis=0)
     np.testing.assert_allclose(found, told.variance, rtol=0.41)
-    blind = Contrasts(replace(told.evidence, alike=1.0), SHARES, MASS, told.scale)
+    blind = Contrasts(replace(told.evidence, holders_per_record=1.0), SHARES, MASS, told.scale)
     assert (blind.variance < found / 5).all()
 
 
@@ -111,7 +111,7 @@ def test_node_ranges_bound_what_any_report_changes() -> None:
     moved = []
     for _ in range(300):
         payload = np.frombuffer(mechanism.privatize(int(rng.integers(8)), rng.bytes), np.uint8)
-        one = Evidence(tree, mechanism, mechanism.accumulate(payload[None, :]), 1)
+        one = QuestionCounts(tree, mechanism, mechanism.accumulate(payload[None, :]), 1)
         changed = one.counts - SHARES * one.counts.sum(axis=1, keepdims=True)
         slope = 4000 * MASS[:, None] / contrasts.variance
         moved.append(tree.node_sums(slope * changed))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from privet.curator.estimation.counts import Evidence, public_counts
+from privet.curator.estimation.counts import QuestionCounts, public_counts
 from privet.curator.public_data import PublicData
 from privet.protocol.label_scale import Centring, Scale
 from tests.curator.estimation.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
@@ -50,7 +50,7 @@ def test_plausible_counts_are_possible() -> None:
 def test_no_reports_are_no_evidence() -> None:
     """Before the first report all counts, noise and sampling variances are zero."""
     some = reports(complete(2), np.full((4, 2), 5), epsilon=1.0, seed=4)
-    none = Evidence(some.partition, some.mechanism, np.zeros_like(some.sums), 0)
+    none = QuestionCounts(some.partition, some.mechanism, np.zeros_like(some.sums), 0)
     assert not none.counts.any()
     assert not none.total_covariance.any()
 

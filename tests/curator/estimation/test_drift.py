@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Evidence, Model, fit
+from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Model, QuestionCounts, fit
 from privet.curator.estimation.drift import distrusted
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.base_model import BaseModel, Linear
@@ -37,7 +37,7 @@ def grown(label: Classes | Range, public: PublicData, depth: int) -> Partition:
 
 def population(
     tree: Partition, X: np.ndarray, p: np.ndarray, epsilon: float, seed: int
-) -> Evidence:
+) -> QuestionCounts:
     """Reports of holders at X with class probabilities p, ``(rows, slots)``."""
     rng = np.random.default_rng(seed)
     slots = p.shape[1]
@@ -68,7 +68,7 @@ def test_every_label_gets_possible_values(name: str, estimator: str) -> None:
         assert ((array >= least - 1e-12) & (array <= most + 1e-12)).all()
     assert (model.standard_error > 0).all()
     assert ((model.public_share >= 0) & (model.public_share <= 1)).all()
-    assert (model.sensitivity > 0).all()
+    assert (model.influence > 0).all()
     if isinstance(label, Classes):
         np.testing.assert_allclose(model.values.sum(axis=1), 1.0)
 
@@ -135,7 +135,7 @@ def test_no_reports_give_the_public_model() -> None:
     public = public_rows(THREE, 60, seed=10)
     tree = grown(THREE, public, 3)
     mechanism = MECHANISMS["subset"].create(1.0, tree.cells, 3)
-    nothing = Evidence(tree, mechanism, np.zeros(mechanism.sum_size, dtype=np.int64), 0)
+    nothing = QuestionCounts(tree, mechanism, np.zeros(mechanism.sum_size, dtype=np.int64), 0)
     model = fit("drift", THREE, public, [nothing])
     X = np.random.default_rng(11).random((100, 2))
     np.testing.assert_allclose(model.predict(X).values, model.base.predict(X), atol=1e-6)
@@ -187,7 +187,7 @@ def test_one_report_moves_a_value_no_further_than_stated(estimator: str) -> None
 def furthest_moved(
     estimator: str,
     public: PublicData,
-    evidence: Evidence,
+    evidence: QuestionCounts,
     model: Model,
     base: BaseModel | None = None,
 ) -> float:
@@ -196,9 +196,9 @@ def furthest_moved(
     for category in range(mechanism.cells * mechanism.slots):
         payload = np.frombuffer(mechanism.privatize(category, rng.bytes), dtype=np.uint8)
         sums = evidence.sums + mechanism.accumulate(payload[None, :])
-        again = Evidence(evidence.partition, mechanism, sums, evidence.n + 1)
+        again = QuestionCounts(evidence.partition, mechanism, sums, evidence.n + 1)
         moved = np.abs(fit(estimator, BINARY, public, [again], base).values - model.values)
-        worst = max(worst, float((moved / (model.influence(1) + 1e-6)).max()))
+        worst = max(worst, float((moved / (model.influence_of(1) + 1e-6)).max()))
     return worst
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from privet.curator.estimation import fit
-from privet.curator.estimation.counts import Evidence
+from privet.curator.estimation.counts import QuestionCounts
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.mechanisms import MECHANISMS
 from tests.curator.estimation.examples import (
@@ -22,7 +22,7 @@ SHARES = np.linspace(0.1, 0.9, 16)
 
 def two_halves(
     epsilon: float, seed: int, per_cell: int = 500, mechanism: str = "laplace"
-) -> list[Evidence]:
+) -> list[QuestionCounts]:
     """Half the holders tell their cell, the other half their labelled cell."""
     rng = np.random.default_rng(seed)
     tree = complete(4)
@@ -32,7 +32,7 @@ def two_halves(
     masses = MECHANISMS[mechanism].create(epsilon, 16, 1)
     sums = masses.simulate(cells, rng)
     return [
-        Evidence(tree, masses, sums, int(cells.sum())),
+        QuestionCounts(tree, masses, sums, int(cells.sum())),
         reports(tree, labelled, epsilon, seed, mechanism),
     ]
 
@@ -90,7 +90,7 @@ def test_ratio_is_the_mean_of_private_labels(mechanism: str) -> None:
         counts[cell, low[cell]] += round(50_000 * (1 - upper[cell]))
         counts[cell, low[cell] + 1] += round(50_000 * upper[cell])
     sums = randomizer.simulate(counts, rng)
-    evidence = Evidence(tree, randomizer, sums, int(counts.sum()))
+    evidence = QuestionCounts(tree, randomizer, sums, int(counts.sum()))
     model = fit("ratio", NUMBER, public_rows(NUMBER, 10, 1), [evidence])
     np.testing.assert_allclose(model.values[:, 0], -2.0 + 8.0 * shares, atol=0.3)
     assert model.estimator == "ratio"

@@ -5,7 +5,7 @@ import pytest
 
 from privet.curator.estimation import fit
 from privet.curator.estimation.contrasts import Contrasts
-from privet.curator.estimation.counts import Evidence
+from privet.curator.estimation.counts import QuestionCounts
 from privet.curator.estimation.level_contrasts import LevelContrasts
 from privet.curator.estimation.levels import Level, combined, embed, nested, reports_of
 from privet.protocol.errors import InvalidRequest
@@ -115,8 +115,8 @@ def test_levels_together_find_what_the_public_data_do_not_show(
     assert (plain.values[:, -1] > best - 0.15 * reach).all()
     assert plain.partition.cells == 4
     assert plain.n == 40_000
-    assert (plain.sensitivity > 0.0).all()
-    assert (plain.sensitivity < 0.05 * reach).all()
+    assert (plain.influence > 0.0).all()
+    assert (plain.influence < 0.05 * reach).all()
 
 
 @pytest.mark.parametrize("estimator", ["averaged", "drift"])
@@ -145,7 +145,7 @@ def test_reports_add_up_where_each_holder_answers_one_question() -> None:
     assert reports_of(_asked_all(BINARY, n=(700, 656))) == 1356
 
 
-def _asked_all(label: Classes | Range, n: tuple[int, int]) -> list[Evidence]:
+def _asked_all(label: Classes | Range, n: tuple[int, int]) -> list[QuestionCounts]:
     """Questions about four cells and about two, each answered with the last slot."""
     found = []
     for depth, holders in zip((2, 1), n, strict=True):
@@ -156,7 +156,7 @@ def _asked_all(label: Classes | Range, n: tuple[int, int]) -> list[Evidence]:
             2.0, *counts.shape, regression=isinstance(label, Range)
         )
         sums = mechanism.simulate(counts, np.random.default_rng(depth))
-        found.append(Evidence(tree, mechanism, sums, int(counts.sum())))
+        found.append(QuestionCounts(tree, mechanism, sums, int(counts.sum())))
     return found
 
 

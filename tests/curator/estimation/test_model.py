@@ -51,7 +51,7 @@ def test_document_round_trip_keeps_predictions(label: str, based: bool) -> None:
     np.testing.assert_array_equal(before.labels(model.label), after.labels(again.label))
     told = ("weighted", {"weight": 2.0, "counts": "automatic"}, model.n)
     assert (again.estimator, again.parameters, again.n) == told
-    np.testing.assert_array_equal(again.influence(3), model.influence(3))
+    np.testing.assert_array_equal(again.influence_of(3), model.influence_of(3))
 
 
 @pytest.mark.parametrize("name", LABELS)

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from privet.curator.estimation import fit
-from privet.curator.estimation.counts import Evidence, public_counts
+from privet.curator.estimation.counts import QuestionCounts, public_counts
 from privet.curator.estimation.pruned import Search, best_weight
 from privet.protocol.errors import InvalidRequest
 from tests.curator.estimation.examples import BINARY, THREE, complete, public_rows, reports
@@ -29,7 +29,7 @@ def test_closed_form_weight_is_the_maximum(seed: int) -> None:
 
 def questions(
     epsilon: float, seed: int, lean: float, mechanism: str = "subset", per_cell: int = 200
-) -> list[Evidence]:
+) -> list[QuestionCounts]:
     """A deep and a shallow question to holders of whom ``lean`` more have class 1 on one side."""
     rng = np.random.default_rng(seed)
     p = np.where(np.arange(64) < 32, 0.5 - lean, 0.5 + lean)

@@ -119,8 +119,8 @@ def test_one_report_moves_a_value_no_further_than_stated() -> None:
             public,
             [type(evidence)(partition, evidence.mechanism, moved, evidence.n + 1)],
         )
-        assert (np.abs(again.values - model.values) <= model.influence(1) * 1.01).all()
-    assert (model.influence(10**9) == 1.0).all()
+        assert (np.abs(again.values - model.values) <= model.influence_of(1) * 1.01).all()
+    assert (model.influence_of(10**9) == 1.0).all()
 
 
 def test_unknown_names_and_values_are_refused_with_what_is_possible() -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from privet.curator.estimation import Evidence, fit
+from privet.curator.estimation import QuestionCounts, fit
 from privet.curator.models.cache import FittedModel
 from privet.curator.models.card import agreement, offset, write_card
 from privet.curator.publishing.build import build_task
@@ -26,13 +26,13 @@ def test_agreement_is_unbiased_and_its_error_is_known() -> None:
     rng = np.random.default_rng(0)
     counts = rng.integers(50, 500, (mechanism.cells, mechanism.levels))
     n = int(counts.sum())
-    silent = Evidence(tree, mechanism, np.zeros(mechanism.sum_size, dtype=np.int64), 0)
+    silent = QuestionCounts(tree, mechanism, np.zeros(mechanism.sum_size, dtype=np.int64), 0)
     model = fit("public", task.label, public, [silent])
     truth = counts[np.arange(len(counts)), model.values.argmax(axis=1)].sum() / n
     found = []
     for _ in range(200):
-        evidence = Evidence(tree, mechanism, mechanism.simulate(counts, rng), n)
-        told = agreement(model, [evidence])
+        question = QuestionCounts(tree, mechanism, mechanism.simulate(counts, rng), n)
+        told = agreement(model, [question])
         assert told is not None
         found.append(told)
     shares, errors = np.array(found).T
@@ -52,20 +52,22 @@ def test_offset_of_numbers_is_unbiased_and_its_error_is_known() -> None:
     rng = np.random.default_rng(0)
     counts = rng.integers(50, 500, (mechanism.cells, 2))
     n, sums = int(counts.sum()), counts.sum(axis=1)
-    silent = Evidence(tree, mechanism, np.zeros(mechanism.sum_size, dtype=np.int64), 0, scale=scale)
+    silent = QuestionCounts(
+        tree, mechanism, np.zeros(mechanism.sum_size, dtype=np.int64), 0, scale=scale
+    )
     model = fit("public", task.label, public, [silent])
     told_means = scale.from_unit(counts[:, 1] / sums)
     truth = float((sums * (model.values[:, 0] - told_means)).sum() / n)
     found = []
     for _ in range(200):
-        evidence = Evidence(tree, mechanism, mechanism.simulate(counts, rng), n, scale=scale)
-        told = offset(model, [evidence])
+        question = QuestionCounts(tree, mechanism, mechanism.simulate(counts, rng), n, scale=scale)
+        told = offset(model, [question])
         assert told is not None
         found.append(told)
     means, errors = np.array(found).T
     assert abs(means.mean() - truth) < SIGMAS * errors.mean() / np.sqrt(len(means))
     np.testing.assert_allclose(means.std(ddof=1), errors.mean(), rtol=0.4)
-    card = write_card(task, FittedModel(task.id, 1, 0.0, model), [evidence])
+    card = write_card(task, FittedModel(task.id, 1, 0.0, model), [question])
     assert "On average over the holders a cell's value is" in card
 
 
@@ -74,11 +76,11 @@ def test_no_agreement_is_claimed_without_reports_or_classes() -> None:
     settings = TaskSettings(name="t", label="y", epsilon=1.0, depth=2)
     task, public = build_task(settings, read_table(samples.line()))
     (mechanism,), (tree,) = task.mechanisms, task.trees
-    evidence = Evidence(tree, mechanism, np.zeros(mechanism.sum_size, dtype=np.int64), 0)
-    model = fit("public", task.label, public, [evidence])
-    assert agreement(model, [evidence]) is None
-    assert offset(model, [evidence]) is None
-    card = write_card(task, FittedModel(task.id, 1, 0.0, model), [evidence])
+    question = QuestionCounts(tree, mechanism, np.zeros(mechanism.sum_size, dtype=np.int64), 0)
+    model = fit("public", task.label, public, [question])
+    assert agreement(model, [question]) is None
+    assert offset(model, [question]) is None
+    card = write_card(task, FittedModel(task.id, 1, 0.0, model), [question])
     assert "holders have the class" not in card
     assert "a number from" in card
 
@@ -92,9 +94,9 @@ def test_a_share_is_stated_only_where_reports_can_tell() -> None:
     for holders in (1, 10_000):
         counts = np.full((mechanism.cells, mechanism.levels), holders)
         sums = mechanism.simulate(counts, np.random.default_rng(0))
-        evidence = Evidence(tree, mechanism, sums, int(counts.sum()))
-        model = fit("weighted", task.label, public, [evidence])
-        told.append(write_card(task, FittedModel(task.id, 1, 0.0, model), [evidence]))
+        question = QuestionCounts(tree, mechanism, sums, int(counts.sum()))
+        model = fit("weighted", task.label, public, [question])
+        told.append(write_card(task, FittedModel(task.id, 1, 0.0, model), [question]))
     assert "Too few reports to tell" in told[0]
     assert "About " not in told[0]
     assert "About " in told[1]

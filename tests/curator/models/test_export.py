@@ -7,7 +7,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from privet.curator.estimation import Evidence, Model, fit
+from privet.curator.estimation import Model, QuestionCounts, fit
 from privet.curator.http.records import encode_columns
 from privet.curator.models.cache import FittedModel
 from privet.curator.models.export import EXPORTS
@@ -26,8 +26,8 @@ def collected(public: bytes, estimator: str, **given: Any) -> tuple[Task, Fitted
     (mechanism,), (tree,) = task.mechanisms, task.trees
     counts = np.full((mechanism.cells, mechanism.levels), 2000 // mechanism.categories)
     sums = mechanism.simulate(counts, np.random.default_rng(0))
-    evidence = Evidence(tree, mechanism, sums, int(counts.sum()))
-    return task, FittedModel(task.id, 1, 0.0, fit(estimator, task.label, data, [evidence]))
+    question = QuestionCounts(tree, mechanism, sums, int(counts.sum()))
+    return task, FittedModel(task.id, 1, 0.0, fit(estimator, task.label, data, [question]))
 
 
 def through_onnx(task: Task, fitted: FittedModel, columns: dict[str, Any]) -> dict[str, Any]:

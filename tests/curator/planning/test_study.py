@@ -54,9 +54,9 @@ def test_judges_labels_change_nothing_but_the_judgement(monkeypatch):
     before = Foreknowledge(other, 2, study.rotations)
     turned = Study(CLASSES, other, "averaged", 0, study.rotations, before)
     choice = Choice("cart", 3, "subset")
-    evidence, again = (s._collect(0, choice, 5000, 1.0) for s in (study, turned))
-    np.testing.assert_array_equal(evidence.partition.threshold, again.partition.threshold)
-    np.testing.assert_array_equal(evidence.sums, again.sums)
+    question, again = (s._collect(0, choice, 5000, 1.0) for s in (study, turned))
+    np.testing.assert_array_equal(question.partition.threshold, again.partition.threshold)
+    np.testing.assert_array_equal(question.sums, again.sums)
     loss, other = (s.losses(choice, 5000, 1.0).loss[rotation.judges] for s in (study, turned))
     np.testing.assert_array_equal(loss, 1.0 - other)
 
@@ -115,8 +115,8 @@ def test_trials_say_how_few_people_play():
     """60 records deal 24 people; 2400 holders are a hundred of each, and 12 are all different."""
     study = Study.of(CLASSES, public(60), "averaged", 0)
     choice = Choice("cart", 1, "subset")
-    assert study._collect(0, choice, 2400, 2.0).alike == 100.0
-    assert study._collect(0, choice, 12, 2.0).alike == 1.0
+    assert study._collect(0, choice, 2400, 2.0).holders_per_record == 100.0
+    assert study._collect(0, choice, 12, 2.0).holders_per_record == 1.0
 
 
 def test_losses_of_classes():
