@@ -12,7 +12,7 @@ import httpx
 from bench import traffic
 from bench.figures import Effort, Figure, timed
 from bench.samples import Floats, records
-from scripts.collection import Admin
+from privet import CuratorClient
 from scripts.load import population
 from scripts.load.run import fetch
 from scripts.servers import running_curator
@@ -31,13 +31,13 @@ def answering(effort: Effort) -> Iterator[Figure]:
         running_curator(Path(name)) as curator,
         httpx.Client(timeout=300) as http,
     ):
-        admin = Admin(curator.url, curator.token)
+        admin = CuratorClient(curator.url, curator.token)
         task_url = population.publish(admin, cells=256, epsilon=1.0)
         body = traffic.batch(fetch(task_url), REPORTS[effort])
         http.post(f"{task_url}/reports/batch", content=body).raise_for_status()
         X = records(ROWS[effort], 2).X
         for estimator in ESTIMATORS:
-            model = admin.fit(task_url, estimator)
+            model = admin.fit(task_url, estimator)["number"]
             ask = partial(_ask, http, f"{task_url}/predict", model)
             yield from _times(effort, estimator, ask, X)
 

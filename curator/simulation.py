@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.curator.estimation.counts import Label, QuestionCounts
+from privet.curator.publishing.build import encode_labels
+from privet.curator.publishing.table import Columns
+from privet.protocol.encoding import encode_table
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import Scale
 from privet.protocol.mechanisms.base import Mechanism, Sums
@@ -20,6 +23,24 @@ from privet.protocol.task import Task
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+
+def simulate(
+    task: Task,
+    population: Columns,
+    *,
+    copies: Integers | None = None,
+    seed: int = 0,
+) -> list[QuestionCounts]:
+    """Collect from a whole population at once; one entry per question, as estimators take them.
+
+    ``population`` holds the records by column, label included (a DataFrame will do). ``copies``,
+    shape ``(rows,)``, says how many holders have each record; one by default. Raises
+    ``InvalidRecord`` for records that do not fit the task.
+    """
+    X = encode_table(task.features, {f.name: population[f.name] for f in task.features})
+    y = encode_labels(task.label, population[task.label.name])
+    return simulate_counts(task, X, y, np.random.default_rng(seed), copies=copies)
 
 
 def simulate_sums(

@@ -1,1 +1,79 @@
-"""Privet: decision trees learned from people who never reveal their record."""
+"""Privet: decision trees learned from people who never reveal their record.
+
+    from privet import PrivateTreeClassifier          # compare methods: fit plays the holders
+    from privet import BlockingHolder, Holder         # answer a task with one's own record
+    from privet import CuratorClient                  # rule a running curator
+    from privet import plan, simulate                 # what to expect before anybody is asked
+
+Every error that is meant to be caught is a ``PrivetError``. ``pip install privet`` is enough for a
+holder and for ``CuratorClient``; what fits or simulates needs ``pip install 'privet[curator]'``.
+Names are imported when they are first used, so that ``import privet`` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from privet.client import BlockingHolder, Holder, MemoryLedger, ReportClient, SqliteLedger
+    from privet.curator.admin_client import CuratorClient
+    from privet.curator.planning import plan
+    from privet.curator.simulation import simulate
+    from privet.curator.sklearn_api import PrivateTreeClassifier, PrivateTreeRegressor
+    from privet.protocol import PrivetError, Task
+
+    __version__: str
+
+_HOMES = {
+    "BlockingHolder": "privet.client",
+    "CuratorClient": "privet.curator.admin_client",
+    "Holder": "privet.client",
+    "MemoryLedger": "privet.client",
+    "PrivateTreeClassifier": "privet.curator.sklearn_api",
+    "PrivateTreeRegressor": "privet.curator.sklearn_api",
+    "PrivetError": "privet.protocol",
+    "ReportClient": "privet.client",
+    "SqliteLedger": "privet.client",
+    "Task": "privet.protocol",
+    "plan": "privet.curator.planning",
+    "simulate": "privet.curator.simulation",
+}
+
+__all__ = [
+    "BlockingHolder",
+    "CuratorClient",
+    "Holder",
+    "MemoryLedger",
+    "PrivateTreeClassifier",
+    "PrivateTreeRegressor",
+    "PrivetError",
+    "ReportClient",
+    "SqliteLedger",
+    "Task",
+    "__version__",
+    "plan",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("privet")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'privet' has no attribute {name!r}")
+    try:
+        value = getattr(import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "privet":
+            raise
+        raise ImportError(
+            f"privet.{name} needs {error.name}, which is not installed: "
+            "pip install 'privet[curator]'"
+        ) from error
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -17,10 +17,9 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from privet.client import SqliteLedger
+from privet import CuratorClient, SqliteLedger
 from scripts import fair_survey
-from scripts.collection import Admin, answer_all
-from scripts.demo import compare, effort, print_results
+from scripts.demo import answer_all, compare, effort, print_results
 
 FOLDER = Path(os.environ.get("SHARDS", "/shards"))
 SHARD_COUNT = 24
@@ -32,10 +31,8 @@ app = typer.Typer(add_completion=False)
 def setup() -> None:
     """Publish the task and write ``task.url`` and the shards."""
     population = fair_survey.load()
-    task_url = _admin().publish(
-        fair_survey.as_csv(population.public),
-        fair_survey.settings(_epsilon(), len(population.holders)),
-    )
+    admin, settings = _admin(), fair_survey.settings(_epsilon(), len(population.holders))
+    task_url = admin.task_url(admin.create(fair_survey.as_csv(population.public), **settings))
     for number in range(SHARD_COUNT):
         records = population.holders[number::SHARD_COUNT]
         (FOLDER / f"{number:03d}.todo").write_text(json.dumps(records), encoding="utf-8")
@@ -71,8 +68,8 @@ def report() -> None:
     """Fit, compare and print."""
     task_url = (FOLDER / "task.url").read_text(encoding="utf-8")
     population, admin = fair_survey.load(), _admin()
-    reports = int(admin.read(f"{task_url}/status")["reports"])
-    longest = int(admin.read(task_url)["report_bytes"])
+    reports = int(admin.status(task_url)["reports"])
+    longest = int(admin.task(task_url)["report_bytes"])
     results = compare(admin, task_url, population)
     taken = effort(reports, longest, _epsilon())
     print_results(console, results, len(population.test), taken)
@@ -95,8 +92,8 @@ def _agent() -> str:
     return os.environ.get("AGENT") or socket.gethostname()
 
 
-def _admin() -> Admin:
-    return Admin(os.environ["PRIVET_URL"], os.environ["PRIVET_ADMIN_TOKEN"])
+def _admin() -> CuratorClient:
+    return CuratorClient(os.environ["PRIVET_URL"], os.environ["PRIVET_ADMIN_TOKEN"])
 
 
 def _epsilon() -> float:

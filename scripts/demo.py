@@ -6,8 +6,11 @@ comes out with what could be had without them.
 
 import asyncio
 import itertools
+import math
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -16,18 +19,35 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from privet import CuratorClient, Holder, MemoryLedger, PrivetError, ReportClient
+from privet.client import Ledger
+from privet.curator.admin_client import Document
+from privet.curator.http.records import encode_records
 from privet.curator.partitioning import GROWERS
-from privet.protocol.errors import PrivetError
+from privet.curator.public_model.knowledge import public_knowledge
+from privet.curator.publishing.build import build_task
+from privet.curator.publishing.settings import TaskSettings
+from privet.curator.publishing.table import read_table
+from privet.protocol.features import Classes
 from privet.protocol.mechanisms import MECHANISMS
 from scripts import fair_survey
-from scripts.collection import Admin, answer_all
-from scripts.comparison import Result, best_public_model, majority, non_private_tree, score
-from scripts.fair_survey import LABEL, Population, Record
+from scripts.fair_survey import LABEL, Population, Record, without_label
 from scripts.servers import RunningCurator, running_curator
 
 FOLDER = Path("privet-data/demo")
+AT_A_TIME = 8
+LEAF_SIZES = (5, 10, 20, 40, 80, 160)
 DATABASE = "demo.db"
 console = Console()
+
+
+@dataclass(frozen=True)
+class Result:
+    """A model's share of correct test labels, with its binomial standard error."""
+
+    name: str
+    accuracy: float
+    standard_error: float
 
 
 def main(
@@ -46,18 +66,19 @@ def main(
     answering = list(itertools.islice(itertools.cycle(population.holders), holders or 4456))
     _remove_earlier(folder)
     with running_curator(folder, database=_database(folder)) as curator:
-        admin = Admin(curator.url, curator.token)
+        admin = CuratorClient(curator.url, curator.token)
         chosen = fair_survey.settings(epsilon, len(answering), mechanism=mechanism, grower=grower)
         try:
-            task_url = admin.publish(fair_survey.as_csv(population.public), chosen)
+            task = admin.create(fair_survey.as_csv(population.public), **chosen)
         except PrivetError as refusal:
             raise typer.BadParameter(refusal.detail) from refusal
-        _introduce(curator, admin, task_url, population)
+        task_url = admin.task_url(task)
+        _introduce(curator, task, task_url, population)
         sent = _collect(task_url, answering)
         results = compare(admin, task_url, population)
     taken = effort(len(answering), sent / len(answering), epsilon)
     print_results(console, results, len(population.test), taken)
-    _print_next(folder, task_url, fair_survey.without_label(population.test[0]))
+    _print_next(folder, task_url, without_label(population.test[0]))
     console.print(f"[dim]All of it took {time.perf_counter() - started:.0f} s.[/dim]")
 
 
@@ -72,9 +93,9 @@ def _remove_earlier(folder: Path) -> None:
 
 
 def _introduce(
-    curator: RunningCurator, admin: Admin, task_url: str, population: Population
+    curator: RunningCurator, task: Document, task_url: str, population: Population
 ) -> None:
-    question = admin.read(task_url)["questions_in_numbers"][0]
+    question = task["questions_in_numbers"][0]
     console.print(
         f"A curator answers at {curator.url} and keeps its log in {curator.log}.", soft_wrap=True
     )
@@ -94,12 +115,15 @@ def _collect(task_url: str, records: Sequence[Record]) -> int:
         )
 
 
-def compare(admin: Admin, task_url: str, population: Population) -> list[Result]:
+def compare(admin: CuratorClient, task_url: str, population: Population) -> list[Result]:
     """Privet's model beside what could be had without it, on the test records."""
     test = population.test
     truth = [str(record[LABEL]) for record in test]
-    public = admin.predict(task_url, admin.fit(task_url, "public"), test)
-    private = admin.predict(task_url, admin.fit(task_url), test)
+    unlabelled = [without_label(record) for record in test]
+    public, private = (
+        admin.predict(task_url, unlabelled, model=admin.fit(task_url, name)["number"])["label"]
+        for name in ("public", None)
+    )
     learnable = [*population.public, *population.holders]
     return [
         score("Privet: public data and private reports", private, truth),
@@ -110,6 +134,78 @@ def compare(admin: Admin, task_url: str, population: Population) -> list[Result]
         score("a tree on everybody's raw records", non_private_tree(learnable, test), truth),
         score("always the majority class", majority(learnable, test), truth),
     ]
+
+
+async def answer_all(
+    task_url: str,
+    records: Iterable[Record],
+    progress: Callable[[], None],
+    *,
+    insecure_http: bool,
+    ledger: Ledger | None = None,
+) -> int:
+    """Let one holder per record answer the task, some of them at a time; the bytes they sent.
+
+    Every holder is an object of its own with a ledger of its own, or, where one is given, a
+    subject of ``ledger``. It checks the task and sends one report; only connections are shared.
+    """
+    waiting = _by_ledger(records, ledger)
+
+    async def work() -> int:
+        sent = 0
+        async with ReportClient(insecure_http=insecure_http) as curator:
+            for record, own, subject in waiting:
+                holder = Holder(curator, own, subject)
+                sent += len((await holder.answer(task_url, record)).report)
+                progress()
+        return sent
+
+    return sum(await asyncio.gather(*(work() for _ in range(AT_A_TIME))))
+
+
+def _by_ledger(
+    records: Iterable[Record], ledger: Ledger | None
+) -> Iterator[tuple[Record, Ledger, str]]:
+    for number, record in enumerate(records):
+        own = MemoryLedger(cap=float("inf")) if ledger is None else ledger
+        yield record, own, f"holder {number}"
+
+
+def score(name: str, predicted: Sequence[str], truth: Sequence[str]) -> Result:
+    """Compare predicted labels with the true ones."""
+    accuracy = sum(map(str.__eq__, predicted, truth)) / len(truth)
+    return Result(name, accuracy, math.sqrt(accuracy * (1 - accuracy) / len(truth)))
+
+
+def majority(learnable: Sequence[Record], test: Sequence[Record]) -> list[str]:
+    """The commonest label, for everybody."""
+    [(label, _)] = Counter(str(record[LABEL]) for record in learnable).most_common(1)
+    return [label] * len(test)
+
+
+def best_public_model(public: Sequence[Record], test: Sequence[Record]) -> list[str]:
+    """What the public model that ``drift`` starts from says, before any holder has answered."""
+    settings = TaskSettings.model_validate(fair_survey.settings(1.0, 1))
+    task, data = build_task(settings, read_table(fair_survey.as_csv(public)))
+    assert isinstance(task.label, Classes)
+    classes = task.label.classes
+    model = public_knowledge(data.X, data.y, len(classes)).model
+    return [classes[i] for i in model.predict(encode_records(task, test)).argmax(axis=1)]
+
+
+def non_private_tree(learnable: Sequence[Record], test: Sequence[Record]) -> list[str]:
+    """What scikit-learn's tree learns from raw records; cross-validation chooses its leaf size."""
+    from sklearn.feature_extraction import DictVectorizer
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = GridSearchCV(
+        DecisionTreeClassifier(random_state=0), {"min_samples_leaf": LEAF_SIZES}, cv=5
+    )
+    model = make_pipeline(DictVectorizer(sparse=False), tree)
+    model.fit([without_label(r) for r in learnable], [r[LABEL] for r in learnable])
+    return [str(label) for label in model.predict([without_label(r) for r in test])]
 
 
 def print_results(console: Console, results: Sequence[Result], tested: int, taken: str) -> None:

@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from scripts.collection import Admin
+from privet import CuratorClient
 from scripts.load import people, population
 from scripts.load.outcomes import Outcomes
 from scripts.load.run import Load, fetch, privatize, send
@@ -94,7 +94,7 @@ def measured_postgres() -> dict[str, float]:
         folder = Path(name)
         server = get_server(folder / "postgres", cleanup_mode="delete")
         with running_curator(folder / "curator", database=server.get_uri()) as curator:
-            admin = Admin(curator.url, curator.token)
+            admin = CuratorClient(curator.url, curator.token)
             for kind, holders in (("single", SINGLES), ("batch", BATCHED)):
                 url = population.publish(admin, 256, 1.0 + 1e-9 * holders)
                 before = _sizes(server)

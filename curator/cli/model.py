@@ -9,7 +9,7 @@ from privet.curator.cli.options import URL, AsJson, ModelNumber, TaskName, Token
 from privet.curator.cli.output import err, print_facts, print_json, print_table, when
 from privet.curator.cli.relays import relay_facts, relay_status
 from privet.curator.cli.task import parsed_value
-from privet.protocol.errors import InvalidRequest, ModelNotFound, PrivetError
+from privet.protocol.errors import InvalidRequest, PrivetError
 
 Parameter = Annotated[
     list[str] | None,
@@ -71,27 +71,22 @@ def export(
     """Export a model as a file that other programs can predict with."""
     api = connect(url)
     task_id = api.task_id(task)
-    number = latest_model(api.get(f"/v1/tasks/{task_id}/models")) if model is None else model
-    response = api.call(
-        "GET", f"/v1/tasks/{task_id}/models/{number}/export", params={"format": format_}
-    )
+    number = api.model_number(task_id) if model is None else model
+    content = api.export(task_id, model=number, format=format_)
     if str(out) == "-":
-        typer.get_binary_stream("stdout").write(response.content)
+        typer.get_binary_stream("stdout").write(content)
         return
     target = out or Path(f"privet-{task_id[:12]}-{number}.{format_}")
     try:
-        target.write_bytes(response.content)
+        target.write_bytes(content)
     except OSError as error:
         raise PrivetError(f"Cannot write {target}: {error.strerror}.") from None
-    err().print(f"Wrote model {number} to {target} ({len(response.content)} bytes).")
+    err().print(f"Wrote model {number} to {target} ({len(content)} bytes).")
 
 
 def card(task: TaskName, model: ModelNumber = None, url: Url = URL) -> None:
     """Print a model's card in Markdown: what it is, from what, how far to trust it."""
-    api = connect(url)
-    task_id = api.task_id(task)
-    number = latest_model(api.get(f"/v1/tasks/{task_id}/models")) if model is None else model
-    typer.echo(api.call("GET", f"/v1/tasks/{task_id}/models/{number}/card").text)
+    typer.echo(connect(url).card(task, model=model))
 
 
 def status(
@@ -122,13 +117,6 @@ def status(
     if relay is not None:
         facts |= relay_facts(found["relay"], found["reports"])
     print_facts(f"Task {found['id'][:12]}", facts)
-
-
-def latest_model(found: list[dict[str, Any]]) -> int:
-    """The number of the latest model; raises ``ModelNotFound`` if there is none."""
-    if not found:
-        raise ModelNotFound("The task has no model yet: fit one with 'privet fit'.")
-    return int(found[-1]["number"])
 
 
 def _facts(model: dict[str, Any]) -> dict[str, Any]:

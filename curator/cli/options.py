@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from privet.curator.cli.http import DEFAULT_URL, Api
+from privet.curator.admin_client import DEFAULT_URL, CuratorClient
 
 Url = Annotated[str, typer.Option("--url", envvar="PRIVET_URL", help="Address of the curator.")]
 Token = Annotated[
@@ -22,6 +22,6 @@ ModelNumber = Annotated[
 URL = DEFAULT_URL
 
 
-def connect(url: str, token: str | None = None) -> Api:
+def connect(url: str, token: str | None = None) -> CuratorClient:
     """A curator at ``url``."""
-    return Api(url, token)
+    return CuratorClient(url, token)

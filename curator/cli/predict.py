@@ -2,21 +2,17 @@
 
 import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
-from rich.progress import Progress
 
-from privet.curator.cli.http import Api
+from privet.curator.admin_client import CuratorClient, Predictions
 from privet.curator.cli.options import URL, AsJson, ModelNumber, TaskName, Token, Url, connect
 from privet.curator.cli.output import err, print_facts, print_json, print_table
-from privet.curator.publishing.table import Columns, count_rows, read_table
+from privet.curator.publishing.table import read_table
 from privet.protocol.errors import InvalidRequest, PrivetError
 
-ROWS_PER_CALL = 20_000
 ROWS_SHOWN = 20
 
 
@@ -40,15 +36,18 @@ def predict(
     if record is not None and out is not None:
         raise typer.BadParameter("--out goes with --csv")
     api = connect(url, token)
-    address = f"/v1/tasks/{api.task_id(task)}/predict"
     if record is not None:
-        _predict_record(api, address, model, record, as_json)
+        _predict_record(api, f"/v1/tasks/{api.task_id(task)}/predict", model, record, as_json)
     elif csv_file is not None:
-        found = _collect(api, address, model, read_table(csv_file.read_bytes()))
+        columns = read_table(csv_file.read_bytes())
+        with err().status("Predicting ..."):
+            found = api.predict(task, columns, model=model)
         _deliver(found, out, as_json)
 
 
-def _predict_record(api: Api, address: str, model: int | None, text: str, as_json: bool) -> None:
+def _predict_record(
+    api: CuratorClient, address: str, model: int | None, text: str, as_json: bool
+) -> None:
     try:
         record = json.loads(text)
     except json.JSONDecodeError as error:
@@ -69,7 +68,7 @@ def _predict_record(api: Api, address: str, model: int | None, text: str, as_jso
     print_facts(f"Prediction of model {found['model']}", facts)
 
 
-def _deliver(found: dict[str, Any], out: Path | None, as_json: bool) -> None:
+def _deliver(found: Predictions, out: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(found)
     elif out is not None:
@@ -82,36 +81,7 @@ def _deliver(found: dict[str, Any], out: Path | None, as_json: bool) -> None:
             err().print(f"The first {ROWS_SHOWN} of {len(rows)} rows; --out writes them all.")
 
 
-def _collect(api: Api, address: str, model: int | None, columns: Columns) -> dict[str, Any]:
-    """All rows' predictions as one answer, asked for in chunks, all of the same model."""
-    rows, found = count_rows(columns), dict[str, Any]()
-    with Progress(console=err(), transient=True) as progress:
-        bar = progress.add_task("Predicting", total=rows)
-        for chunk in _chunks(columns, rows):
-            answer = api.post(address, {"model": model, "columns": chunk})
-            model = answer["model"]
-            for name in ("label", "values", "low", "high", "cell"):
-                found.setdefault(name, []).extend(answer[name])
-            found = {**answer, **found, "paths": found.get("paths", {}) | answer["paths"]}
-            progress.advance(bar, len(answer["label"]))
-    return found
-
-
-def _chunks(columns: Columns, rows: int) -> Iterator[dict[str, list[Any]]]:
-    for start in range(0, rows, ROWS_PER_CALL):
-        yield {
-            name: _plain(values[start : start + ROWS_PER_CALL]) for name, values in columns.items()
-        }
-
-
-def _plain(values: Any) -> list[Any]:
-    """Values as JSON has them: a missing number is null."""
-    if isinstance(values, np.ndarray):
-        return [None if np.isnan(value) else value for value in values.tolist()]
-    return list(values)
-
-
-def _rows(found: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
+def _rows(found: Predictions) -> tuple[list[str], list[list[Any]]]:
     classes = found["classes"]
     names = [""] if classes is None else [f" {name}" for name in classes]
     kinds = ("low", "high") if classes is None else ("p", "low", "high")
@@ -128,7 +98,7 @@ def _rows(found: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
     return header, rows
 
 
-def _write(target: Path, found: dict[str, Any]) -> None:
+def _write(target: Path, found: Predictions) -> None:
     header, rows = _rows(found)
     try:
         with target.open("w", newline="", encoding="utf-8") as file:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from privet.curator.cli.http import Api
+from privet.curator.admin_client import CuratorClient
 from privet.protocol.errors import PrivetError
 
 
@@ -11,7 +11,7 @@ def relay_status(relay_url: str, task_id: str, reports: int) -> dict[str, Any]:
 
     Raises ``PrivetError`` if it is no relay's, or speaks of more reports than were counted.
     """
-    found: dict[str, Any] = Api(relay_url).get(f"/v1/tasks/{task_id}/status")
+    found: dict[str, Any] = CuratorClient(relay_url).get(f"/v1/tasks/{task_id}/status")
     if not {"counted", "local_epsilon", "central"} <= set(found):
         raise PrivetError(f"{relay_url} is not a relay: give the address that holders send to.")
     if found["counted"] > reports:

@@ -196,7 +196,7 @@ def delete(
     task_id = api.task_id(task)
     if not yes:
         typer.confirm(f"Remove {task_id[:SHORT_ID]} with all its reports and models?", abort=True)
-    api.delete(f"/v1/tasks/{task_id}")
+    api.remove(task_id)
     err().print(f"Task {task_id[:SHORT_ID]} is gone.")
 
 

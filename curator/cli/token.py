@@ -44,5 +44,5 @@ def list_tokens(url: Url = URL, token: Token = None, as_json: AsJson = False) ->
 @app.command()
 def revoke(name: TokenName, url: Url = URL, token: Token = None) -> None:
     """End a token at once."""
-    connect(url, token).delete(f"/v1/tokens/{name}")
+    connect(url, token).call("DELETE", f"/v1/tokens/{name}")
     err().print(f"Token {name} is no longer good.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
-from privet.curator.estimation import ESTIMATORS
+from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS
 from privet.curator.estimation.counts import Label
 from privet.curator.partitioning import GROWERS
 from privet.curator.planning.inverse import EPSILONS, HOLDER_STEPS, most_trials, search
@@ -20,7 +20,6 @@ from privet.curator.public_model.distil import distilled_depth
 from privet.curator.publishing.build import encode_public
 from privet.curator.publishing.schema import infer_features, infer_label
 from privet.curator.publishing.settings import TaskSettings
-from privet.curator.service import default_estimator
 from privet.protocol.errors import InvalidRequest, InvalidTask
 from privet.protocol.features import Range
 from privet.protocol.limits import MAX_REPORT_BYTES
@@ -57,7 +56,7 @@ def plan(
     that name. ``progress`` is told (done, total) steps. Raises ``InvalidRequest`` for unknown
     names, and ``InvalidPublicData`` for too few public records.
     """
-    estimator = default_estimator() if estimator is None else estimator
+    estimator = estimator or DEFAULT_ESTIMATOR
     names = tuple(mechanisms or MECHANISMS)
     kinds = tuple(growers or _usual_growers(public.X.shape[1]))
     _check(holders, kinds, names, estimator)

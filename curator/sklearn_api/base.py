@@ -9,12 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from privet.curator.estimation import ESTIMATORS, Predictions, fit
+from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Predictions, fit
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.base_model import BaseModel
 from privet.curator.publishing.build import Bring, build_task, encode_labels
 from privet.curator.publishing.settings import TaskSettings
-from privet.curator.service import default_estimator
 from privet.curator.simulation import simulate_counts
 from privet.curator.sklearn_api.data import checked_table, named_columns, stand_ins, value_errors
 from privet.curator.sklearn_api.public_model import public_model
@@ -74,7 +73,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             encoded = encode_table(self.task_.features, named_columns(X, self))
             labels = encode_labels(self.task_.label, self._told(y))
             questions = simulate_counts(self.task_, encoded, labels, rng)
-            name = default_estimator() if self.estimator is None else self.estimator
+            name = DEFAULT_ESTIMATOR if self.estimator is None else self.estimator
             parameters = dict(self.estimator_parameters or {})
             takes_base = name in ESTIMATORS and ESTIMATORS[name].takes_base
             base = bases[0] if bases and takes_base else None

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from privet import CuratorClient
 from privet.curator.estimation import QuestionCounts, fit
 from privet.curator.public_data import PublicData
 from privet.curator.simulation import simulate_counts
 from privet.protocol.task import Task
-from scripts.collection import Admin
 from scripts.load.people import Floats
 from scripts.reproduce.lpct_design import Design, draw
 
@@ -21,21 +21,20 @@ SIMULATIONS = 5
 ESTIMATOR = "weighted"
 
 
-def publish(admin: Admin, cells: int, epsilon: float) -> str:
+def publish(admin: CuratorClient, cells: int, epsilon: float) -> str:
     """Publish a task with about ``cells`` cells; its address."""
     public = DESIGN.public(np.random.default_rng(0))
-    return admin.publish(
+    task = admin.create(
         _as_csv(public),
-        {
-            "name": "Load test",
-            "label": "y",
-            "epsilon": epsilon,
-            "features": {"x1": {"low": 0, "high": 1}, "x2": {"low": 0, "high": 1}},
-            "classes": ["0", "1"],
-            "depth": max(1, round(np.log2(cells))),
-            "min_leaf": 0,
-        },
+        name="Load test",
+        label="y",
+        epsilon=epsilon,
+        features={"x1": {"low": 0, "high": 1}, "x2": {"low": 0, "high": 1}},
+        classes=["0", "1"],
+        depth=max(1, round(np.log2(cells))),
+        min_leaf=0,
     )
+    return admin.task_url(task)
 
 
 def people(_: Task, rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
@@ -44,13 +43,14 @@ def people(_: Task, rng: np.random.Generator, count: int) -> tuple[Floats, Float
     return drawn.X, drawn.y
 
 
-def accuracies(admin: Admin, task_url: str, task: Task, holders: int) -> dict[str, float]:
+def accuracies(admin: CuratorClient, task_url: str, task: Task, holders: int) -> dict[str, float]:
     """Test accuracy of the model from the collected reports, and of some from simulated sums."""
     rng = np.random.default_rng(1)
     test = draw(TEST_ROWS, 1.0, rng)
     public = DESIGN.public(np.random.default_rng(0))
-    rows = [{"x1": x1, "x2": x2} for x1, x2 in test.X.tolist()]
-    collected = admin.predict(task_url, admin.fit(task_url, ESTIMATOR), rows)
+    columns = {"x1": test.X[:, 0], "x2": test.X[:, 1]}
+    number = admin.fit(task_url, ESTIMATOR)["number"]
+    collected = admin.predict(task_url, columns, model=number)["label"]
     simulated = []
     for _ in range(SIMULATIONS):
         model = fit(ESTIMATOR, task.label, public, _simulated(task, holders, rng))

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from privet import CuratorClient
 from privet.protocol.task import Task
-from scripts.collection import Admin
 from scripts.load import population
 from scripts.load.meter import Meter, Use
 from scripts.load.outcomes import Outcomes
@@ -26,7 +26,7 @@ class Target:
 
     task_url: str
     folder: Path
-    admin: Admin | None = None
+    admin: CuratorClient | None = None
     process: int | None = None
 
     @property
@@ -53,7 +53,7 @@ def open_target(
         yield Target(task, folder)
         return
     with running_curator(folder / "curator", **settings) as curator:
-        admin = Admin(curator.url, curator.token)
+        admin = CuratorClient(curator.url, curator.token)
         url = population.publish(admin, cells, epsilon)
         yield Target(url, folder, admin, curator.process)
 

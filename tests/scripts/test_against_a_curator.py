@@ -12,8 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from privet import CuratorClient
 from scripts import fair_survey
-from scripts.collection import Admin, answer_all
+from scripts.demo import answer_all
 from scripts.servers import running_curator
 
 pytestmark = pytest.mark.slow
@@ -23,15 +24,14 @@ def test_holders_of_the_survey_are_all_counted(tmp_path: Path) -> None:
     """Holders that only touch HTTP fill the curator's sums, and its model answers."""
     population = fair_survey.load()
     with running_curator(tmp_path) as curator:
-        admin = Admin(curator.url, curator.token)
-        task_url = admin.publish(
-            fair_survey.as_csv(population.public), fair_survey.settings(2.0, 40)
-        )
-        records = population.holders[:40]
+        admin = CuratorClient(curator.url, curator.token)
+        task = admin.create(fair_survey.as_csv(population.public), **fair_survey.settings(2.0, 40))
+        task_url, records = admin.task_url(task), population.holders[:40]
         sent = asyncio.run(answer_all(task_url, records, lambda: None, insecure_http=False))
-        assert sent == 40 * admin.read(task_url)["report_bytes"]
-        assert admin.read(f"{task_url}/status")["reports"] == 40
-        labels = admin.predict(task_url, admin.fit(task_url, "weighted"), population.test)
+        assert sent == 40 * task["report_bytes"]
+        assert admin.status(task_url)["reports"] == 40
+        admin.fit(task_url, "weighted")
+        labels = admin.predict(task_url, population.test)["label"]
     assert len(labels) == len(population.test)
     assert set(labels) <= {"yes", "no"}
 

@@ -4,7 +4,7 @@ import typer
 from typer.testing import CliRunner
 
 from scripts import demo, fair_survey
-from scripts.comparison import best_public_model, majority, score
+from scripts.demo import best_public_model, majority, score
 from scripts.fair_survey import LABEL
 
 

@@ -1,0 +1,276 @@
+"""A curator over HTTP from Python, for its admin and for whoever may predict.
+
+    curator = CuratorClient("http://127.0.0.1:8000", token)
+    task = curator.create("public.csv", label="readmitted", epsilon=1.0)
+    ...                                    # holders answer curator.task_url(task)
+    curator.fit(task)
+    curator.predict(task, [{"age": 70, "ward": "B"}]).labels
+
+Answers are the API's JSON documents (docs/api.md) as dicts. Every refusal is raised as the
+``PrivetError`` that its problem document names, a curator that does not answer as
+``CuratorUnreachable``, and an answer that is none of a curator's as ``UnexpectedAnswer``. A call
+opens its own connection, so there is nothing to close, and threads may share an object. This module
+needs the base install only.
+"""
+
+import json
+import ssl
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from math import isnan
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+import httpx
+
+from privet.protocol.errors import (
+    ERRORS_BY_URI,
+    InvalidRequest,
+    ModelNotFound,
+    NotAuthorized,
+    PrivetError,
+    TaskNotFound,
+)
+from privet.transport.errors import CuratorUnreachable, UnexpectedAnswer
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+TIMEOUT = httpx.Timeout(600.0, connect=10.0)
+ID_LENGTH = 64
+ROWS_PER_CALL = 20_000
+
+Document = dict[str, Any]
+TaskName = str | Mapping[str, Any]
+"""A task's id, the start of it, the task's name or address, or a document that has its id."""
+Records = Sequence[Mapping[str, Any]] | Mapping[str, Any]
+"""Records one by one, or their columns by name (a DataFrame will do)."""
+
+
+class Predictions(TypedDict):
+    """What model number ``model`` says of some records; each list has one entry per record.
+
+    ``label`` holds the likeliest classes, or the mean labels. An entry of ``values``, of the ends
+    ``low`` and ``high`` of their 95 % intervals, and of ``influence`` (the most that one dishonest
+    report can have moved them) has one number per class in the order of ``classes``, or one number
+    where the label is numeric and ``classes`` is None. ``paths`` gives the splits that lead to each
+    ``cell`` met.
+    """
+
+    model: int
+    classes: list[str] | None
+    label: list[Any]
+    values: list[list[float]]
+    low: list[list[float]]
+    high: list[list[float]]
+    influence: list[list[float]]
+    cell: list[int]
+    paths: dict[str, list[str]]
+
+
+class CuratorClient:
+    """The calls of the curator at ``url``; ``token`` is for those that not everybody may make."""
+
+    def __init__(self, url: str = DEFAULT_URL, token: str | None = None) -> None:
+        self.url = url.rstrip("/")
+        self._headers = {"Authorization": f"Bearer {_sendable(token)}"} if token else {}
+
+    def create(
+        self,
+        public: str | Path | bytes | Any,
+        *,
+        public_model: str | Path | bytes | None = None,
+        **settings: Any,
+    ) -> Document:
+        """Grow a task on public records and publish it, open unless ``open=False``.
+
+        ``public`` is a CSV or Parquet file, its bytes, or a DataFrame; ``settings`` are those of
+        docs/api.md, of which ``label`` and ``epsilon`` have no default. ``public_model`` is an ONNX
+        file over the encoded columns. The same data and settings give the same task again.
+        """
+        name = Path(public).stem if isinstance(public, str | Path) else "task"
+        files = {"public": _content(public)}
+        if public_model is not None:
+            files["public_model"] = _content(public_model)
+        form = {"settings": json.dumps({"name": name, **settings})}
+        return self._json("POST", "/v1/tasks", files=files, data=form)
+
+    def tasks(self) -> list[Document]:
+        """One summary per task, oldest first."""
+        return self.get("/v1/tasks")  # type: ignore[no-any-return]
+
+    def task(self, task: TaskName) -> Document:
+        """A task in full; ``Task.model_validate(document["task"])`` is what holders answer."""
+        return self._json("GET", self._path(task))
+
+    def status(self, task: TaskName) -> Document:
+        """How the collection stands: counts, refusals by reason, checksum."""
+        return self._json("GET", f"{self._path(task)}/status")
+
+    def open(self, task: TaskName) -> Document:
+        """Take reports, for the first time or again."""
+        return self._json("POST", f"{self._path(task)}/open")
+
+    def close(self, task: TaskName) -> Document:
+        """Take no more reports; fitting and predicting go on."""
+        return self._json("POST", f"{self._path(task)}/close")
+
+    def invite(self, task: TaskName, count: int) -> list[str]:
+        """New single-use invitations; from then on only invited reports count."""
+        body = {"count": count}
+        found = self._json("POST", f"{self._path(task)}/invitations", json=body)
+        return list(found["invitations"])
+
+    def remove(self, task: TaskName) -> None:
+        """Delete a task with its public data, sums and models, for good."""
+        self.call("DELETE", self._path(task))
+
+    def fit(
+        self, task: TaskName, estimator: str | None = None, **parameters: int | float | str | bool
+    ) -> Document:
+        """Fit a model to the reports so far, by the default estimator or another, and keep it."""
+        body = {"estimator": estimator, "parameters": parameters}
+        return self._json("POST", f"{self._path(task)}/models", json=body)
+
+    def models(self, task: TaskName) -> list[Document]:
+        """The fitted models, oldest first."""
+        return self.get(f"{self._path(task)}/models")  # type: ignore[no-any-return]
+
+    def model_number(self, task: TaskName) -> int:
+        """The number of the latest model; raises ``ModelNotFound`` if there is none."""
+        models = self.models(task)
+        if not models:
+            raise ModelNotFound("The task has no model yet: fit one with 'privet fit'.")
+        return int(models[-1]["number"])
+
+    def predict(self, task: TaskName, records: Records, *, model: int | None = None) -> Predictions:
+        """Predictions of a model by its number, or of the latest; labels in records are ignored."""
+        path, columns = f"{self._path(task)}/predict", _columns(records)
+        rows = max((len(values) for values in columns.values()), default=0)
+        answers: list[Predictions] = []
+        for start in range(0, max(rows, 1), ROWS_PER_CALL):
+            part = {name: values[start : start + ROWS_PER_CALL] for name, values in columns.items()}
+            answer = self._json("POST", path, json={"model": model, "columns": part})
+            answers.append(cast("Predictions", answer))
+            model = answer["model"]
+        return _joined(answers)
+
+    def export(self, task: TaskName, *, model: int | None = None, format: str = "json") -> bytes:  # noqa: A002
+        """A model as a ``json`` or ``onnx`` file that other programs can predict with."""
+        number = self.model_number(task) if model is None else model
+        path = f"{self._path(task)}/models/{number}/export"
+        return self.call("GET", path, params={"format": format}).content
+
+    def card(self, task: TaskName, *, model: int | None = None) -> str:
+        """A model's card in Markdown: what it was made from, and how far to trust it."""
+        number = self.model_number(task) if model is None else model
+        return self.call("GET", f"{self._path(task)}/models/{number}/card").text
+
+    def task_url(self, task: TaskName) -> str:
+        """The address that holders answer."""
+        return f"{self.url}{self._path(task)}"
+
+    def task_id(self, task: TaskName) -> str:
+        """The id of a task; raises ``TaskNotFound``, or ``InvalidRequest`` if several are meant."""
+        named = str(task["id"]) if isinstance(task, Mapping) else task
+        named = named.rstrip("/").removeprefix(f"{self.url}/v1/tasks/")
+        if len(named) == ID_LENGTH:
+            return named
+        tasks = self.tasks()
+        found = [t["id"] for t in tasks if named and t["id"].startswith(named)]
+        found = found or [t["id"] for t in tasks if t["name"] == named]
+        if not found:
+            raise TaskNotFound(f"No task has the id or name {named!r}: see 'privet task list'.")
+        if len(found) > 1:
+            raise InvalidRequest(
+                f"{named!r} could be {', '.join(i[:16] for i in found)}: give more of the id."
+            )
+        return str(found[0])
+
+    def get(self, path: str, **parameters: Any) -> Any:
+        """The JSON answer to a GET."""
+        return self.call("GET", path, params=parameters or None).json()
+
+    def post(self, path: str, body: Any = None) -> Any:
+        """The JSON answer to a POST."""
+        return self.call("POST", path, json={} if body is None else body).json()
+
+    def call(self, method: str, path: str, **request: Any) -> httpx.Response:
+        """The answer, if it is a success; raises the ``PrivetError`` of its problem document."""
+        try:
+            with httpx.Client(headers=self._headers, timeout=TIMEOUT, verify=self._tls) as http:
+                response = http.request(method, self.url + path, **request)
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            reason = str(error) or type(error).__name__
+            raise CuratorUnreachable(
+                f"No curator answers at {self.url} ({reason}): start one with 'privet serve', "
+                "or give its address with --url or PRIVET_URL."
+            ) from None
+        if response.is_success:
+            return response
+        raise _problem_in(response)
+
+    def _json(self, method: str, path: str, **request: Any) -> Document:
+        found: Document = self.call(method, path, **request).json()
+        return found
+
+    def _path(self, task: TaskName) -> str:
+        return f"/v1/tasks/{self.task_id(task)}"
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext | bool:
+        """Made once, as it takes longer than most calls; not needed for plain HTTP."""
+        return httpx.create_ssl_context() if self.url.startswith("https:") else False
+
+
+def _sendable(token: str) -> str:
+    """The token, if a header can carry it; raises ``NotAuthorized``."""
+    if not token.isascii() or not token.isprintable():
+        raise NotAuthorized(
+            "The token has characters that no token has: copy it again, as the curator showed it."
+        )
+    return token
+
+
+def _problem_in(response: httpx.Response) -> PrivetError:
+    try:
+        document = response.json()
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        document = None
+    if not isinstance(document, Mapping) or "detail" not in document:
+        return UnexpectedAnswer(
+            f"{response.url} answered {response.status_code} without saying why: "
+            "check that --url is the address of a Privet curator."
+        )
+    error = ERRORS_BY_URI.get(str(document.get("type")), PrivetError)
+    return error(str(document["detail"]))
+
+
+def _content(given: Any) -> bytes:
+    """A file's bytes, bytes as they are, or a DataFrame as CSV."""
+    if isinstance(given, str | Path):
+        return Path(given).read_bytes()
+    if hasattr(given, "to_csv"):
+        return str(given.to_csv(index=False)).encode()
+    return bytes(given)
+
+
+def _columns(records: Any) -> dict[str, list[Any]]:
+    """Columns by name as JSON has them: a missing number is null."""
+    if hasattr(records, "items"):
+        columns = {str(name): getattr(v, "tolist", lambda v=v: v)() for name, v in records.items()}
+    else:
+        names = dict.fromkeys(name for record in records for name in record)
+        columns = {name: [record.get(name) for record in records] for name in names}
+    return {
+        name: [None if isinstance(value, float) and isnan(value) else value for value in values]
+        for name, values in columns.items()
+    }
+
+
+def _joined(answers: Sequence[Predictions]) -> Predictions:
+    """The answers of one model to consecutive records as one."""
+    first = answers[0]
+    paths = {cell: path for answer in answers for cell, path in answer["paths"].items()}
+    rows: Document = {}
+    for name in ("label", "values", "low", "high", "influence", "cell"):
+        rows[name] = [row for answer in answers for row in cast("Document", answer)[name]]
+    return cast("Predictions", {**first, **rows, "paths": paths})

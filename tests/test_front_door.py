@@ -1,0 +1,102 @@
+"""What ``import privet`` gives, with the curator's extra and without it."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import privet
+
+NEED_THE_EXTRA = {"PrivateTreeClassifier", "PrivateTreeRegressor", "plan", "simulate"}
+BASE_INSTALL = """
+import re, sys
+from importlib.metadata import packages_distributions, requires
+from packaging.requirements import Requirement
+
+def normal(name):
+    return re.sub("[-_.]+", "-", name).lower()
+
+installed = {"privet"}
+waiting = ["privet"]
+while waiting:
+    for text in requires(waiting.pop()) or ():
+        needed = Requirement(text)
+        if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+            if normal(needed.name) not in installed:
+                installed.add(normal(needed.name))
+                waiting.append(needed.name)
+blocked = {
+    module for module, owners in packages_distributions().items()
+    if not {normal(owner) for owner in owners} & installed
+}
+
+class NotInstalled:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in blocked:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, NotInstalled())
+assert {"fastapi", "sklearn", "pyarrow"} <= blocked, blocked
+"""
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_name_is_real_and_listed() -> None:
+    """`__all__`, the lazy imports and the imports that static tools see name the same things."""
+    assert list(privet.__all__) == sorted(privet.__all__)
+    assert set(privet.__all__) == {*privet._HOMES, "__version__"}
+    for name in privet.__all__:
+        assert getattr(privet, name) is not None
+        assert name in dir(privet)
+    source = ast.parse(Path(privet.__file__).read_text(encoding="utf-8"))
+    seen = {
+        alias.name: node.module
+        for node in ast.walk(source)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("privet.")
+        for alias in node.names
+    }
+    assert seen == privet._HOMES
+
+
+def test_unknown_names_are_attribute_errors() -> None:
+    """As of any module, so that ``hasattr`` works."""
+    with pytest.raises(AttributeError, match="no attribute 'oak'"):
+        privet.oak  # noqa: B018
+    assert not hasattr(privet, "oak")
+
+
+def test_the_base_install_answers_and_administers() -> None:
+    """A holder's names and the curator's client import without any of the curator's libraries."""
+    names = sorted(set(privet.__all__) - NEED_THE_EXTRA)
+    run(f"{BASE_INSTALL}\nfrom privet import {', '.join(names)}")
+
+
+@pytest.mark.parametrize("name", sorted(NEED_THE_EXTRA))
+def test_a_missing_extra_is_named(name: str) -> None:
+    """What needs the curator's libraries says what to install."""
+    told = run(f"""{BASE_INSTALL}
+import privet
+try:
+    privet.{name}
+except ImportError as error:
+    print(error)
+""")
+    assert f"privet.{name} needs " in told
+    assert "pip install 'privet[curator]'" in told
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    """``import privet`` is free: everything comes when it is first used."""
+    loaded = run("""
+import sys, privet
+print(*(name for name in sys.modules if name.partition(".")[0] in
+        {"numpy", "pydantic", "httpx", "sklearn"} or name.startswith("privet.")))
+""")
+    assert not loaded.strip()
