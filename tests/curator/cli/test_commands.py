@@ -152,7 +152,7 @@ def test_predict_a_file(
     cli: Cli, survey: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every row of a file is predicted in order, in several calls; --out writes them all."""
-    monkeypatch.setattr("privet.curator.cli.predict.ROWS_PER_CALL", 64)
+    monkeypatch.setattr("privet.curator.admin_client.ROWS_PER_CALL", 64)
     task_id = created(cli, survey)
     cli("fit", task_id, "--estimator", "public")
     out = tmp_path / "predictions.csv"
@@ -163,6 +163,7 @@ def test_predict_a_file(
     assert [float(row["p 1"]) for row in rows] == [values[1] for values in told["values"]]
     assert "The first 20 of 200 rows" in cli("predict", task_id, "--csv", survey).err
     assert {str(cell) for cell in told["cell"]} == set(told["paths"])
+    assert len(told["influence"]) == len(told["label"]) == 200
 
 
 def test_predict_numbers(cli: Cli, tmp_path: Path) -> None:
