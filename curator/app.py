@@ -23,14 +23,14 @@ from privet.curator.http import ROUTERS, docs, health
 from privet.curator.http.document import complete_document
 from privet.curator.http.guard import Guard
 from privet.curator.http.head import HeadCalls
+from privet.curator.http.problems import add_problem_handlers
 from privet.curator.metrics import Metrics
 from privet.curator.service import Curator
 from privet.curator.settings import Settings
 from privet.curator.signing import Signer
 from privet.curator.tokens import Tokens
 from privet.protocol.signature import SIGNATURE_HEADER
-from privet.transport.body_limits import BodyLimit, BodyLimits
-from privet.transport.problems import add_problem_handlers
+from privet.transport.bodies import BodyLimit, BodyLimits
 
 TASKS = "/v1/tasks/"
 SINGLE = "reports"
@@ -140,8 +140,10 @@ def _add_routes(api: FastAPI, settings: Settings) -> None:
     add_problem_handlers(api)
     api.add_middleware(
         BodyLimits,
-        uploads=BodyLimit(settings.max_public_bytes, settings.upload_seconds),
-        others=BodyLimit(settings.max_request_bytes, settings.body_seconds),
+        limit=BodyLimit(settings.max_request_bytes, settings.body_seconds),
+        exceptional={
+            "/v1/tasks": BodyLimit(settings.max_public_bytes, settings.upload_seconds),
+        },
     )
     api.add_middleware(HeadCalls)
 

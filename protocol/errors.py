@@ -11,6 +11,7 @@ PrivetError
 │   └── WrongPayload       a payload of the wrong length, or impossible for its mechanism
 ├── InvalidRequest         a request that does not have the published form
 ├── TooLarge               a body, batch or task above the published limits
+├── TooSlow                a body that did not arrive in time
 ├── NotAuthorized          an admin call without the right token
 ├── TaskNotFound           no such task here
 ├── ModelNotFound          no such model of this task
@@ -83,6 +84,9 @@ class InvalidRequest(PrivetError): ...
 class TooLarge(PrivetError): ...
 
 
+class TooSlow(PrivetError): ...
+
+
 class NotAuthorized(PrivetError): ...
 
 
@@ -125,6 +129,7 @@ PROBLEMS: dict[type[PrivetError], ProblemType] = {
     WrongPayload: ProblemType("wrong-payload", "The payload is impossible", 422),
     InvalidRequest: ProblemType("invalid-request", "The request is not understood", 422),
     TooLarge: ProblemType("too-large", "The body is above the published limit", 413),
+    TooSlow: ProblemType("too-slow", "The body did not arrive in time", 408),
     NotAuthorized: ProblemType("not-authorized", "The token is missing or wrong", 401),
     TaskNotFound: ProblemType("task-not-found", "There is no such task", 404),
     ModelNotFound: ProblemType("model-not-found", "There is no such model", 404),

@@ -27,7 +27,7 @@ from privet.curator.datastore.known import keys_of
 from privet.curator.metrics import Metrics
 from privet.protocol.errors import MalformedReport, Overloaded, PrivetError, TooLarge, problem_of
 from privet.protocol.report import REPORT_ID_BYTES, check_questions
-from privet.transport.bodies import Bodies, Head
+from privet.transport.bodies import Head, read_body
 
 COLUMNS = frozenset({"version", "ids", "payloads", "question", "invitations"})
 DIGEST_BYTES = 32
@@ -60,7 +60,6 @@ class BatchIntake:
         self._rejects = rejects
         self._metrics = metrics
         self._limits = limits
-        self._bodies = Bodies(limits.body_seconds)
         self._under_way = 0
 
     async def answer(self, task_id: str, scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,7 +80,9 @@ class BatchIntake:
         self._under_way += 1
         try:
             gate = self._gates.known(task_id) or await self._gates.load(task_id)
-            body = await self._bodies.read(receive, head, self._limits.bytes)
+            body = await read_body(
+                receive, head, limit=self._limits.bytes, seconds=self._limits.body_seconds
+            )
             given = await run_in_threadpool(read_batch, gate, body, self._limits.reports)
             possible, columns = await run_in_threadpool(_prepared, given)
             outcomes = await self._committer.commit_batch(columns)

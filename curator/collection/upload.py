@@ -21,7 +21,7 @@ from privet.curator.datastore.base import Outcome
 from privet.curator.metrics import Metrics
 from privet.protocol.errors import MalformedReport, PrivetError, StorageFailed, problem_of
 from privet.protocol.report import Report
-from privet.transport.bodies import Bodies, Head
+from privet.transport.bodies import Head, read_body
 
 JSON_FACTOR = 2
 """Base64 and hexadecimal at most double a report."""
@@ -43,7 +43,7 @@ class SingleIntake:
         self._committer = committer
         self._rejects = rejects
         self._metrics = metrics
-        self._bodies = Bodies(body_seconds)
+        self._body_seconds = body_seconds
 
     async def answer(self, task_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one POST of a report for the task."""
@@ -65,9 +65,10 @@ class SingleIntake:
         self, gate: Gate, head: Head, receive: Receive
     ) -> tuple[bytes, Layout, bytes | None]:
         """The canonical bytes of the report, its layout, and its invitation's SHA-256."""
-        limit = gate.most_bytes * (JSON_FACTOR if head.is_json else 1)
-        body = await self._bodies.read(receive, head, limit)
-        if head.is_json:
+        is_json = head.media_type == b"application/json"
+        limit = gate.most_bytes * (JSON_FACTOR if is_json else 1)
+        body = await read_body(receive, head, limit=limit, seconds=self._body_seconds)
+        if is_json:
             body = await run_in_threadpool(_from_json, body)
         layout = gate.layouts.find(body)
         if layout is None:

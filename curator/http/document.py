@@ -1,15 +1,14 @@
 """The OpenAPI document: what the framework knows of its own routes, put right and made whole."""
 
-import json
 from typing import Any
 
 from fastapi import FastAPI
 
 from privet.curator.http.access import ADMIN_SCHEME, READER_SCHEME
+from privet.curator.http.problems import described
 from privet.curator.http.reports import report_paths
-from privet.protocol.errors import TooLarge, TooManyRequests
-from privet.transport.body_limits import too_slow
-from privet.transport.problems import MEDIA_TYPE, described, http_problem
+from privet.protocol.errors import TooLarge, TooManyRequests, TooSlow
+from privet.transport.problems import MEDIA_TYPE
 
 Document = dict[str, Any]
 
@@ -44,15 +43,9 @@ def _tell_limits(method: str, call: Document) -> None:
     """What the limits around all calls answer."""
     faults = described(TooManyRequests) if method == "post" else {}
     if "requestBody" in call:
-        faults |= {408: _slow(), **described(TooLarge)}
+        faults |= described(TooSlow, TooLarge)
     for status, fault in faults.items():
         call["responses"].setdefault(str(status), fault)
-
-
-def _slow() -> Document:
-    example = json.loads(bytes(http_problem(408, too_slow(30), "/v1/…").body))
-    content = {MEDIA_TYPE: {"examples": {"too-slow": {"value": example}}}}
-    return {"description": example["title"], "content": content}
 
 
 def _tell_tokens(call: Document) -> None:

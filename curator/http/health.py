@@ -5,8 +5,8 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from privet.curator.http.problems import described
 from privet.protocol.errors import StorageFailed
-from privet.transport.problems import described
 
 router = APIRouter(tags=["operation"])
 

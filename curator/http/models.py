@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request, Response, status
 from pydantic import BaseModel, ConfigDict, Field
 
 from privet.curator.http.access import AdminOnly, ModelNumber, ModelReader, TaskId, TheCurator
+from privet.curator.http.problems import described
 from privet.curator.http.schemas import ModelView
 from privet.curator.http.strict import StrictRoute
 from privet.curator.models.export import EXPORTS
@@ -17,7 +18,6 @@ from privet.protocol.errors import (
     NotEnoughReports,
     TaskNotFound,
 )
-from privet.transport.problems import described
 
 router = APIRouter(
     prefix="/v1/tasks/{task_id}/models",

@@ -7,6 +7,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from privet.curator.http.access import ModelReader, TaskId, TheCurator
+from privet.curator.http.problems import described
 from privet.curator.http.strict import StrictRoute
 from privet.curator.service import Answers
 from privet.protocol.errors import (
@@ -18,7 +19,6 @@ from privet.protocol.errors import (
     TooLarge,
 )
 from privet.protocol.features import Classes
-from privet.transport.problems import described
 
 router = APIRouter(
     prefix="/v1/tasks/{task_id}",

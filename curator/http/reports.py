@@ -5,6 +5,7 @@ They are plain ASGI for speed, so the framework does not know them and cannot de
 
 from typing import Any
 
+from privet.curator.http.problems import described
 from privet.curator.http.schemas import EXAMPLE_ID
 from privet.protocol.errors import (
     InvalidReport,
@@ -22,7 +23,6 @@ from privet.protocol.errors import (
     WrongQuestions,
 )
 from privet.protocol.report import REPORT_MEDIA_TYPE, Receipt
-from privet.transport.problems import described
 
 BATCH_MEDIA_TYPE = "application/vnd.privet.reports+msgpack"
 FAULTS: tuple[type[PrivetError], ...] = (

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 
 from privet.curator.datastore.base import StoredTask
 from privet.curator.http.access import AdminOnly, TaskId, TheCurator
+from privet.curator.http.problems import described
 from privet.curator.http.schemas import StatusView, TaskSummary, TaskView
 from privet.curator.http.strict import StrictRoute
 from privet.curator.publishing.settings import TaskSettings
@@ -26,7 +27,6 @@ from privet.protocol.errors import (
 from privet.protocol.lifecycle import Move
 from privet.protocol.signature import SIGNATURE_HEADER, SIGNATURE_PATTERN
 from privet.protocol.task import TASK_MEDIA_TYPE
-from privet.transport.problems import described
 
 MAX_SETTINGS_BYTES = 4 * 2**20
 MOST_INVITATIONS = 100_000

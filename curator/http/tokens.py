@@ -7,11 +7,11 @@ from fastapi import APIRouter, Path, Request, status
 from pydantic import BaseModel, ConfigDict, Field
 
 from privet.curator.http.access import AdminOnly
+from privet.curator.http.problems import described
 from privet.curator.http.schemas import moment
 from privet.curator.http.strict import StrictRoute
 from privet.curator.tokens import Scope, Tokens
 from privet.protocol.errors import InvalidRequest, NotAuthorized
-from privet.transport.problems import described
 
 router = APIRouter(
     prefix="/v1/tokens", tags=["tokens"], route_class=StrictRoute, dependencies=[AdminOnly]

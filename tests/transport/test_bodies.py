@@ -1,15 +1,38 @@
-"""Reading bodies within a time that one timer watches for all."""
+"""Bodies are read within a limit of bytes and seconds, by ``read_body`` and around a framework."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx
 import pytest
+from fastapi import FastAPI, Request, UploadFile
+from starlette.types import Message, Receive
 
-from privet.protocol.errors import MalformedReport, TooLarge
-from privet.transport.bodies import Bodies, Head
+from privet.protocol.errors import PROBLEMS, MalformedReport, PrivetError, TooLarge, TooSlow
+from privet.transport.bodies import BodyLimit, BodyLimits, Head, read_body
+from privet.transport.problems import add_problem_handlers
 
 SECONDS = 0.1
 LONG = 30.0
+
+
+@pytest.fixture(autouse=True)
+def _short_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("privet.transport.bodies.TICK", 0.01)
+
+
+def parts(*chunks: bytes) -> Receive:
+    """A body that arrives in these parts."""
+    messages = [
+        {"type": "http.request", "body": chunk, "more_body": i < len(chunks) - 1}
+        for i, chunk in enumerate(chunks)
+    ]
+
+    async def receive() -> Message:
+        return messages.pop(0)
+
+    return receive
 
 
 async def never() -> Any:
@@ -17,57 +40,178 @@ async def never() -> Any:
     await asyncio.Event().wait()
 
 
-async def at_once() -> Any:
-    """A whole body."""
-    return {"type": "http.request", "body": b"body", "more_body": False}
+async def read(receive: Receive, length: int | None = None, seconds: float = SECONDS) -> bytes:
+    """A body of at most ten bytes."""
+    return await read_body(receive, Head(length), limit=10, seconds=seconds)
 
 
-async def test_a_body_that_is_there_is_read() -> None:
-    """A body in one part comes back as it is."""
-    assert await Bodies(SECONDS).read(at_once, Head(), 100) == b"body"
+def test_a_head_is_what_its_headers_say() -> None:
+    """The media type is in lower case and without parameters; a damaged length is none."""
+    headers = [
+        (b"content-type", b"Application/JSON; charset=utf-8"),
+        (b"content-length", b"12"),
+        (b"privet-invitation", b"i"),
+    ]
+    assert Head.of({"headers": headers}) == Head(12, b"application/json", b"i")
+    assert Head.of({"headers": [(b"content-length", b"-1")]}) == Head()
+
+
+async def test_a_body_is_read_whole() -> None:
+    """In one part or several, up to the limit."""
+    assert await read(parts(b"body")) == b"body"
+    assert await read(parts(b"12345", b"", b"67890")) == b"1234567890"
 
 
 async def test_late_senders_are_given_up() -> None:
-    """Each sender's time ends; it is told as an error, not as a cancellation."""
-    bodies = Bodies(SECONDS)
-    first = asyncio.create_task(bodies.read(never, Head(), 100))
+    """Each sender's time ends; the reader raises an error and is not cancelled."""
+    first = asyncio.create_task(read(never))
     await asyncio.sleep(SECONDS / 2)
-    second = asyncio.create_task(bodies.read(never, Head(), 100))
+    second = asyncio.create_task(read(never))
     async with asyncio.timeout(LONG):
         for late in (first, second):
-            with pytest.raises(MalformedReport, match=r"0\.1 seconds"):
+            with pytest.raises(TooSlow, match=r"0\.1 seconds"):
                 await late
-    assert await bodies.read(at_once, Head(), 100) == b"body"
+    assert await read(parts(b"body")) == b"body"
+
+
+async def test_a_late_reader_can_go_on() -> None:
+    """A task that was interrupted for its body can wait for other things, as for its answer."""
+
+    async def late_and_then() -> str:
+        with pytest.raises(TooSlow):
+            await read(never)
+        await asyncio.sleep(0.05)
+        return "answered"
+
+    assert await asyncio.create_task(late_and_then()) == "answered"
 
 
 async def test_a_cancelled_reader_stays_cancelled() -> None:
     """A cancellation from elsewhere is passed on."""
-    reading = asyncio.create_task(Bodies(LONG).read(never, Head(), 100))
+    reading = asyncio.create_task(read(never, seconds=LONG))
     await asyncio.sleep(0)
     reading.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reading
 
 
-async def test_a_declared_length_is_believed_at_once() -> None:
-    """Nothing is read of a body that says it is too large."""
-    with pytest.raises(TooLarge):
-        await Bodies(SECONDS).read(never, Head(length=101), 100)
+async def test_too_much_is_refused() -> None:
+    """By the declared length before anything is read, and else as soon as it has arrived."""
+    with pytest.raises(TooLarge, match="10 bytes"):
+        await read(never, length=11)
+    for receive in (parts(bytes(11)), parts(bytes(6), bytes(6), bytes(6))):
+        with pytest.raises(TooLarge, match="10 bytes"):
+            await read(receive)
+
+
+async def test_a_sender_that_leaves_has_sent_no_report() -> None:
+    """What had arrived is thrown away."""
+    gone = [{"type": "http.request", "body": b"1", "more_body": True}, {"type": "http.disconnect"}]
+
+    async def receive() -> Message:
+        return gone.pop(0)
+
+    with pytest.raises(MalformedReport, match="connection ended"):
+        await read(receive)
 
 
 async def test_the_time_is_watched_on_every_loop() -> None:
     """A second event loop watches its own senders, though the first ended while one waited."""
-    bodies = Bodies(SECONDS)
 
     async def given_up_on() -> None:
         async with asyncio.timeout(SECONDS / 4):
-            await bodies.read(never, Head(), 100)
+            await read(never)
 
     async def waited_for() -> None:
         async with asyncio.timeout(LONG):
-            await bodies.read(never, Head(), 100)
+            await read(never)
 
-    with pytest.raises(TimeoutError):
-        await asyncio.to_thread(asyncio.run, given_up_on())
-    with pytest.raises(MalformedReport):
-        await asyncio.to_thread(asyncio.run, waited_for())
+    def both() -> None:
+        with pytest.raises(TimeoutError):
+            asyncio.run(given_up_on())
+        with pytest.raises(TooSlow):
+            asyncio.run(waited_for())
+
+    await asyncio.to_thread(both)
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[httpx.AsyncClient]:
+    """An application within limits of ten bytes, and of a thousand for /upload."""
+    app = FastAPI()
+    app.add_middleware(
+        BodyLimits,
+        limit=BodyLimit(10, SECONDS),
+        exceptional={"/upload": BodyLimit(1_000, SECONDS)},
+    )
+    add_problem_handlers(app, {})
+
+    @app.post("/upload")
+    async def upload(file: UploadFile) -> int:
+        return len(await file.read())
+
+    @app.post("/json")
+    async def json(body: list[int]) -> int:
+        return len(body)
+
+    @app.post("/slow")
+    async def slow(request: Request) -> str:
+        await request.body()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(3 * SECONDS):
+                await request._receive()
+        return "done"
+
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://curator") as client:
+        yield client
+
+
+def assert_problem(answer: httpx.Response, error: type[PrivetError]) -> None:
+    """The answer is the error's problem document."""
+    problem = PROBLEMS[error]
+    assert (answer.status_code, answer.json()["type"]) == (problem.status, problem.uri)
+
+
+async def in_parts(start: bytes, *more: bytes, then: asyncio.Event | None = None) -> Any:
+    """A body without a declared length, which may not end before ``then``."""
+    for part in (start, *more):
+        yield part
+    if then is not None:
+        await then.wait()
+
+
+FORM = {"Content-Type": "multipart/form-data; boundary=b"}
+FORM_BEGUN = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n1,'
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "begun"),
+    [("/json", {"Content-Type": "application/json"}, b"[1,"), ("/upload", FORM, FORM_BEGUN)],
+)
+async def test_a_call_whose_body_does_not_arrive_is_given_up(
+    http: httpx.AsyncClient, path: str, headers: dict[str, str], begun: bytes
+) -> None:
+    """408 as a problem document, whatever the framework makes of the body."""
+    over = asyncio.Event()
+    answer = await http.post(path, headers=headers, content=in_parts(begun, then=over))
+    over.set()
+    assert_problem(answer, TooSlow)
+    assert "0.1 seconds" in answer.json()["detail"]
+
+
+async def test_a_call_has_the_limit_of_its_path(http: httpx.AsyncClient) -> None:
+    """An upload may be longer than another body; too much is refused, declared or not."""
+    assert (await http.post("/upload", files={"file": bytes(100)})).json() == 100
+    assert (await http.post("/json", json=[1, 2])).json() == 2
+    assert_problem(await http.post("/json", json=list(range(10))), TooLarge)
+    assert_problem(await http.post("/upload", files={"file": bytes(1_000)}), TooLarge)
+    for path, headers, begun in (("/json", {}, b"[1,"), ("/upload", FORM, FORM_BEGUN)):
+        content = in_parts(begun, bytes(500), bytes(500))
+        assert_problem(await http.post(path, headers=headers, content=content), TooLarge)
+
+
+async def test_work_on_a_body_may_take_longer_than_the_body(http: httpx.AsyncClient) -> None:
+    """The time ends with the body's last byte: a later wait, for the sender to go, may last."""
+    answer = await http.post("/slow", content=b"{}")
+    assert (answer.status_code, answer.json()) == (200, "done")
