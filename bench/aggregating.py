@@ -11,6 +11,7 @@ from bench.samples import EPSILON, LABEL, full_tree, mechanism, records, reports
 from privet.curator.estimation import Model, QuestionCounts, fit
 from privet.curator.public_data import PublicData
 from privet.curator.simulation import simulate_question
+from privet.curator.trees import boxes
 from privet.protocol.mechanisms import MECHANISMS, Mechanism, OptimizedUnary, SubsetSelection
 from privet.protocol.mechanisms.base import Counts, Payloads, Sums
 from privet.protocol.partition import Partition
@@ -95,7 +96,7 @@ def naive_sums(
 ) -> Sums:
     """The sums of unary reports, one record, one cell and one bit at a time."""
     p, q = float(randomizer.p), float(randomizer.q)
-    low, high = (corner[partition.leaves].tolist() for corner in partition.boxes())
+    low, high = (corner[partition.leaves].tolist() for corner in boxes(partition))
     sums = [0] * randomizer.categories
     for x, label in zip(private.X.tolist(), private.y.tolist(), strict=True):
         for cell in range(partition.cells):

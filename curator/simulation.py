@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from privet.curator.estimation.counts import Label, QuestionCounts
 from privet.curator.publishing.build import encode_labels
 from privet.curator.publishing.table import Columns
+from privet.curator.trees import locate
 from privet.protocol.encoding import encode_table
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import Scale
@@ -106,7 +107,7 @@ def simulate_question(
 
     A number is told on ``scale``, by default on the label's range.
     """
-    cells = partition.locate(X).astype(np.int64)
+    cells = locate(partition, X).astype(np.int64)
     counts = np.zeros((mechanism.cells, mechanism.levels), dtype=np.int64)
     told = y
     if isinstance(label, Range) and mechanism.slots > 1:

@@ -2,21 +2,18 @@
 
 Node 0 is the root, parallel arrays describe the nodes, and every child comes after its parent. A
 record goes left where its column is *below* the threshold. Leaves are the cells, numbered in node
-order; all their ancestors are there too, since pruning needs every level. Growing one is a verb
-and lives elsewhere; this object only answers.
+order; their ancestors are nodes as well, since pruning needs every level. How a curator grows a
+partition and walks it with many rows at a time lives in the curator.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.curator.trees.cell_table import Lookup
-from privet.curator.trees.traversal import Descent
 from privet.protocol.errors import InvalidTask
 from privet.protocol.limits import MAX_COLUMNS, MAX_DEPTH, MAX_NODES
 
@@ -24,15 +21,13 @@ Index = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 LEAF = -1
-WORTH_A_TABLE = 1 << 15
-"""As many rows must be located at once before making a table of cells pays."""
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Frozen parallel arrays, one entry per node; ``LEAF`` (-1) stands for no split, no child.
+    """Read-only parallel arrays, one entry per node; ``LEAF`` (-1) where a node has no split.
 
-    Build it with ``Partition.build``, which checks everything the methods rely on.
+    Build it with ``Partition.build``, which checks all that the methods rely on.
     """
 
     columns: int
@@ -112,14 +107,6 @@ class Partition:
         return parent
 
     @cached_property
-    def node_depth(self) -> Index:
-        """Depth of each node, 0 for the root, shape ``(nodes,)``."""
-        depth = np.zeros(self.nodes, dtype=np.int32)
-        for level, nodes in enumerate(self.levels):
-            depth[nodes] = level
-        return depth
-
-    @cached_property
     def levels(self) -> tuple[Index, ...]:
         """The nodes of each depth, root first."""
         return tuple(_levels(self))
@@ -128,14 +115,6 @@ class Partition:
     def depth(self) -> int:
         """Number of splits on the longest path."""
         return len(self.levels) - 1
-
-    def locate(self, X: Floats) -> Index:
-        """The cell of each row of an encoded ``(rows, columns)`` matrix, shape ``(rows,)``."""
-        if X.ndim != 2 or X.shape[1] != self.columns:
-            msg = f"expected a (rows, {self.columns}) matrix, got shape {X.shape}"
-            raise ValueError(msg)
-        lookup = self._lookup if len(X) >= WORTH_A_TABLE else None
-        return self._descent.answers(X) if lookup is None else lookup.cells_of(X)
 
     def locate_one(self, x: Floats) -> int:
         """The cell of one encoded record of shape ``(columns,)``."""
@@ -147,54 +126,10 @@ class Partition:
 
     def path(self, cell: int) -> tuple[int, ...]:
         """The nodes from the root to a cell, both included."""
-        node = int(self.leaves[cell])
-        found = [node]
-        while node:
-            node = int(self.parent[node])
-            found.append(node)
-        return tuple(reversed(found))
-
-    def node_sums(self, per_cell: NDArray[Any]) -> NDArray[Any]:
-        """Sums over the cells below each node: ``(cells, ...)`` in, ``(nodes, ...)`` out."""
-        per_cell = np.asarray(per_cell)
-        sums = np.zeros((self.nodes, *per_cell.shape[1:]), dtype=per_cell.dtype)
-        sums[self.leaves] = per_cell
-        for nodes in reversed(self.levels):
-            inner = nodes[self.left[nodes] != LEAF]
-            sums[inner] = sums[self.left[inner]] + sums[self.right[inner]]
-        return sums
-
-    def ancestors(self, depth: int) -> Index:
-        """For each cell its ancestor node at ``depth``, or itself if it lies higher."""
-        node = self.leaves.copy()
-        while (below := self.node_depth[node] > depth).any():
-            node[below] = self.parent[node[below]]
-        return node
-
-    def boxes(self) -> tuple[Floats, Floats]:
-        """Lower and upper corners of all nodes within the unit cube, each ``(nodes, columns)``.
-
-        A node that no record can reach has a lower corner that is not below the upper one.
-        """
-        low, high = np.zeros((self.nodes, self.columns)), np.ones((self.nodes, self.columns))
-        for nodes in self.levels:
-            inner = nodes[self.left[nodes] != LEAF]
-            split, at = self.feature[inner], self.threshold[inner]
-            for child in (self.left[inner], self.right[inner]):
-                low[child], high[child] = low[inner], high[inner]
-            high[self.left[inner], split] = np.minimum(high[inner, split], at)
-            low[self.right[inner], split] = np.maximum(low[inner, split], at)
-        return low, high
-
-    @cached_property
-    def _descent(self) -> Descent:
-        root, cells = np.zeros(1, dtype=np.int32), self.cell_of_node
-        arrays = (self.feature, self.threshold, self.left, self.right)
-        return Descent.of(np.less, root, *arrays, answer=cells)
-
-    @cached_property
-    def _lookup(self) -> Lookup | None:
-        return Lookup.of(self._descent)
+        path = [int(self.leaves[cell])]
+        while path[-1]:
+            path.append(int(self.parent[path[-1]]))
+        return tuple(reversed(path))
 
 
 def _levels(tree: Partition) -> Iterator[Index]:

@@ -15,6 +15,7 @@ from privet.curator.estimation.counts import QuestionCounts
 from privet.curator.estimation.prunings import Information
 from privet.curator.estimation.ratio import moments
 from privet.curator.public_data import Floats
+from privet.curator.trees import node_sums
 from privet.protocol.partition import Partition
 
 LEAST_SPREAD = 0.02
@@ -74,7 +75,7 @@ class Contrasts:
         tree, slots = self.evidence.partition, self.q.shape[1]
         factor = self._slope / self.variance
         weights = factor[:, :, None] * (np.eye(slots) - self.q[:, :, None])
-        ranges = tree.node_sums(np.abs(weights) @ unit_ranges(self.evidence))
+        ranges = node_sums(tree, np.abs(weights) @ unit_ranges(self.evidence))
         order, first, size = _leaf_order(self.evidence)
         exact = EXACT_NODES if self.evidence.exact_ranges else 0
         for node in np.argsort(-size, kind="stable")[:exact]:
@@ -113,7 +114,7 @@ def unit_ranges(evidence: QuestionCounts) -> Floats:
 def _leaf_order(evidence: QuestionCounts) -> tuple[NDArray[np.int64], ...]:
     """The cells in depth-first order, and each node's stretch of it: first and size."""
     tree = evidence.partition
-    size = tree.node_sums(np.ones(tree.cells, dtype=np.int64))
+    size = node_sums(tree, np.ones(tree.cells, dtype=np.int64))
     first = np.zeros(tree.nodes, dtype=np.int64)
     for nodes in tree.levels:
         inner = nodes[~tree.is_leaf[nodes]]

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from privet.curator.public_data import Floats, PublicData
+from privet.curator.trees import locate
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import Scale
 from privet.protocol.mechanisms.base import Mechanism, Sums
@@ -94,7 +95,7 @@ def public_counts(
 
     Numbers are counted on ``scale``, so that they add to what holders said on it.
     """
-    cells = partition.locate(public.X)
+    cells = locate(partition, public.X)
     if isinstance(label, Classes):
         index = cells.astype(np.int64) * label.slots + public.y.astype(np.int64)
         counts = np.bincount(index, minlength=partition.cells * label.slots)

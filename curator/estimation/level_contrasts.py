@@ -12,6 +12,7 @@ from privet.curator.estimation.levels import Joined, embed
 from privet.curator.estimation.masses import cell_masses
 from privet.curator.estimation.prunings import Information, Inner
 from privet.curator.public_data import Floats
+from privet.curator.trees import node_sums
 from privet.protocol.partition import Index, Partition
 
 
@@ -51,13 +52,13 @@ class LevelContrasts:
 
     @cached_property
     def _weights(self) -> Floats:
-        return np.asarray(self.tree.node_sums(self.mass[:, None] * self.scale))
+        return np.asarray(node_sums(self.tree, self.mass[:, None] * self.scale))
 
     @cached_property
     def _levels(self) -> list[tuple[Index, Contrasts]]:
         """Each question's own contrasts, with the nodes of the tree that its nodes are."""
-        mass = self.tree.node_sums(self.mass)
-        shares = self.tree.node_sums(self.mass[:, None] * self.q) / mass[:, None]
+        mass = node_sums(self.tree, self.mass)
+        shares = node_sums(self.tree, self.mass[:, None] * self.q) / mass[:, None]
         found = []
         for question in self.questions:
             node = embed(self.tree, question.partition)
@@ -99,6 +100,6 @@ class LevelContrasts:
         A node above the cells has the mean of its cells' ``weights``, ``(cells, slots)``.
         """
         leaves = self._weights[self.tree.leaves]
-        means = self.tree.node_sums(leaves * weights) / self._weights
+        means = node_sums(self.tree, leaves * weights) / self._weights
         ranges = [level.range_of(means[node[level.tree.leaves]]) for node, level in self._levels]
         return np.asarray(np.sum(ranges, axis=0))

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from privet.curator.estimation.counts import Label
 from privet.curator.public_data import Floats
 from privet.curator.public_model.base_model import BaseModel
+from privet.curator.trees import locate
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 from privet.protocol.messages import Tree
@@ -120,7 +121,7 @@ class Model:
     def predict(self, X: Floats) -> Predictions:
         """Predictions for encoded rows ``(rows, columns)``."""
         scores = None if self.base is None else self.base.predict(X)
-        return self.predict_from(self.partition.locate(X), scores)
+        return self.predict_from(locate(self.partition, X), scores)
 
     def predict_from(self, cells: Index, scores: Floats | None) -> Predictions:
         """Predictions for rows in these ``cells`` with the public model's ``scores``, if any."""

@@ -28,6 +28,7 @@ from privet.curator.estimation.estimator import two_classes
 from privet.curator.estimation.model import Model
 from privet.curator.estimation.weighted import Ratio, fit_private, ratio_influence
 from privet.curator.public_data import Floats, PublicData
+from privet.curator.trees import ancestors, node_sums
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.partition import Index
 
@@ -90,8 +91,8 @@ def pruned_ratio(
 ) -> Ratio:
     """Each cell's chosen ancestor, with its weighted counts and their covariance."""
     tree = deep.partition
-    private, public = tree.node_sums(deep.counts)[nodes], tree.node_sums(known)[nodes]
-    noise = tree.node_sums(deep.total_covariance)[nodes]
+    private, public = node_sums(tree, deep.counts)[nodes], node_sums(tree, known)[nodes]
+    noise = node_sums(tree, deep.total_covariance)[nodes]
     counts = weight_p[:, None] * private + weight_q[:, None] * public
     covariance = weight_p[:, None, None] ** 2 * noise + weight_q[
         :, None, None
@@ -99,7 +100,7 @@ def pruned_ratio(
     mass = np.maximum(counts.sum(axis=1), 1e-300)
     share = np.clip(weight_q * public.sum(axis=1) / mass, 0.0, 1.0)
     used = np.maximum(weight_p, 1e-300)[:, None]
-    cells = tree.node_sums(np.ones(tree.cells))[nodes][:, None]
+    cells = node_sums(tree, np.ones(tree.cells))[nodes][:, None]
     influence = np.minimum(cells * ratio_influence(deep, counts / used), 1.0)
     return Ratio(counts, covariance, share, np.where(weight_p[:, None] > 0.0, influence, 0.0))
 
@@ -126,7 +127,7 @@ class Search:
         weight_p, weight_q = np.zeros(cells), np.ones(cells)
         done, dominated = np.zeros(cells, dtype=bool), False
         for depth in range(self.tree.depth, 0, -1):
-            at = self.tree.ancestors(depth)
+            at = ancestors(self.tree, depth)
             found = self.choose(self.node(at))
             better = ~done & (found.signal > best)
             node[better], best[better] = at[better], found.signal[better]
@@ -138,13 +139,14 @@ class Search:
 
     def node(self, at: Index) -> Node:
         """Sums over the given nodes."""
-        sums = self.tree.node_sums
-        private, public = sums(self.counts)[at], sums(self.known)[at]
+        private = node_sums(self.tree, self.counts)[at]
+        public = node_sums(self.tree, self.known)[at]
         # Printed: 2^(p0-k) 8 n / eps^2, eps the whole budget. Laplace noise at eps / 2 has a
         # variance of 128 n / eps^2 per cell, so this is a 16th of it, for whatever mechanism.
         # Calibrated: noise dominates where its variance is above that of the labels themselves.
-        noise = sums(self.lead_noise)[at]
-        floor = sums(self.mass_noise)[at] / 16.0 if self.as_printed else noise
+        noise = node_sums(self.tree, self.lead_noise)[at]
+        mass_noise = node_sums(self.tree, self.mass_noise)[at]
+        floor = mass_noise / 16.0 if self.as_printed else noise
         return Node(
             lead_p=private[:, 1] - private[:, 0],
             size_p=private.sum(axis=1),

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privet.curator.public_data import Floats
+from privet.curator.trees import node_sums
 from privet.protocol.partition import LEAF, Index, Partition
 
 
@@ -46,7 +47,7 @@ class Inner:
 
     def node_means(self, values: Floats) -> Floats:
         """The means over all nodes of values per cell: ``(cells, slots)`` to ``(nodes, slots)``."""
-        sums = self.tree.node_sums(self.weights[self.tree.leaves] * values)
+        sums = node_sums(self.tree, self.weights[self.tree.leaves] * values)
         return np.asarray(sums / self.weights)
 
 
@@ -122,7 +123,7 @@ def average(
 
     ``node_ranges``, ``(nodes, slots)``, is the most one report can change a node's H.
     """
-    J, H = tree.node_sums(information.J), tree.node_sums(information.H)
+    J, H = node_sums(tree, information.J), node_sums(tree, information.H)
     shrink = deviation**2 / (1.0 + J * deviation**2)
     mean = H * shrink
     const = information.independent * 0.5 * (mean * H - np.log1p(J * deviation**2)).sum(axis=1)

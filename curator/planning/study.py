@@ -19,6 +19,7 @@ from privet.curator.public_data import Floats, PublicData
 from privet.curator.public_model.centring import residual_centring
 from privet.curator.public_model.distil import from_sklearn
 from privet.curator.simulation import simulate_question
+from privet.curator.trees import locate
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import Scale
 from privet.protocol.mechanisms import MECHANISMS
@@ -170,7 +171,7 @@ class Study:
     def _trial(self, number: int, part: Part, question: QuestionCounts) -> Floats:
         """What the judges are told by the model of these reports, ``(judges, S)``."""
         model = self._fit(number, part, question)
-        cells = question.partition.locate(self.public.X[self.rotations[number].judges])
+        cells = locate(question.partition, self.public.X[self.rotations[number].judges])
         scores = None if model.base is None else self.before.judged(number, part)
         return model.predict_from(cells, scores).values
 

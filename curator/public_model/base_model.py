@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.curator.public_data import Floats
-from privet.curator.trees.traversal import Descent
+from privet.curator.trees import Traversal
 
 Link = Literal["identity", "softmax"]
 Single = NDArray[np.float32]
@@ -46,11 +46,11 @@ class Trees:
 
     def predict(self, X: Single) -> Floats:
         """The linked sum for single-precision rows ``(rows, columns)``, shape ``(rows, S)``."""
-        return apply_link(self.link, self._descent.sums(X) + self.offset)
+        return apply_link(self.link, self._traversal.sums(X) + self.offset)
 
     @cached_property
-    def _descent(self) -> Descent:
-        return Descent.of(
+    def _traversal(self) -> Traversal:
+        return Traversal.of(
             np.less_equal,
             self.roots,
             self.feature,

@@ -8,6 +8,7 @@ be, since what a report's noise is worth in the label's units is proportional to
 import numpy as np
 
 from privet.curator.public_data import Floats, PublicData
+from privet.curator.trees import locate
 from privet.protocol.features import Range
 from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition
@@ -27,7 +28,7 @@ def residual_centring(
     if len(public) < FEWEST_ROWS:
         return None
     centres = np.clip(means, label.low, label.high)
-    residuals = np.clip(public.y, label.low, label.high) - centres[partition.locate(public.X)]
+    residuals = np.clip(public.y, label.low, label.high) - centres[locate(partition, public.X)]
     width = label.high - label.low
     reach = DEVIATIONS * float(np.sqrt(np.mean(residuals**2)))
     return Centring(

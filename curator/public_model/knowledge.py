@@ -8,6 +8,7 @@ import numpy as np
 
 from privet.curator.public_data import Floats
 from privet.curator.public_model.base_model import BaseModel
+from privet.curator.trees import locate, node_sums
 from privet.protocol.partition import Partition
 
 POINTS = 8000
@@ -32,14 +33,14 @@ class Knowledge:
 
         A cell without points has its nearest ancestor's mean.
         """
-        cells, size = partition.locate(self.points), partition.cells
+        cells, size = locate(partition, self.points), partition.cells
         counts = np.bincount(cells, minlength=size).astype(np.float64)
         sums = np.stack([np.bincount(cells, s, minlength=size) for s in self.scores.T], axis=1)
-        node_counts, node_sums = partition.node_sums(counts), partition.node_sums(sums)
+        points_below, sums_below = node_sums(partition, counts), node_sums(partition, sums)
         node = partition.leaves.copy()
-        while (empty := node_counts[node] == 0.0).any():
+        while (empty := points_below[node] == 0.0).any():
             node[empty] = partition.parent[node[empty]]
-        return np.asarray(node_sums[node] / node_counts[node][:, None]), counts
+        return np.asarray(sums_below[node] / points_below[node][:, None]), counts
 
 
 def public_knowledge(X: Floats, y: Floats, slots: int) -> Knowledge:

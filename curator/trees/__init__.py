@@ -1,0 +1,7 @@
+"""Trees, many rows or all nodes at a time: traversal, tables of cells, sums over nodes."""
+
+from privet.curator.trees.cell_table import locate
+from privet.curator.trees.nodes import ancestors, boxes, node_depth, node_sums
+from privet.curator.trees.traversal import Traversal
+
+__all__ = ["Traversal", "ancestors", "boxes", "locate", "node_depth", "node_sums"]

@@ -1,29 +1,62 @@
-"""From rows to cells by one look-up, where few thresholds cut each column.
+"""The cell of each row of a table: by walking down the tree, or by one look-up per row.
 
 A row's cell depends only on how many of each column's thresholds lie above it. These numbers are
-the digits of a code that selects the cell from a table. Comparing whole columns with a few
-thresholds is several times faster than walking down a tree, whose every step gathers, and gives
-the same cells, since the same comparisons decide.
+the digits of a code that selects the cell from a table. Where few thresholds cut each column,
+comparing whole columns with them is several times faster than walking down the tree, whose every
+step gathers, and gives the same cells, since the same comparisons decide.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.curator.trees.traversal import BLOCK, Descent
+from privet.curator.trees.traversal import BLOCK, Traversal
+from privet.protocol.partition import Floats, Index, Partition
 
-Index = NDArray[np.int32]
-Floats = NDArray[np.float64]
 Codes = NDArray[np.uint16]
+
+WORTH_A_TABLE = 1 << 15
+"""Number of rows from which building a table pays."""
 
 MAX_CODES = 1 << 16
 MAX_COLUMNS_USED = MAX_CODES.bit_length() - 1
 COMPARISONS_PER_STEP = 12
-"""About as many comparisons of a column with a number take as long as a step down a tree."""
+"""About this many comparisons of a column with a number take as long as one step down a tree."""
 COMPARISONS_PER_COLUMN = 4
 """The same for reading a column and entering its digit."""
+
+
+def locate(partition: Partition, X: Floats) -> Index:
+    """The cell of each row of an encoded ``(rows, columns)`` matrix, shape ``(rows,)``.
+
+    NaN goes right. The partition is compiled at its first use and kept while it lives.
+    """
+    if X.ndim != 2 or X.shape[1] != partition.columns:
+        msg = f"expected a (rows, {partition.columns}) matrix, got shape {X.shape}"
+        raise ValueError(msg)
+    compiled = _compiled.get(partition)
+    if compiled is None:
+        compiled = _compiled[partition] = _Compiled(partition)
+    table = compiled.table if len(X) >= WORTH_A_TABLE else None
+    return compiled.traversal.answers(X) if table is None else table.cells_of(X)
+
+
+class _Compiled:
+    """A partition's traversal, and its table once there are rows enough."""
+
+    def __init__(self, partition: Partition) -> None:
+        self.traversal = Traversal.of_partition(partition)
+
+    @cached_property
+    def table(self) -> "CellTable | None":
+        return CellTable.of(self.traversal)
+
+
+_compiled: WeakKeyDictionary[Partition, _Compiled] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +77,14 @@ class Digit:
 
 
 @dataclass(frozen=True, eq=False)
-class Lookup:
-    """How a row's code is made, and the cell of every code."""
+class CellTable:
+    """The digits of a row's code, and the cell of every code."""
 
     digits: tuple[Digit, ...]
     cell: Index
 
     @classmethod
-    def of(cls, tree: Descent) -> "Lookup | None":
+    def of(cls, tree: Traversal) -> "CellTable | None":
         """The table of a tree whose answers are cells; None where walking down it is faster."""
         digits = _digits(tree)
         if digits is None:
@@ -85,7 +118,7 @@ class Lookup:
         return code
 
 
-def _digits(tree: Descent) -> tuple[Digit, ...] | None:
+def _digits(tree: Traversal) -> tuple[Digit, ...] | None:
     """The digits of the columns that the tree splits on, if a code of them is worth making."""
     is_inner = ~np.isnan(tree.threshold)
     split, at = tree.feature[is_inner], tree.threshold[is_inner]

@@ -1,11 +1,11 @@
-"""From rows to leaves, many rows and trees at a time, as fast as compiled tree code.
+"""From rows to leaves, many rows and trees at a time, about as fast as compiled tree code.
 
 Nodes are renumbered tree by tree and level by level so that a right child stands just before its
 left sibling, and one step is ``node = first[node] + goes_left(value, threshold[node])``. A leaf's
 threshold is NaN, with which no comparison holds, and its first child is itself, so every row takes
 the same number of steps and stays where it has arrived. Rows are taken in blocks that stay in the
-processor's cache, few rows in many trees at once, with every temporary array reused; the indices
-are right by construction, hence ``mode="clip"``, which spares numpy the check and a copy.
+processor's cache, or few rows in many trees at once, and every temporary array is reused. Indices
+are valid by construction; ``mode="clip"`` spares numpy the check and a copy.
 """
 
 from collections.abc import Iterator
@@ -15,14 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.protocol.partition import Partition
+
 Index = NDArray[np.int32]
 Wide = NDArray[np.intp]
 Numbers = NDArray[np.floating[Any]]
 
 BLOCK = 1 << 13
-"""How many rows times trees are on their way at once."""
+"""Rows times trees that are walked together."""
 STRIDE = 8
-"""After so many steps those that have arrived are left behind, if they are half or more."""
+"""After this many steps rows at a leaf are dropped from the walk, if they are half or more."""
 
 
 class Leaves(NamedTuple):
@@ -34,12 +36,12 @@ class Leaves(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
-    """Trees in the order that descending them likes best.
+class Traversal:
+    """Trees renumbered for walking down all of them, many rows at a time.
 
-    ``goes_left`` is ``np.less`` or ``np.less_equal``, as the trees mean it; NaN goes right. Rows
+    ``goes_left`` is ``np.less`` or ``np.less_equal``, the trees' own test; NaN goes right. Rows
     are compared in the precision of ``threshold``. ``start`` and ``steps`` have one entry per
-    tree, the other arrays one per renumbered node; ``answer`` is what a leaf stands for.
+    tree, the other arrays one per renumbered node; ``answer`` holds the value of each leaf.
     """
 
     goes_left: np.ufunc
@@ -60,7 +62,7 @@ class Descent:
         left: Index,
         right: Index,
         answer: NDArray[Any],
-    ) -> "Descent":
+    ) -> "Traversal":
         """Renumber trees given by parallel arrays over all their nodes, ``left < 0`` at leaves."""
         order, steps = _by_tree_and_level(roots, left, right)
         number = np.empty(len(order), dtype=np.intp)
@@ -76,12 +78,19 @@ class Descent:
             answer=answer[order],
         )
 
+    @classmethod
+    def of_partition(cls, partition: Partition) -> "Traversal":
+        """A partition, whose leaves answer with their cells."""
+        root = np.zeros(1, dtype=np.int32)
+        arrays = (partition.feature, partition.threshold, partition.left, partition.right)
+        return cls.of(np.less, root, *arrays, answer=partition.cell_of_node)
+
     def answers(self, X: Numbers) -> NDArray[Any]:
         """The answer of the first tree to each row, ``(rows, ...)``."""
-        found = np.empty((len(X), *self.answer.shape[1:]), dtype=self.answer.dtype)
+        answers = np.empty((len(X), *self.answer.shape[1:]), dtype=self.answer.dtype)
         for rows, _, node in self._leaves(X):
-            self.answer.take(node[0], axis=0, out=found[rows], mode="clip")
-        return found
+            self.answer.take(node[0], axis=0, out=answers[rows], mode="clip")
+        return answers
 
     def sums(self, X: Numbers) -> NDArray[np.float64]:
         """The sum of all trees' answers to each row, ``(rows, ...)``, in double precision."""
@@ -91,7 +100,7 @@ class Descent:
         return total
 
     def _leaves(self, X: Numbers) -> Iterator[Leaves]:
-        """The renumbered leaves that the rows of ``X`` reach, a block of rows and trees a time."""
+        """The renumbered leaves that rows of ``X`` reach, one block of rows and trees at a time."""
         rows_at_once = max(1, min(len(X), BLOCK))
         trees_at_once = max(1, BLOCK // rows_at_once)
         work = _Work(rows_at_once, min(trees_at_once, len(self.start)), X.shape[1], self.threshold)

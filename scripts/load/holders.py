@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.curator.trees import locate
 from privet.protocol.features import Classes
 from privet.protocol.mechanisms.base import Mechanism, Payloads, RandomBytes
 from privet.protocol.report import REPORT_ID_BYTES
@@ -116,7 +117,7 @@ def _rows(
     columns = [ids[holders]]
     for question in questions:
         mechanism = task.mechanisms[question]
-        categories = task.tree_of(question).locate(X[holders]).astype(np.int64)
+        categories = locate(task.tree_of(question), X[holders]).astype(np.int64)
         if task.questions[question].asks == "label":
             scale = task.scales[question]
             told = y[holders] if scale is None else scale.to_unit(categories, y[holders])

@@ -24,6 +24,7 @@ from privet.curator.public_data import PublicData
 from privet.curator.public_model.centring import residual_centring
 from privet.curator.public_model.distil import distilled, distilled_depth
 from privet.curator.public_model.knowledge import public_knowledge
+from privet.curator.trees import locate
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import Scale
 from privet.protocol.mechanisms import MECHANISMS
@@ -59,7 +60,7 @@ def privet(split: Split, epsilon: float, rng: np.random.Generator) -> Iterator[S
     )
     question = ask(split, partition, "subset", epsilon, rng, centred(split, partition))
     model = fit("drift", split.label, split.public, [question])
-    cells = partition.locate(split.test.X)
+    cells = locate(partition, split.test.X)
     scores = public_scores(split, split.test.X)
     yield "drift", score(split, model.predict_from(cells, scores).values)
     yield "drift, plain tree", score(split, model.predict_from(cells, None).values)
@@ -79,7 +80,7 @@ def papers(split: Split, epsilon: float, rng: np.random.Generator) -> Iterator[S
             continue
         question = ask(split, partition, "laplace", epsilon, rng)
         known = public_counts(split.label, split.public, partition)
-        cells = partition.locate(split.test.X)
+        cells = locate(partition, split.test.X)
         for weight in WEIGHTS:
             labels = (question.counts + weight * known).argmax(axis=1)
             yield f"LPCT|{depth}|{weight}", float((labels[cells] == split.test.y).mean())
@@ -126,7 +127,7 @@ def ask(
     randomizer = MECHANISMS[mechanism].create(
         epsilon, partition.cells, split.label.slots, regression=regression
     )
-    cells = partition.locate(split.private.X).astype(np.int64)
+    cells = locate(partition, split.private.X).astype(np.int64)
     levels = levels_of(split, cells, scale, randomizer.levels, rng)
     index = cells * randomizer.levels + levels
     counts = np.bincount(index, minlength=partition.cells * randomizer.levels)
@@ -179,7 +180,7 @@ def public_scores(split: Split, X: Floats) -> Floats:
 
 def values_at(model: Model, partition: Partition, X: Floats) -> Floats:
     """A plain model's values at rows."""
-    return model.predict_from(partition.locate(X), None).values
+    return model.predict_from(locate(partition, X), None).values
 
 
 def cart(public: PublicData, depth: int, classes: int) -> Partition:

@@ -20,6 +20,7 @@ import typer
 from privet.curator.estimation import QuestionCounts, fit
 from privet.curator.estimation.ratio import project_on_simplex
 from privet.curator.public_model.distil import distilled_depth
+from privet.curator.trees import locate
 from privet.protocol.features import Range
 from scripts.reproduce import paired
 from scripts.reproduce.accuracy import ask, centred
@@ -91,7 +92,7 @@ def on_world(world: World) -> Iterator[tuple[float, str, str, float]]:
         partition = world.partition(distilled_depth(len(world.split.private), epsilon))
         scale, rng = centred(world.split, partition), world.rng(epsilon)
         asked = ask(world.split, partition, "subset", epsilon, rng, scale)
-        cells = partition.locate(world.split.test.X)
+        cells = locate(partition, world.split.test.X)
         for step, work in STEPS.items():
             question = Processed(
                 partition,

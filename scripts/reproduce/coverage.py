@@ -23,6 +23,7 @@ from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.centring import residual_centring
 from privet.curator.public_model.knowledge import public_knowledge
+from privet.curator.trees import boxes
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import Scale
 from privet.protocol.mechanisms import MECHANISMS
@@ -128,7 +129,7 @@ def grid(public: PublicData) -> Partition:
 
 def true_means(partition: Partition, shift: float, rng: np.random.Generator) -> Floats:
     """The true share or mean per cell, ``(cells,)``."""
-    low, high = (ends[partition.leaves] for ends in partition.boxes())
+    low, high = (ends[partition.leaves] for ends in boxes(partition))
     centre = (np.clip(low, 0.0, 1.0) + np.clip(high, 0.0, 1.0)) / 2.0
     quadrant = (centre > 0.5).astype(int)
     shifts = shift * rng.standard_normal((2, 2))

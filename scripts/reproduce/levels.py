@@ -17,6 +17,7 @@ import typer
 
 from privet.curator.estimation import QuestionCounts, fit
 from privet.curator.public_model.distil import distilled_depth
+from privet.curator.trees import locate
 from privet.protocol.partition import Partition
 from scripts.reproduce import paired
 from scripts.reproduce.accuracy import ask
@@ -61,7 +62,7 @@ def on_world(world: World) -> Iterator[tuple[float, str, str, float]]:
             trees = [world.partition(each) for each in depths]
             questions = ask_levels(world.split, trees, allocation, epsilon, rng)
             questions = [replace(question, exact_ranges=False) for question in questions]
-            cells = trees[-1].locate(world.split.test.X)
+            cells = locate(trees[-1], world.split.test.X)
             for method in ("averaged", "drift"):
                 model = fit(method, label, public, questions)
                 yield epsilon, method, variant, world.judge(model, cells)

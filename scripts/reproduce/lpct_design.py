@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.curator.public_data import PublicData
+from privet.curator.trees import locate
 from privet.protocol.features import Classes
 from privet.protocol.partition import Partition
 
@@ -82,7 +83,7 @@ class CellAccuracy:
     def of(cls, partition: Partition) -> "CellAccuracy":
         """Integrals of eta_P and 1 - eta_P over the cells."""
         X, chance = fine_grid()
-        cells = partition.locate(X)
+        cells = locate(partition, X)
         one, zero = (
             np.bincount(cells, part, minlength=partition.cells) / len(X)
             for part in (chance, 1.0 - chance)

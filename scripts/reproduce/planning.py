@@ -25,6 +25,7 @@ from privet.curator.partitioning import GROWERS, default_criterion
 from privet.curator.planning import Choice, Plan, plan
 from privet.curator.planning.losses import row_losses
 from privet.curator.public_model.distil import distilled_depth
+from privet.curator.trees import locate
 from privet.protocol.features import Classes
 from scripts.reproduce.accuracy import ask, centred, public_scores, score, slots_of
 from scripts.reproduce.datasets import (
@@ -136,7 +137,7 @@ def losses(split: Split, choice: Choice, epsilon: float, seed: int) -> Floats:
     scale = centred(split, partition) if choice.grower == "distilled" else None
     question = ask(split, partition, choice.mechanism, epsilon, rng, scale)
     model = fit("drift", split.label, split.public, [question])
-    cells = partition.locate(split.test.X)
+    cells = locate(partition, split.test.X)
     values = model.predict_from(cells, public_scores(split, split.test.X)).values
     return row_losses(split.label, values, split.test.y)[0]
 

@@ -23,6 +23,7 @@ from rich.table import Table
 from privet.curator.estimation import QuestionCounts, fit
 from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
+from privet.curator.trees import locate
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.mechanisms.base import Mechanism
 from privet.protocol.partition import Partition
@@ -126,7 +127,7 @@ def labellings(
 
 def label_counts(partition: Partition, data: PublicData) -> NDArray[np.int64]:
     """Number of records per cell and class, shape ``(cells, 2)``."""
-    category = partition.locate(data.X).astype(np.int64) * 2 + data.y.astype(np.int64)
+    category = locate(partition, data.X).astype(np.int64) * 2 + data.y.astype(np.int64)
     return np.bincount(category, minlength=2 * partition.cells).reshape(-1, 2)
 
 

@@ -21,6 +21,7 @@ from privet.curator.estimation.counts import public_counts
 from privet.curator.partitioning import GROWERS, default_depth
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.distil import distilled, distilled_depth
+from privet.curator.trees import locate
 from privet.protocol.partition import Partition
 from scripts.reproduce.accuracy import WEIGHTS, Score, ask, public_scores
 from scripts.reproduce.datasets import Floats, Split
@@ -85,7 +86,7 @@ def privet(
     )
     question = ask(split, partition, "subset", epsilon, rng)
     model = fit("drift", split.label, split.public, [question])
-    cells = partition.locate(split.test.X)
+    cells = locate(partition, split.test.X)
     yield "drift", under_p(model.predict_from(cells, scores).values, split.test.X)
     yield "drift, plain tree", accuracy(model.plain(), split.test.X)
     yield "averaged", accuracy(fit("averaged", LABEL, split.public, [question]), split.test.X)
@@ -114,7 +115,7 @@ def weighted(split: Split, epsilon: float, rng: np.random.Generator) -> Iterator
         partition = max_edge(split, depth)
         counts = ask(split, partition, "laplace", epsilon, rng).counts
         known = public_counts(LABEL, split.public, partition)
-        cells = partition.locate(split.test.X)
+        cells = locate(partition, split.test.X)
         for weight in WEIGHTS:
             ones = (counts + weight * known).argmax(axis=1)[cells]
             values = np.eye(2)[ones]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from privet.curator.simulation import simulate_counts, simulate_sums
+from privet.curator.trees import locate
 from privet.protocol.answering import make_report
 from privet.protocol.features import Classes, Numeric, Range
 from privet.protocol.label_scale import Centring
@@ -94,7 +95,7 @@ def test_copies_stand_for_that_many_holders():
     copies = np.arange(len(X)) * 1000
     many = simulate_counts(published, X, y, np.random.default_rng(1), copies=copies)
     for question in many:
-        cells = question.partition.locate(X)
+        cells = locate(question.partition, X)
         truth = np.zeros((question.partition.cells, 3))
         np.add.at(truth, (cells, y.astype(int)), copies)
         np.testing.assert_allclose(question.counts, truth, atol=1e-3)
@@ -166,7 +167,7 @@ def test_a_billion_holders_cost_no_more_than_a_few():
     published, (X, y) = task(CLASSES, epsilon=1.0, mechanism="laplace"), people(3)
     copies = np.full(len(X), 10**9 // len(X))
     question = simulate_counts(published, X, y, np.random.default_rng(6), copies=copies)[0]
-    cells = question.partition.locate(X)
+    cells = locate(question.partition, X)
     truth = np.zeros(question.counts.shape)
     np.add.at(truth, (cells, y.astype(int)), copies)
     deviation = np.sqrt(question.mechanism.variance(question.n, truth))

@@ -15,6 +15,7 @@ import pytest
 
 from privet.client import Answer
 from privet.curator.datastore import open_store
+from privet.curator.trees import locate
 from privet.protocol.encoding import encode_table
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Task
@@ -197,7 +198,7 @@ def test_numbers_told_around_centres_make_the_round(curator: RunningCurator) -> 
     task = Task.checked(curator.get(url)["task"])
     assert task.id == task_id
     rows = [{"x": record["x"], "z": record["z"]} for record in records]
-    cells = task.trees[0].locate(encode_table(task.features, _columns(rows)))
+    cells = locate(task.trees[0], encode_table(task.features, _columns(rows)))
     truth = np.array([record["y"] for record in records])
     curator.post(f"{url}/models", {"estimator": "private"})
     told = np.array(curator.post(f"{url}/predict", {"columns": _columns(rows)})["label"])

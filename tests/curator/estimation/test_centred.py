@@ -11,6 +11,7 @@ from privet.curator.public_model.base_model import BaseModel, Linear
 from privet.curator.public_model.centring import residual_centring
 from privet.curator.public_model.knowledge import Knowledge
 from privet.curator.simulation import simulate_question
+from privet.curator.trees import locate
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Range
 from privet.protocol.label_scale import Centring, Scale
@@ -158,7 +159,7 @@ def test_cell_means_are_unbiased_and_less_noisy_by_the_square_of_the_reach() -> 
     """
     tree, rng = complete(2), np.random.default_rng(9)
     X = rng.random((2000, 2))
-    cells = tree.locate(X)
+    cells = locate(tree, X)
     y = CENTRES[cells] + 0.3 + rng.uniform(-0.9, 0.9, len(X))
     y = y.clip(NUMBER.low, NUMBER.high)
     size = np.bincount(cells)
@@ -199,7 +200,7 @@ def test_intervals_cover_cell_means_that_stray_from_their_centres(name: str, lea
         rng = np.random.default_rng(run)
         public = noisy(rng.random((100, 2)), np.zeros(4), rng)
         holders = noisy(rng.random((16_000, 2)), 2.0 * rng.standard_normal(4), rng)
-        cells = tree.locate(holders.X)
+        cells = locate(tree, holders.X)
         truth = np.bincount(cells, holders.y) / np.bincount(cells)
         means, _ = Knowledge.of(slope, public.X).cell_means(tree)
         centring = residual_centring(label, public, tree, means[:, 0])

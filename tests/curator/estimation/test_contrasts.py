@@ -9,6 +9,7 @@ import pytest
 from privet.curator.estimation.contrasts import Contrasts, unit_ranges
 from privet.curator.estimation.counts import QuestionCounts
 from privet.curator.estimation.masses import cell_masses, reported_masses
+from privet.curator.trees import node_sums
 from tests.curator.estimation.examples import complete, reports
 
 RUNS = 300
@@ -114,7 +115,7 @@ def test_node_ranges_bound_what_any_report_changes() -> None:
         one = QuestionCounts(tree, mechanism, mechanism.accumulate(payload[None, :]), 1)
         changed = one.counts - SHARES * one.counts.sum(axis=1, keepdims=True)
         slope = 4000 * MASS[:, None] / contrasts.variance
-        moved.append(tree.node_sums(slope * changed))
+        moved.append(node_sums(tree, slope * changed))
     reached = np.ptp(np.array(moved), axis=0)
     assert (reached <= ranges * (1 + 1e-9)).all()
     assert (reached >= 0.8 * ranges).any()

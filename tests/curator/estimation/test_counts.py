@@ -4,6 +4,7 @@ import numpy as np
 
 from privet.curator.estimation.counts import QuestionCounts, public_counts
 from privet.curator.public_data import PublicData
+from privet.curator.trees import locate
 from privet.protocol.label_scale import Centring, Scale
 from tests.curator.estimation.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
 
@@ -21,7 +22,7 @@ def test_public_counts_of_numbers_add_up_labels() -> None:
     """For a numeric label slot 1 holds the sum of t and both slots the number of rows."""
     partition, public = complete(2), public_rows(NUMBER, 300, seed=2)
     counts = public_counts(NUMBER, public, partition)
-    cells = partition.locate(public.X)
+    cells = locate(partition, public.X)
     np.testing.assert_allclose(counts.sum(axis=1), np.bincount(cells, minlength=4))
     np.testing.assert_allclose(counts[:, 1], np.bincount(cells, (public.y + 2.0) / 8.0))
 

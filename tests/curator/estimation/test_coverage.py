@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from privet.curator.estimation import fit
+from privet.curator.trees import boxes
 from tests.curator.estimation.examples import BINARY, complete, public_rows, reports
 
 CELLS, RUNS = 16, 60
@@ -12,7 +13,7 @@ CELLS, RUNS = 16, 60
 def covered(estimator: str, per_cell: int, epsilon: float, drift: float) -> float:
     """Share of cells, over runs with new truth each, whose true share is in its interval."""
     tree, found = complete(4), []
-    centres = (tree.boxes()[0] + tree.boxes()[1])[tree.leaves] / 2
+    centres = (boxes(tree)[0] + boxes(tree)[1])[tree.leaves] / 2
     for run in range(RUNS):
         rng = np.random.default_rng(run)
         shift = (

@@ -8,6 +8,7 @@ from privet.curator.estimation.drift import distrusted
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.base_model import BaseModel, Linear
 from privet.curator.public_model.distil import distilled
+from privet.curator.trees import locate
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.partition import Partition
@@ -42,7 +43,7 @@ def population(
     rng = np.random.default_rng(seed)
     slots = p.shape[1]
     y = (rng.random(len(X))[:, None] > np.cumsum(p, axis=1)).sum(axis=1).clip(max=slots - 1)
-    counts = np.bincount(tree.locate(X) * slots + y, minlength=tree.cells * slots)
+    counts = np.bincount(locate(tree, X) * slots + y, minlength=tree.cells * slots)
     return reports(tree, counts.reshape(tree.cells, slots), epsilon, seed)
 
 

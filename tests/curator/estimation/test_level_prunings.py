@@ -7,6 +7,7 @@ import pytest
 
 from privet.curator.estimation import level_prunings, prunings
 from privet.curator.estimation.prunings import Information, Inner, Posterior
+from privet.curator.trees import node_sums
 from privet.protocol.partition import Partition
 from tests.curator.estimation.trees import cells_below, random_tree
 from tests.curator.estimation.trees import prunings as all_prunings
@@ -114,7 +115,7 @@ def information(seed: int, tree: Partition, inner: list[int]) -> Information:
     ranges[inner] = rng.random((len(inner), SLOTS))
     of_cells = J[tree.leaves].copy(), H[tree.leaves].copy()
     J[tree.leaves] = H[tree.leaves] = 0.0
-    weights = tree.node_sums(rng.random((CELLS, SLOTS)) + 0.1)
+    weights = node_sums(tree, rng.random((CELLS, SLOTS)) + 0.1)
     return Information(*of_cells, 0.25, 0.5, Inner(tree, J, H, ranges, weights))
 
 

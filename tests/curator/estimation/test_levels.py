@@ -8,6 +8,7 @@ from privet.curator.estimation.contrasts import Contrasts
 from privet.curator.estimation.counts import QuestionCounts
 from privet.curator.estimation.level_contrasts import LevelContrasts
 from privet.curator.estimation.levels import Level, combined, embed, nested, reports_of
+from privet.curator.trees import boxes, node_sums
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms import MECHANISMS
@@ -21,7 +22,7 @@ def test_embed_finds_the_nodes_with_the_same_boxes(depth: int) -> None:
     """Each node of the coarse tree is the node of the fine one with its corners."""
     fine, coarse = complete(3), complete(depth)
     node = embed(fine, coarse)
-    for found, wanted in zip(fine.boxes(), coarse.boxes(), strict=True):
+    for found, wanted in zip(boxes(fine), boxes(coarse), strict=True):
         np.testing.assert_array_equal(found[node], wanted)
 
 
@@ -85,7 +86,7 @@ def test_every_level_shows_the_same_deviation() -> None:
     """
     fine, coarse = complete(3), complete(1)
     counts = np.random.default_rng(3).integers(10_000, 90_000, size=(8, 2))
-    at_top = fine.node_sums(counts)[embed(fine, coarse)[coarse.leaves]]
+    at_top = node_sums(fine, counts)[embed(fine, coarse)[coarse.leaves]]
     asked = reports(fine, counts, 2.0, seed=4), reports(coarse, at_top, 2.0, seed=5)
     q, mass = np.array([[0.7, 0.3]] * 8), counts.sum(axis=1) / counts.sum()
     scale = np.random.default_rng(6).random((8, 2)) + 0.5

@@ -7,6 +7,7 @@ import pytest
 
 from privet.curator.estimation import Model, fit
 from privet.curator.public_model.base_model import BaseModel, Linear
+from privet.curator.trees import locate
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 from tests.curator.estimation.examples import (
@@ -76,7 +77,7 @@ def test_plain_form_follows_the_tree_alone() -> None:
     model = with_base(fitted(BINARY))
     X = np.random.default_rng(7).random((50, 2))
     plain = model.plain().predict(X)
-    np.testing.assert_array_equal(plain.values, model.values[model.partition.locate(X)])
+    np.testing.assert_array_equal(plain.values, model.values[locate(model.partition, X)])
     assert not np.allclose(model.predict(X).values, plain.values)
 
 

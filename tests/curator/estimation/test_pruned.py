@@ -7,6 +7,7 @@ from scipy.optimize import minimize_scalar
 from privet.curator.estimation import fit
 from privet.curator.estimation.counts import QuestionCounts, public_counts
 from privet.curator.estimation.pruned import Search, best_weight
+from privet.curator.trees import ancestors
 from privet.protocol.errors import InvalidRequest
 from tests.curator.estimation.examples import BINARY, THREE, complete, public_rows, reports
 
@@ -51,7 +52,7 @@ def test_printed_noise_level_for_laplace() -> None:
     deep = questions(epsilon, 1, 0.1, "laplace")[0]
     search = Search(deep, np.zeros((64, 2)), as_printed=True)
     for depth in (6, 4, 1):
-        floor = search.node(deep.partition.ancestors(depth)).floor
+        floor = search.node(ancestors(deep.partition, depth)).floor
         np.testing.assert_allclose(floor, 2 ** (6 - depth + 3) * deep.n / epsilon**2, rtol=0.01)
 
 
@@ -60,7 +61,7 @@ def test_printed_statistics_are_those_of_the_paper() -> None:
     deep, public = questions(1.0, 2, 0.1)[0], public_rows(BINARY, 500, seed=2)
     known = public_counts(BINARY, public, deep.partition)
     search = Search(deep, known, as_printed=True)
-    node = search.node(deep.partition.ancestors(3))
+    node = search.node(ancestors(deep.partition, 3))
     noisy = node.floor >= node.size_p
     assert noisy.all()
     log = np.log(deep.n + 500)

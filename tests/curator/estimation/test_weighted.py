@@ -6,6 +6,7 @@ import pytest
 from privet.curator.estimation import fit
 from privet.curator.estimation.counts import public_counts
 from privet.curator.public_data import PublicData
+from privet.curator.trees import locate
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 from tests.curator.estimation.examples import (
@@ -145,7 +146,7 @@ def test_public_records_that_agree_leave_doubt() -> None:
     public = PublicData(X, np.repeat([0.0, 1.0], [3, 300]))
     evidence = reports(partition, np.full((2, 2), 50), 1.0, seed=30)
     model = fit("public", BINARY, public, [evidence])
-    few, many = partition.locate(np.array([[0.1, 0.5], [0.9, 0.5]]))
+    few, many = locate(partition, np.array([[0.1, 0.5], [0.9, 0.5]]))
     np.testing.assert_allclose(model.values[[few, many]], np.eye(2))
     assert model.high[few, 1] > 0.3
     assert 0.0 < model.high[many, 0] < 0.03

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from privet.curator.partitioning.cart import cart, first_right
+from privet.curator.trees import locate
 
 
 def near(values: np.ndarray) -> np.ndarray:
@@ -45,7 +46,7 @@ def test_cells_are_the_leaves_of_scikit_learn(classes, criterion, min_leaf):
     points = rng.random((len(edges), 4))
     points[np.arange(len(edges)), rng.integers(0, 4, len(edges))] = edges
     for rows in (X, points, np.repeat(edges[:, None], 4, axis=1)):
-        np.testing.assert_array_equal(partition.leaves[partition.locate(rows)], tree.apply(rows))
+        np.testing.assert_array_equal(partition.leaves[locate(partition, rows)], tree.apply(rows))
     assert partition.cells == tree.get_n_leaves()
 
 

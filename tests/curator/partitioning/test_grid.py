@@ -5,6 +5,7 @@ import pytest
 
 from privet.curator.partitioning import grid_partition
 from privet.curator.partitioning.grid import parts_within
+from privet.curator.trees import locate
 from privet.protocol.errors import InvalidTask
 
 
@@ -16,8 +17,8 @@ def test_cells_are_the_cubes_of_the_histogram(columns, parts):
     corners = np.stack(np.meshgrid(*[np.arange(parts)] * columns), -1).reshape(-1, columns)
     edges = corners / parts
     inside = edges + 0.999 / parts
-    np.testing.assert_array_equal(partition.locate(edges), partition.locate(inside))
-    assert len(set(partition.locate(edges).tolist())) == parts**columns
+    np.testing.assert_array_equal(locate(partition, edges), locate(partition, inside))
+    assert len(set(locate(partition, edges).tolist())) == parts**columns
 
 
 def test_tree_is_balanced():

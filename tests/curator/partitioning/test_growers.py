@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from privet.curator.partitioning import GROWERS, default_criterion, default_depth
+from privet.curator.trees import boxes, locate
 from privet.protocol.errors import InvalidPublicData, InvalidTask
 from privet.protocol.limits import MAX_CELLS
 
@@ -37,12 +38,12 @@ def test_cells_cover_the_space_without_overlap(name, classes, depth):
     """The boxes of the cells are disjoint, fill the unit cube, and agree with ``locate``."""
     X, y = data(classes)
     partition = grow(name, X, y, classes, depth)
-    low, high = (corner[partition.leaves] for corner in partition.boxes())
+    low, high = (corner[partition.leaves] for corner in boxes(partition))
     assert partition.cells <= 2**depth
     assert (high > low).all()
     assert (high - low).prod(axis=1).sum() == pytest.approx(1.0)
     points = np.random.default_rng(9).random((500, 3))
-    cell = partition.locate(points)
+    cell = locate(partition, points)
     assert ((points >= low[cell]) & (points < high[cell])).all()
 
 
@@ -62,7 +63,7 @@ def test_every_cell_holds_the_records_it_must(name, min_leaf):
     """No cell has fewer public records than the minimum leaf size."""
     X, y = data(2)
     partition = grow(name, X, y, 2, depth=8, min_leaf=min_leaf)
-    assert np.bincount(partition.locate(X), minlength=partition.cells).min() >= min_leaf
+    assert np.bincount(locate(partition, X), minlength=partition.cells).min() >= min_leaf
 
 
 @EVERY

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privet.curator.partitioning import GROWERS
+from privet.curator.trees import boxes, node_depth
 from privet.protocol.partition import Partition
 from tests import naive
 
@@ -80,8 +81,8 @@ def test_full_grid_has_all_cells():
     """Without a minimum leaf size there are 2**p cells, whatever the data (LPCT section 3.2)."""
     partition = grow([[0.1, 0.2], [0.15, 0.2]], [0, 1], 9, 2, "gini", 0)
     assert partition.cells == 2**9
-    assert (partition.node_depth[partition.leaves] == 9).all()
-    low, high = partition.boxes()
+    assert (node_depth(partition)[partition.leaves] == 9).all()
+    low, high = boxes(partition)
     assert {tuple(sorted(edges)) for edges in (high - low)[partition.leaves]} == {(2**-5, 2**-4)}
 
 
@@ -130,5 +131,5 @@ def test_random_max_edge_cuts_longest_edges_only():
     rng = np.random.default_rng(12)
     X, y = rng.random((30, 4)), rng.integers(0, 2, 30)
     partition = grow(X, y, 4, 2, "gini", 0, "random_max_edge", 3)
-    low, high = partition.boxes()
+    low, high = boxes(partition)
     assert ((high - low)[partition.leaves] == 0.5).all()

@@ -19,6 +19,7 @@ from privet.curator.public_model.onnx_graph import ML
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.publishing.table import read_table
 from privet.curator.service import Curator
+from privet.curator.trees import locate
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, InvalidTask
 from privet.protocol.lifecycle import Move
 from privet.protocol.task import Task
@@ -82,7 +83,7 @@ def test_cells_are_distilled_from_it(curator: Curator) -> None:
     x, labels = rng.uniform(0, 1, 40), rng.choice(["yes", "no"], 40)
     public = "\n".join(["x,y", *(f"{a:.9f},{b}" for a, b in zip(x, labels, strict=True))])
     task = curator.create_task(settings(depth=6), public.encode(), stripes(1))[0].task
-    cells, odd = task.trees[0].locate(x[:, None]), np.floor(STRIPES * x) % 2
+    cells, odd = locate(task.trees[0], x[:, None]), np.floor(STRIPES * x) % 2
     assert task.trees[0].cells > 10
     for cell in np.unique(cells):
         assert len(np.unique(odd[cells == cell])) == 1

@@ -5,6 +5,7 @@ import pytest
 
 from privet.curator.public_model.distil import distilled, distilled_depth
 from privet.curator.public_model.knowledge import public_knowledge
+from privet.curator.trees import locate
 from tests.curator.estimation.examples import BINARY, NUMBER, THREE, public_rows
 
 
@@ -27,7 +28,7 @@ def test_cells_explain_the_model_better_the_more_there_are(label: object) -> Non
         )
         assert tree.cells <= 2**depth
         means, _ = known.cell_means(tree)
-        spread.append(((known.scores - means[tree.locate(known.points)]) ** 2).mean())
+        spread.append(((known.scores - means[locate(tree, known.points)]) ** 2).mean())
     assert spread == sorted(spread, reverse=True)
     assert spread[-1] < 0.1 * spread[0]
 

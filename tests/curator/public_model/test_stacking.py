@@ -6,6 +6,7 @@ import pytest
 from privet.curator.public_model.candidates import candidates
 from privet.curator.public_model.knowledge import POINTS, public_knowledge, reference_points
 from privet.curator.public_model.stacking import MEMORY, MEMORY_ROWS, stack_weights, stacked
+from privet.curator.trees import locate
 from tests.curator.estimation.examples import BINARY, NUMBER, complete, public_rows
 
 
@@ -76,7 +77,7 @@ def test_cell_means_are_the_models_means_at_the_points() -> None:
     known = public_knowledge(squeezed, public.y, 0)
     tree = complete(2)
     means, counts = known.cell_means(tree)
-    cells = tree.locate(known.points)
+    cells = locate(tree, known.points)
     np.testing.assert_array_equal(counts, np.bincount(cells, minlength=4))
     for cell in np.unique(cells):
         assert means[cell, 0] == pytest.approx(known.scores[cells == cell].mean())

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet.curator.trees.traversal import BLOCK, STRIDE, Descent
+from privet.curator.trees.traversal import BLOCK, STRIDE, Traversal
 from privet.protocol import Partition
 from privet.protocol.partition import LEAF
 from tests.strategies import partitions
@@ -14,7 +14,7 @@ COLUMNS = 3
 forests = st.lists(partitions(COLUMNS), min_size=1, max_size=5)
 
 
-def descent(goes_left: np.ufunc, trees: list[Partition], kind: type) -> Descent:
+def traversal(goes_left: np.ufunc, trees: list[Partition], kind: type) -> Traversal:
     """The trees side by side; a leaf answers with its number among all nodes, and 1."""
     roots = np.cumsum([0, *(tree.nodes for tree in trees)])[:-1]
     left, right = (
@@ -29,11 +29,11 @@ def descent(goes_left: np.ufunc, trees: list[Partition], kind: type) -> Descent:
     feature = np.concatenate([tree.feature for tree in trees])
     threshold = np.concatenate([tree.threshold for tree in trees]).astype(kind)
     answer = np.stack([np.arange(len(left)), np.ones(len(left))], axis=1)
-    return Descent.of(goes_left, roots, feature, threshold, left, right, answer=answer)
+    return Traversal.of(goes_left, roots, feature, threshold, left, right, answer=answer)
 
 
 def naive_sum(goes_left: np.ufunc, trees: list[Partition], kind: type, x: np.ndarray) -> list[int]:
-    """What ``descent`` must answer to a row, by following pointers."""
+    """What ``traversal`` must answer to a row, by following pointers."""
     total, root = 0, 0
     for tree in trees:
         node = 0
@@ -53,7 +53,7 @@ def test_sums_over_trees_equal_following_pointers(goes_left, kind, data, trees):
     number = st.sampled_from(edges) | st.floats(-1, 2).map(lambda x: float(kind(x)))
     row = st.lists(number, min_size=COLUMNS, max_size=COLUMNS)
     X = np.array(data.draw(st.lists(row, min_size=1, max_size=9)), dtype=kind)
-    found = descent(goes_left, trees, kind)
+    found = traversal(goes_left, trees, kind)
     assert found.sums(X).tolist() == [naive_sum(goes_left, trees, kind, x) for x in X]
     assert found.answers(X).tolist() == [naive_sum(goes_left, trees[:1], kind, x) for x in X]
 
@@ -77,7 +77,7 @@ def test_every_cut_of_the_work_gives_the_same_sums(rows):
     """Few rows in many trees, many rows in few, rows left behind early: all the same."""
     trees = [uneven(3 * STRIDE + seed, seed, seed) for seed in range(12)]
     X = np.random.default_rng(1).random((rows, COLUMNS))
-    found = descent(np.less, trees, np.float64).sums(X)
+    found = traversal(np.less, trees, np.float64).sums(X)
     some = np.unique(np.linspace(0, rows - 1, 60).astype(int))
     expected = [naive_sum(np.less, trees, np.float64, x) for x in X[some]]
     assert found[some].tolist() == expected
@@ -86,4 +86,4 @@ def test_every_cut_of_the_work_gives_the_same_sums(rows):
 def test_no_rows_have_no_sums():
     """An empty table is not an error."""
     trees = [uneven(4, 0, 0)]
-    assert descent(np.less, trees, np.float64).sums(np.zeros((0, COLUMNS))).shape == (0, 2)
+    assert traversal(np.less, trees, np.float64).sums(np.zeros((0, COLUMNS))).shape == (0, 2)

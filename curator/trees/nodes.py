@@ -1,0 +1,53 @@
+"""What a partition says of all its nodes at once; the cells' values in node order or cell order."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.protocol.partition import LEAF, Floats, Index, Partition
+
+
+def node_sums(partition: Partition, per_cell: NDArray[Any]) -> NDArray[Any]:
+    """Sums over the cells below each node: ``(cells, ...)`` in, ``(nodes, ...)`` out."""
+    per_cell = np.asarray(per_cell)
+    sums = np.zeros((partition.nodes, *per_cell.shape[1:]), dtype=per_cell.dtype)
+    sums[partition.leaves] = per_cell
+    for nodes in reversed(partition.levels):
+        inner = nodes[partition.left[nodes] != LEAF]
+        sums[inner] = sums[partition.left[inner]] + sums[partition.right[inner]]
+    return sums
+
+
+def node_depth(partition: Partition) -> Index:
+    """Depth of each node, 0 for the root, shape ``(nodes,)``."""
+    depth = np.zeros(partition.nodes, dtype=np.int32)
+    for level, nodes in enumerate(partition.levels):
+        depth[nodes] = level
+    return depth
+
+
+def ancestors(partition: Partition, depth: int) -> Index:
+    """For each cell its ancestor node at ``depth``, or its own node if that lies higher."""
+    depth_of, node = node_depth(partition), partition.leaves.copy()
+    while (below := depth_of[node] > depth).any():
+        node[below] = partition.parent[node[below]]
+    return node
+
+
+def boxes(partition: Partition) -> tuple[Floats, Floats]:
+    """Lower and upper corners of all nodes within the unit cube, each ``(nodes, columns)``.
+
+    A node that no record can reach has a lower corner that is not below the upper one.
+    """
+    low = np.zeros((partition.nodes, partition.columns))
+    high = np.ones_like(low)
+    for nodes in partition.levels:
+        inner = nodes[partition.left[nodes] != LEAF]
+        split, at = partition.feature[inner], partition.threshold[inner]
+        left, right = partition.left[inner], partition.right[inner]
+        for child in (left, right):
+            low[child], high[child] = low[inner], high[inner]
+        high[left, split] = np.minimum(high[inner, split], at)
+        low[right, split] = np.maximum(low[inner, split], at)
+    return low, high
