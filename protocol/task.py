@@ -28,7 +28,7 @@ from privet.protocol.limits import (
     MAX_TASK_BYTES,
     MAX_TEXT_BYTES,
 )
-from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.mechanisms.base import Mechanism
 from privet.protocol.partition import LEAF, Partition
 
@@ -290,11 +290,6 @@ class Task(Published):
         return math.fsum(values) if self.allocation == "all" else max(values)
 
     def _mechanism(self, question: Question) -> Mechanism:
-        if question.mechanism not in MECHANISMS:
-            raise InvalidTask(
-                f"Unknown mechanism {question.mechanism[:50]!r}: "
-                f"this version knows {', '.join(sorted(MECHANISMS))}."
-            )
         cells = self.trees[question.partition].cells
         slots = self.label.slots if question.asks == "label" else 1
         if cells * slots > MAX_CATEGORIES:
@@ -302,12 +297,13 @@ class Task(Published):
                 f"A question has {cells} cells times {slots} label values, above "
                 f"{MAX_CATEGORIES} answers: grow the partition less deep."
             )
-        return MECHANISMS[question.mechanism].create(
+        return create_mechanism(
+            question.mechanism,
             question.epsilon,
             cells,
             slots,
+            question.parameters,
             regression=isinstance(self.label, Range) and question.asks == "label",
-            **question.parameters,
         )
 
 

@@ -1,11 +1,9 @@
 """Write the tables of docs/mechanisms.md.
 
-    python -m scripts.compare_mechanisms            print the tables of accuracy and size
-    python -m scripts.compare_mechanisms --times    print the table of times, OpenDP beside ours
-    python -m scripts.compare_mechanisms --write    put them into docs/mechanisms.md (with --times
-                                                    the times too)
+    python -m scripts.compare_mechanisms            print the tables
+    python -m scripts.compare_mechanisms --write    put them into docs/mechanisms.md
 
-Accuracy and size are closed forms and take seconds; the times take about two minutes.
+All figures are closed forms. Times are measured by ``python -m bench``.
 """
 
 import argparse
@@ -15,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from privet.protocol.mechanisms import MECHANISMS, Mechanism, compare
-from privet.protocol.mechanisms.comparison import best_known_variance
+from privet.protocol.mechanisms import MECHANISMS, Mechanism, compare, create_mechanism
+from privet.protocol.mechanisms.comparison import best_known_variance, count_variance
 
 PAGE = Path(__file__).parents[1] / "docs" / "mechanisms.md"
 
@@ -26,22 +24,17 @@ SLOTS = 2
 REFERENCE_HOLDERS = 10**6
 
 
-def label_variance(mechanism: Mechanism) -> float:
-    """Per holder, of one cell's count of label 1 (the papers' V)."""
-    return _per_holder(mechanism, [0, 1])
-
-
 def mass_variance(mechanism: Mechanism) -> float:
     """Per holder, of one cell's number of holders (the papers' U)."""
-    return _per_holder(mechanism, [1, 1])
+    return _combined_variance(mechanism, [1, 1])
 
 
 def margin_variance(mechanism: Mechanism) -> float:
     """Per holder, of one cell's label 1 minus label 0, 2 V - U, whose sign is the prediction."""
-    return _per_holder(mechanism, [-1, 1])
+    return _combined_variance(mechanism, [-1, 1])
 
 
-def _per_holder(mechanism: Mechanism, weights: list[int]) -> float:
+def _combined_variance(mechanism: Mechanism, weights: list[int]) -> float:
     even = np.ones((mechanism.cells, mechanism.slots))
     in_cell = np.zeros_like(even)
     in_cell[0] = weights
@@ -65,8 +58,8 @@ def _accuracy_table(m: int) -> str:
 
 
 def _accuracy(name: str, epsilon: float, m: int) -> str:
-    mechanism = MECHANISMS[name].create(epsilon, m // SLOTS, SLOTS)
-    variance = label_variance(mechanism)
+    mechanism = create_mechanism(name, epsilon, m // SLOTS, SLOTS)
+    variance = count_variance(mechanism)
     ratio = variance / best_known_variance(epsilon, m)
     return f"{_figures(variance)} (×{_short(ratio)}) {mechanism.report_bytes} B"
 
@@ -79,7 +72,7 @@ def _chosen(epsilon: float, m: int, limit: int | None) -> str:
 def holders_tables() -> str:
     """Holders that each mechanism needs for what Laplace noise gives with a million."""
     questions = {
-        "one cell's count of label 1 (V)": label_variance,
+        "one cell's count of label 1 (V)": count_variance,
         "one cell's holders (U)": mass_variance,
         "one cell's margin (2 V - U)": margin_variance,
     }
@@ -87,12 +80,12 @@ def holders_tables() -> str:
 
 
 def _holders_table(title: str, figure: Callable[[Mechanism], float]) -> str:
-    reference = {e: figure(MECHANISMS["laplace"].create(e, 256, 2)) for e in EPSILONS}
+    reference = {e: figure(create_mechanism("laplace", e, 256, 2)) for e in EPSILONS}
     others = [name for name in MECHANISMS if name != "laplace"]
     rows = []
     for name in others:
         needed = (
-            figure(MECHANISMS[name].create(e, 256, 2)) / reference[e] * REFERENCE_HOLDERS
+            figure(create_mechanism(name, e, 256, 2)) / reference[e] * REFERENCE_HOLDERS
             for e in EPSILONS
         )
         rows.append([f"`{name}`", *(f"{round(n):,}".replace(",", " ") for n in needed)])
@@ -158,16 +151,10 @@ def replace_block(page: str, name: str, text: str) -> str:
 def main() -> None:
     """Print the tables, or write them into the page."""
     parser = argparse.ArgumentParser(description="The tables of docs/mechanisms.md.")
-    parser.add_argument("--times", action="store_true", help="measure times (two minutes)")
     parser.add_argument("--write", action="store_true", help="write docs/mechanisms.md")
     arguments = parser.parse_args()
-    tables = dict(TABLES)
-    if arguments.times:
-        from scripts.time_mechanisms import times_table
-
-        tables["times"] = times_table
     page = PAGE.read_text() if arguments.write else ""
-    for name, make in tables.items():
+    for name, make in TABLES.items():
         if arguments.write:
             page = replace_block(page, name, make())
         else:

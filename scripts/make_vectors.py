@@ -6,7 +6,7 @@ A client in another language is right if it turns the same ``randomness`` into t
 finding out where one went wrong.
 
     python -m scripts.make_vectors            write the files
-    python -m scripts.make_vectors --check    say whether they are up to date
+    python -m scripts.make_vectors --check    exit with an error if they are out of date
 """
 
 import hashlib
@@ -21,16 +21,17 @@ import numpy as np
 from privet.protocol.mechanisms import (
     MECHANISMS,
     GeneralizedResponse,
+    LabelResponse,
     Laplace,
     Mechanism,
     ProjectiveResponse,
     RandomizedResponse,
     SubsetSelection,
+    create_mechanism,
 )
 from privet.protocol.mechanisms.base import as_row
 from privet.protocol.mechanisms.comparison import random_bytes
 from privet.protocol.mechanisms.discrete_laplace import DiscreteLaplace
-from privet.protocol.mechanisms.label_response import LabelResponse
 from privet.protocol.mechanisms.unary import UnaryEncoding
 
 FOLDER = Path(__file__).parents[1] / "tests" / "vectors" / "mechanisms"
@@ -44,7 +45,7 @@ QUESTIONS: list[dict[str, Any]] = [
 ]
 
 REPORTS = 6
-"""Reports per question, besides those from all-zero and all-one randomness."""
+"""Reports per question, in addition to those from all-zero and all-one randomness."""
 
 
 def vectors(name: str) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def vectors(name: str) -> dict[str, Any]:
 
 
 def _vector(name: str, question: dict[str, Any]) -> dict[str, Any]:
-    mechanism = MECHANISMS[name].create(**question)
+    mechanism = create_mechanism(name, **question)
     reports = _reports(mechanism, question)
     payloads = np.concatenate([as_row(bytes.fromhex(r["payload"])) for r in reports])
     sums = mechanism.accumulate(payloads)
@@ -108,13 +109,13 @@ def _integers(mechanism: Mechanism) -> dict[str, Any]:
         case ProjectiveResponse():
             words = dict(zip("AB", mechanism.words, strict=True))
         case RandomizedResponse():
-            words = {"turned": mechanism.turned_words}
+            words = {"turned": mechanism.flip_words}
         case LabelResponse():
-            words = {"turned": mechanism.turned_words, "noise": _outer(mechanism.label)}
+            words = {"turned": mechanism.flip_words, "noise": _outer(mechanism.label)}
         case Laplace():
             words = {"noise": _outer(mechanism.lattice)}
         case _:
-            raise TypeError(f"say which integers {mechanism.name} rests on")
+            raise TypeError(f"add the probabilities of {mechanism.name} to _integers")
     return {key: _text(value) for key, value in words.items()}
 
 

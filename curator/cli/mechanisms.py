@@ -9,7 +9,7 @@ from privet.curator.cli.options import AsJson
 from privet.curator.cli.output import err, print_json, print_table
 from privet.protocol.mechanisms import Row, compare
 
-COLUMNS = ("mechanism", "ε", "bytes", "variance", "/ best", "drawn", "moves")
+COLUMNS = ("mechanism", "ε", "bytes", "variance", "/ best", "drawn", "influence")
 
 
 def mechanisms(
@@ -24,8 +24,9 @@ def mechanisms(
     """Compare the mechanisms for one question, the least variance first.
 
     ε is what the implemented integers spend, bytes the answer's size. The variance is that of one
-    count per holder, and "/ best" divides it by the best known bound. "drawn" are the random bytes
-    an answer takes, and "moves" is the most that one dishonest answer can add to a count.
+    cell's count of the last label per holder, and "/ best" divides it by the best known bound.
+    "drawn" are the random bytes an answer takes, and "influence" is the most that one dishonest
+    answer can add to a count or take from it.
     """
     rows = compare(epsilon, cells, 2 if number else classes, max_bytes, regression=number)
     if as_json:

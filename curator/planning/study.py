@@ -22,7 +22,7 @@ from privet.curator.simulation import simulate_question
 from privet.curator.trees import locate
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import Scale
-from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.mechanisms.base import Mechanism
 from privet.protocol.partition import Partition
 
@@ -97,8 +97,8 @@ class Study:
     def mechanism(self, name: str, epsilon: float, partition: Partition) -> Mechanism:
         """The mechanism for one partition; raises ``InvalidTask`` where there is none."""
         regression = isinstance(self.label, Range)
-        return MECHANISMS[name].create(
-            epsilon, partition.cells, self.label.slots, regression=regression
+        return create_mechanism(
+            name, epsilon, partition.cells, self.label.slots, regression=regression
         )
 
     def partition(self, number: int, grower: str, depth: int, part: Part = Part.KNOWN) -> Partition:

@@ -26,7 +26,7 @@ from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask
 from privet.protocol.features import Classes, Feature, Label, Range
 from privet.protocol.label_scale import Centring
 from privet.protocol.limits import MAX_TASK_BYTES
-from privet.protocol.mechanisms import AUTO, CHOICES, choose
+from privet.protocol.mechanisms import AUTO, MECHANISMS, choose
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task, Tree
 
@@ -257,7 +257,7 @@ def _question(
 def _check_names(settings: TaskSettings) -> None:
     for question in settings.questions:
         _check_known("grower", question.grower or settings.grower, GROWERS)
-        _check_known("mechanism", question.mechanism or settings.mechanism, CHOICES)
+        _check_known("mechanism", question.mechanism or settings.mechanism, (*MECHANISMS, AUTO))
         criterion = question.criterion or settings.criterion
         if criterion is not None:
             _check_known("criterion", criterion, CRITERIA)

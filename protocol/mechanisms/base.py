@@ -1,4 +1,4 @@
-"""The contract that every local randomizer keeps, both halves in one object.
+"""The contract of a local randomizer: the holder's half and the curator's half in one object.
 
 A mechanism answers one question at budget ``epsilon``. The holder's private input is one
 *category* out of ``cells * levels``, numbered ``cell * levels + level``. For classification a
@@ -9,20 +9,24 @@ own noise to the label and asks for a finer lattice), so a level is a number on 
 The curator's estimate is a ``cells x slots`` array of unbiased counts. For classification
 ``slots == levels``. For regression ``slots == 2`` whatever ``levels`` is: slot 1 holds the sum of
 ``t = (y - low) / (high - low)`` over the cell's holders and slot 0 that of ``1 - t``, so a cell's
-mean label and its mass are read off in the same way from every mechanism.
+mean label and its mass are computed in the same way for every mechanism.
 
-Everything here is exact integer work on the holder's side: randomness comes as bytes from a
-``RandomBytes`` callable (``os.urandom`` in production), probabilities are integers over ``2**64``.
-numpy generators appear in ``simulate`` only, which no holder calls.
+The holder's side is exact integer work: randomness comes as bytes from a ``RandomBytes`` callable
+(``os.urandom`` in production), probabilities are integers over ``2**64``. numpy generators appear
+only in ``simulate``, which no holder calls.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from privet.protocol.mechanisms.exact import log_of
+from privet.protocol.mechanisms.limits import checked_question
 
 RandomBytes = Callable[[int], bytes]
 """``randomness(n)`` returns n uniform bytes; ``os.urandom`` and ``io.BytesIO(b).read`` qualify."""
@@ -32,51 +36,45 @@ Sums = NDArray[np.int64]
 Payloads = NDArray[np.uint8]
 
 
-def as_row(payload: bytes) -> Payloads:
-    """One payload as a batch of one."""
-    return np.frombuffer(payload, dtype=np.uint8)[np.newaxis]
-
-
+@dataclass(frozen=True)
 class Mechanism(ABC):
     """One local randomizer for one categorical answer; immutable, cheap to share.
 
-    Subclasses are frozen dataclasses built by ``create(epsilon, cells, slots, **parameters)`` and
-    are reproduced exactly by ``MECHANISMS[name].create(epsilon, cells, slots, **parameters())``,
-    which is what a published task carries.
+    A published task carries ``name``, the question and ``parameters()``, from which
+    ``create_mechanism`` builds an equal object.
     """
 
     name: ClassVar[str]
+    parameter_names: ClassVar[tuple[str, ...]] = ()
+    """The keyword parameters of ``create``, each also an attribute of the mechanism."""
 
     epsilon: float
     cells: int
     slots: int
 
     @classmethod
-    @abstractmethod
-    def create(
-        cls, epsilon: float, cells: int, slots: int, *, regression: bool = False, **parameters: Any
-    ) -> "Mechanism":
+    def create(cls, epsilon: float, cells: int, slots: int, *, regression: bool = False) -> Self:
         """Build the mechanism for ``cells x slots`` answers at ``epsilon``.
 
-        ``regression`` says that the two slots are a rounded numeric label.
-        Raises ``protocol.errors.InvalidTask`` for an epsilon that is not finite and positive or
-        that is absurdly small or large, for fewer than two categories in all (one slot means that
-        the cell alone is asked), for a combination the mechanism cannot serve, and for an unknown
-        or impossible parameter.
+        ``regression`` says that the two slots are a numeric label. A mechanism with parameters
+        adds them as keywords; the best value is the default. Raises InvalidTask for an epsilon
+        outside the limits, for fewer than two categories in all (one slot means that the cell
+        alone is asked), and for an impossible parameter.
         """
+        return cls(*checked_question(epsilon, cells, slots, regression=regression))
 
-    @abstractmethod
     def parameters(self) -> dict[str, int | float | str]:
         """What ``create`` needs beyond (epsilon, cells, slots) to build an equal mechanism."""
+        return {name: getattr(self, name) for name in self.parameter_names}
 
     @property
-    @abstractmethod
     def levels(self) -> int:
-        """Points the label is coded on; equals ``slots`` unless the label is a fine lattice."""
+        """Points the label is coded on; more than ``slots`` if the label is on a fine lattice."""
+        return self.slots
 
     @property
     def categories(self) -> int:
-        """Number of different private inputs, ``cells * levels``."""
+        """m, the number of different private inputs: ``cells * levels``."""
         return self.cells * self.levels
 
     def check_category(self, category: int) -> None:
@@ -98,7 +96,7 @@ class Mechanism(ABC):
     def privatize(self, category: int, randomness: RandomBytes) -> bytes:
         """One payload of ``report_bytes`` for a holder whose answer is ``category``.
 
-        Draws the same number of random bytes for every category. Raises ``ValueError`` for a
+        Draws the same number of random bytes for every category. Raises ValueError for a
         category outside ``range(categories)``.
         """
 
@@ -109,10 +107,10 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def rule(self) -> str:
-        """What a payload of the right length must keep to be possible, in words for its sender."""
+        """What makes a payload of the right length valid, in words for its sender."""
 
     def fault(self, payload: bytes) -> str | None:
-        """Why ``payload`` is impossible, in words for its sender; None if it is possible."""
+        """Why ``payload`` is invalid, in words for its sender; None if it is valid."""
         if len(payload) != self.report_bytes:
             return (
                 f"the payload has {len(payload)} bytes; this mechanism's have {self.report_bytes}"
@@ -160,13 +158,35 @@ class Mechanism(ABC):
         Of the integers implemented here, exact; at most ``e**epsilon``.
         """
 
-    @abstractmethod
     def log_ratio(self) -> float:
         """ln of ``worst_ratio``: the budget that is really spent, at most ``epsilon``."""
+        return log_of(self.worst_ratio())
 
     @abstractmethod
     def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
         """Sums that ``counts`` holders would give, exact in distribution, shape ``(sum_size,)``.
 
         ``counts`` has shape ``(cells, levels)`` and is the true number of holders per category.
+        Exact up to the rounding of probabilities to doubles and numpy's own binomial sampler.
         """
+
+
+def as_row(payload: bytes) -> Payloads:
+    """One payload as a batch of one."""
+    return np.frombuffer(payload, dtype=np.uint8)[np.newaxis]
+
+
+def multinomial(
+    n: int | NDArray[np.int64], weights: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Throw each of ``n`` balls into a bin with probability proportional to its weight.
+
+    ``n`` has any shape ``S`` and the result ``S + (len(weights),)``. The likeliest bin is drawn
+    last: numpy finds the probability that is left for the later bins by subtraction, which is
+    accurate only while much is left.
+    """
+    order = np.argsort(weights, kind="stable")
+    ordered = rng.multinomial(n, weights[order] / weights.sum())
+    balls = np.empty_like(ordered)
+    balls[..., order] = ordered
+    return balls

@@ -1,26 +1,22 @@
 """Which mechanism to take: all of them side by side, and the choice that ``auto`` makes.
 
-``auto`` is never published. Whoever makes a task asks ``create_mechanism`` for it and publishes
-the name and the parameters of what comes back.
+``auto`` is never published: whoever makes a task asks ``choose`` and publishes the name and the
+parameters of what it returns.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from privet.protocol.errors import InvalidTask
 from privet.protocol.mechanisms.base import Mechanism
 from privet.protocol.mechanisms.exact import exp_below
-from privet.protocol.mechanisms.pure import mean_variance
-from privet.protocol.mechanisms.registry import MECHANISMS
+from privet.protocol.mechanisms.frequency_oracle import mean_variance
+from privet.protocol.mechanisms.registry import MECHANISMS, create_mechanism
 from privet.protocol.mechanisms.subset import best_size, inclusion
 
 AUTO = "auto"
-
-CHOICES = (*MECHANISMS, AUTO)
-"""Names that ``create_mechanism`` takes."""
 
 SAME = 1e-6
 """Variances this close, relatively, count as equal; then the shorter report is chosen."""
@@ -30,12 +26,11 @@ SAME = 1e-6
 class Row:
     """What one mechanism costs and gives for one question.
 
-    ``variance`` is per holder, of one entry of the ``cells x slots`` counts, averaged over the
-    entries with the holders spread evenly; n holders have n times that. ``ratio`` is it over the
-    best known bound. ``influence`` is the most that one dishonest report can add to or take from
-    one entry, ``label_influence`` the same for the count of one label over all cells; an honest
-    one's is 1 on average. ``random_bytes`` is what a holder draws, ``sum_size`` how many numbers
-    the curator keeps.
+    ``variance`` is ``count_variance``, ``ratio`` is it over the best known bound. ``influence`` is
+    the most that one dishonest report can add to or take from one entry of the estimate,
+    ``label_influence`` the same for the count of one label over all cells; an honest report adds 1
+    on average. ``random_bytes`` is what a holder draws, ``sum_size`` how many numbers the curator
+    keeps.
     """
 
     name: str
@@ -52,31 +47,6 @@ class Row:
     chosen: bool
 
 
-def create_mechanism(
-    name: str,
-    epsilon: float,
-    cells: int,
-    slots: int,
-    *,
-    regression: bool = False,
-    max_report_bytes: int | None = None,
-    **parameters: Any,
-) -> Mechanism:
-    """The mechanism called ``name``, or for ``auto`` the one that ``choose`` takes.
-
-    Raises InvalidTask for an unknown name, and as ``Mechanism.create`` and ``choose`` do.
-    """
-    if name == AUTO:
-        if parameters:
-            raise InvalidTask("auto sets the parameters itself; leave them out or name a mechanism")
-        return choose(
-            epsilon, cells, slots, regression=regression, max_report_bytes=max_report_bytes
-        )
-    if name not in MECHANISMS:
-        raise InvalidTask(f"unknown mechanism {name!r}; choose one of {', '.join(CHOICES)}")
-    return MECHANISMS[name].create(epsilon, cells, slots, regression=regression, **parameters)
-
-
 def choose(
     epsilon: float,
     cells: int,
@@ -90,16 +60,16 @@ def choose(
     Of equal ones the one with the shorter report, then the one that comes first in MECHANISMS.
     Raises InvalidTask if no report is that short.
     """
-    menu = _build_all(epsilon, cells, slots, regression=regression)
-    short = [m for m in menu if _fits(m, max_report_bytes)]
+    built = _build_all(epsilon, cells, slots, regression=regression)
+    short = [m for m in built if _fits(m, max_report_bytes)]
     if not short:
-        shortest = min(menu, key=lambda m: m.report_bytes)
+        shortest = min(built, key=lambda m: m.report_bytes)
         raise InvalidTask(
             f"no report of {cells} x {slots} answers has {max_report_bytes} bytes or less; allow"
             f" {shortest.report_bytes} bytes ({shortest.name}) or grow a shallower partition"
         )
-    least = min(map(mean_entry_variance, short))
-    best = [m for m in short if mean_entry_variance(m) <= least * (1 + SAME)]
+    least = min(map(count_variance, short))
+    best = [m for m in short if count_variance(m) <= least * (1 + SAME)]
     return min(best, key=lambda m: m.report_bytes)
 
 
@@ -116,13 +86,13 @@ def compare(
     None is chosen if no report is as short as ``max_report_bytes``. Raises InvalidTask for a
     question that cannot be asked.
     """
-    menu = _build_all(epsilon, cells, slots, regression=regression)
+    built = _build_all(epsilon, cells, slots, regression=regression)
     chosen = None
-    if any(_fits(m, max_report_bytes) for m in menu):
+    if any(_fits(m, max_report_bytes) for m in built):
         chosen = choose(
             epsilon, cells, slots, regression=regression, max_report_bytes=max_report_bytes
         )
-    rows = [_row(m, fits=_fits(m, max_report_bytes), chosen=m == chosen) for m in menu]
+    rows = [_row(m, fits=_fits(m, max_report_bytes), chosen=m == chosen) for m in built]
     return sorted(rows, key=lambda row: row.variance)
 
 
@@ -137,16 +107,18 @@ def best_known_variance(epsilon: float, m: int) -> float:
     return float(mean_variance(p, (k - p) / (m - 1), m))
 
 
-def mean_entry_variance(mechanism: Mechanism) -> float:
-    """``Row.variance`` of ``mechanism``."""
+def count_variance(mechanism: Mechanism) -> float:
+    """Variance per holder of one cell's count of its last label, with holders spread evenly.
+
+    That is the papers' V (with one slot U, the cell's holders); n holders have n times that.
+    """
     even = np.ones((mechanism.cells, mechanism.slots))
-    return float(mechanism.variance(even.size, even).mean() / even.size)
+    return float(mechanism.variance(even.size, even)[0, -1] / even.size)
 
 
 def _build_all(epsilon: float, cells: int, slots: int, *, regression: bool) -> list[Mechanism]:
     return [
-        mechanism.create(epsilon, cells, slots, regression=regression)
-        for mechanism in MECHANISMS.values()
+        create_mechanism(name, epsilon, cells, slots, regression=regression) for name in MECHANISMS
     ]
 
 
@@ -155,7 +127,7 @@ def _fits(mechanism: Mechanism, max_report_bytes: int | None) -> bool:
 
 
 def _row(mechanism: Mechanism, *, fits: bool, chosen: bool) -> Row:
-    variance = mean_entry_variance(mechanism)
+    variance = count_variance(mechanism)
     first, last, label = (np.zeros((mechanism.cells, mechanism.slots)) for _ in range(3))
     first[0, 0] = last[0, -1] = 1
     label[:, -1] = 1

@@ -12,7 +12,8 @@ words run out, next to 0, the remaining weights are flat, which keeps all the in
 
 An input x in 0..span gives ``clamp(x + Z, span - C, C)``. Every output then has probabilities
 under x and x' that are w's or tails |x - x'| steps apart: their ratio is at most e^(a |x - x'|).
-The clamp is symmetric about span / 2. It sets in at least ``reach`` scales beyond the inputs.
+The clamp is symmetric about span / 2 and lies CLAMP_SCALES scales of the noise beyond the inputs,
+or fewer where ``step * span`` is above 14.
 """
 
 from dataclasses import dataclass
@@ -26,11 +27,11 @@ from numpy.typing import NDArray
 
 from privet.protocol.mechanisms.exact import WORD, exp_below
 
-REACH = 24
-"""Beyond the inputs the noise is clamped at this many scales, with a probability of e^-24 / 2."""
+CLAMP_SCALES = 24
+"""The noise is clamped this many scales beyond the inputs, with a probability of e^-24 / 2."""
 
-LIMIT = 38
-"""No farther out than this: a probability of e^-38 / 2 is still some 2^8 words."""
+MAX_SCALES = 38
+"""The farthest clamp from any input, in scales: a probability of e^-38 / 2 is still 2^8 words."""
 
 FINE_SCALE = 16
 """Lattice steps per scale of the noise, at least: the variance is within 0.04 % of Laplace's."""
@@ -62,8 +63,8 @@ class DiscreteLaplace:
     @cached_property
     def radius(self) -> int:
         """C: the noise lies in -C..C."""
-        reach = min(Fraction(REACH), LIMIT - self.step * self.span)
-        return ceil(reach / self.step) + self.span
+        beyond = min(Fraction(CLAMP_SCALES), MAX_SCALES - self.step * self.span)
+        return ceil(beyond / self.step) + self.span
 
     @property
     def low(self) -> int:

@@ -6,12 +6,11 @@ rational numbers; floating point decides nothing that privacy rests on.
 """
 
 import struct
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
 from math import ceil
-
-from privet.protocol.mechanisms.base import RandomBytes
 
 WORD = 2**64
 """Number of values of one random word; the common denominator of all probabilities."""
@@ -42,7 +41,7 @@ def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def exp_below(x: Fraction) -> Fraction:
-    """A rational at most ``e**x`` and hardly less: what a likelihood ratio may not exceed."""
+    """A rational just below ``e**x``: what a likelihood ratio may not exceed."""
     return exp_bounds(x)[0]
 
 
@@ -66,7 +65,12 @@ def ceil_word(probability: Fraction) -> int:
     return -(-WORD * probability.numerator // probability.denominator)
 
 
-def draw(randomness: RandomBytes, size: int) -> bytes:
+def flip_threshold(epsilon: Fraction) -> int:
+    """Words at which to flip a bit, so that kept : flipped is at most ``e**epsilon``."""
+    return ceil_word(1 / (1 + exp_below(epsilon)))
+
+
+def draw(randomness: Callable[[int], bytes], size: int) -> bytes:
     """Exactly ``size`` random bytes in one call; ValueError if the source ran dry."""
     drawn = randomness(size)
     if len(drawn) != size:
@@ -74,6 +78,6 @@ def draw(randomness: RandomBytes, size: int) -> bytes:
     return drawn
 
 
-def draw_words(randomness: RandomBytes, count: int) -> tuple[int, ...]:
+def draw_words(randomness: Callable[[int], bytes], count: int) -> tuple[int, ...]:
     """``count`` uniform integers below ``WORD``, read as little-endian."""
     return struct.unpack(f"<{count}Q", draw(randomness, 8 * count))

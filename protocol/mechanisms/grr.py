@@ -16,19 +16,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
+from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums, multinomial
 from privet.protocol.mechanisms.exact import WORD, ceil_word, draw_words, exp_below
-from privet.protocol.mechanisms.payloads import (
-    index_sums,
-    integer_width,
-    read_integers,
-)
-from privet.protocol.mechanisms.sampling import multinomial
-from privet.protocol.mechanisms.two_words import TwoWordMechanism
+from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle
+from privet.protocol.mechanisms.payloads import index_sums, integer_width, read_integers
 
 
 @dataclass(frozen=True)
-class GeneralizedResponse(TwoWordMechanism):
+class GeneralizedResponse(FrequencyOracle):
     """The index of one category, as a little-endian integer."""
 
     name: ClassVar[str] = "grr"
@@ -44,11 +39,19 @@ class GeneralizedResponse(TwoWordMechanism):
         return WORD - (self.categories - 1) * self.other_words
 
     @property
-    def both_own(self) -> Fraction:
+    def p(self) -> Fraction:
+        return Fraction(self.own_words, WORD)
+
+    @property
+    def q(self) -> Fraction:
+        return Fraction(self.other_words, WORD)
+
+    @property
+    def p_pair(self) -> Fraction:
         return Fraction(0)
 
     @property
-    def both_other(self) -> Fraction:
+    def q_pair(self) -> Fraction:
         return Fraction(0)
 
     def worst_ratio(self) -> Fraction:
@@ -67,11 +70,9 @@ class GeneralizedResponse(TwoWordMechanism):
         return reported.to_bytes(self.report_bytes, "little")
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
-        inside: NDArray[np.bool_] = self._indices(payloads) < self.categories
+        indices = read_integers(payloads, self.report_bytes)[:, 0]
+        inside: NDArray[np.bool_] = indices < self.categories
         return inside
-
-    def _indices(self, payloads: Payloads) -> NDArray[np.unsignedinteger]:
-        return read_integers(payloads, self.report_bytes)[:, 0]
 
     @property
     def rule(self) -> str:
@@ -80,7 +81,7 @@ class GeneralizedResponse(TwoWordMechanism):
     def accumulate(self, payloads: Payloads) -> Sums:
         return index_sums(payloads, self.report_bytes, self.categories)
 
-    def support_range(self, weights: Counts) -> tuple[float, float]:
+    def support_extremes(self, weights: Counts) -> tuple[float, float]:
         return float(weights.min()), float(weights.max())
 
     def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:

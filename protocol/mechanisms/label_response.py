@@ -6,7 +6,7 @@
 U costs ε/2 (two bits differ), Y costs 2M / (4M/ε) = ε/2. The label is coded on ``resolution + 1``
 points, Y = 2 level - resolution, so M = ``resolution`` steps of the integer lattice.
 
-The curator adds up U~, Y~ U~ (both per cell) and Y~. With q the probability of turning a bit and
+The curator adds up U~, Y~ U~ (both per cell) and Y~. With q the probability of flipping a bit and
 centred bits U~ - q, whose mean is (1 - 2q) U, it has
 
     u = (sum U~ - n q) / (1 - 2q),    w = (sum Y~ U~ - q sum Y~) / ((1 - 2q) M),
@@ -18,20 +18,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.base import Counts, Mechanism, Payloads, RandomBytes, Sums
-from privet.protocol.mechanisms.discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
-from privet.protocol.mechanisms.exact import WORD, ceil_word, draw, exp_below, log_of
-from privet.protocol.mechanisms.limits import (
-    check_known,
-    check_shape,
-    checked_epsilon,
-    checked_whole,
+from privet.protocol.errors import InvalidTask
+from privet.protocol.mechanisms.base import (
+    Counts,
+    Mechanism,
+    Payloads,
+    RandomBytes,
+    Sums,
+    multinomial,
 )
+from privet.protocol.mechanisms.discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
+from privet.protocol.mechanisms.exact import WORD, draw, flip_threshold
+from privet.protocol.mechanisms.limits import checked_integer, checked_question
 from privet.protocol.mechanisms.payloads import (
     CHUNK_BYTES,
     bitmap_bytes,
@@ -42,15 +45,9 @@ from privet.protocol.mechanisms.payloads import (
     read_integers,
     unpack_bits,
 )
-from privet.protocol.mechanisms.sampling import multinomial
 
 SIMULATED_AT_ONCE = 2**20
 """Pairs of a cell and a noisy label that ``simulate`` holds in memory."""
-
-
-def turned(odds: Fraction) -> int:
-    """Words at which a bit is turned, so that kept : turned is at most ``odds``."""
-    return ceil_word(1 / (1 + odds))
 
 
 @dataclass(frozen=True)
@@ -58,39 +55,38 @@ class LabelResponse(Mechanism):
     """One noisy label and the bits of U; ``randomized_response`` for a numeric label."""
 
     name: ClassVar[str] = "randomized_response"
-
-    epsilon: float
-    cells: int
-    slots: int
+    parameter_names: ClassVar[tuple[str, ...]] = ("resolution",)
     resolution: int
 
     @classmethod
     def create(
-        cls, epsilon: float, cells: int, slots: int, *, regression: bool = True, **parameters: Any
-    ) -> "LabelResponse":
-        """See ``Mechanism.create``; ``resolution`` is the number of steps from M to 0."""
-        epsilon = checked_epsilon(epsilon)
-        check_shape(cells, slots, regression=regression)
-        check_known(cls.name, parameters, "resolution")
-        resolution = checked_whole(
-            "resolution",
-            parameters.get("resolution", fine_steps(Fraction(epsilon) / 4)),
-            1,
-            MAX_RESOLUTION,
-        )
-        return cls(epsilon, cells, slots, resolution)
+        cls,
+        epsilon: float,
+        cells: int,
+        slots: int,
+        *,
+        regression: bool = True,
+        resolution: int | None = None,
+    ) -> Self:
+        """See ``Mechanism.create``; ``resolution`` is the number of steps from M to 0.
 
-    def parameters(self) -> dict[str, int | float | str]:
-        return {"resolution": self.resolution}
+        InvalidTask for a label that is not numeric.
+        """
+        if not regression:
+            raise InvalidTask("classes are sent by RandomizedResponse; use create_mechanism")
+        question = checked_question(epsilon, cells, slots, regression=True)
+        if resolution is None:
+            resolution = fine_steps(Fraction(epsilon) / 4)
+        return cls(*question, checked_integer("resolution", resolution, 1, MAX_RESOLUTION))
 
     @property
     def levels(self) -> int:
         return self.resolution + 1
 
     @cached_property
-    def turned_words(self) -> int:
-        """Words at which a bit is turned."""
-        return turned(exp_below(Fraction(self.epsilon) / 4))
+    def flip_words(self) -> int:
+        """Words at which a bit of U is flipped."""
+        return flip_threshold(Fraction(self.epsilon) / 4)
 
     @cached_property
     def label(self) -> DiscreteLaplace:
@@ -104,7 +100,7 @@ class LabelResponse(Mechanism):
 
     @cached_property
     def _q(self) -> float:
-        return self.turned_words / WORD
+        return self.flip_words / WORD
 
     @cached_property
     def _label_noise(self) -> float:
@@ -118,11 +114,8 @@ class LabelResponse(Mechanism):
 
     def worst_ratio(self) -> Fraction:
         """Two bits of U (none if there is one cell) times the label from end to end."""
-        bit = Fraction(WORD - self.turned_words, self.turned_words)
+        bit = Fraction(WORD - self.flip_words, self.flip_words)
         return (bit**2 if self.cells > 1 else 1) * self.label.worst_ratio
-
-    def log_ratio(self) -> float:
-        return log_of(self.worst_ratio())
 
     @property
     def _width(self) -> int:
@@ -148,7 +141,7 @@ class LabelResponse(Mechanism):
         noisy = self.label.perturb(np.array([2 * level]), words[:1]) - self.label.low
         U = np.zeros(self.cells, dtype=np.bool_)
         U[cell] = True
-        bits = U ^ (words[1:] < np.uint64(self.turned_words))
+        bits = U ^ (words[1:] < np.uint64(self.flip_words))
         return noisy.astype(f"<u{self._width}").tobytes() + pack_bits(bits)
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:

@@ -14,56 +14,47 @@ Between two holders two coordinates of U and two of V differ, by at most ``resol
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.base import Payloads, RandomBytes, Sums
+from privet.protocol.mechanisms.base import Payloads, RandomBytes, Sums, multinomial
 from privet.protocol.mechanisms.discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
 from privet.protocol.mechanisms.exact import draw
-from privet.protocol.mechanisms.limits import (
-    check_known,
-    check_shape,
-    checked_epsilon,
-    checked_whole,
-)
-from privet.protocol.mechanisms.payloads import (
-    chunks,
-    integer_width,
-    read_integers,
-)
-from privet.protocol.mechanisms.sampling import multinomial
-from privet.protocol.mechanisms.vector_pair import SplitMechanism, coordinate_share
+from privet.protocol.mechanisms.limits import checked_integer, checked_question
+from privet.protocol.mechanisms.payloads import chunks, integer_width, read_integers
+from privet.protocol.mechanisms.vector_pair import VectorPair, coordinate_share
 
 SIMULATED_AT_ONCE = 2**19
 """Pairs of a coordinate and a lattice point that ``simulate`` holds in memory."""
 
 
 @dataclass(frozen=True)
-class Laplace(SplitMechanism):
+class Laplace(VectorPair):
     """Two vectors of integers, one per cell and one per cell and label other than the first."""
 
     name: ClassVar[str] = "laplace"
+    parameter_names: ClassVar[tuple[str, ...]] = ("resolution",)
     regression: bool
     resolution: int
 
     @classmethod
     def create(
-        cls, epsilon: float, cells: int, slots: int, *, regression: bool = False, **parameters: Any
-    ) -> "Laplace":
+        cls,
+        epsilon: float,
+        cells: int,
+        slots: int,
+        *,
+        regression: bool = False,
+        resolution: int | None = None,
+    ) -> Self:
         """See ``Mechanism.create``; ``resolution`` is the number of lattice steps in a 1."""
-        epsilon = checked_epsilon(epsilon)
-        check_shape(cells, slots, regression=regression)
-        check_known(cls.name, parameters, "resolution")
-        fine = fine_steps(coordinate_share(epsilon, slots))
-        resolution = checked_whole(
-            "resolution", parameters.get("resolution", fine), 1, MAX_RESOLUTION
-        )
-        return cls(epsilon, cells, slots, regression, resolution)
-
-    def parameters(self) -> dict[str, int | float | str]:
-        return {"resolution": self.resolution}
+        question = checked_question(epsilon, cells, slots, regression=regression)
+        if resolution is None:
+            resolution = fine_steps(coordinate_share(epsilon, slots))
+        checked_integer("resolution", resolution, 1, MAX_RESOLUTION)
+        return cls(*question, regression, resolution)
 
     @property
     def levels(self) -> int:
@@ -110,13 +101,10 @@ class Laplace(SplitMechanism):
 
     def _coordinates(self, category: int) -> NDArray[np.int64]:
         """U and V in lattice steps."""
-        if self.regression:
-            cell, level = divmod(category, self.levels)
-            U, V = self.one_hot(2 * cell + 1)
-            V = V * level
-            return np.concatenate([U * self.resolution, V.ravel()])
-        U, V = self.one_hot(category)
-        return np.concatenate([U, V.ravel()]) * self.resolution
+        cell, level = divmod(category, self.levels)
+        U, V = self.one_hot(cell, 1 if self.regression else level)
+        step = level if self.regression else self.resolution
+        return np.concatenate([U * self.resolution, V.ravel() * step])
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
         codes = read_integers(payloads, self._width)

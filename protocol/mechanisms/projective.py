@@ -14,67 +14,66 @@ have no common factor: c (q - 1) = q^{t-1} - 1. So one random word decides, with
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil
-from typing import Any, ClassVar
+from math import ceil, isqrt
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
+from privet.protocol.errors import InvalidTask
+from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums, multinomial
 from privet.protocol.mechanisms.exact import WORD, draw_words, exp_below
-from privet.protocol.mechanisms.geometry import ProjectiveSpace
-from privet.protocol.mechanisms.limits import (
-    check_known,
-    check_shape,
-    checked_epsilon,
-    checked_whole,
-)
-from privet.protocol.mechanisms.payloads import (
-    index_sums,
-    integer_width,
-    read_integers,
-)
-from privet.protocol.mechanisms.projective_choice import (
-    MAX_DIMENSION,
-    MAX_POINTS,
-    best_space,
-    check_space,
-)
-from privet.protocol.mechanisms.projective_simulation import hyperplane_draws
-from privet.protocol.mechanisms.pure import PureMechanism
-from privet.protocol.mechanisms.sampling import multinomial
+from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle, mean_variance
+from privet.protocol.mechanisms.limits import checked_integer, checked_question
+from privet.protocol.mechanisms.payloads import index_sums, integer_width, read_integers
+from privet.protocol.mechanisms.projective_space import ProjectiveSpace, hyperplane_draws
+
+MAX_POINTS = 2**24
+"""Most points of a space: the curator's sums have one number for each."""
+
+MAX_DIMENSION = 24
+"""Coordinates of the largest space over two elements."""
+
+ROOM = 16
+"""The chosen space may have this many points per category; more would not pay for its sums."""
+
+TOLERANCE = Fraction(101, 100)
+"""Of spaces whose variance is within one per cent of the best, the smallest is taken."""
 
 
 @dataclass(frozen=True)
-class ProjectiveResponse(PureMechanism):
+class ProjectiveResponse(FrequencyOracle):
     """The number of one point of the space, as a little-endian integer."""
 
     name: ClassVar[str] = "projective"
+    parameter_names: ClassVar[tuple[str, ...]] = ("order", "dimension")
     order: int
     dimension: int
 
     @classmethod
     def create(
-        cls, epsilon: float, cells: int, slots: int, *, regression: bool = False, **parameters: Any
-    ) -> "ProjectiveResponse":
+        cls,
+        epsilon: float,
+        cells: int,
+        slots: int,
+        *,
+        regression: bool = False,
+        order: int | None = None,
+        dimension: int | None = None,
+    ) -> Self:
         """See ``Mechanism.create``; ``order`` is the prime q, ``dimension`` is t."""
-        epsilon = checked_epsilon(epsilon)
-        check_shape(cells, slots, regression=regression)
-        check_known(cls.name, parameters, "order", "dimension")
-        if not parameters:
+        question = checked_question(epsilon, cells, slots, regression=regression)
+        if order is None and dimension is None:
             space = best_space(epsilon, cells * slots)
-            return cls(epsilon, cells, slots, space.q, space.t)
-        order = checked_whole("order", parameters.get("order"), 2, MAX_POINTS)
-        dimension = checked_whole("dimension", parameters.get("dimension"), 2, MAX_DIMENSION)
+            return cls(*question, space.q, space.t)
+        order = checked_integer("order", order, 2, MAX_POINTS)
+        dimension = checked_integer("dimension", dimension, 2, MAX_DIMENSION)
         check_space(ProjectiveSpace(order, dimension), cells * slots)
-        return cls(epsilon, cells, slots, order, dimension)
-
-    def parameters(self) -> dict[str, int | float | str]:
-        return {"order": self.order, "dimension": self.dimension}
+        return cls(*question, order, dimension)
 
     @property
     def space(self) -> ProjectiveSpace:
-        """The points that reports are."""
+        """The space whose points are categories and reports."""
         return ProjectiveSpace(self.order, self.dimension)
 
     @cached_property
@@ -92,9 +91,20 @@ class ProjectiveResponse(PureMechanism):
         c, shared = self.space.hyperplane_size, self.space.subspace(self.dimension - 2)
         return Fraction(A * shared + B * (c - shared), WORD)
 
-    def worst_ratio(self) -> Fraction:
+    @property
+    def p_pair(self) -> Fraction:
+        """A |c, d|, |.| the number of points orthogonal to all: also for x on their line."""
+        return Fraction(self.words[0] * self.space.subspace(self.dimension - 2), WORD)
+
+    @property
+    def q_pair(self) -> Fraction:
+        """A |c, d, x| + B (|c, d| - |c, d, x|), for a holder's x off the line through c and d."""
         A, B = self.words
-        return Fraction(A, B)
+        two, three = (self.space.subspace(self.dimension - k) for k in (2, 3))
+        return Fraction(A * three + B * (two - three), WORD)
+
+    def worst_ratio(self) -> Fraction:
+        return Fraction(*self.words)
 
     @property
     def report_bytes(self) -> int:
@@ -145,7 +155,7 @@ class ProjectiveResponse(PureMechanism):
         points[: self.categories] = weights.ravel()
         return self.space.orthogonal_sums(points, np.arange(self.space.size))
 
-    def support_range(self, weights: Counts) -> tuple[float, float]:
+    def support_extremes(self, weights: Counts) -> tuple[float, float]:
         supported = self._supported_weight(weights)
         return float(supported.min()), float(supported.max())
 
@@ -164,29 +174,13 @@ class ProjectiveResponse(PureMechanism):
         return means
 
     def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:
-        covariance = np.empty((self.cells, self.slots, self.slots))
-        diagonal = np.arange(self.slots)
-        covariance[:, diagonal, diagonal] = self.variance(n, counts)
+        # a holder on the line through c and d supports both with p_pair, not with q_pair
+        covariance = super().slot_covariance(n, counts)
+        excess = float(self.p_pair - self.q_pair) / float(self.p - self.q) ** 2
         for i in range(self.slots):
             for j in range(i):
-                covariance[:, i, j] = covariance[:, j, i] = self._pair_covariance(i, j, n, counts)
-        return covariance
-
-    def _pair_covariance(self, i: int, j: int, n: int, counts: Counts) -> NDArray[np.float64]:
-        # y supports both c and d with probability A |c, d| for a holder on the line through them,
-        # A |c, d, x| + B (|c, d| - |c, d, x|) for one elsewhere, |.| the points orthogonal to all
-        A, B = self.words
-        two, three = (self.space.subspace(self.dimension - k) for k in (2, 3))
-        on, off = (
-            float(Fraction(A * two, WORD)),
-            float(Fraction(A * three + B * (two - three), WORD)),
-        )
-        p, q = float(self.p), float(self.q)
-        ends = counts[:, i] + counts[:, j]
-        line = self._between(i, j, counts)
-        covariance: NDArray[np.float64] = (
-            ends * (on - p * q) + line * (on - q * q) + (n - ends - line) * (off - q * q)
-        ) / (p - q) ** 2
+                covariance[:, i, j] += excess * self._between(i, j, counts)
+                covariance[:, j, i] = covariance[:, i, j]
         return covariance
 
     def _between(self, i: int, j: int, counts: Counts) -> NDArray[np.float64]:
@@ -215,3 +209,64 @@ def point_words(odds: Fraction, space: ProjectiveSpace) -> tuple[int, int]:
     least = ceil(WORD / (odds * c + N))
     B = least + (WORD * pow(N, -1, c) - least) % c
     return (WORD - N * B) // c, B
+
+
+def is_prime(number: int) -> bool:
+    """Whether ``number`` is prime, by trial division."""
+    return number >= 2 and all(number % d for d in range(2, isqrt(number) + 1))
+
+
+def check_space(space: ProjectiveSpace, m: int) -> None:
+    """InvalidTask unless the space exists, is not too large and has a point for every category."""
+    if not is_prime(space.q):
+        raise InvalidTask(f"order is {space.q}; it must be a prime number")
+    if not m <= space.size <= MAX_POINTS:
+        raise InvalidTask(
+            f"order {space.q} and dimension {space.t} give {space.size} points for {m} categories;"
+            f" choose them so that there are at least as many points, and at most {MAX_POINTS}"
+        )
+
+
+def best_space(epsilon: float, m: int) -> ProjectiveSpace:
+    """The space of least variance for m categories, of a size the curator can keep sums of."""
+    odds = exp_below(Fraction(epsilon))
+    limit = max(2**14, ROOM * m)
+    variances = {
+        space: space_variance(space, odds, m)
+        for t in range(2, MAX_DIMENSION + 1)
+        for space in _candidates(t, m, limit, int(odds) + 1)
+    }
+    best = min(variances.values())
+    good = (space for space, variance in variances.items() if variance <= TOLERANCE * best)
+    return min(good, key=lambda space: space.size)
+
+
+def space_variance(space: ProjectiveSpace, odds: Fraction, m: int) -> Fraction:
+    """Variance per holder and category when orthogonal points are ``odds`` times as likely."""
+    c, shared = space.hyperplane_size, space.subspace(space.t - 2)
+    weight = odds * c + space.size - c
+    return mean_variance(odds * c / weight, (odds * shared + c - shared) / weight, m)
+
+
+def _candidates(t: int, m: int, limit: int, wanted: int) -> list[ProjectiveSpace]:
+    """The smallest space with m points, and those whose order is next to ``wanted``.
+
+    The size is between q^{t-1} and (q + 1)^{t-1}, which gives the orders to start from.
+    """
+    least = max(2, int(m ** (1 / (t - 1))) - 1)
+    while ProjectiveSpace(least, t).size < m:
+        least += 1
+    most = int(limit ** (1 / (t - 1))) + 1
+    while most > least and ProjectiveSpace(most, t).size > limit:
+        most -= 1
+    near = min(max(wanted, least), most)
+    orders = {_prime_from(least, 1), _prime_from(near, 1), _prime_from(near, -1)}
+    spaces = (ProjectiveSpace(q, t) for q in sorted(orders))
+    return [space for space in spaces if m <= space.size <= limit]
+
+
+def _prime_from(start: int, step: int) -> int:
+    """The first prime from ``start >= 2`` on, upwards (step 1) or downwards (step -1)."""
+    while not is_prime(start):
+        start += step
+    return start

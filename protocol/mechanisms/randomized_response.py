@@ -5,64 +5,47 @@ U. A bit is kept with probability
 
     P = e^{ε/4} / (1 + e^{ε/4})
 
-and turned with probability Q = 1 - P. Two holders differ in at most two bits of U and two of V,
-so U costs ε/2 and V costs ε/2; with one slot there is no V and ε/2 takes the place of ε/4. For a
-numeric label see ``label_response``.
+and flipped with probability Q = 1 - P. Two holders differ in at most two bits of U and two of V,
+so U costs ε/2 and V costs ε/2; with one slot there is no V and ε/2 takes the place of ε/4. A
+numeric label has a form of its own in ``label_response``.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.base import Mechanism, Payloads, RandomBytes, Sums
-from privet.protocol.mechanisms.exact import WORD, draw, exp_below
-from privet.protocol.mechanisms.label_response import LabelResponse, turned
-from privet.protocol.mechanisms.limits import check_known, check_shape, checked_epsilon
-from privet.protocol.mechanisms.payloads import (
-    bit_sums,
-    bitmap_bytes,
-    pack_bits,
-    padding_is_zero,
-)
-from privet.protocol.mechanisms.vector_pair import SplitMechanism
+from privet.protocol.errors import InvalidTask
+from privet.protocol.mechanisms.base import Payloads, RandomBytes, Sums
+from privet.protocol.mechanisms.exact import WORD, draw, flip_threshold
+from privet.protocol.mechanisms.payloads import bit_sums, bitmap_bytes, pack_bits, padding_is_zero
+from privet.protocol.mechanisms.vector_pair import VectorPair
 
 
 @dataclass(frozen=True)
-class RandomizedResponse(SplitMechanism):
-    """The bits of U and V; the regression form is another class under the same name."""
+class RandomizedResponse(VectorPair):
+    """The bits of U and V, each flipped with probability Q."""
 
     name: ClassVar[str] = "randomized_response"
 
     @classmethod
-    def create(
-        cls, epsilon: float, cells: int, slots: int, *, regression: bool = False, **parameters: Any
-    ) -> Mechanism:
+    def create(cls, epsilon: float, cells: int, slots: int, *, regression: bool = False) -> Self:
+        """See ``Mechanism.create``; InvalidTask for a numeric label."""
         if regression:
-            return LabelResponse.create(epsilon, cells, slots, regression=True, **parameters)
-        epsilon = checked_epsilon(epsilon)
-        check_shape(cells, slots, regression=False)
-        check_known(cls.name, parameters)
-        return cls(epsilon, cells, slots)
-
-    def parameters(self) -> dict[str, int | float | str]:
-        return {}
-
-    @property
-    def levels(self) -> int:
-        return self.slots
+            raise InvalidTask("a numeric label is sent by LabelResponse; use create_mechanism")
+        return super().create(epsilon, cells, slots)
 
     @cached_property
-    def turned_words(self) -> int:
-        """Words at which a bit is turned."""
-        return turned(exp_below(self.share))
+    def flip_words(self) -> int:
+        """Words at which a bit is flipped."""
+        return flip_threshold(self.share)
 
     @property
     def offset(self) -> Fraction:
-        return Fraction(self.turned_words, WORD)
+        return Fraction(self.flip_words, WORD)
 
     @property
     def gain(self) -> Fraction:
@@ -78,7 +61,7 @@ class RandomizedResponse(SplitMechanism):
 
     @property
     def coordinate_ratio(self) -> Fraction:
-        return Fraction(WORD - self.turned_words, self.turned_words)
+        return Fraction(WORD - self.flip_words, self.flip_words)
 
     @property
     def report_bytes(self) -> int:
@@ -87,9 +70,9 @@ class RandomizedResponse(SplitMechanism):
     def privatize(self, category: int, randomness: RandomBytes) -> bytes:
         self.check_category(category)
         words = np.frombuffer(draw(randomness, 8 * self.sum_size), dtype="<u8")
-        U, V = self.one_hot(category)
+        U, V = self.one_hot(*divmod(category, self.slots))
         bits = np.concatenate([U, V.ravel()]).astype(np.bool_)
-        return pack_bits(bits ^ (words < np.uint64(self.turned_words)))
+        return pack_bits(bits ^ (words < np.uint64(self.flip_words)))
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
         return padding_is_zero(payloads, self.sum_size)

@@ -1,7 +1,12 @@
 """The mechanisms by the name that a published task gives them."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from privet.protocol.errors import InvalidTask
 from privet.protocol.mechanisms.base import Mechanism
 from privet.protocol.mechanisms.grr import GeneralizedResponse
+from privet.protocol.mechanisms.label_response import LabelResponse
 from privet.protocol.mechanisms.laplace import Laplace
 from privet.protocol.mechanisms.projective import ProjectiveResponse
 from privet.protocol.mechanisms.randomized_response import RandomizedResponse
@@ -9,15 +14,43 @@ from privet.protocol.mechanisms.subset import SubsetSelection
 from privet.protocol.mechanisms.unary import OptimizedUnary, SymmetricUnary
 
 MECHANISMS: dict[str, type[Mechanism]] = {
-    mechanism.name: mechanism
-    for mechanism in (
-        SubsetSelection,
-        ProjectiveResponse,
-        GeneralizedResponse,
-        SymmetricUnary,
-        OptimizedUnary,
-        Laplace,
-        RandomizedResponse,
-    )
+    "subset": SubsetSelection,
+    "projective": ProjectiveResponse,
+    "grr": GeneralizedResponse,
+    "sue": SymmetricUnary,
+    "oue": OptimizedUnary,
+    "laplace": Laplace,
+    "randomized_response": RandomizedResponse,
 }
-"""Name on the wire -> class; ``MECHANISMS[name].create(...)`` builds one."""
+"""Name on the wire -> class. Everything that lists or builds mechanisms reads this dict."""
+
+NUMERIC_FORMS: dict[str, type[Mechanism]] = {"randomized_response": LabelResponse}
+"""The class that serves a numeric label under the same name, where it is another one."""
+
+
+def create_mechanism(
+    name: str,
+    epsilon: float,
+    cells: int,
+    slots: int,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    regression: bool = False,
+) -> Mechanism:
+    """The mechanism that a task names, for ``cells x slots`` answers at ``epsilon``.
+
+    Raises InvalidTask for an unknown name, for a parameter that the mechanism does not know, and
+    as ``Mechanism.create`` does.
+    """
+    if name not in MECHANISMS:
+        raise InvalidTask(
+            f"Unknown mechanism {name[:50]!r}: this version knows {', '.join(sorted(MECHANISMS))}."
+        )
+    mechanism = MECHANISMS[name]
+    if regression:
+        mechanism = NUMERIC_FORMS.get(name, mechanism)
+    known, parameters = mechanism.parameter_names, parameters or {}
+    if unknown := sorted(set(parameters) - set(known)):
+        takes = f"takes {', '.join(known)}" if known else "takes no parameters"
+        raise InvalidTask(f"mechanism {name} {takes}; leave out {', '.join(unknown)}")
+    return mechanism.create(epsilon, cells, slots, regression=regression, **parameters)

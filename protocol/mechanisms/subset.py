@@ -5,32 +5,44 @@ The report is a set S of k of the m categories. With probability
     p = e^ε k / (e^ε k + m - k)
 
 S is the holder's own category and k - 1 others, else it is k others; others are drawn without
-replacement. k is about m / (e^ε + 1).
+replacement. k is about m / (e^ε + 1). A category that is not the holder's is in S with probability
+q = (k - p) / (m - 1).
 
-Drawing without replacement is a partial Fisher-Yates shuffle. Its step i takes the entry
+*Drawing.* Without replacement means a partial Fisher-Yates shuffle. Its step i takes the entry
 ``floor(r w / 2^64)`` of the r = m - 1 - i that are left, w a random word, so each has probability
 1/r up to a factor within 1 ± r / 2^64. At most 2 k - 1 such factors enter a likelihood ratio, so
 they change it by a factor of at most 1 / (1 - 2 k m / 2^64), called ``_bias`` below; p is chosen
 that much smaller.
+
+*Simulation.* Its cost does not depend on the number of holders. The law of S is a mixture: with
+probability 1 - s a uniform k-subset of all m categories, with probability
+s = (p - k/m) / (1 - k/m) the own category and a uniform (k-1)-subset of the others. (Both give
+every set of its kind the same probability, and (1 - s) k/m + s = p.) Only the second part depends
+on the holder's category.
+
+A uniform subset can be drawn by walking over the categories in order: with j picks left among the
+r categories that are left, the next one is picked with probability j / r. Holders with the same j
+are alike, so the walk needs only the histogram of j: one binomial per value of j and category.
+
+A holder of category x who picks k - 1 of the others has j of them before x with a hypergeometric
+probability, and given j the two sides of x are independent uniform subsets. So the holders of x
+are thrown into a histogram of j once, and then join two walks at x: one to the right with
+k - 1 - j picks left, one to the left with j picks left.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
+from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums, multinomial
 from privet.protocol.mechanisms.exact import WORD, draw_words, exp_below, floor_word
-from privet.protocol.mechanisms.exchangeable import ExchangeableMechanism
-from privet.protocol.mechanisms.limits import (
-    check_known,
-    check_shape,
-    checked_epsilon,
-    checked_whole,
-)
+from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle, mean_variance
+from privet.protocol.mechanisms.limits import checked_integer, checked_question
 from privet.protocol.mechanisms.payloads import (
     bit_sums,
     bitmap_bytes,
@@ -41,35 +53,39 @@ from privet.protocol.mechanisms.payloads import (
     read_integers,
     set_bits,
 )
-from privet.protocol.mechanisms.pure import mean_variance
-from privet.protocol.mechanisms.subset_simulation import subset_sums
+
+NEGLIGIBLE = 2.0**-100
+"""Terms of a probability vector this much smaller than its largest are below double rounding."""
 
 
 @dataclass(frozen=True)
-class SubsetSelection(ExchangeableMechanism):
+class SubsetSelection(FrequencyOracle):
     """k of the m categories, as a bitmap or as k increasing indices, whichever is shorter."""
 
     name: ClassVar[str] = "subset"
+    parameter_names: ClassVar[tuple[str, ...]] = ("k",)
     k: int
 
     @classmethod
     def create(
-        cls, epsilon: float, cells: int, slots: int, *, regression: bool = False, **parameters: Any
-    ) -> "SubsetSelection":
-        """See ``Mechanism.create``; ``k``, the size of the set, is the best one if not given."""
-        epsilon = checked_epsilon(epsilon)
-        check_shape(cells, slots, regression=regression)
-        check_known(cls.name, parameters, "k")
+        cls,
+        epsilon: float,
+        cells: int,
+        slots: int,
+        *,
+        regression: bool = False,
+        k: int | None = None,
+    ) -> Self:
+        """See ``Mechanism.create``; ``k`` is the size of the set."""
+        question = checked_question(epsilon, cells, slots, regression=regression)
         m = cells * slots
-        k = checked_whole("k", parameters.get("k", best_size(epsilon, m)), 1, m - 1)
-        return cls(epsilon, cells, slots, k)
-
-    def parameters(self) -> dict[str, int | float | str]:
-        return {"k": self.k}
+        if k is None:
+            k = best_size(epsilon, m)
+        return cls(*question, checked_integer("k", k, 1, m - 1))
 
     @cached_property
     def threshold(self) -> int:
-        """Number of words at which the own category is in the set."""
+        """Words at which the own category is in the set."""
         odds = exp_below(Fraction(self.epsilon)) / self._bias
         return floor_word(inclusion(odds, self.k, self.categories))
 
@@ -86,11 +102,11 @@ class SubsetSelection(ExchangeableMechanism):
         return (self.k - self.p) / (self.categories - 1)
 
     @property
-    def both_own(self) -> Fraction:
+    def p_pair(self) -> Fraction:
         return self.p * (self.k - 1) / (self.categories - 1)
 
     @property
-    def both_other(self) -> Fraction:
+    def q_pair(self) -> Fraction:
         m, k, p = self.categories, self.k, self.p
         if m == 2:
             return Fraction(0)
@@ -151,7 +167,7 @@ class SubsetSelection(ExchangeableMechanism):
             return index_sums(payloads, self._width, self.categories)
         return bit_sums(payloads, self.categories)
 
-    def support_range(self, weights: Counts) -> tuple[float, float]:
+    def support_extremes(self, weights: Counts) -> tuple[float, float]:
         ordered = np.sort(weights, axis=None)
         return float(ordered[: self.k].sum()), float(ordered[-self.k :].sum())
 
@@ -174,3 +190,68 @@ def best_size(epsilon: float, m: int) -> int:
         return mean_variance(p, (k - p) / (m - 1), m)
 
     return min((max(1, k), min(k + 1, m - 1)), key=variance)
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How many holders have ``first``, ``first + 1``, ... picks left."""
+
+    first: int
+    holders: NDArray[np.int64]
+
+    def mirrored(self, total: int) -> "Histogram":
+        """The same holders by ``total`` minus their number of picks."""
+        return Histogram(total - self.first - len(self.holders) + 1, self.holders[::-1])
+
+
+def subset_sums(
+    counts: NDArray[np.int64], k: int, p: float, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """How often each category is chosen when ``counts[x]`` holders have category x, shape (m,)."""
+    m = len(counts)
+    own = rng.binomial(counts, (p - k / m) / (1 - k / m))
+    uniform = Histogram(k, np.array([counts.sum() - own.sum()]))
+    before = [_picks_before(x, own[x], m, k, rng) for x in range(m)]
+    after = [histogram.mirrored(k - 1) for histogram in before]
+    rightward = _walk([[uniform], *([joining] for joining in after[:-1])], k, rng)
+    leftward = _walk([[], *([joining] for joining in before[:0:-1])], k, rng)
+    return own + rightward + leftward[::-1]
+
+
+def _picks_before(x: int, holders: int, m: int, k: int, rng: np.random.Generator) -> Histogram:
+    """Holders of x by how many of their k - 1 other picks come before x."""
+    first, probabilities = _hypergeometric(k - 1, x, m - 1 - x)
+    return Histogram(first, multinomial(holders, probabilities, rng))
+
+
+def _hypergeometric(draws: int, good: int, bad: int) -> tuple[int, NDArray[np.float64]]:
+    """The least number of good ones worth counting, and the weights of it and those above."""
+    least, most = max(0, draws - bad), min(draws, good)
+    j = np.arange(least, most)
+    # P(j + 1) / P(j) = (good - j) (draws - j) / ((j + 1) (bad - draws + j + 1))
+    steps = np.log((good - j) * (draws - j)) - np.log((j + 1.0) * (bad - draws + j + 1))
+    logs = np.concatenate([[0.0], np.cumsum(steps)])
+    weights = np.exp(logs - logs.max())
+    kept = np.flatnonzero(weights > NEGLIGIBLE)
+    return least + int(kept[0]), weights[kept[0] : kept[-1] + 1]
+
+
+def _walk(
+    arrivals: Sequence[Sequence[Histogram]], k: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Walk over the categories; ``arrivals[c]`` join just before c and may still pick c."""
+    m = len(arrivals)
+    sums = np.zeros(m, dtype=np.int64)
+    holders = np.zeros(k + 1, dtype=np.int64)
+    for c, joining in enumerate(arrivals):
+        for histogram in joining:
+            holders[histogram.first : histogram.first + len(histogram.holders)] += histogram.holders
+        present = np.flatnonzero(holders[1:])
+        if len(present) == 0:
+            continue
+        low, high = int(present[0]) + 1, int(present[-1]) + 2
+        picked = rng.binomial(holders[low:high], np.arange(low, high) / (m - c))
+        holders[low:high] -= picked
+        holders[low - 1 : high - 1] += picked
+        sums[c] = picked.sum()
+    return sums

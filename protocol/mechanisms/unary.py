@@ -1,4 +1,4 @@
-"""Unary encoding: one bit per category, each turned on its own.
+"""Unary encoding: one bit per category, flipped independently.
 
 The holder's bit is 1 with probability p, every other bit with probability q:
 
@@ -8,6 +8,7 @@ The holder's bit is 1 with probability p, every other bit with probability q:
 Two holders differ in two bits, so the worst likelihood ratio is p (1 - q) / (q (1 - p)).
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,26 +18,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
-from privet.protocol.mechanisms.exact import WORD, ceil_word, draw, exp_below
-from privet.protocol.mechanisms.payloads import (
-    bit_sums,
-    bitmap_bytes,
-    pack_bits,
-    padding_is_zero,
-)
-from privet.protocol.mechanisms.two_words import TwoWordMechanism
+from privet.protocol.mechanisms.exact import WORD, draw, flip_threshold
+from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle
+from privet.protocol.mechanisms.payloads import bit_sums, bitmap_bytes, pack_bits, padding_is_zero
 
 
 @dataclass(frozen=True)
-class UnaryEncoding(TwoWordMechanism):
+class UnaryEncoding(FrequencyOracle):
     """m independent bits; a subclass says with which probabilities they are 1."""
 
     @property
-    def both_own(self) -> Fraction:
+    @abstractmethod
+    def own_words(self) -> int:
+        """Words at which the holder's own bit is 1."""
+
+    @property
+    @abstractmethod
+    def other_words(self) -> int:
+        """Words at which any other bit is 1."""
+
+    @property
+    def p(self) -> Fraction:
+        return Fraction(self.own_words, WORD)
+
+    @property
+    def q(self) -> Fraction:
+        return Fraction(self.other_words, WORD)
+
+    @property
+    def p_pair(self) -> Fraction:
         return self.p * self.q
 
     @property
-    def both_other(self) -> Fraction:
+    def q_pair(self) -> Fraction:
         return self.q * self.q
 
     def worst_ratio(self) -> Fraction:
@@ -63,7 +77,7 @@ class UnaryEncoding(TwoWordMechanism):
     def accumulate(self, payloads: Payloads) -> Sums:
         return bit_sums(payloads, self.categories)
 
-    def support_range(self, weights: Counts) -> tuple[float, float]:
+    def support_extremes(self, weights: Counts) -> tuple[float, float]:
         return float(weights[weights < 0].sum()), float(weights[weights > 0].sum())
 
     def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
@@ -74,7 +88,7 @@ class UnaryEncoding(TwoWordMechanism):
 
 @dataclass(frozen=True)
 class SymmetricUnary(UnaryEncoding):
-    """Both kinds of bit are turned with the same probability."""
+    """Every bit is flipped with the same probability."""
 
     name: ClassVar[str] = "sue"
 
@@ -85,7 +99,7 @@ class SymmetricUnary(UnaryEncoding):
     @cached_property
     def other_words(self) -> int:
         # p / q = (2^64 - Q) / Q <= e^{ε/2}
-        return ceil_word(1 / (1 + exp_below(Fraction(self.epsilon) / 2)))
+        return flip_threshold(Fraction(self.epsilon) / 2)
 
 
 @dataclass(frozen=True)
@@ -101,4 +115,4 @@ class OptimizedUnary(UnaryEncoding):
     @cached_property
     def other_words(self) -> int:
         # (1 - q) / q = (2^64 - Q) / Q <= e^ε
-        return ceil_word(1 / (1 + exp_below(Fraction(self.epsilon))))
+        return flip_threshold(Fraction(self.epsilon))

@@ -1,13 +1,18 @@
-"""What the papers' own mechanisms have in common: cell and label are sent apart.
+"""The papers' own mechanisms: cell and label are sent as two vectors, U and V.
 
-A holder in cell c with label l has two vectors (LPCT section 3.3, LPDT section 2.2): U, one-hot
-over the cells, and V over cells x (slots - 1), which is 1 at (c, l) for l >= 1 and 0 everywhere
-for l = 0. For a numeric label V carries t = (y - low) / (high - low) at c. Each coordinate is
-noised on its own. Two different holders differ in at most two coordinates of each vector, so each
+A holder in cell c with label l has U, one-hot over the cells, and V over cells x (slots - 1),
+which is 1 at (c, l) for l >= 1 and 0 everywhere for l = 0 (LPCT section 3.3, LPDT section 2.2).
+For a numeric label V carries t = (y - low) / (high - low) at c. Each coordinate is noised
+independently. Two different holders differ in at most two coordinates of each vector, so each
 coordinate may cost ε/4; or ε/2 where there is one slot only, no V, and U has the whole budget.
 
-The curator subtracts what a coordinate holds on average at 0 (``offset``) and divides by what a 1
-adds (``gain``). Counts of slot l >= 1 are sums of V; slot 0 is what is left of U.
+A coordinate x of a report has mean a + g x (``offset`` a, ``gain`` g) and variance s (``noise``).
+The curator computes from the sums over n reports
+
+    u_c = (sum U~_c - n a) / g,    v_{c,l} = (sum V~_{c,l} - n a) / g,
+
+each of variance n s / g^2; the count of slot l >= 1 is v_{c,l}, that of slot 0 is
+u_c - sum over l of v_{c,l}.
 """
 
 from abc import abstractmethod
@@ -18,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.mechanisms.base import Counts, Mechanism, Sums
-from privet.protocol.mechanisms.exact import log_of
 
 
 def coordinate_share(epsilon: float, slots: int) -> Fraction:
@@ -27,27 +31,23 @@ def coordinate_share(epsilon: float, slots: int) -> Fraction:
 
 
 @dataclass(frozen=True)
-class SplitMechanism(Mechanism):
+class VectorPair(Mechanism):
     """U and V with independent noise of the same size on every coordinate."""
-
-    epsilon: float
-    cells: int
-    slots: int
 
     @property
     @abstractmethod
     def offset(self) -> Fraction:
-        """Mean of a coordinate that is 0."""
+        """a: mean of a coordinate that is 0."""
 
     @property
     @abstractmethod
     def gain(self) -> Fraction:
-        """By how much the mean grows when the coordinate is 1."""
+        """g: by how much the mean grows when the coordinate is 1."""
 
     @property
     @abstractmethod
     def noise(self) -> Fraction:
-        """Variance of one coordinate, whatever it holds."""
+        """s: variance of one coordinate, whatever it holds."""
 
     @property
     @abstractmethod
@@ -77,28 +77,23 @@ class SplitMechanism(Mechanism):
         """Ratios of independent coordinates multiply; the worst pair differs in this many.
 
         Two cells with labels other than 0 differ in two coordinates of U and two of V, if there
-        is a V. With one cell U says nothing, and V has two coordinates only from three slots on.
+        is a V. With one cell U is constant, and V has two coordinates only from three slots on.
         """
         in_U = 2 if self.cells > 1 else 0
         in_V = min(2, self.cells * (self.slots - 1))
         return self.coordinate_ratio ** (in_U + in_V)
 
-    def log_ratio(self) -> float:
-        return log_of(self.worst_ratio())
-
-    def one_hot(self, category: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def one_hot(self, cell: int, slot: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """U, and V with slot 0 left out: ``(cells,)`` and ``(cells, slots - 1)``.
 
         Slot 0 is written like the others and then dropped, so the work is the same for all.
         """
-        cell, slot = divmod(category, self.slots)
         U = np.zeros(self.cells, dtype=np.int64)
         V = np.zeros((self.cells, self.slots), dtype=np.int64)
         U[cell] = V[cell, slot] = 1
         return U, V[:, 1:]
 
     def estimate(self, sums: Sums, n: int) -> Counts:
-        # (sum - n offset) / gain
         z = (sums - n * float(self.offset)) / float(self.gain)
         u, v = z[: self.cells], z[self.cells :].reshape(self.cells, self.slots - 1)
         return np.column_stack([u - v.sum(axis=1), v])

@@ -27,7 +27,7 @@ from privet.curator.public_model.knowledge import public_knowledge
 from privet.curator.trees import locate
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import Scale
-from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
 from scripts.reproduce.datasets import Floats, Split
 
@@ -124,8 +124,8 @@ def ask(
     Numbers are told on ``scale``, by default on the label's range.
     """
     regression = isinstance(split.label, Range)
-    randomizer = MECHANISMS[mechanism].create(
-        epsilon, partition.cells, split.label.slots, regression=regression
+    randomizer = create_mechanism(
+        mechanism, epsilon, partition.cells, split.label.slots, regression=regression
     )
     cells = locate(partition, split.private.X).astype(np.int64)
     levels = levels_of(split, cells, scale, randomizer.levels, rng)

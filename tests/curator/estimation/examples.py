@@ -5,7 +5,7 @@ import numpy as np
 from privet.curator.estimation.counts import QuestionCounts
 from privet.curator.public_data import PublicData
 from privet.protocol.features import Classes, Range
-from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import LEAF, Partition
 
 BINARY = Classes(name="y", classes=("no", "yes"))
@@ -43,7 +43,7 @@ def reports(
 ) -> QuestionCounts:
     """What holders with these true ``(cells, slots)`` counts would have said."""
     counts = np.asarray(counts, dtype=np.int64)
-    randomizer = MECHANISMS[mechanism].create(epsilon, *counts.shape, regression=regression)
+    randomizer = create_mechanism(mechanism, epsilon, *counts.shape, regression=regression)
     sums = randomizer.simulate(counts, np.random.default_rng(seed))
     return QuestionCounts(partition, randomizer, sums, int(counts.sum()))
 

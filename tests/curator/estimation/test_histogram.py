@@ -6,7 +6,7 @@ import pytest
 from privet.curator.estimation import fit
 from privet.curator.estimation.counts import QuestionCounts
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms import create_mechanism
 from tests.curator.estimation.examples import (
     BINARY,
     NUMBER,
@@ -29,7 +29,7 @@ def two_halves(
     cells = np.full((16, 1), per_cell)
     ones = rng.binomial(per_cell, SHARES)
     labelled = np.stack([per_cell - ones, ones], axis=1)
-    masses = MECHANISMS[mechanism].create(epsilon, 16, 1)
+    masses = create_mechanism(mechanism, epsilon, 16, 1)
     sums = masses.simulate(cells, rng)
     return [
         QuestionCounts(tree, masses, sums, int(cells.sum())),
@@ -80,7 +80,7 @@ def test_histograms_need_both_halves() -> None:
 def test_ratio_is_the_mean_of_private_labels(mechanism: str) -> None:
     """LPDT's estimate with its own mechanism, and with joint coding, finds the cells' means."""
     tree, rng = complete(2), np.random.default_rng(5)
-    randomizer = MECHANISMS[mechanism].create(8.0, 4, 2, regression=True)
+    randomizer = create_mechanism(mechanism, 8.0, 4, 2, regression=True)
     levels = randomizer.levels
     shares = np.array([0.2, 0.4, 0.6, 0.8])
     low = np.floor(shares * (levels - 1)).astype(int)

@@ -14,7 +14,7 @@ from privet.curator.app import create_app
 from privet.curator.datastore.memory import MemoryStore
 from privet.curator.partitioning import CRITERIA, GROWERS
 from privet.curator.settings import Settings
-from privet.protocol.mechanisms import CHOICES
+from privet.protocol.mechanisms import AUTO, MECHANISMS
 from tests.curator import samples
 from tests.curator.http.conftest import TOKEN, Http
 
@@ -36,7 +36,7 @@ anything: dict[str, st.SearchStrategy[Any]] = {
     "max_report_bytes": numbers | values,
     "grower": st.sampled_from(sorted(set(GROWERS) - {"distilled"})) | values,
     "criterion": st.sampled_from(sorted(CRITERIA)) | values,
-    "mechanism": st.sampled_from(sorted(CHOICES)) | values,
+    "mechanism": st.sampled_from([AUTO, *MECHANISMS]) | values,
     "parameters": st.dictionaries(st.sampled_from(["k", "order", "resolution"]), values) | values,
     "allocation": st.sampled_from(["all", "one"]) | values,
     "asks": st.sampled_from(["cell", "label"]) | values,

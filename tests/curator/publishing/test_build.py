@@ -7,6 +7,7 @@ from privet.curator.publishing.build import build_task
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.publishing.table import read_table
 from privet.protocol.errors import InvalidPublicData, InvalidTask
+from privet.protocol.mechanisms import MECHANISMS, SubsetSelection
 from privet.protocol.task import Task
 from tests.curator import samples
 
@@ -30,6 +31,16 @@ def test_distilled_cells_follow_what_reports_can_tell_apart() -> None:
 def line_task(rows: int = 300, **more: Any) -> Task:
     settings = TaskSettings(**{"name": "line", "label": "y", "epsilon": 1.0, "depth": 2, **more})
     return build_task(settings, read_table(samples.line(rows)))[0]
+
+
+def test_a_mechanism_added_at_run_time_can_be_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One entry in MECHANISMS is all that the settings of a task and the task itself ask for."""
+
+    class Other(SubsetSelection):
+        name = "other"
+
+    monkeypatch.setitem(MECHANISMS, "other", Other)
+    assert type(line_task(mechanism="other").mechanisms[0]) is Other
 
 
 def test_cells_of_the_public_model_have_numbers_told_around_its_means() -> None:

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from privet.protocol.mechanisms import MECHANISMS, Mechanism
+from privet.protocol.mechanisms import MECHANISMS, Mechanism, create_mechanism
 
 
 @dataclass(frozen=True)
 class Case:
-    """Arguments of ``create``."""
+    """Arguments of ``create_mechanism``."""
 
     name: str
     epsilon: float
@@ -18,12 +18,13 @@ class Case:
     parameters: dict[str, Any] = field(default_factory=dict, hash=False)
 
     def build(self) -> Mechanism:
-        return MECHANISMS[self.name].create(
+        return create_mechanism(
+            self.name,
             self.epsilon,
             self.cells,
             self.slots,
+            self.parameters,
             regression=self.regression,
-            **self.parameters,
         )
 
     def __str__(self) -> str:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from privet.protocol.mechanisms import (
     GeneralizedResponse,
+    LabelResponse,
     Laplace,
     Mechanism,
     ProjectiveResponse,
@@ -25,7 +26,6 @@ from privet.protocol.mechanisms import (
 )
 from privet.protocol.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.protocol.mechanisms.exact import WORD
-from privet.protocol.mechanisms.label_response import LabelResponse
 from privet.protocol.mechanisms.unary import UnaryEncoding
 
 Piece = range
@@ -59,11 +59,11 @@ def pieces(mechanism: Mechanism) -> list[list[Piece]]:
         case ProjectiveResponse():
             return [_projective_pieces(mechanism)]
         case RandomizedResponse():
-            return [_cut([mechanism.turned_words])] * mechanism.sum_size
+            return [_cut([mechanism.flip_words])] * mechanism.sum_size
         case Laplace():
             return [_noise_pieces(mechanism.lattice)] * mechanism.sum_size
         case LabelResponse():
-            bits = [_cut([mechanism.turned_words])] * mechanism.cells
+            bits = [_cut([mechanism.flip_words])] * mechanism.cells
             return [_noise_pieces(mechanism.label), *bits]
     raise AssertionError(f"tell the tests how {mechanism.name} uses its random words")
 

@@ -8,13 +8,14 @@ import pytest
 from privet.protocol.mechanisms import (
     MECHANISMS,
     GeneralizedResponse,
+    LabelResponse,
     Laplace,
     Mechanism,
     OptimizedUnary,
     SubsetSelection,
+    create_mechanism,
 )
 from privet.protocol.mechanisms.base import RandomBytes
-from privet.protocol.mechanisms.label_response import LabelResponse
 from tests.protocol.mechanisms.audit import Feature, epsilon_lower_bound
 from tests.stat_checks import ALPHA
 
@@ -50,7 +51,7 @@ def feature_of(mechanism: Mechanism) -> Feature:
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_mechanisms_pass(name: str, regression: bool) -> None:
     """The audit finds no more than ε (false alarm: 1e-6), but a good part of it."""
-    found = audit(MECHANISMS[name].create(EPSILON, 2, 2, regression=regression))
+    found = audit(create_mechanism(name, EPSILON, 2, 2, regression=regression))
     assert EPSILON / 5 < found <= EPSILON
 
 
@@ -63,7 +64,7 @@ class ForgottenSplit(Laplace):
 
 
 class DoubleBudget(OptimizedUnary):
-    """The other bits are turned as if ε were twice what it is."""
+    """The other bits are flipped as if ε were twice what it is."""
 
     @property
     def other_words(self) -> int:

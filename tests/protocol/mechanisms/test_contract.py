@@ -11,7 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidTask
-from privet.protocol.mechanisms import MECHANISMS, Mechanism
+from privet.protocol.mechanisms import (
+    MECHANISMS,
+    LabelResponse,
+    Mechanism,
+    RandomizedResponse,
+    create_mechanism,
+)
 from privet.protocol.mechanisms.exact import WORD, exp_below, log_of
 from tests.protocol.mechanisms.cases import ENUMERABLE, EXTREME, USUAL, Case
 from tests.protocol.mechanisms.laws import (
@@ -157,7 +163,7 @@ def test_variance_by_enumeration(case: Case) -> None:
 
 @enumerable
 def test_influence_by_enumeration(case: Case) -> None:
-    """``influence`` is the range over all reports that can be sent."""
+    """``influence`` is the least and the greatest over all reports that can be sent."""
     mechanism = case.build()
     added = contributions(mechanism, set().union(*laws(case)))
     for weights in np.random.default_rng(8).normal(size=(3, *added.shape[1:])):
@@ -267,14 +273,15 @@ def test_category_must_exist(case: Case) -> None:
 
 @pytest.mark.parametrize("case", [*USUAL, *EXTREME], ids=str)
 def test_a_published_mechanism_can_be_rebuilt(case: Case) -> None:
-    """create with the published parameters gives an equal object with an equal hash."""
+    """create_mechanism with what a task publishes gives an equal object with an equal hash."""
     mechanism = case.build()
-    again = MECHANISMS[mechanism.name].create(
+    again = create_mechanism(
+        mechanism.name,
         mechanism.epsilon,
         mechanism.cells,
         mechanism.slots,
+        mechanism.parameters(),
         regression=case.regression,
-        **mechanism.parameters(),
     )
     assert again == mechanism
     assert hash(again) == hash(mechanism)
@@ -314,16 +321,20 @@ def test_extremes_keep_the_promise(case: Case) -> None:
 def test_impossible_questions(name: str, arguments: tuple[float, int, int], says: str) -> None:
     """A question that cannot be asked is an InvalidTask that names what is wrong."""
     with pytest.raises(InvalidTask, match=says):
-        MECHANISMS[name].create(*arguments)
+        create_mechanism(name, *arguments)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_impossible_parameters(name: str) -> None:
     """An unknown parameter, and a numeric label with other than two slots, are InvalidTask."""
-    with pytest.raises(InvalidTask, match="leave out flavour"):
-        MECHANISMS[name].create(1.0, 2, 2, flavour=1)
+    known = MECHANISMS[name].parameter_names
+    says = f"takes {', '.join(known)}" if known else "takes no parameters"
+    # names of create's own arguments are no parameters either
+    for unknown in ("flavour", "epsilon", "cells", "regression", "cls"):
+        with pytest.raises(InvalidTask, match=f"{says}; leave out {unknown}"):
+            create_mechanism(name, 1.0, 2, 2, {unknown: 1})
     with pytest.raises(InvalidTask, match="2 slots"):
-        MECHANISMS[name].create(1.0, 2, 3, regression=True)
+        create_mechanism(name, 1.0, 2, 3, regression=True)
 
 
 @pytest.mark.parametrize(
@@ -343,7 +354,30 @@ def test_impossible_parameters(name: str) -> None:
 def test_impossible_values(name: str, parameters: dict[str, Any]) -> None:
     """A parameter outside its range is an InvalidTask."""
     with pytest.raises(InvalidTask):
-        MECHANISMS[name].create(1.0, 2, 2, **parameters)
+        create_mechanism(name, 1.0, 2, 2, parameters)
+
+
+def test_unknown_mechanisms_are_refused() -> None:
+    """An unknown name is an InvalidTask that lists the known ones."""
+    with pytest.raises(InvalidTask, match=r"'magic'.*knows grr, laplace, oue"):
+        create_mechanism("magic", 1.0, 2, 2)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("regression", [False, True])
+def test_a_mechanism_is_registered_under_its_own_name(name: str, regression: bool) -> None:
+    """What a task publishes as the mechanism's name is the key that finds it again."""
+    assert create_mechanism(name, 1.0, 4, 2, regression=regression).name == name
+
+
+def test_randomized_response_has_two_forms() -> None:
+    """Each class serves one kind of label, and create_mechanism picks the right one."""
+    for form, other in ((RandomizedResponse, LabelResponse), (LabelResponse, RandomizedResponse)):
+        regression = form is LabelResponse
+        built = create_mechanism("randomized_response", 1.0, 4, 2, regression=regression)
+        assert type(built) is form
+        with pytest.raises(InvalidTask, match=f"{form.__name__}; use create_mechanism"):
+            other.create(1.0, 4, 2, regression=regression)
 
 
 def test_sums_of_nothing() -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privet.protocol.mechanisms.discrete_laplace import REACH, DiscreteLaplace, fine_steps
+from privet.protocol.mechanisms.discrete_laplace import CLAMP_SCALES, DiscreteLaplace, fine_steps
 from privet.protocol.mechanisms.exact import WORD, exp_below, exp_bounds
 
 USUAL = [
@@ -65,7 +65,7 @@ def test_it_is_laplace(noise: DiscreteLaplace) -> None:
     ideal = 1 / (2 * np.sinh(float(noise.step) / 2) ** 2)
     scale = float(1 / noise.step)
     assert variance == pytest.approx(ideal, rel=5e-4)
-    assert abs(mean) <= 2 * np.exp(-REACH) * (scale + 1)
+    assert abs(mean) <= 2 * np.exp(-CLAMP_SCALES) * (scale + 1)
 
 
 @noises

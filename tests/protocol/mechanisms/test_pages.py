@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from privet.protocol import mechanisms
-from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms import MECHANISMS, compare
 from scripts.compare_mechanisms import PAGE, TABLES, replace_block
 
 PRIVACY = PAGE.parent / "privacy.md"
@@ -22,7 +22,7 @@ MODULES = {
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_is_on_both_pages(name: str) -> None:
-    """Each mechanism has a section with claim, proof, code and test, and a row in the menu."""
+    """Each mechanism has a section with claim, proof, code and test, and a row in the table."""
     (section,) = re.findall(
         rf"^## (?:\w+ and )?{name}\b.*?\n(.*?)(?=^## )",
         PRIVACY.read_text(),
@@ -54,6 +54,18 @@ def test_tables_are_fresh(name: str) -> None:
     """The tables are what scripts/compare_mechanisms.py writes today."""
     page = PAGE.read_text()
     assert replace_block(page, name, TABLES[name]()) == page
+
+
+def test_the_page_and_the_comparison_state_the_same_variance() -> None:
+    """A row of the page's accuracy table has the variance and ratio that ``compare`` returns."""
+    page = PAGE.read_text()
+    (table,) = re.findall(r"\| m = 512 \|.*?\n\n", page, re.DOTALL)
+    lines = [line.split("|") for line in table.strip().splitlines()]
+    at_one = {cells[1].strip(): cells[4] for cells in lines}
+    for row in compare(1.0, 256, 2):
+        value, ratio = re.findall(r"([\d.]+)", at_one[f"`{row.name}`"])[:2]
+        assert float(value) == pytest.approx(row.variance, rel=0.01)
+        assert float(ratio) == pytest.approx(row.ratio, rel=0.05)
 
 
 def test_unknown_blocks_are_refused() -> None:

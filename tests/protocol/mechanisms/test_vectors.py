@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.protocol.mechanisms import MECHANISMS, Mechanism
+from privet.protocol.mechanisms import MECHANISMS, Mechanism, create_mechanism
 from scripts.make_vectors import FOLDER, vectors
 from tests.protocol.mechanisms.laws import as_array
 
@@ -21,12 +21,13 @@ cases = pytest.mark.parametrize(("name", "vector"), CASES)
 
 
 def build(name: str, vector: dict[str, Any]) -> Mechanism:
-    return MECHANISMS[name].create(
+    return create_mechanism(
+        name,
         vector["epsilon"],
         vector["cells"],
         vector["slots"],
+        vector["parameters"],
         regression=vector["regression"],
-        **vector["parameters"],
     )
 
 

@@ -7,12 +7,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from privet.protocol.limits import MAX_CATEGORIES
 from privet.protocol.mechanisms.comparison import best_known_variance
 from privet.protocol.mechanisms.exact import WORD, exp_below
-from privet.protocol.mechanisms.geometry import ProjectiveSpace
-from privet.protocol.mechanisms.limits import MAX_CATEGORIES
-from privet.protocol.mechanisms.projective import ProjectiveResponse, point_words
-from privet.protocol.mechanisms.projective_choice import best_space, is_prime, space_variance
+from privet.protocol.mechanisms.projective import (
+    ProjectiveResponse,
+    best_space,
+    is_prime,
+    point_words,
+    space_variance,
+)
+from privet.protocol.mechanisms.projective_space import ProjectiveSpace
 
 SPACES = [ProjectiveSpace(q, t) for q, t in ((2, 2), (2, 5), (3, 3), (5, 3), (7, 2), (3, 4))]
 spaces = pytest.mark.parametrize("space", SPACES, ids=str)

@@ -1,0 +1,107 @@
+"""Pure frequency oracles: mechanisms whose report supports a set of categories.
+
+Wang, Blocki, Li & Jha (2017), "Locally differentially private protocols for frequency
+estimation", section 3, call an oracle pure when a report supports its holder's own category with
+probability p and every other one with probability q. Let N_c of n reports support category c, and
+let n_c be the number of its holders. Then
+
+    n̂_c = (N_c - n q) / (p - q)                                                    (equation 1)
+    Var n̂_c = (n_c p (1 - p) + (n - n_c) q (1 - q)) / (p - q)^2                    (equation 2)
+    Cov(n̂_c, n̂_d) = ((n_c + n_d) (p_pair - p q) + (n - n_c - n_d) (q_pair - q^2)) / (p - q)^2,
+
+with p_pair and q_pair the probabilities that a report supports both c and d when its holder is in
+one of them, or in neither. One report adds (sum of w over what it supports - q sum of w) / (p - q)
+to a weighted sum of the n̂_c, which bounds its influence.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.protocol.mechanisms.base import Counts, Mechanism, Sums
+
+
+def mean_variance(p: Fraction, q: Fraction, m: int) -> Fraction:
+    """Variance per holder of one count, averaged over the m categories of evenly spread holders."""
+    return (p * (1 - p) + (m - 1) * q * (1 - q)) / (m * (p - q) ** 2)
+
+
+@dataclass(frozen=True)
+class FrequencyOracle(Mechanism):
+    """A mechanism with the same p and q for all categories."""
+
+    @property
+    @abstractmethod
+    def p(self) -> Fraction:
+        """Probability that a report supports its holder's category."""
+
+    @property
+    @abstractmethod
+    def q(self) -> Fraction:
+        """Probability that a report supports a category that is not its holder's."""
+
+    @property
+    @abstractmethod
+    def p_pair(self) -> Fraction:
+        """Probability that a report supports c and d when its holder's category is c."""
+
+    @property
+    @abstractmethod
+    def q_pair(self) -> Fraction:
+        """Probability that a report supports c and d when its holder's category is neither."""
+
+    @abstractmethod
+    def support_extremes(self, weights: Counts) -> tuple[float, float]:
+        """Least and greatest sum of ``weights`` over the categories that a report supports."""
+
+    @property
+    def sum_size(self) -> int:
+        return self.categories
+
+    def supports(self, sums: Sums) -> Sums:
+        """N_c: how many of the reports support each category, shape ``(categories,)``."""
+        return sums
+
+    def estimate(self, sums: Sums, n: int) -> Counts:
+        # (N_c - n q) / (p - q)
+        N = self.supports(sums).astype(np.float64)
+        counts = (N - n * float(self.q)) / float(self.p - self.q)
+        return counts.reshape(self.cells, self.slots)
+
+    def variance(self, n: int, counts: Counts) -> Counts:
+        # (n_c p (1 - p) + (n - n_c) q (1 - q)) / (p - q)^2
+        p, q = self.p, self.q
+        own, other = float(p * (1 - p)), float(q * (1 - q))
+        variance: Counts = (counts * own + (n - counts) * other) / float(p - q) ** 2
+        return variance
+
+    def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:
+        pairs = counts[:, :, np.newaxis] + counts[:, np.newaxis, :]
+        covariance = self._pair_covariance(pairs, n - pairs)
+        diagonal = np.arange(self.slots)
+        covariance[:, diagonal, diagonal] = self.variance(n, counts)
+        return covariance
+
+    def _pair_covariance(
+        self, own: NDArray[np.float64], other: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        # (own (p_pair - p q) + other (q_pair - q^2)) / (p - q)^2
+        p, q = self.p, self.q
+        p_pair, q_pair = float(self.p_pair - p * q), float(self.q_pair - q * q)
+        return (own * p_pair + other * q_pair) / float(p - q) ** 2
+
+    def linear_variance(self, weights: Counts, n: int, counts: Counts) -> float:
+        # sum over c of w_c^2 Var(c), and over c != d of w_c w_d Cov(c, d), with
+        # sum over c != d of w_c w_d (n_c + n_d) = 2 (sum w)(sum w n_c) - 2 sum w^2 n_c
+        total, squares = weights.sum(), (weights**2).sum()
+        crossed = 2 * (total * (weights * counts).sum() - (weights**2 * counts).sum())
+        diagonal = (weights**2 * self.variance(n, counts)).sum()
+        return float(diagonal + self._pair_covariance(crossed, n * (total**2 - squares) - crossed))
+
+    def influence(self, weights: Counts) -> tuple[float, float]:
+        least, most = self.support_extremes(weights)
+        base, gap = float(self.q) * float(weights.sum()), float(self.p - self.q)
+        return (least - base) / gap, (most - base) / gap
