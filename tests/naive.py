@@ -1,12 +1,14 @@
-"""Slow, obvious twins of the fast code: everything by trying all, in exact arithmetic."""
+"""Slow, obvious twins of the fast code: everything by trying all, box by box."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import prod
+from math import fsum, log
 
 LEAF = -1
+TIE = 1e-9
+"""Part of a node's impurity by which the scores of two splits may differ and yet be equal."""
 
 
 @dataclass
@@ -33,7 +35,7 @@ def max_edge(
     criterion: str,
     min_leaf: int,
 ) -> Tree:
-    """LPCT's Algorithm 1, cell by cell, box by box, with exact scores."""
+    """LPCT's Algorithm 1, cell by cell, box by box; of equal splits the smallest index."""
     columns = len(X[0])
     tree = Tree()
     level = [(0, [0.0] * columns, [1.0] * columns, list(range(len(X))))]
@@ -47,12 +49,13 @@ def max_edge(
                     middle = (low[k] + high[k]) / 2
                     left = [i for i in rows if X[i][k] < middle]
                     right = [i for i in rows if X[i][k] >= middle]
-                    labels = [y[i] for i in left], [y[i] for i in right]
-                    tried.append((score(criterion, *labels), -k, middle, left, right))
-            _, minus_k, middle, left, right = max(tried, key=lambda t: t[:2])
+                    after = sum(impurity(criterion, [y[i] for i in side]) for side in (left, right))
+                    tried.append((after, k, middle, left, right))
+            near = TIE * impurity(criterion, [y[i] for i in rows])
+            least = min(split[0] for split in tried)
+            _, k, middle, left, right = next(s for s in tried if s[0] <= least + near)
             if min(len(left), len(right)) < min_leaf:
                 continue
-            k = -minus_k
             tree.feature[node], tree.threshold[node] = k, middle
             tree.left[node], tree.right[node] = tree.add_leaf(), tree.add_leaf()
             following.append((tree.left[node], low, replaced(high, k, middle), left))
@@ -61,44 +64,19 @@ def max_edge(
     return tree
 
 
-def score(criterion: str, left: Sequence[float], right: Sequence[float]) -> Fraction:
-    """A number that grows with the impurity that a split removes from its node."""
-    return {"gini": _gini, "entropy": _entropy, "variance": _variance}[criterion](left, right)
+def impurity(criterion: str, labels: Sequence[float]) -> float:
+    """Rows times the impurity of a node: Gini's, the entropy, or the variance."""
+    n, counts = len(labels), Counter(labels).values()
+    if not n:
+        return 0.0
+    if criterion == "gini":
+        return float(n - Fraction(sum(count * count for count in counts), n))
+    if criterion == "entropy":
+        return fsum(count * log(n / count) for count in counts)
+    values = [Fraction(label) for label in labels]
+    mean = sum(values, Fraction(0)) / n
+    return float(sum((value - mean) ** 2 for value in values))
 
 
 def replaced(corner: list[float], k: int, value: float) -> list[float]:
     return [*corner[:k], value, *corner[k + 1 :]]
-
-
-def _gini(left: Sequence[float], right: Sequence[float]) -> Fraction:
-    """Minus the Gini impurity, weighted by rows."""
-    return sum(
-        (
-            Fraction(sum(c * c for c in Counter(side).values()), len(side)) - len(side)
-            for side in (left, right)
-            if side
-        ),
-        Fraction(0),
-    )
-
-
-def _entropy(left: Sequence[float], right: Sequence[float]) -> Fraction:
-    """exp of minus the entropy weighted by rows: the product of (a_c / n) ** a_c."""
-    return prod(
-        (
-            Fraction(count, len(side)) ** count
-            for side in (left, right)
-            for count in Counter(side).values()
-        ),
-        start=Fraction(1),
-    )
-
-
-def _variance(left: Sequence[float], right: Sequence[float]) -> Fraction:
-    """Minus the sum of squared errors around each side's mean."""
-    total = Fraction(0)
-    for side in (left, right):
-        labels = [Fraction(label) for label in side]
-        mean = sum(labels, Fraction(0)) / max(len(labels), 1)
-        total -= sum(((label - mean) ** 2 for label in labels), Fraction(0))
-    return total

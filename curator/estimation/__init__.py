@@ -16,8 +16,7 @@ from privet.curator.estimation.model import Model, Predictions
 from privet.curator.estimation.pruned import fit_pruned
 from privet.curator.estimation.weighted import fit_private, fit_public, fit_ratio, fit_weighted
 from privet.curator.public_data import PublicData
-from privet.curator.public_model.base_model import BaseModel
-from privet.curator.public_model.onnx_model import brought
+from privet.curator.public_model.base import BaseModel, from_onnx
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 
@@ -127,7 +126,7 @@ def fit(
     estimator = ESTIMATORS[name]
     if estimator.takes_base and base is None and public.onnx is not None:
         slots = label.slots if isinstance(label, Classes) else 0
-        base = brought(public.onnx, public.X.shape[1], slots)
+        base = from_onnx(public.onnx, public.X.shape[1], slots)
     model = estimator.fit(label, public, evidence, base=base, **parameters)
     if base is None:
         return model

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from privet.curator.estimation.counts import Label, QuestionCounts
 from privet.curator.estimation.model import Model, Value
 from privet.curator.public_data import Floats
-from privet.curator.public_model.base_model import BaseModel
+from privet.curator.public_model.base import BaseModel
 from privet.protocol.features import Range
 
 

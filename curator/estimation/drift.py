@@ -26,8 +26,8 @@ from privet.curator.estimation.levels import nested, reports_of
 from privet.curator.estimation.model import Model
 from privet.curator.estimation.prunings import Posterior, blend, mix
 from privet.curator.public_data import Floats, PublicData
-from privet.curator.public_model.base_model import BaseModel
-from privet.curator.public_model.knowledge import Knowledge, public_knowledge
+from privet.curator.public_model.base import BaseModel
+from privet.curator.public_model.knowledge import public_knowledge
 from privet.protocol.features import Classes, Range
 
 WIDTHS = {0.003: 0.9, 0.03: 0.06, 0.1: 0.025, 0.2: 0.01, 0.4: 0.004, 0.8: 0.001}
@@ -56,10 +56,7 @@ def fit_drift(
     questions = nested("drift", evidence)
     question = questions[0]
     slots = label.slots if isinstance(label, Classes) else 0
-    if base is None:
-        known = public_knowledge(public.X, public.y, slots)
-    else:
-        known = Knowledge.of(base, public.X)
+    known = public_knowledge(public.X, public.y, slots, base)
     means, points = known.cell_means(question.partition)
     q = expected_shares(label, means, question)
     contrasts = contrasts_of(questions, q, scales(label, q), points, len(public))

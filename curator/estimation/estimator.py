@@ -8,7 +8,7 @@ from typing import Any
 from privet.curator.estimation.counts import Label, QuestionCounts
 from privet.curator.estimation.model import Model, Value
 from privet.curator.public_data import PublicData
-from privet.curator.public_model.base_model import BaseModel
+from privet.curator.public_model.base import BaseModel
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 

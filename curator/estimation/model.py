@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from privet.curator.estimation.counts import Label
 from privet.curator.public_data import Floats
-from privet.curator.public_model.base_model import BaseModel
+from privet.curator.public_model.base import BaseModel
 from privet.curator.trees import locate
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range

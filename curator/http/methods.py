@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from privet.curator.estimation import ESTIMATORS
 from privet.curator.models.export import EXPORTS
 from privet.curator.partitioning import CRITERIA, GROWERS
-from privet.curator.public_model.onnx_graph import MAX_MODEL_BYTES
+from privet.curator.public_model.onnx import MAX_MODEL_BYTES
 from privet.curator.publishing.table import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
 from privet.curator.service import default_estimator
 from privet.protocol import limits

@@ -17,8 +17,7 @@ from onnx import ModelProto, TensorProto, checker, helper, numpy_helper
 from privet.curator.estimation import Model
 from privet.curator.models.cache import FittedModel
 from privet.curator.models.onnx_joining import join
-from privet.curator.public_model.base_model import BaseModel, Component, Linear, Trees
-from privet.curator.public_model.onnx_model import OnnxModel
+from privet.curator.public_model.base import BaseModel, Component, Linear, OnnxModel, Trees
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Categorical, Classes, Numeric
 from privet.protocol.partition import Partition

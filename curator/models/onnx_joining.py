@@ -2,8 +2,7 @@
 
 from onnx import ModelProto, compose, helper, version_converter
 
-from privet.curator.public_model.onnx_graph import ML, read_graph
-from privet.curator.public_model.onnx_session import open_session
+from privet.curator.public_model.onnx import ML, open_session, read_graph
 from privet.protocol.errors import InvalidRequest
 
 PREFIX = "public model/"
@@ -23,7 +22,7 @@ def join(model: ModelProto, versions: dict[str, int], data: bytes, given: str) -
         versions[entry.domain] = max(versions.get(entry.domain, 0), entry.version)
     model.ir_version = max(model.ir_version, own.ir_version)
     own = compose.add_prefix(own, PREFIX)
-    model.graph.node.append(helper.make_node("Identity", [given], [PREFIX + session.given]))
+    model.graph.node.append(helper.make_node("Identity", [given], [PREFIX + session.input]))
     model.graph.node.extend(own.graph.node)
     model.graph.initializer.extend(own.graph.initializer)
     model.graph.sparse_initializer.extend(own.graph.sparse_initializer)

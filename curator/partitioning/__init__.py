@@ -1,30 +1,31 @@
-"""Growing partitions on public data: a name becomes a grower or a criterion in one dict.
+"""Growing partitions on public data: ``GROWERS`` by name.
 
-``GROWERS[name](X, y, depth=..., classes=..., criterion=..., min_leaf=..., rng=...)`` returns a
-``privet.protocol.partition.Partition``. To add one, write its file and its line here.
+``GROWERS[name](X, y, depth=..., classes=...)`` returns a ``privet.protocol.partition.Partition``.
+To add a grower, write its file and its line here, or put a ``Grower`` into the dict at run time.
 """
 
-from privet.curator.partitioning.cart import cart
-from privet.curator.partitioning.checks import Grower
-from privet.curator.partitioning.criterion import CRITERIA, default_criterion
-from privet.curator.partitioning.depth import default_depth
-from privet.curator.partitioning.distilled import distilled
-from privet.curator.partitioning.grid import grid, grid_partition
-from privet.curator.partitioning.max_edge import max_edge, random_max_edge
+from privet.curator.partitioning import cart, distilled, grid, max_edge
+from privet.curator.partitioning.grid import grid_partition
+from privet.curator.partitioning.grower import CRITERIA, Grower, default_criterion, lpct_depth
 
 GROWERS: dict[str, Grower] = {
-    "max_edge": max_edge,
-    "random_max_edge": random_max_edge,
-    "cart": cart,
-    "grid": grid,
-    "distilled": distilled,
+    grower.name: grower
+    for grower in (
+        Grower("max_edge", max_edge.max_edge),
+        Grower("random_max_edge", max_edge.random_max_edge),
+        Grower("cart", cart.cart),
+        Grower("grid", grid.grid),
+        Grower("distilled", distilled.distilled, distilled.distilled_depth, uses_public_model=True),
+    )
 }
+DEFAULT_GROWER = "distilled"
 
 __all__ = [
     "CRITERIA",
+    "DEFAULT_GROWER",
     "GROWERS",
     "Grower",
     "default_criterion",
-    "default_depth",
     "grid_partition",
+    "lpct_depth",
 ]

@@ -1,48 +1,47 @@
 """CART partitions: scikit-learn's best splits, in the protocol's own form."""
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
-from privet.curator.partitioning.checks import check_cells, check_growth
+import numpy as np
+
+from privet.curator.partitioning.grower import Growth, check_cells
+from privet.curator.public_data import Floats
 from privet.protocol.partition import Partition
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from sklearn.tree import BaseDecisionTree
 
 
-def cart(
-    X: Floats,
-    y: Floats,
-    *,
-    depth: int,
-    classes: int,
-    criterion: str,
-    min_leaf: int,
-    rng: np.random.Generator,
-) -> Partition:
+def cart(growth: Growth) -> Partition:
     """The best threshold on any column (Breiman et al. 1984); cells are scikit-learn's leaves.
 
-    Arguments and errors as in ``Grower``. A cell always holds a public record, so ``min_leaf=0``
-    means 1.
+    A cell always holds a public record, so ``min_leaf=0`` means 1.
     """
-    check_growth(X, y, depth, classes, criterion)
-    check_cells(depth, len(X), max(min_leaf, 1) if min_leaf >= 0 else min_leaf)
-    if depth == 0:
+    X, min_leaf = growth.X, growth.min_leaf
+    check_cells(growth.depth, len(X), max(min_leaf, 1) if min_leaf >= 0 else min_leaf)
+    if growth.depth == 0:
         return Partition.root(X.shape[1])
     # scikit-learn takes seconds to import, which only growing such a tree should cost
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    model = DecisionTreeClassifier if classes else DecisionTreeRegressor
+    model = DecisionTreeClassifier if growth.classes else DecisionTreeRegressor
     fitted = model(
-        criterion=criterion if classes else "squared_error",
-        max_depth=depth,
+        criterion=growth.criterion if growth.classes else "squared_error",
+        max_depth=growth.depth,
         min_samples_leaf=max(min_leaf, 1),
-        random_state=int(rng.integers(2**31)),
-    ).fit(X, y)
+        random_state=int(growth.rng.integers(2**31)),
+    ).fit(X, growth.y)
+    return from_sklearn(fitted)
+
+
+def from_sklearn(fitted: "BaseDecisionTree") -> Partition:
+    """The cells of a fitted scikit-learn tree."""
     tree = fitted.tree_
+    is_leaf = tree.children_left < 0
     return Partition.build(
-        X.shape[1],
-        np.where(tree.children_left < 0, -1, tree.feature),
-        np.where(tree.children_left < 0, 0.0, first_right(tree.threshold)),
+        fitted.n_features_in_,
+        np.where(is_leaf, -1, tree.feature),
+        np.where(is_leaf, 0.0, first_right(tree.threshold)),
         tree.children_left,
         tree.children_right,
     )

@@ -1,41 +1,64 @@
-"""Partitions distilled from the best public model; the growing itself is with that model."""
+"""Partitions distilled from a public model: one small tree for holders to walk.
+
+A regression tree is fitted to the model's scores on the public rows and on rows recombined from
+them, best split first, so that the model is nearly constant within each cell and what private
+reports say about a cell applies to all of it.
+"""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privet.curator.partitioning.checks import check_cells, check_growth
-from privet.curator.public_model.base_model import BaseModel
-from privet.curator.public_model.distil import distilled as distil
+from privet.curator.partitioning.cart import from_sklearn
+from privet.curator.partitioning.grower import Growth, check_cells
+from privet.curator.public_model.knowledge import public_knowledge
 from privet.protocol.partition import Partition
 
-Floats = NDArray[np.float64]
+MAX_DEFAULT_DEPTH = 12
+MARGIN = 0.35
+"""A difference between the shares of two classes that a cell should be able to show."""
+CENTRED_DEEPER = 2
+"""Added to the depth for numbers that are reported relative to their cell's centre."""
 
 
-def distilled(
-    X: Floats,
-    y: Floats,
-    *,
-    depth: int,
-    classes: int,
-    criterion: str,
-    min_leaf: int,
-    rng: np.random.Generator,
-    base: BaseModel | None = None,
-) -> Partition:
-    """At most ``2**depth`` cells within which the stacked public model varies least.
+def distilled(growth: Growth) -> Partition:
+    """At most ``2**depth`` cells within which ``base``, or the stacked public model, varies least.
 
-    Arguments and errors as in ``Grower``; single paths may be longer than ``depth``. ``min_leaf``
-    counts public records and records recombined from them. ``base`` takes the place of the stack.
+    Single paths may be longer than ``depth``. ``min_leaf`` counts public records and records
+    recombined from them, and is at least 2; the criterion does not matter, since splits follow the
+    model's scores.
     """
-    check_growth(X, y, depth, classes, criterion)
-    check_cells(depth, len(X), 0 if min_leaf >= 0 else min_leaf)
-    return distil(
-        X,
-        y,
-        depth=depth,
-        classes=classes,
-        criterion=criterion,
-        min_leaf=min_leaf,
-        rng=rng,
-        base=base,
-    )
+    X, depth, min_leaf = growth.X, growth.depth, growth.min_leaf
+    check_cells(depth, len(X), min(min_leaf, 0))
+    if depth == 0:
+        return Partition.root(X.shape[1])
+    from sklearn.tree import DecisionTreeRegressor  # slow to import
+
+    known = public_knowledge(X, growth.y, growth.classes, growth.base)
+    fitted = DecisionTreeRegressor(
+        max_leaf_nodes=2**depth,
+        min_samples_leaf=max(min_leaf, 2),
+        random_state=int(growth.rng.integers(2**31)),
+    ).fit(known.points, known.scores[:, 1:] if growth.classes == 2 else known.scores)
+    return from_sklearn(fitted)
+
+
+def distilled_depth(
+    holders: int,
+    epsilon: float,
+    *,
+    columns: int = 0,  # noqa: ARG001 - only reports and their noise matter
+    public_rows: int = 0,  # noqa: ARG001
+    centred: bool = False,
+) -> int:
+    """The depth with about as many cells as reports can distinguish.
+
+    A report's count has at least the variance v = 4 e^ε / (e^ε - 1)^2. In one of K cells, n / K
+    holders show a margin with the variance K / n of a sample and K^2 v / n of noise; K is the
+    largest number for which a margin of ``MARGIN`` is two standard errors. Numbers that are
+    reported relative to a centre (``centred``) have less noise the smaller the cells are, so more
+    of them pay.
+    """
+    noise = 4.0 / (np.exp(epsilon / 2.0) - np.exp(-epsilon / 2.0)) ** 2
+    allowed = (MARGIN / 2.0) ** 2 * max(holders, 1)
+    cells = 2.0 * allowed / (1.0 + np.sqrt(1.0 + 4.0 * noise * allowed))
+    deeper = CENTRED_DEEPER if centred else 0
+    return int(np.clip(round(np.log2(max(cells, 1.0))) + deeper, 1, MAX_DEFAULT_DEPTH))

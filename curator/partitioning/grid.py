@@ -1,33 +1,20 @@
 """The grid of a private histogram: equal parts along every axis (Berrett & Butucea 2019)."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privet.curator.partitioning.checks import check_growth
+from privet.curator.partitioning.grower import DEEPEST, Growth
 from privet.protocol.errors import InvalidTask
 from privet.protocol.limits import MAX_CELLS
 from privet.protocol.partition import LEAF, Partition
 
-Floats = NDArray[np.float64]
 
-
-def grid(
-    X: Floats,
-    y: Floats,
-    *,
-    depth: int,
-    classes: int,
-    criterion: str,
-    min_leaf: int,  # noqa: ARG001 - a grid does not look at the data
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Partition:
+def grid(growth: Growth) -> Partition:
     """Cubes of side h, where 1/h is the most equal parts per axis that give at most 2**depth cells.
 
-    Arguments and errors as in ``Grower``; the data are checked, and only their number of columns
-    matters.
+    Of the data only the number of columns matters.
     """
-    check_growth(X, y, depth, classes, criterion)
-    return grid_partition(X.shape[1], parts_within(X.shape[1], depth))
+    columns = growth.X.shape[1]
+    return grid_partition(columns, parts_within(columns, growth.depth))
 
 
 def parts_within(columns: int, depth: int) -> int:
@@ -36,10 +23,9 @@ def parts_within(columns: int, depth: int) -> int:
     Raises ``InvalidTask`` if ``2**depth`` is above the number of cells allowed.
     """
     if 1 << depth > MAX_CELLS:
-        deepest = MAX_CELLS.bit_length() - 1
         raise InvalidTask(
             f"Depth {depth} asks for more than the {MAX_CELLS} cells allowed: "
-            f"use a depth of at most {deepest}."
+            f"use a depth of at most {DEEPEST}."
         )
     parts = 1
     while (parts + 1) ** columns <= 1 << depth:

@@ -13,6 +13,10 @@ a cell without records tie and the smallest is taken, ``min_leaf=1`` the stoppin
 text, and ``min_leaf=n_l`` LPDT's. The split is chosen first and dropped after, as published:
 another column is not tried.
 
+The best split removes the most impurity. Of splits whose scores differ by at most ``TIE`` of the
+node's impurity the smallest index is taken, as LPCT says for ties: floating-point scores of
+mathematically equal splits differ by about 1e-10 of it, at most, in a node of two million records.
+
 A 0/1 column is an edge like any other. Its first split tells the two values apart; a later one,
 possible only at depths above the number of columns, would leave one side empty for ever and is
 made in the full grid only.
@@ -20,19 +24,28 @@ made in the full grid only.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from scipy.special import xlogy
 
-from privet.curator.partitioning.checks import check_cells, check_growth
-from privet.curator.partitioning.criterion import CRITERIA, Bits, Columns, Integers, best_columns
+from privet.curator.partitioning.grower import Growth, check_cells
+from privet.curator.public_data import Floats
 from privet.protocol.partition import LEAF, Partition
 
-Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Bits = NDArray[np.uint8]
+Columns = NDArray[np.int32]
 
 MAX_HALVINGS = 52
 """A threshold 2**-53 apart from its neighbours in [0, 1] could not be told from them."""
+TIE = 1e-9
+"""Scores closer than this part of the node's impurity are equal."""
+BLOCK = 1 << 22
+"""Rows times columns that are scored at once, to bound memory."""
 
 
 @dataclass
@@ -52,6 +65,16 @@ class _Level:
     def sizes(self) -> Integers:
         """How many rows each node has."""
         return np.bincount(self.node, minlength=len(self.nodes))
+
+    def mixed(self, y: Floats) -> NDArray[np.bool_]:
+        """Which nodes have rows of different labels; in all others every split scores the same.
+
+        Rows must be sorted by label within their node.
+        """
+        sizes, label = self.sizes(), y[self.rows]
+        last = sizes.cumsum() - 1
+        different: NDArray[np.bool_] = label[last - np.maximum(sizes - 1, 0)] != label[last]
+        return different
 
     def within(self, some: NDArray[np.bool_]) -> tuple[Integers, Integers]:
         """The rows of some nodes, and the place of each one's node among these."""
@@ -85,59 +108,36 @@ class _Tree:
 Choose = Callable[[Bits, _Level, Columns], Integers]
 
 
-def max_edge(
-    X: Floats,
-    y: Floats,
-    *,
-    depth: int,
-    classes: int,
-    criterion: str,
-    min_leaf: int,
-    rng: np.random.Generator,  # noqa: ARG001 - every grower takes one; this one needs no chance
-) -> Partition:
+def max_edge(growth: Growth) -> Partition:
     """LPCT Algorithm 1: the best-scoring longest edge, the smallest index on ties.
 
-    Arguments and errors as in ``Grower``; ``min_leaf=0`` gives the full grid of 2**depth cells.
+    ``min_leaf=0`` gives the full grid of 2**depth cells.
     """
-    check_growth(X, y, depth, classes, criterion)
-    score = CRITERIA[criterion](y)
+    score, y = SCORES[growth.criterion], growth.y
 
     def choose(bits: Bits, level: _Level, used: Columns) -> Integers:
-        mixed = score.mixed(level.rows, level.sizes())
-        if mixed.all():
-            return best_columns(score, bits, level.rows, level.node, used)
         feature = _nth_unused(used, np.zeros(len(used), dtype=np.int64))
+        mixed = level.mixed(y)
         if mixed.any():
             rows, node = level.within(mixed)
-            feature[mixed] = best_columns(score, bits, rows, node, used[mixed])
+            feature[mixed] = _best_columns(score, y, bits, rows, node, used[mixed])
         return feature
 
-    return _grow(X, score.row_order(), depth, min_leaf, choose)
+    return _grow(growth, np.argsort(y, kind="stable"), choose)
 
 
-def random_max_edge(
-    X: Floats,
-    y: Floats,
-    *,
-    depth: int,
-    classes: int,
-    criterion: str,
-    min_leaf: int,
-    rng: np.random.Generator,
-) -> Partition:
-    """LPCT-R (LPCT section 6.1): a longest edge drawn at random for every cell.
-
-    Arguments and errors as in ``Grower``; labels are checked but not used.
-    """
-    check_growth(X, y, depth, classes, criterion)
+def random_max_edge(growth: Growth) -> Partition:
+    """LPCT-R (LPCT section 6.1): a longest edge drawn at random for every cell."""
+    columns, rng = growth.X.shape[1], growth.rng
 
     def choose(bits: Bits, level: _Level, used: Columns) -> Integers:  # noqa: ARG001
-        return _nth_unused(used, rng.integers(X.shape[1] - used.shape[1], size=len(used)))
+        return _nth_unused(used, rng.integers(columns - used.shape[1], size=len(used)))
 
-    return _grow(X, np.arange(len(X)), depth, min_leaf, choose)
+    return _grow(growth, np.arange(len(growth.X)), choose)
 
 
-def _grow(X: Floats, order: Integers, depth: int, min_leaf: int, choose: Choose) -> Partition:
+def _grow(growth: Growth, order: Integers, choose: Choose) -> Partition:
+    X, depth, min_leaf = growth.X, growth.depth, growth.min_leaf
     check_cells(depth, len(X), min_leaf)
     tree, columns = _Tree(), X.shape[1]
     level = _Level(
@@ -206,3 +206,94 @@ def _nth_unused(used: Columns, rank: Integers) -> Integers:
     for taken in np.sort(used, axis=1).T:
         column += taken <= column
     return column
+
+
+# Scores: every one returns the impurity of each node times its rows, (nodes, 1), and how much of it
+# each split removes, (nodes, columns). ``bits`` has shape (all rows, columns), 1 where a row goes
+# right; ``rows`` are sorted by ``node``, which counts 0, 1, ... without gaps, and within by label.
+
+Score = Callable[[Floats, Bits, Integers, Integers], tuple[Floats, Floats]]
+
+
+def _of_classes(
+    impurity: Callable[[Floats, Integers], Floats],
+    y: Floats,
+    bits: Bits,
+    rows: Integers,
+    node: Integers,
+) -> tuple[Floats, Floats]:
+    label = y[rows]
+    runs = _starts((node[1:] != node[:-1]) | (label[1:] != label[:-1]))
+    nodes = _starts(node[runs][1:] != node[runs][:-1])
+    count = np.diff(runs, append=len(rows)).astype(np.float64)[:, None]
+    right = _run_sums(np.ones(len(rows)), bits, rows, runs)
+    whole = impurity(count, nodes)
+    return whole, whole - impurity(count - right, nodes) - impurity(right, nodes)
+
+
+def _gini(count: Floats, nodes: Integers) -> Floats:
+    """n (1 - sum_c (n_c / n)**2) of each node, from the counts n_c of its classes."""
+    n = np.add.reduceat(count, nodes, axis=0)
+    return np.asarray(n - np.add.reduceat(count * count, nodes, axis=0) / np.maximum(n, 1.0))
+
+
+def _entropy(count: Floats, nodes: Integers) -> Floats:
+    """-n sum_c (n_c / n) log(n_c / n) of each node, from the counts n_c of its classes."""
+    n = np.add.reduceat(count, nodes, axis=0)
+    return np.asarray(xlogy(n, n) - np.add.reduceat(xlogy(count, count), nodes, axis=0))
+
+
+def _variance(y: Floats, bits: Bits, rows: Integers, node: Integers) -> tuple[Floats, Floats]:
+    """Sums of squared errors (LPDT eq. 6); with labels minus their mean, n S_R**2 / (n_L n_R)."""
+    starts = _starts(node[1:] != node[:-1])
+    n = np.diff(starts, append=len(rows)).astype(np.float64)[:, None]
+    label = y[rows]
+    label = label - (np.add.reduceat(label, starts) / n[:, 0])[node]
+    n_right = _run_sums(np.ones(len(rows)), bits, rows, starts)
+    s_right = _run_sums(label, bits, rows, starts)
+    removed = n * s_right**2 / np.maximum(n_right * (n - n_right), 1.0)
+    return np.add.reduceat(label**2, starts)[:, None], removed
+
+
+SCORES: dict[str, Score] = {
+    "gini": partial(_of_classes, _gini),
+    "entropy": partial(_of_classes, _entropy),
+    "variance": _variance,
+}
+
+
+def _best_columns(
+    score: Score, y: Floats, bits: Bits, rows: Integers, node: Integers, used: Columns
+) -> Integers:
+    """The best column of each node, ``(nodes,)``; those in ``used``, ``(nodes, u)``, are barred.
+
+    Nodes are worked through in pieces of about ``BLOCK`` values.
+    """
+    starts = np.append(_starts(node[1:] != node[:-1]), len(rows))
+    best, first = np.empty(len(used), dtype=np.int64), 0
+    while first < len(used):
+        most = starts[first] + BLOCK // bits.shape[1]
+        last = max(int(np.searchsorted(starts, most, "right")) - 1, first + 1)
+        part = slice(int(starts[first]), int(starts[last]))
+        whole, removed = score(y, bits, rows[part], node[part] - first)
+        np.put_along_axis(removed, used[first:last], -np.inf, axis=1)
+        tied = removed >= removed.max(axis=1, keepdims=True) - TIE * whole
+        best[first:last] = tied.argmax(axis=1)
+        first = last
+    return best
+
+
+def _starts(changes: NDArray[np.bool_]) -> Integers:
+    """Where runs begin, given whether each entry but the first differs from the one before."""
+    return np.concatenate([[0], 1 + changes.nonzero()[0]])
+
+
+def _run_sums(weights: Floats, bits: Bits, rows: Integers, starts: Integers) -> Floats:
+    """Sums of ``weights * bits[rows]`` over each run of rows, shape ``(runs, columns)``."""
+    ends = np.append(starts, len(rows))
+    runs = csr_matrix((weights, np.arange(len(rows)), ends), shape=(len(starts), len(rows)))
+    width = max(1, BLOCK // len(rows))
+    sums = np.empty((len(starts), bits.shape[1]))
+    for at in range(0, bits.shape[1], width):
+        sums[:, at : at + width] = runs @ bits[rows, at : at + width].astype(np.float64)
+    return sums

@@ -12,7 +12,7 @@ import numpy as np
 
 from privet.curator.planning.rotations import Part, Rotation
 from privet.curator.public_data import Floats, PublicData
-from privet.curator.public_model.base_model import BaseModel
+from privet.curator.public_model.base import BaseModel
 from privet.curator.public_model.candidates import VALIDATION_TREES, candidates
 from privet.curator.public_model.knowledge import Knowledge
 from privet.curator.public_model.stacking import constant, fitted, mixed, too_few, weights_for

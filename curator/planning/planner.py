@@ -7,7 +7,8 @@ from typing import Any
 
 from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS
 from privet.curator.estimation.counts import Label
-from privet.curator.partitioning import GROWERS
+from privet.curator.partitioning import DEFAULT_GROWER, GROWERS
+from privet.curator.partitioning.distilled import distilled_depth
 from privet.curator.planning.inverse import EPSILONS, HOLDER_STEPS, most_trials, search
 from privet.curator.planning.judgement import best_choice
 from privet.curator.planning.losses import Losses
@@ -16,7 +17,6 @@ from privet.curator.planning.rotations import PARTS
 from privet.curator.planning.study import Study
 from privet.curator.planning.summary import Summary
 from privet.curator.public_data import PublicData
-from privet.curator.public_model.distil import distilled_depth
 from privet.curator.publishing.build import encode_public
 from privet.curator.publishing.schema import infer_features, infer_label
 from privet.curator.publishing.settings import TaskSettings
@@ -130,14 +130,14 @@ class Asked:
     def usual(self, holders: int, epsilon: float) -> Choice | None:
         """What would be published without a plan, which others must surely beat, if asked for."""
         depth = distilled_depth(holders, epsilon, centred=self.centred)
-        usual = Choice("distilled", depth, self.mechanism)
+        usual = Choice(DEFAULT_GROWER, depth, self.mechanism)
         return usual if self.takes_base and usual in self.choices(holders, epsilon) else None
 
     def depths_for(self, holders: int, epsilon: float, grower: str) -> Sequence[int]:
         """The depths asked for, or the usual ones and the grower's own."""
         if self.depths is not None:
             return self.depths
-        if grower != "distilled":
+        if not GROWERS[grower].uses_public_model:
             return DEPTHS
         return sorted({*DEPTHS, distilled_depth(holders, epsilon, centred=self.centred)})
 

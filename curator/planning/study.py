@@ -6,18 +6,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeRegressor
 
 from privet.curator.estimation import ESTIMATORS, Model, QuestionCounts, fit
 from privet.curator.estimation.counts import Label
-from privet.curator.partitioning import GROWERS, default_criterion
+from privet.curator.partitioning import GROWERS
 from privet.curator.planning.foreknowledge import Foreknowledge
 from privet.curator.planning.losses import Losses
 from privet.curator.planning.outlook import Choice
 from privet.curator.planning.rotations import Part, Rotation, check_records, deal, spread
 from privet.curator.public_data import Floats, PublicData
-from privet.curator.public_model.centring import residual_centring
-from privet.curator.public_model.distil import from_sklearn
+from privet.curator.public_model.knowledge import residual_centring
 from privet.curator.simulation import simulate_question
 from privet.curator.trees import locate
 from privet.protocol.features import Classes, Range
@@ -105,29 +103,17 @@ class Study:
         """The partition grown on some of a rotation's rows."""
         key = (number, grower, depth, part)
         if key not in self._partitions:
-            grow = self._distil if grower == "distilled" else self._grow
-            self._partitions[key] = grow(number, grower, depth, part)
+            uses_model = GROWERS[grower].uses_public_model
+            records = self.before.rows(number, part)
+            self._partitions[key] = GROWERS[grower](
+                records.X,
+                records.y,
+                depth=depth,
+                classes=self.classes,
+                rng=np.random.default_rng([self.seed, number]),
+                base=self.before.model(number, part) if uses_model else None,
+            )
         return self._partitions[key]
-
-    def _grow(self, number: int, grower: str, depth: int, part: Part) -> Partition:
-        records = self.before.rows(number, part)
-        return GROWERS[grower](
-            records.X,
-            records.y,
-            depth=depth,
-            classes=self.classes,
-            criterion=default_criterion(self.classes),
-            min_leaf=0,
-            rng=np.random.default_rng([self.seed, number]),
-        )
-
-    def _distil(self, number: int, _grower: str, depth: int, part: Part) -> Partition:
-        """As the grower ``distilled``, from the shared public model."""
-        known = self.before.knowledge(number, part)
-        tree = DecisionTreeRegressor(
-            max_leaf_nodes=2**depth, min_samples_leaf=2, random_state=self.seed
-        ).fit(known.points, known.scores[:, 1:] if self.classes == 2 else known.scores)
-        return from_sklearn(tree, self.public.X.shape[1])
 
     def _collect(self, number: int, choice: Choice, holders: int, epsilon: float) -> QuestionCounts:
         """One simulated collection; its chance depends on the seed and the arguments only."""
@@ -159,7 +145,9 @@ class Study:
 
     def _scale(self, number: int, choice: Choice, partition: Partition) -> Scale | None:
         """As a task is published: numbers are centred on the public model in cells of its own."""
-        wanted = choice.grower == "distilled" if self.centred is None else self.centred
+        wanted = self.centred
+        if wanted is None:
+            wanted = GROWERS[choice.grower].uses_public_model
         if not isinstance(self.label, Range) or not wanted:
             return None
         means, _ = self.before.knowledge(number, Part.KNOWN).cell_means(partition)

@@ -17,7 +17,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from privet.curator.public_data import Floats
-from privet.curator.public_model.base_model import BaseModel, Linear, Link, Trees
+from privet.curator.public_model.base import BaseModel, Linear, Link, Trees
 
 TREES = 100
 VALIDATION_TREES = 30

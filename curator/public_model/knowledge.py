@@ -1,4 +1,4 @@
-"""What is known before any report: the stacked public model, and where it has been looked at."""
+"""What is known before any report: a public model, its scores at reference points, cell means."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -6,13 +6,22 @@ from functools import lru_cache
 
 import numpy as np
 
-from privet.curator.public_data import Floats
-from privet.curator.public_model.base_model import BaseModel
+from privet.curator.public_data import Floats, PublicData
+from privet.curator.public_model.base import BaseModel
 from privet.curator.trees import locate, node_sums
+from privet.protocol.features import Range
+from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition
 
 POINTS = 8000
-LARGEST = 20_000
+"""Reference points at least; rows are recombined to reach it."""
+MAX_POINTS = 20_000
+CENTRING_DEVIATIONS = 3.0
+"""The radius around a centre, in root mean square residuals of the public rows."""
+LEAST_RADIUS = 0.01
+"""The radius is at least this part of the label's range."""
+FEWEST_ROWS = 10
+"""Public rows below which residuals say too little."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +34,8 @@ class Knowledge:
 
     @classmethod
     def of(cls, model: BaseModel, X: Floats) -> "Knowledge":
-        """What ``model`` says at the reference points of public rows ``X``; the last are kept."""
-        return _looked_at(_Seen(model, X.shape, hashlib.sha256(X.tobytes()).digest(), X))
+        """``model`` at the reference points of public rows ``X``; the last few are kept."""
+        return _scored(_ScoredBy(model, X.shape, hashlib.sha256(X.tobytes()).digest(), X))
 
     def cell_means(self, partition: Partition) -> tuple[Floats, Floats]:
         """The model's mean per cell, ``(cells, S)``, and points per cell, ``(cells,)``.
@@ -43,14 +52,35 @@ class Knowledge:
         return np.asarray(sums_below[node] / points_below[node][:, None]), counts
 
 
-def public_knowledge(X: Floats, y: Floats, slots: int) -> Knowledge:
-    """The stacked public model of encoded rows; the same data give the same model.
+def public_knowledge(X: Floats, y: Floats, slots: int, base: BaseModel | None = None) -> Knowledge:
+    """``base``, or the stacked public model of encoded rows; the same data give the same model.
 
     ``y`` holds class indices if ``slots`` is their number, and label values if it is 0. The last
     few are kept, since growing a partition and every fit ask for them.
     """
+    if base is not None:
+        return Knowledge.of(base, X)
     digest = hashlib.sha256(X.tobytes() + y.tobytes()).digest()
-    return _remembered(_Asked(slots, X.shape, digest, X, y))
+    return _stacked(_StackOf(slots, X.shape, digest, X, y))
+
+
+def residual_centring(
+    label: Range, public: PublicData, partition: Partition, means: Floats
+) -> Centring | None:
+    """Centres at the public model's cell ``means``, ``(cells,)``; None for too few rows.
+
+    The radius is wide enough that hardly a label is clipped, and otherwise as narrow as can be,
+    since the noise of a report in the label's units is proportional to it.
+    """
+    if len(public) < FEWEST_ROWS:
+        return None
+    centres = np.clip(means, label.low, label.high)
+    residuals = np.clip(public.y, label.low, label.high) - centres[locate(partition, public.X)]
+    width = label.high - label.low
+    radius = CENTRING_DEVIATIONS * float(np.sqrt(np.mean(residuals**2)))
+    return Centring(
+        centres=tuple(centres.tolist()), reach=min(max(radius, LEAST_RADIUS * width), width)
+    )
 
 
 def reference_points(X: Floats) -> Floats:
@@ -61,7 +91,7 @@ def reference_points(X: Floats) -> Floats:
     """
     rng = np.random.default_rng(0)
     if len(X) >= POINTS:
-        return X[rng.permutation(len(X))[:LARGEST]]
+        return X[rng.permutation(len(X))[:MAX_POINTS]]
     missing = POINTS - len(X)
     first, second = X[rng.integers(len(X), size=(2, missing))]
     from_second = rng.random(first.shape) < 0.5 * rng.random((missing, 1))
@@ -69,7 +99,7 @@ def reference_points(X: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _ScoredBy:
     model: BaseModel
     shape: tuple[int, ...]
     digest: bytes
@@ -77,13 +107,13 @@ class _Seen:
 
 
 @lru_cache(maxsize=16)
-def _looked_at(seen: _Seen) -> Knowledge:
+def _scored(seen: _ScoredBy) -> Knowledge:
     points = reference_points(seen.X)
     return Knowledge(seen.model, points, seen.model.predict(points))
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _StackOf:
     slots: int
     shape: tuple[int, ...]
     digest: bytes
@@ -92,7 +122,7 @@ class _Asked:
 
 
 @lru_cache(maxsize=16)
-def _remembered(asked: _Asked) -> Knowledge:
+def _stacked(asked: _StackOf) -> Knowledge:
     from privet.curator.public_model.stacking import stacked  # scikit-learn takes seconds to import
 
     X = asked.X.astype(np.float32).astype(np.float64)

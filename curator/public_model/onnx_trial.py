@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.curator.public_data import PublicData
-from privet.curator.public_model.base_model import BaseModel
-from privet.curator.public_model.onnx_graph import MAX_MODEL_BYTES, refused
-from privet.curator.public_model.onnx_model import SIZES, OnnxModel, brought
+from privet.curator.public_model.base import BaseModel, OnnxModel, from_onnx
+from privet.curator.public_model.onnx import MAX_MODEL_BYTES, SIZES, refused
 from privet.protocol.errors import InvalidPublicData, TooLarge
 from privet.protocol.features import Classes, Label
 
@@ -72,7 +71,7 @@ def try_model(
 def tried_model(data: bytes, label: Label, public: PublicData) -> BaseModel:
     """A public model that has passed its trial; raises as ``try_model`` does."""
     try_model(data, public.X, label)
-    return brought(data, public.X.shape[1], label.slots if isinstance(label, Classes) else 0)
+    return from_onnx(data, public.X.shape[1], label.slots if isinstance(label, Classes) else 0)
 
 
 def trial_rows(X: NDArray[np.float64]) -> Single:
@@ -126,7 +125,7 @@ def main() -> None:
 
 def judge(data: bytes, X: Single, classes: Sequence[str], limits: TrialLimits) -> None:
     """Raise ``InvalidPublicData`` for what a model must not do; ``X`` is a full block."""
-    base = brought(data, X.shape[1], len(classes))
+    base = from_onnx(data, X.shape[1], len(classes))
     model = base.components[0]
     if not isinstance(model, OnnxModel):
         raise TypeError(model)

@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from privet.curator.public_data import Floats
-from privet.curator.public_model.base_model import BaseModel, Linear, mixture
+from privet.curator.public_model.base import BaseModel, Linear, mixture
 from privet.curator.public_model.candidates import (
     TREES,
     VALIDATION_TREES,

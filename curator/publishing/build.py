@@ -5,19 +5,15 @@ Partitions are grown on the public data alone; the same settings and data give t
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.curator.partitioning import CRITERIA, GROWERS, default_criterion, default_depth
-from privet.curator.partitioning.distilled import distilled
+from privet.curator.partitioning import CRITERIA, GROWERS, default_criterion
 from privet.curator.public_data import PublicData
-from privet.curator.public_model.base_model import BaseModel
-from privet.curator.public_model.centring import FEWEST_ROWS, residual_centring
-from privet.curator.public_model.distil import distilled_depth
-from privet.curator.public_model.knowledge import Knowledge, public_knowledge
+from privet.curator.public_model.base import BaseModel
+from privet.curator.public_model.knowledge import FEWEST_ROWS, public_knowledge, residual_centring
 from privet.curator.publishing.schema import infer_features, infer_label
 from privet.curator.publishing.settings import TaskSettings, unix_seconds
 from privet.curator.publishing.table import MAX_VALUES, Columns, count_rows
@@ -32,8 +28,8 @@ from privet.protocol.task import Task, Tree
 
 
 @dataclass(frozen=True)
-class Growth:
-    """Everything a grower is told; equal values share one published partition."""
+class _TreeSettings:
+    """How one question's partition is grown; equal values share one published partition."""
 
     grower: str
     depth: int
@@ -43,7 +39,7 @@ class Growth:
 
 
 Bring = Callable[[Label, PublicData], BaseModel]
-"""What gives a public model of the caller's own, once label and encoded public data are known."""
+"""Makes a public model of the caller's own, once label and encoded public data are known."""
 
 
 def build_task(
@@ -59,13 +55,13 @@ def build_task(
     _check_names(settings)
     features, label, public = encode_columns(settings, columns)
     base = None if bring is None else bring(label, public)
-    growths = [_growth(settings, i, public, label) for i in range(len(settings.questions))]
-    distinct = list(dict.fromkeys(growths))
-    partitions = [grow(growth, public, label, base) for growth in distinct]
-    places = [distinct.index(growth) for growth in growths]
+    trees = [_tree_settings(settings, i, public, label) for i in range(len(settings.questions))]
+    distinct = list(dict.fromkeys(trees))
+    partitions = [_grow(tree, public, label, base) for tree in distinct]
+    places = [distinct.index(tree) for tree in trees]
     centrings = [
-        _centring(settings, i, growth.grower, label, public, partitions[place], base)
-        for i, (growth, place) in enumerate(zip(growths, places, strict=True))
+        _centring(settings, i, tree.grower, label, public, partitions[place], base)
+        for i, (tree, place) in enumerate(zip(trees, places, strict=True))
     ]
     return _task(settings, features, label, partitions, places, centrings), public
 
@@ -107,53 +103,55 @@ def encode_labels(label: Label, values: Any) -> NDArray[np.float64]:
     return np.array([codes[value] for value in values], dtype=np.float64)
 
 
-def grow(
-    growth: Growth, public: PublicData, label: Label, base: BaseModel | None = None
+def _grow(
+    tree: _TreeSettings, public: PublicData, label: Label, base: BaseModel | None
 ) -> Partition:
     """One partition, from a generator seeded by the published seed."""
-    grower = GROWERS[growth.grower]
-    if base is not None and growth.grower == "distilled":
-        grower = partial(distilled, base=base)
-    return grower(
+    return GROWERS[tree.grower](
         public.X,
         public.y,
-        depth=growth.depth,
-        classes=len(label.classes) if isinstance(label, Classes) else 0,
-        criterion=growth.criterion,
-        min_leaf=growth.min_leaf,
-        rng=np.random.default_rng(growth.seed),
+        depth=tree.depth,
+        classes=_classes(label),
+        criterion=tree.criterion,
+        min_leaf=tree.min_leaf,
+        rng=np.random.default_rng(tree.seed),
+        base=base,
     )
 
 
-def _growth(settings: TaskSettings, index: int, public: PublicData, label: Label) -> Growth:
+def _tree_settings(
+    settings: TaskSettings, index: int, public: PublicData, label: Label
+) -> _TreeSettings:
     question = settings.questions[index]
     depth = settings.depth if question.depth is None else question.depth
     grower = question.grower or settings.grower
     if depth is None:
-        centred = _is_centred(settings, index, grower, label)
-        depth = _depth(grower, public, settings.holders, settings.epsilons[index], centred)
-    classes = len(label.classes) if isinstance(label, Classes) else 0
-    return Growth(
+        depth = GROWERS[grower].default_depth(
+            settings.holders,
+            settings.epsilons[index],
+            columns=public.X.shape[1],
+            public_rows=len(public),
+            centred=_is_centred(settings, index, grower, label),
+        )
+    return _TreeSettings(
         grower=grower,
         depth=depth,
-        criterion=question.criterion or settings.criterion or default_criterion(classes),
+        criterion=question.criterion or settings.criterion or default_criterion(_classes(label)),
         min_leaf=settings.min_leaf if question.min_leaf is None else question.min_leaf,
         seed=settings.seed if question.seed is None else question.seed,
     )
 
 
-def _depth(grower: str, public: PublicData, holders: int, epsilon: float, centred: bool) -> int:
-    """The depth for a grower where none is given."""
-    if grower == "distilled":
-        return distilled_depth(holders, epsilon, centred=centred)
-    return default_depth(public.X.shape[1], holders, len(public), epsilon)
+def _classes(label: Label) -> int:
+    """Number of classes; 0 for a numeric label."""
+    return label.slots if isinstance(label, Classes) else 0
 
 
 def _is_centred(settings: TaskSettings, index: int, grower: str, label: Label) -> bool:
-    """Whether a question has numbers told around centres.
+    """Whether a question's numbers are reported relative to the centre of their cell.
 
-    By default where the public model gave the cells and no other question asks for the label, as
-    several questions' numbers are joined, which takes one span for all.
+    By default where the grower uses the public model and no other question asks for the label:
+    several questions' numbers are joined, which takes one range for all.
     """
     question = settings.questions[index]
     wanted = settings.centred if question.centred is None else question.centred
@@ -163,7 +161,7 @@ def _is_centred(settings: TaskSettings, index: int, grower: str, label: Label) -
         return False
     if wanted is None:
         alone = sum(each.asks == "label" for each in settings.questions) == 1
-        return grower == "distilled" and alone
+        return GROWERS[grower].uses_public_model and alone
     return wanted
 
 
@@ -179,10 +177,7 @@ def _centring(
     """Centres from the public model's cell means, if the question is to have them."""
     if not (_is_centred(settings, index, grower, label) and isinstance(label, Range)):
         return None
-    known = (
-        public_knowledge(public.X, public.y, 0) if base is None else Knowledge.of(base, public.X)
-    )
-    means, _ = known.cell_means(partition)
+    means, _ = public_knowledge(public.X, public.y, 0, base).cell_means(partition)
     centring = residual_centring(label, public, partition, means[:, 0])
     if centring is None and (settings.centred or settings.questions[index].centred):
         raise InvalidPublicData(

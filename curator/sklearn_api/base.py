@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Predictions, fit
 from privet.curator.public_data import PublicData
-from privet.curator.public_model.base_model import BaseModel
+from privet.curator.public_model.base import BaseModel
 from privet.curator.publishing.build import Bring, build_task, encode_labels
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.simulation import simulate_counts

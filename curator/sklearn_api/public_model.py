@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
 from privet.curator.public_data import PublicData
-from privet.curator.public_model.base_model import BaseModel, Link, Single
+from privet.curator.public_model.base import BaseModel, Link, Single
 from privet.curator.public_model.onnx_trial import tried_model
 from privet.protocol.errors import InvalidPublicData, InvalidRequest
 from privet.protocol.features import Classes, Label

@@ -20,10 +20,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from privet.curator.estimation import Model, QuestionCounts, fit
 from privet.curator.estimation.counts import public_counts
 from privet.curator.partitioning import GROWERS
+from privet.curator.partitioning.distilled import distilled_depth
 from privet.curator.public_data import PublicData
-from privet.curator.public_model.centring import residual_centring
-from privet.curator.public_model.distil import distilled, distilled_depth
-from privet.curator.public_model.knowledge import public_knowledge
+from privet.curator.public_model.knowledge import public_knowledge, residual_centring
 from privet.curator.trees import locate
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import Scale
@@ -49,14 +48,8 @@ def privet(split: Split, epsilon: float, rng: np.random.Generator) -> Iterator[S
     """The defaults, with nothing chosen by hand: distilled cells, subset selection, drift."""
     numeric = isinstance(split.label, Range)
     depth = distilled_depth(len(split.private), epsilon, centred=numeric)
-    partition = distilled(
-        split.public.X,
-        split.public.y,
-        depth=depth,
-        classes=slots_of(split),
-        criterion="gini",
-        min_leaf=1,
-        rng=np.random.default_rng(0),
+    partition = GROWERS["distilled"](
+        split.public.X, split.public.y, depth=depth, classes=slots_of(split), min_leaf=1
     )
     question = ask(split, partition, "subset", epsilon, rng, centred(split, partition))
     model = fit("drift", split.label, split.public, [question])

@@ -19,7 +19,7 @@ import typer
 
 from privet.curator.estimation import QuestionCounts, fit
 from privet.curator.estimation.ratio import project_on_simplex
-from privet.curator.public_model.distil import distilled_depth
+from privet.curator.partitioning.distilled import distilled_depth
 from privet.curator.trees import locate
 from privet.protocol.features import Range
 from scripts.reproduce import paired

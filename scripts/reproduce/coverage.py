@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from privet.curator.estimation import QuestionCounts, fit
 from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
-from privet.curator.public_model.centring import residual_centring
-from privet.curator.public_model.knowledge import public_knowledge
+from privet.curator.public_model.knowledge import public_knowledge, residual_centring
 from privet.curator.trees import boxes
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import Scale

@@ -16,7 +16,7 @@ import numpy as np
 import typer
 
 from privet.curator.estimation import QuestionCounts, fit
-from privet.curator.public_model.distil import distilled_depth
+from privet.curator.partitioning.distilled import distilled_depth
 from privet.curator.trees import locate
 from privet.protocol.partition import Partition
 from scripts.reproduce import paired

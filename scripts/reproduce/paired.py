@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 from privet.curator.estimation import Model
+from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
-from privet.curator.public_model.distil import distilled
 from privet.protocol.partition import Index, Partition
 from scripts.reproduce.accuracy import public_scores, score, slots_of
 from scripts.reproduce.datasets import (
@@ -69,14 +69,12 @@ class World:
 
     def partition(self, depth: int) -> Partition:
         """The distilled cells at this depth; a deeper tree contains the shallower ones."""
-        return distilled(
+        return GROWERS["distilled"](
             self.split.public.X,
             self.split.public.y,
             depth=depth,
             classes=slots_of(self.split),
-            criterion="gini",
             min_leaf=1,
-            rng=np.random.default_rng(0),
         )
 
 

@@ -22,9 +22,9 @@ from rich.console import Console
 
 from privet.curator.estimation import fit
 from privet.curator.partitioning import GROWERS, default_criterion
+from privet.curator.partitioning.distilled import distilled_depth
 from privet.curator.planning import Choice, Plan, plan
 from privet.curator.planning.losses import row_losses
-from privet.curator.public_model.distil import distilled_depth
 from privet.curator.trees import locate
 from privet.protocol.features import Classes
 from scripts.reproduce.accuracy import ask, centred, public_scores, score, slots_of

@@ -18,9 +18,9 @@ from rich.console import Console
 
 from privet.curator.estimation import Model, fit
 from privet.curator.estimation.counts import public_counts
-from privet.curator.partitioning import GROWERS, default_depth
+from privet.curator.partitioning import GROWERS, lpct_depth
+from privet.curator.partitioning.distilled import distilled_depth
 from privet.curator.public_data import PublicData
-from privet.curator.public_model.distil import distilled, distilled_depth
 from privet.curator.trees import locate
 from privet.protocol.partition import Partition
 from scripts.reproduce.accuracy import WEIGHTS, Score, ask, public_scores
@@ -75,7 +75,7 @@ def privet(
     split: Split, scores: Floats, epsilon: float, rng: np.random.Generator
 ) -> Iterator[Score]:
     """The defaults, and both estimators on a plain tree; ``scores`` are the public model's."""
-    partition = distilled(
+    partition = GROWERS["distilled"](
         split.public.X,
         split.public.y,
         depth=distilled_depth(len(split.private), epsilon),
@@ -91,7 +91,9 @@ def privet(
     yield "drift, plain tree", accuracy(model.plain(), split.test.X)
     yield "averaged", accuracy(fit("averaged", LABEL, split.public, [question]), split.test.X)
     yield "public stack", under_p(scores, split.test.X)
-    deep = max_edge(split, default_depth(2, len(split.private), len(split.public), epsilon))
+    deep = max_edge(
+        split, lpct_depth(len(split.private), epsilon, columns=2, public_rows=len(split.public))
+    )
     question = ask(split, deep, "subset", epsilon, rng)
     grown = fit("averaged", LABEL, split.public, [question])
     yield "averaged, max-edge cells", accuracy(grown, split.test.X)
@@ -100,7 +102,7 @@ def privet(
 def pruned(split: Split, epsilon: float, rng: np.random.Generator) -> Iterator[Score]:
     """LPCT-prune with Laplace noise: two max-edge trees, half of the budget each."""
     shallow = max(1, int(np.log2(max(len(split.private) * epsilon**2, 2.0)) / 3))
-    deep = default_depth(2, len(split.private), len(split.public), epsilon)
+    deep = lpct_depth(len(split.private), epsilon, columns=2, public_rows=len(split.public))
     question = [
         ask(split, max_edge(split, depth), "laplace", epsilon / 2, rng) for depth in (deep, shallow)
     ]

@@ -8,7 +8,7 @@ import typer
 
 from privet.curator.cli import app
 from privet.curator.http import ROUTERS
-from privet.curator.public_model.onnx_graph import OPERATORS
+from privet.curator.public_model.onnx import OPERATORS
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.settings import Settings
 

@@ -7,9 +7,8 @@ import pytest
 
 from privet.curator.estimation import Model, QuestionCounts, fit
 from privet.curator.public_data import PublicData
-from privet.curator.public_model.base_model import BaseModel, Linear
-from privet.curator.public_model.centring import residual_centring
-from privet.curator.public_model.knowledge import Knowledge
+from privet.curator.public_model.base import BaseModel, Linear
+from privet.curator.public_model.knowledge import Knowledge, residual_centring
 from privet.curator.simulation import simulate_question
 from privet.curator.trees import locate
 from privet.protocol.errors import InvalidRequest

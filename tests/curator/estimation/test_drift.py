@@ -5,9 +5,9 @@ import pytest
 
 from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Model, QuestionCounts, fit
 from privet.curator.estimation.drift import distrusted
+from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
-from privet.curator.public_model.base_model import BaseModel, Linear
-from privet.curator.public_model.distil import distilled
+from privet.curator.public_model.base import BaseModel, Linear
 from privet.curator.trees import locate
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms import MECHANISMS
@@ -25,12 +25,11 @@ LABELS = {"binary": BINARY, "three": THREE, "number": NUMBER}
 
 
 def grown(label: Classes | Range, public: PublicData, depth: int) -> Partition:
-    return distilled(
+    return GROWERS["distilled"](
         public.X,
         public.y,
         depth=depth,
         classes=label.slots if isinstance(label, Classes) else 0,
-        criterion="gini",
         min_leaf=1,
         rng=np.random.default_rng(0),
     )

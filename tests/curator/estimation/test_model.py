@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privet.curator.estimation import Model, fit
-from privet.curator.public_model.base_model import BaseModel, Linear
+from privet.curator.public_model.base import BaseModel, Linear
 from privet.curator.trees import locate
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range

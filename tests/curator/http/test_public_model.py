@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto
 from onnx.helper import make_node
 
-from privet.curator.public_model.onnx_graph import MAX_MODEL_BYTES
+from privet.curator.public_model.onnx import MAX_MODEL_BYTES
 from tests.curator.http.conftest import Http
 from tests.curator.onnx_files import FLOAT, constant, model, striped, stripes
 

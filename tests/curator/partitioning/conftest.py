@@ -13,10 +13,12 @@ TREES = 10
 @pytest.fixture(autouse=True)
 def quick_knowledge(monkeypatch: pytest.MonkeyPatch) -> None:
     """``distilled`` grows on a small forest."""
-    monkeypatch.setattr("privet.curator.public_model.distil.public_knowledge", small_forest)
+    monkeypatch.setattr("privet.curator.partitioning.distilled.public_knowledge", small_forest)
 
 
-def small_forest(X: NDArray[np.float64], y: NDArray[np.float64], slots: int) -> Knowledge:
+def small_forest(
+    X: NDArray[np.float64], y: NDArray[np.float64], slots: int, _base: None
+) -> Knowledge:
     """What a few trees know."""
     forest = next(c for c in candidates(*X.shape, slots) if c.name == "smooth forest")
     fitted = forest.make(TREES).fit(X, y)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from privet.curator.partitioning.cart import cart, first_right
+from privet.curator.partitioning import GROWERS
+from privet.curator.partitioning.cart import first_right
 from privet.curator.trees import locate
 
 
@@ -26,7 +27,7 @@ def test_cells_are_the_leaves_of_scikit_learn(classes, criterion, min_leaf):
     rng = np.random.default_rng(1)
     X = np.round(rng.random((400, 4)), 2)
     y = rng.integers(0, classes, 400).astype(float) if classes else rng.normal(size=400)
-    partition = cart(
+    partition = GROWERS["cart"](
         X,
         y,
         depth=6,
@@ -60,7 +61,7 @@ def test_first_right_is_the_rule_of_scikit_learn(threshold):
 
 def test_depth_zero_is_one_cell():
     """scikit-learn refuses depth 0; the partition of depth 0 is the whole space."""
-    partition = cart(
+    partition = GROWERS["cart"](
         np.array([[0.0], [1.0]]),
         np.array([0.0, 1.0]),
         depth=0,

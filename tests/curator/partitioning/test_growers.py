@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from privet.curator.partitioning import GROWERS, default_criterion, default_depth
+from privet.curator.partitioning import GROWERS, default_criterion, lpct_depth
 from privet.curator.trees import boxes, locate
 from privet.protocol.errors import InvalidPublicData, InvalidTask
 from privet.protocol.limits import MAX_CELLS
@@ -125,17 +125,19 @@ def test_many_columns_are_served(name):
 
 
 @pytest.mark.parametrize(
-    ("columns", "n_private", "n_public", "epsilon", "depth"),
+    ("columns", "holders", "public_rows", "epsilon", "depth"),
     # floor(2/6 * log2(10000 * 4 + 50**3)) == floor(17.33 / 3)
     [(2, 10_000, 50, 2.0, 5), (2, 0, 0, 1.0, 1), (8, 10**9, 200, 8.0, 15), (50, 10**12, 9, 8, 16)],
 )
-def test_default_depth_is_the_papers(columns, n_private, n_public, epsilon, depth):
+def test_default_depth_is_the_papers(columns, holders, public_rows, epsilon, depth):
     """p0 of LPCT's Algorithm 2, at least 1, at most what the number of cells allows."""
-    assert default_depth(columns, n_private, n_public, epsilon) == depth
+    assert lpct_depth(holders, epsilon, columns=columns, public_rows=public_rows) == depth
+    assert GROWERS["max_edge"].default_depth is lpct_depth
 
 
 @pytest.mark.parametrize("arguments", [(0, 1, 1, 1.0), (1, -1, 1, 1.0), (1, 1, 1, 0.0)])
 def test_default_depth_refuses_nonsense(arguments):
     """No columns, negative numbers and a non-positive epsilon are an InvalidTask."""
+    columns, holders, public_rows, epsilon = arguments
     with pytest.raises(InvalidTask, match="state it"):
-        default_depth(*arguments)
+        lpct_depth(holders, epsilon, columns=columns, public_rows=public_rows)

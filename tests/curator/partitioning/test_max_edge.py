@@ -69,12 +69,23 @@ def test_equals_the_obvious_twin_on_continuous_data(criterion, classes, min_leaf
 
 def test_equals_the_obvious_twin_when_worked_through_in_pieces(monkeypatch):
     """How nodes and columns are cut into pieces to bound memory does not change the tree."""
-    monkeypatch.setattr("privet.curator.partitioning.criterion.BLOCK", 40)
-    monkeypatch.setattr("privet.curator.partitioning.criterion.FEW", 0)
+    monkeypatch.setattr("privet.curator.partitioning.max_edge.BLOCK", 40)
     rng = np.random.default_rng(3)
     X, y = rng.integers(0, 5, (60, 6)) / 4, rng.integers(0, 3, 60).astype(float)
     twin = naive.max_edge(X.tolist(), y.tolist(), 6, "gini", 0)
     assert_same(grow(X, y, 6, 3, "gini", 0), twin)
+
+
+@pytest.mark.parametrize(("criterion", "classes"), [("gini", 3), ("entropy", 3), ("variance", 0)])
+@pytest.mark.parametrize("rows", [100, 30_000])
+def test_equal_splits_tie_whatever_the_rounding(criterion, classes, rows):
+    """Of a column, its mirror image and its copy the first is taken, wherever they stand."""
+    rng = np.random.default_rng(13)
+    x = rng.random(rows)
+    y = np.floor(3 * x**2) if classes else 1e6 + np.round(x + rng.normal(size=rows), 3)
+    X = np.stack([rng.random(rows), x, 1 - x, x, rng.random(rows)], axis=1)
+    assert grow(X, y, 1, classes, criterion, 0).feature[0] == 1
+    assert grow(X[:, [0, 2, 1, 3, 4]], y, 1, classes, criterion, 0).feature[0] == 1
 
 
 def test_full_grid_has_all_cells():

@@ -15,7 +15,7 @@ from privet.curator.datastore.memory import MemoryStore
 from privet.curator.estimation import Model
 from privet.curator.models.encode import encoded_table
 from privet.curator.models.export import EXPORTS
-from privet.curator.public_model.onnx_graph import ML
+from privet.curator.public_model.onnx import ML
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.publishing.table import read_table
 from privet.curator.service import Curator

@@ -10,8 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.helper import make_node as node
 
-from privet.curator.public_model.onnx_graph import MAX_MODEL_BYTES, read_graph
-from privet.curator.public_model.onnx_model import SIZES
+from privet.curator.public_model.onnx import MAX_MODEL_BYTES, SIZES, read_graph
 from privet.curator.public_model.onnx_trial import TrialLimits, judge, trial_rows, try_model
 from privet.protocol.errors import InvalidPublicData, TooLarge
 from privet.protocol.features import Classes, Range

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from privet.curator.public_model.distil import distilled_depth
+from privet.curator.partitioning.distilled import distilled_depth
 from privet.curator.publishing.build import build_task
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.publishing.table import read_table

@@ -1,20 +1,28 @@
-"""What an ONNX model may contain before it is run: checked on its bytes, without running it.
+"""Public models that an admin brings as ONNX: what they may contain, and how they are run.
 
-Operators come from a list: they are deterministic, call nothing, do not loop, and make results
-whose size follows from the number of rows. Tensors are in the file itself, so that reading a model
-opens no other file.
+A file is checked on its bytes before it is run. Operators come from a list: they are
+deterministic, call nothing, do not loop, and make results whose size follows from the number of
+rows. Tensors are in the file itself, so reading a model opens no other file. Rows go through a
+graph in blocks of a few fixed sizes, the last one filled up, so the time and memory found by the
+trial (``onnx_trial``) hold for any number of rows.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError, Message
+from numpy.typing import NDArray
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, checker
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from privet.curator.public_data import Floats
 from privet.protocol.errors import InvalidPublicData, TooLarge
+
+Single = NDArray[np.float32]
 
 MAX_MODEL_BYTES = 64 * 2**20
 ML = "ai.onnx.ml"
@@ -38,8 +46,109 @@ OPERATORS: Mapping[str, frozenset[str]] = {
     "": frozenset(PLAIN_OPERATORS.split()),
     ML: frozenset(ML_OPERATORS.split()),
 }
+TREE_IDS = ("nodes_treeids", "nodes_nodeids", "nodes_truenodeids", "nodes_falsenodeids")
 SIZED_BY = {"ConstantOfShape": 0, "Expand": 1}
 """Operators whose result has the size that one of their inputs says, and which input."""
+
+
+FLOATS = ("tensor(float)", "tensor(double)", "tensor(float16)")
+LABELS = ("tensor(int64)", "tensor(int32)", "tensor(string)")
+SIZES = (1, 8, 64, 512)
+"""Rows per block."""
+TOLERANCE = 1e-3
+"""Probabilities in single precision add up to one within this."""
+
+
+@dataclass(frozen=True, eq=False)
+class OnnxSession:
+    """A graph that is ready to run in any number of threads, and its inputs' and outputs' names."""
+
+    session: Any
+    input: str
+    scores: str
+    labels: str | None
+
+    def predict(self, X: Single, width: int) -> Floats:
+        """Probabilities, or numbers if ``width`` is 1, shape ``(rows, width)``.
+
+        Raises ``InvalidPublicData`` where the graph fails or its scores are not probabilities.
+        """
+        parts = [self._scores(block, width) for block in blocks(X)]
+        return np.concatenate([np.empty((0, width)), *parts])[: len(X)]
+
+    def run(self, output: str, block: Single) -> NDArray[Any]:
+        """One output for rows ``(rows, columns)``; raises ``InvalidPublicData``."""
+        try:
+            (answer,) = self.session.run([output], {self.input: block})
+        except _failures() as error:
+            raise refused(
+                f"cannot be run on {block.shape[1]} columns ({first_line(error)}): it must take "
+                "the task's encoded columns, which `privet encode` shows."
+            ) from None
+        return np.asarray(answer)
+
+    def _scores(self, block: Single, width: int) -> Floats:
+        scores = self.run(self.scores, block)
+        if width == 1 and scores.shape == (len(block),):
+            scores = scores[:, None]
+        if scores.shape != (len(block), width):
+            wanted = (
+                "[rows] or [rows, 1], the expected label"
+                if width == 1
+                else f"[rows, {width}], a probability per class in the task's order"
+            )
+            raise refused(
+                f"gives an output of shape {list(scores.shape)} for {len(block)} rows: "
+                f"it must be {wanted}."
+            )
+        return checked(scores.astype(np.float64))
+
+
+@lru_cache(maxsize=4)
+def open_session(data: bytes) -> OnnxSession:
+    """The session of a file's bytes; raises ``InvalidPublicData`` if it may not or cannot run."""
+    try:
+        import onnxruntime
+    except ImportError:
+        raise refused("needs onnxruntime, which is not here: install privet[curator].") from None
+    read_graph(data)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        return OnnxSession(session, _input(session), *_outputs(session))
+    except _failures() as error:
+        raise refused(f"cannot be loaded ({first_line(error)}): convert it again.") from None
+
+
+def blocks(X: Single) -> list[Single]:
+    """Rows in blocks whose sizes are of ``SIZES``; the last is filled up with its last row."""
+    parts = [X[i : i + SIZES[-1]] for i in range(0, len(X), SIZES[-1])]
+    if parts:
+        rows = len(parts[-1])
+        size = next(size for size in SIZES if size >= rows)
+        parts[-1] = parts[-1][np.minimum(np.arange(size), rows - 1)]
+    return [np.ascontiguousarray(part) for part in parts]
+
+
+def checked(scores: Floats) -> Floats:
+    """Finite ``scores``; where there are several, probabilities that add up to one.
+
+    Raises ``InvalidPublicData`` for what is further from that than single precision explains.
+    """
+    if not np.isfinite(scores).all():
+        raise refused("gives NaN or infinity for a record: train it on values in [0, 1].")
+    if scores.shape[1] == 1:
+        return scores
+    off = np.abs(scores.sum(axis=1) - 1.0).max()
+    if scores.min() < -TOLERANCE or off > TOLERANCE:
+        raise refused(
+            "gives scores that are not probabilities: they must not be negative and must add up "
+            "to 1. Add a softmax, or convert the model with its probabilities."
+        )
+    scores = np.maximum(scores, 0.0)
+    return np.asarray(scores / scores.sum(axis=1, keepdims=True))
 
 
 def read_graph(data: bytes) -> ModelProto:
@@ -118,10 +227,12 @@ def _check_node(node: NodeProto) -> None:
         _check_trees({attribute.name: attribute for attribute in node.attribute})
 
 
-def _check_trees(given: Mapping[str, AttributeProto]) -> None:
+def _check_trees(attributes: Mapping[str, AttributeProto]) -> None:
     """No path through an ensemble comes back to where it was, or leads nowhere."""
-    ids = [np.array(given[name].ints, dtype=np.int64) for name in TREE_IDS if name in given]
-    modes = given["nodes_modes"].strings if "nodes_modes" in given else ()
+    ids = [
+        np.array(attributes[name].ints, dtype=np.int64) for name in TREE_IDS if name in attributes
+    ]
+    modes = attributes["nodes_modes"].strings if "nodes_modes" in attributes else ()
     if len(ids) < len(TREE_IDS) or len({len(modes), *map(len, ids)}) > 1 or not modes:
         raise refused("has trees with parts missing: convert it again.")
     tree, *nodes = ids
@@ -146,12 +257,9 @@ def _check_trees(given: Mapping[str, AttributeProto]) -> None:
         raise refused("has a tree that leads back into itself or nowhere: convert it again.")
 
 
-TREE_IDS = ("nodes_treeids", "nodes_nodeids", "nodes_truenodeids", "nodes_falsenodeids")
-
-
 def _check_sizes(graph: GraphProto) -> None:
     """Sizes follow from the number of rows, never from what the rows say."""
-    from_rows = {given.name for given in graph.input} - {kept.name for kept in graph.initializer}
+    from_rows = {each.name for each in graph.input} - {kept.name for kept in graph.initializer}
     for node in graph.node:
         sized_by = SIZED_BY.get(node.op_type)
         if sized_by is not None and node.input[sized_by : sized_by + 1][0] in from_rows:
@@ -177,3 +285,42 @@ def _tensors(message: Message) -> Iterator[TensorProto]:
 
 def _is_many(value: Any) -> bool:
     return not isinstance(value, Message)
+
+
+def _input(session: Any) -> str:
+    """The name of the one input."""
+    inputs = session.get_inputs()
+    if len(inputs) != 1 or inputs[0].type != "tensor(float)" or len(inputs[0].shape) != 2:
+        found = ", ".join(f"{i.name} {i.type} {i.shape}" for i in inputs) or "none"
+        raise refused(
+            f"has the inputs {found[:300]}: it must have one, tensor(float) [rows, columns], "
+            "the task's encoded columns."
+        )
+    if isinstance(inputs[0].shape[0], int):
+        raise refused(
+            f"takes {inputs[0].shape[0]} rows only: leave the first dimension of its input open."
+        )
+    return str(inputs[0].name)
+
+
+def _outputs(session: Any) -> tuple[str, str | None]:
+    """The name of the output of probabilities or numbers, and of labels if it has one."""
+    outputs = session.get_outputs()
+    scores = [o.name for o in outputs if o.type in FLOATS]
+    labels = [o.name for o in outputs if o.type in LABELS]
+    if len(scores) != 1 or len(labels) > 1 or len(outputs) > 2:
+        found = ", ".join(f"{o.name} {o.type}" for o in outputs)
+        raise refused(
+            f"has the outputs {found[:300]}: it must have one of floats, for probabilities or a "
+            "number, and may have one of labels. With skl2onnx, convert it with "
+            "options={'zipmap': False}."
+        )
+    return str(scores[0]), (str(labels[0]) if labels else None)
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What onnxruntime raises."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    kinds = [kind for kind in vars(state).values() if isinstance(kind, type)]
+    return (*(kind for kind in kinds if issubclass(kind, Exception)), RuntimeError, ValueError)

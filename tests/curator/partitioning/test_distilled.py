@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from privet.curator.public_model.distil import distilled, distilled_depth
+from privet.curator.partitioning import GROWERS
+from privet.curator.partitioning.distilled import distilled_depth
 from privet.curator.public_model.knowledge import public_knowledge
 from privet.curator.trees import locate
 from tests.curator.estimation.examples import BINARY, NUMBER, THREE, public_rows
@@ -17,14 +18,14 @@ def test_cells_explain_the_model_better_the_more_there_are(label: object) -> Non
     known = public_knowledge(public.X, public.y, classes)
     spread = []
     for depth in (0, 2, 4, 6):
-        tree = distilled(
+        tree = GROWERS["distilled"](
             public.X,
             public.y,
             depth=depth,
             classes=classes,
-            criterion="gini",
             min_leaf=1,
             rng=np.random.default_rng(2),
+            base=known.model,
         )
         assert tree.cells <= 2**depth
         means, _ = known.cell_means(tree)

@@ -15,8 +15,8 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from privet.curator.public_model.base_model import BaseModel
-from privet.curator.public_model.onnx_model import SIZES, blocks, brought
+from privet.curator.public_model.base import BaseModel, from_onnx
+from privet.curator.public_model.onnx import SIZES, blocks
 from tests.curator.onnx_files import stripes
 
 TOLERANCE = 1e-4
@@ -47,7 +47,7 @@ def rows() -> np.ndarray:
 def test_classifiers_predict_what_scikit_learn_predicts(estimator: Any, rows: np.ndarray) -> None:
     """Trees and linear maps converted by skl2onnx give its probabilities."""
     estimator.fit(rows, (3 * rows[:, 0]).astype(int))
-    found = brought(converted(estimator, rows), 4, 3).predict(rows.astype(float))
+    found = from_onnx(converted(estimator, rows), 4, 3).predict(rows.astype(float))
     np.testing.assert_allclose(found, estimator.predict_proba(rows), atol=TOLERANCE)
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
 
@@ -58,7 +58,7 @@ def test_regressors_predict_what_scikit_learn_predicts(estimator: Any, rows: np.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         estimator.fit(rows, 10 * rows[:, 0])
-    found = brought(converted(estimator, rows), 4, 0).predict(rows.astype(float))
+    found = from_onnx(converted(estimator, rows), 4, 0).predict(rows.astype(float))
     np.testing.assert_allclose(found[:, 0], estimator.predict(rows), atol=TOLERANCE)
 
 
@@ -67,7 +67,7 @@ def test_rows_are_told_alike_in_any_number(count: int) -> None:
     """Blocks have the sizes that were tried, and each row gets its own answer."""
     X = np.random.default_rng(1).random((count, 2))
     assert {len(block) for block in blocks(X.astype(np.float32))} <= set(SIZES)
-    found = brought(stripes(2), 2, 2).predict(X)
+    found = from_onnx(stripes(2), 2, 2).predict(X)
     assert found.shape == (count, 2)
     odd = np.floor(64 * X.astype(np.float32)[:, 0]) % 2
     np.testing.assert_allclose(found[:, 1], np.where(odd, 0.98, 0.02), atol=1e-6)
@@ -76,7 +76,7 @@ def test_rows_are_told_alike_in_any_number(count: int) -> None:
 def test_a_document_holds_the_whole_model() -> None:
     """Through JSON, and through the copies that searches over parameters make, all is the same."""
     X = np.random.default_rng(2).random((50, 2))
-    base = brought(stripes(2), 2, 2)
+    base = from_onnx(stripes(2), 2, 2)
     expected = base.predict(X)
     document = json.loads(json.dumps(base.to_document()))
     for again in (
@@ -91,7 +91,7 @@ def test_a_document_holds_the_whole_model() -> None:
 def test_threads_share_one_model() -> None:
     """Predictions made at the same time do not mix."""
     parts = np.random.default_rng(3).random((40, 100, 2))
-    base = brought(stripes(2), 2, 2)
+    base = from_onnx(stripes(2), 2, 2)
     expected = [base.predict(part) for part in parts]
     with ThreadPoolExecutor(8) as pool:
         for found, alone in zip(pool.map(base.predict, parts), expected, strict=True):

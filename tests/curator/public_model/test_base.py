@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from privet.curator.public_model.base_model import BaseModel, mixture
+from privet.curator.public_model.base import BaseModel, mixture
 from privet.curator.public_model.candidates import as_arrays, candidates
 from tests.curator.estimation.examples import BINARY, NUMBER, THREE, public_rows
 

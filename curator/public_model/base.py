@@ -1,18 +1,19 @@
 """A public model as plain arrays: what predictions start from before private reports correct them.
 
-Strategy: every model is a weighted sum of components. Those that can be chosen are sums of trees or
-linear maps, followed by a link; a model that was brought along is an ONNX graph. Their arrays are
-all there is: nothing is pickled and any language can read them. Columns are read in single
-precision, as scikit-learn's trees do; thresholds are single-precision numbers, so "at most the
-threshold" has one meaning everywhere.
+Every model is a weighted sum of components: sums of trees or linear maps, followed by a link, or an
+ONNX graph that an admin brought. Components are made of arrays and nothing else: nothing is
+pickled, and any language can read them. Columns are read in single precision, as scikit-learn's
+trees do; thresholds are single-precision numbers, so "at most the threshold" has one meaning
+everywhere.
 """
 
 import base64
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,39 @@ from numpy.typing import NDArray
 from privet.curator.public_data import Floats
 from privet.curator.trees import Traversal
 
+if TYPE_CHECKING:
+    from privet.curator.public_model.onnx import OnnxSession
+
 Link = Literal["identity", "softmax"]
 Single = NDArray[np.float32]
 Int32 = NDArray[np.int32]
+
+
+class Component(Protocol):
+    """A part of a public model."""
+
+    kind: ClassVar[str]
+    copies: ClassVar[int]
+    """Memory in use after a prediction, as a multiple of the arrays' size."""
+
+    @property
+    def link(self) -> Link:
+        """The function applied to the raw scores."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """S, the number of values per row."""
+        ...
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All arrays by name; with the link they are the component."""
+        ...
+
+    def predict(self, X: Single, /) -> Floats:
+        """Predictions for single-precision rows ``(rows, columns)``, shape ``(rows, S)``."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,36 +128,61 @@ class Linear:
         return {"coefficients": self.coefficients, "intercept": self.intercept}
 
 
-class Component(Protocol):
-    """A part of a public model; one that was brought along is ``onnx_model.OnnxModel``."""
+@dataclass(frozen=True, eq=False)
+class OnnxModel:
+    """An ONNX graph from encoded columns ``(rows, columns)`` to scores ``(rows, S)``.
 
-    kind: ClassVar[str]
-    copies: ClassVar[int]
-    """How many times the memory of its arrays it takes when it has predicted."""
+    ``model`` holds the bytes of its file; ``shape`` the number of columns and S, the number of
+    classes, or 1 for a number. See ``onnx`` for what is checked before and while it runs.
+    """
 
-    @property
-    def link(self) -> Link:
-        """What is applied to its sum."""
-        ...
+    kind: ClassVar[str] = "onnx"
+    copies: ClassVar[int] = 10  # a session over a forest of 62 MB takes 510 MB
+    link: Link
+    model: NDArray[np.uint8]
+    shape: Int32
+
+    def predict(self, X: Single) -> Floats:
+        """Probabilities or numbers for rows ``(rows, columns)``, shape ``(rows, S)``.
+
+        Raises ``InvalidPublicData`` where the graph fails or its scores are not probabilities.
+        """
+        return self.session.predict(X, self.width)
 
     @property
     def width(self) -> int:
         """S, the number of values per row."""
-        ...
+        return int(self.shape[1])
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All arrays by name, from which it can be made again."""
-        ...
+        """All arrays by name."""
+        return {"model": self.model, "shape": self.shape}
 
-    def predict(self, X: Single, /) -> Floats:
-        """Predictions for single-precision rows ``(rows, columns)``, shape ``(rows, S)``."""
-        ...
+    @property
+    def data(self) -> bytes:
+        """The file's bytes."""
+        return self.model.tobytes()
+
+    @cached_property
+    def session(self) -> "OnnxSession":
+        """The graph, ready to run."""
+        from privet.curator.public_model.onnx import open_session  # slow, and seldom needed
+
+        return open_session(self.data)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a session cannot be pickled
+        return OnnxModel, (self.link, self.model, self.shape)
+
+
+KINDS: dict[str, Callable[..., Component]] = {
+    kind.kind: kind for kind in (Trees, Linear, OnnxModel)
+}
 
 
 @dataclass(frozen=True, eq=False)
 class BaseModel:
-    """A weighted sum of components, named for its reader."""
+    """A weighted sum of components; ``name`` is shown to people."""
 
     name: str
     components: tuple[Component, ...]
@@ -147,7 +203,7 @@ class BaseModel:
 
     @property
     def nbytes(self) -> int:
-        """About how much memory it takes: arrays, and their copies in the order of descent."""
+        """About how much memory it takes, with what a prediction keeps."""
         return sum(
             part.copies * array.nbytes for part in self.components for array in part.arrays.values()
         )
@@ -177,6 +233,17 @@ class BaseModel:
         )
 
 
+@lru_cache(maxsize=4)
+def from_onnx(data: bytes, columns: int, slots: int) -> BaseModel:
+    """The public model of an ONNX file; ``slots`` is the number of classes, or 0 for a number.
+
+    The last few are kept, so that equal bytes share one session.
+    """
+    shape = np.array([columns, max(slots, 1)], dtype=np.int32)
+    component = OnnxModel("identity", np.frombuffer(data, dtype=np.uint8), shape)
+    return BaseModel(f"brought as ONNX, SHA-256 {sha256(data).hexdigest()}", (component,), (1.0,))
+
+
 def mixture(name: str, models: Sequence[BaseModel], weights: Sequence[float]) -> BaseModel:
     """The weighted sum of several models as one; those of weight 0 are left out."""
     parts = [
@@ -200,15 +267,7 @@ def _read(document: Mapping[str, Any]) -> Component:
     arrays = {name: _unpack(packed) for name, packed in document["arrays"].items()}
     if document["link"] not in ("identity", "softmax"):
         raise ValueError(f"unknown link {document['link']!r}")
-    return _kinds()[document["kind"]](link=document["link"], **arrays)
-
-
-def _kinds() -> dict[str, Callable[..., Component]]:
-    from privet.curator.public_model.onnx_model import (
-        OnnxModel,
-    )  # it is a component of this module's
-
-    return {kind.kind: kind for kind in (Trees, Linear, OnnxModel)}
+    return KINDS[document["kind"]](link=document["link"], **arrays)
 
 
 def _pack(array: NDArray[Any]) -> dict[str, Any]:
