@@ -20,15 +20,16 @@ from privet.curator.collection.writer import Committer
 from privet.curator.datastore import Store, open_store
 from privet.curator.datastore.garbage_collection import keep_up
 from privet.curator.http import ROUTERS, docs, health
-from privet.curator.http.document import complete_document
 from privet.curator.http.guard import Guard
 from privet.curator.http.head import HeadCalls
+from privet.curator.http.openapi import complete_document
 from privet.curator.http.problems import add_problem_handlers
 from privet.curator.metrics import Metrics
 from privet.curator.service import Curator
 from privet.curator.settings import Settings
 from privet.curator.signing import Signer
 from privet.curator.tokens import Tokens
+from privet.curator.workers import Workers, start_server
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.transport.bodies import BodyLimit, BodyLimits
 
@@ -81,6 +82,7 @@ def create_app(
     store: Store | None = None,
     clock: Clock | None = None,
     signer: Signer | None = None,
+    workers: Workers | None = None,
 ) -> CuratorApp:
     """A curator's application over ``store``, or over the one that ``settings`` name.
 
@@ -94,14 +96,17 @@ def create_app(
     metrics = Metrics()
     committer = Committer(store, clock, metrics, max_queue=settings.max_queue)
     rejects = Rejects(store.count_rejects)
+    workers = workers or Workers(settings.max_jobs, settings.max_waiting_jobs)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await run_in_threadpool(start_server)
         upkeep = asyncio.create_task(keep_up(store, settings, clock))
         yield
         upkeep.cancel()
         with suppress(asyncio.CancelledError):
             await upkeep
+        await run_in_threadpool(workers.close)
         await run_in_threadpool(committer.stop)
         await run_in_threadpool(rejects.close)
         store.close()
@@ -122,6 +127,7 @@ def create_app(
     api.state.guard_models = settings.guard_models
     api.state.committer = committer
     api.state.rejects = rejects
+    api.state.workers = workers
     _add_routes(api, settings)
     gates = Gates(store)
     single = SingleIntake(gates, committer, rejects, metrics, body_seconds=settings.body_seconds)

@@ -1,9 +1,11 @@
 """What the curator does for its callers, in terms of a store and a clock.
 
-Every method is synchronous and may take long; web code calls it from worker threads. Errors are
-those of ``privet.protocol.errors``; a call that raises has changed nothing.
+Every method is synchronous and may take long; web code calls it from other threads. Errors are
+those of ``privet.protocol.errors``; a call that raises has changed nothing. What computes for long
+is done by functions at the end of this file, which ``run`` may take to a process of its own.
 """
 
+import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,27 +14,41 @@ from hashlib import sha256
 from typing import Any
 
 from privet.curator.clock import Clock
-from privet.curator.datastore.base import PUBLIC_MODEL, Status, Store, StoredTask
-from privet.curator.estimation import ESTIMATORS, Predictions, QuestionCounts, fit
-from privet.curator.http.records import encode_columns, encode_records
-from privet.curator.models.cache import FittedModel, ModelShelf
+from privet.curator.datastore.base import (
+    PUBLIC_MODEL,
+    ModelInfo,
+    QuestionSums,
+    Status,
+    Store,
+    StoredTask,
+)
+from privet.curator.estimation import (
+    DEFAULT_ESTIMATOR,
+    ESTIMATORS,
+    Predictions,
+    QuestionCounts,
+    fit,
+)
+from privet.curator.models.cache import FittedModel, ModelCache, summary_of
 from privet.curator.models.card import write_card
+from privet.curator.models.encode import encode_columns, encode_records
+from privet.curator.partitioning import CRITERIA, GROWERS
+from privet.curator.public_data import PublicData
 from privet.curator.public_model.onnx_trial import tried_model
 from privet.curator.publishing.build import build_task
 from privet.curator.publishing.settings import TaskSettings, unix_seconds
 from privet.curator.publishing.table import read_table
+from privet.curator.workers import Run, run_here
 from privet.protocol.descriptions import describe_path
 from privet.protocol.errors import InvalidTask, NotEnoughReports
 from privet.protocol.lifecycle import Move, State
+from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.task import Task
 
 INVITATION_BYTES = 16
 WITHOUT_REPORTS = frozenset({"public"})
-PREFERRED_ESTIMATORS = ("drift", "weighted")
-
-
-def default_estimator() -> str:
-    """The estimator to fit when none is named."""
-    return next(name for name in PREFERRED_ESTIMATORS if name in ESTIMATORS)
+REGISTRIES: tuple[dict[str, Any], ...] = (MECHANISMS, GROWERS, CRITERIA, ESTIMATORS)
+"""What names stand for; entries of one's own are taken along to where a task or model is made."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +67,14 @@ class Curator:
     def __init__(self, store: Store, clock: Clock) -> None:
         self.store = store
         self.clock = clock
-        self._shelf = ModelShelf(store)
+        self._models = ModelCache(store)
 
     def create_task(
-        self, settings: TaskSettings, public: bytes, onnx: bytes | None = None
+        self,
+        settings: TaskSettings,
+        public: bytes,
+        onnx: bytes | None = None,
+        run: Run = run_here,
     ) -> tuple[StoredTask, bool]:
         """Grow, publish and (by default) open a task; whether it is new.
 
@@ -66,8 +86,8 @@ class Curator:
         closes = unix_seconds(settings.closes)
         if closes is not None and closes <= now:
             raise InvalidTask("The task would close in the past: give a later closing time.")
-        bring = None if onnx is None else partial(tried_model, onnx)
-        task, data = build_task(settings, read_table(public), bring)
+        canonical, data = run(make_task, registered(), settings, public, onnx)
+        task = Task.parse(canonical)
         kept = {**settings.model_dump(mode="json"), PUBLIC_MODEL: _fingerprint(onnx)}
         created = self.store.create_task(task, kept, replace(data, onnx=onnx), now)
         if not created and self.store.task(task.id).public_model != _fingerprint(onnx):
@@ -90,7 +110,7 @@ class Curator:
     def move(self, task_id: str, move: Move) -> State:
         """Open, close or delete a task; raises ``TaskNotFound`` or ``IllegalMove``."""
         if move is Move.DELETE:
-            self._shelf.forget(task_id)
+            self._models.forget(task_id)
         return self.store.move(task_id, move, self.clock.now())
 
     def status(self, task_id: str) -> Status:
@@ -113,43 +133,45 @@ class Curator:
     def question_counts(self, task_id: str) -> list[QuestionCounts]:
         """What the holders have said so far, one entry per question."""
         task = self.store.task(task_id).task
-        return [
-            QuestionCounts.of(task, question, sums.vector, sums.n)
-            for question, sums in enumerate(self.store.sums(task_id))
-        ]
+        return counts_of(task, self.store.sums(task_id))
 
     def fit(
         self,
         task_id: str,
         estimator: str | None = None,
         parameters: Mapping[str, Any] | None = None,
-    ) -> FittedModel:
+        run: Run = run_here,
+    ) -> ModelInfo:
         """Fit and keep a numbered model; raises ``NotEnoughReports`` or ``InvalidRequest``."""
-        name = default_estimator() if estimator is None else estimator
-        task = self.store.task(task_id).task
-        questions = self.question_counts(task_id)
-        if name in ESTIMATORS and name not in WITHOUT_REPORTS and not any(e.n for e in questions):
+        name = DEFAULT_ESTIMATOR if estimator is None else estimator
+        task, sums = self.store.task(task_id).task, self.store.sums(task_id)
+        if name in ESTIMATORS and name not in WITHOUT_REPORTS and not any(s.n for s in sums):
             other = ", or fit the estimator 'public' on the public data alone"
             raise NotEnoughReports(
                 f"No report has come in yet, and {name} needs some: wait for holders"
-                f"{other if len(questions) == 1 else ''}."
+                f"{other if len(sums) == 1 else ''}."
             )
         public = self.store.public_data(task_id)
-        model = fit(name, task.label, public, questions, **dict(parameters or {}))
-        return self._shelf.add(task_id, model, self.clock.now())
+        document, summary = run(
+            fit_model, registered(), task.canonical, public, sums, name, dict(parameters or {})
+        )
+        return self.store.add_model(task_id, document, summary, self.clock.now())
 
-    def models(self, task_id: str) -> list[FittedModel]:
-        """All models of a task, oldest first; raises ``TaskNotFound``."""
-        numbers = [info.number for info in self.store.models(task_id)]
-        return [self._shelf.get(task_id, number) for number in numbers]
+    def models(self, task_id: str) -> list[ModelInfo]:
+        """Summaries of a task's models, oldest first; raises ``TaskNotFound``."""
+        return self.store.models(task_id)
+
+    def model_info(self, task_id: str, number: int | None = None) -> ModelInfo:
+        """One model's summary, or the latest's; raises ``TaskNotFound`` or ``ModelNotFound``."""
+        return self._models.info(task_id, number)
 
     def model(self, task_id: str, number: int | None = None) -> FittedModel:
         """One model, or the latest; raises ``TaskNotFound`` or ``ModelNotFound``."""
-        return self._shelf.get(task_id, number)
+        return self._models.get(task_id, number)
 
     def card(self, task_id: str, number: int | None = None) -> str:
         """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
-        fitted = self._shelf.get(task_id, number)
+        fitted = self._models.get(task_id, number)
         return write_card(self.store.task(task_id).task, fitted, self.question_counts(task_id))
 
     def predict(
@@ -161,7 +183,7 @@ class Curator:
         columns: Mapping[str, Sequence[Any]] | None = None,
     ) -> Answers:
         """Predict for records, or for columns by name; the latest model without a number."""
-        fitted = self._shelf.get(task_id, number)
+        fitted = self._models.get(task_id, number)
         task = self.store.task(task_id).task
         X = (
             encode_records(task, records or [])
@@ -178,3 +200,44 @@ class Curator:
 def _fingerprint(onnx: bytes | None) -> str | None:
     """The SHA-256 of a public model that was brought along."""
     return None if onnx is None else sha256(onnx).hexdigest()
+
+
+def registered() -> list[dict[str, Any]]:
+    """All that is registered in this process."""
+    return [dict(registry) for registry in REGISTRIES]
+
+
+def register(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Register in this process what ``registered`` gave in another."""
+    for registry, own in zip(REGISTRIES, entries, strict=True):
+        registry.update(own)
+
+
+def make_task(
+    entries: Sequence[Mapping[str, Any]], settings: TaskSettings, public: bytes, onnx: bytes | None
+) -> tuple[bytes, PublicData]:
+    """A task's canonical bytes and its encoded public data, from an uploaded table."""
+    register(entries)
+    bring = None if onnx is None else partial(tried_model, onnx)
+    task, data = build_task(settings, read_table(public), bring)
+    return task.canonical, data
+
+
+def fit_model(
+    entries: Sequence[Mapping[str, Any]],
+    canonical: bytes,
+    public: PublicData,
+    sums: Sequence[QuestionSums],
+    estimator: str,
+    parameters: Mapping[str, Any],
+) -> tuple[bytes, dict[str, Any]]:
+    """A fitted model's document and summary."""
+    register(entries)
+    task = Task.parse(canonical)
+    model = fit(estimator, task.label, public, counts_of(task, sums), **parameters)
+    return json.dumps(model.to_document()).encode(), summary_of(model)
+
+
+def counts_of(task: Task, sums: Sequence[QuestionSums]) -> list[QuestionCounts]:
+    """What the holders have said to each question of a task."""
+    return [QuestionCounts.of(task, i, each.vector, each.n) for i, each in enumerate(sums)]

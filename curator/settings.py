@@ -60,6 +60,16 @@ class Settings(BaseSettings):
     max_batches: int = Field(
         default=4, gt=0, description="Batches handled at a time; above it the answer is 503."
     )
+    max_jobs: int = Field(
+        default=1,
+        ge=1,
+        description="Fits and new tasks that are computed at a time, each in a process of its own.",
+    )
+    max_waiting_jobs: int = Field(
+        default=16,
+        ge=0,
+        description="Fits and new tasks that may wait for that; above it the answer is 503.",
+    )
     max_header_bytes: int = Field(
         default=32 * 1024, gt=0, description="Longest head of a request, in bytes."
     )

@@ -22,7 +22,7 @@ from rich.table import Table
 from privet import CuratorClient, Holder, MemoryLedger, PrivetError, ReportClient
 from privet.client import Ledger
 from privet.curator.admin_client import Document
-from privet.curator.http.records import encode_records
+from privet.curator.models.encode import encode_records
 from privet.curator.partitioning import GROWERS
 from privet.curator.public_model.knowledge import public_knowledge
 from privet.curator.publishing.build import build_task

@@ -137,11 +137,12 @@ class Status:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """One fitted model of a task: its number (1, 2, ...), when it was fitted, its size in bytes."""
+    """One fitted model of a task: its number (1, 2, ...), when it was fitted, and what as."""
 
     number: int
     created: float
-    size: int
+    summary: Mapping[str, Any]
+    """What lists of models show, in JSON's types."""
 
 
 @dataclass(frozen=True)
@@ -222,12 +223,14 @@ class Store(ABC):
         """Counts, checksums and rejects; raises ``TaskNotFound``."""
 
     @abstractmethod
-    def add_model(self, task_id: str, document: bytes, now: float) -> int:
-        """Keep a fitted model for ever; its number. Raises ``TaskNotFound``."""
+    def add_model(
+        self, task_id: str, document: bytes, summary: Mapping[str, Any], now: float
+    ) -> ModelInfo:
+        """Keep a fitted model for ever under the next number. Raises ``TaskNotFound``."""
 
     @abstractmethod
     def models(self, task_id: str) -> list[ModelInfo]:
-        """The task's models, oldest first; raises ``TaskNotFound``."""
+        """The task's models, oldest first, without reading them; raises ``TaskNotFound``."""
 
     @abstractmethod
     def model(self, task_id: str, number: int | None = None) -> bytes:

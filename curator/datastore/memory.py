@@ -157,12 +157,14 @@ class MemoryStore(Store):
                 rejects=dict(entry.rejects),
             )
 
-    def add_model(self, task_id: str, document: bytes, now: float) -> int:
+    def add_model(
+        self, task_id: str, document: bytes, summary: Mapping[str, Any], now: float
+    ) -> ModelInfo:
         with self._lock:
             models = self._entry(task_id).models
-            info = ModelInfo(len(models) + 1, now, len(document))
+            info = ModelInfo(len(models) + 1, now, dict(summary))
             models.append((info, document))
-            return info.number
+            return info
 
     def models(self, task_id: str) -> list[ModelInfo]:
         return [info for info, _ in self._entry(task_id).models]

@@ -126,6 +126,7 @@ models = Table(
     Column("task_no", Integer, nullable=False),
     Column("number", Integer, nullable=False),
     Column("created", Float, nullable=False),
+    Column("summary", Text, nullable=False),
     Column("document", LargeBinary, nullable=False),
     PrimaryKeyConstraint("task_no", "number"),
 )

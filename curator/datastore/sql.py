@@ -197,7 +197,9 @@ class SqlStore(Store):
             row = _need(connection, task_id)
             return read_status(connection, row.no, len(_stored(row).task.questions))
 
-    def add_model(self, task_id: str, document: bytes, now: float) -> int:
+    def add_model(
+        self, task_id: str, document: bytes, summary: Mapping[str, Any], now: float
+    ) -> ModelInfo:
         table = schema.models
         with self._writing() as connection:
             self._backend.lock_tasks(Session.under(connection), [], [task_id])
@@ -207,20 +209,25 @@ class SqlStore(Store):
             )
             number = (last or 0) + 1
             connection.execute(
-                insert(table).values(task_no=task_no, number=number, created=now, document=document)
+                insert(table).values(
+                    task_no=task_no,
+                    number=number,
+                    created=now,
+                    summary=json.dumps(dict(summary)),
+                    document=document,
+                )
             )
-            return number
+            return ModelInfo(number, now, dict(summary))
 
     def models(self, task_id: str) -> list[ModelInfo]:
         table = schema.models
-        size = func.length(table.c.document)
         with self._reading() as connection:
             rows = connection.execute(
-                select(table.c.number, table.c.created, size)
+                select(table.c.number, table.c.created, table.c.summary)
                 .where(table.c.task_no == _need(connection, task_id).no)
                 .order_by(table.c.number)
             )
-            return [ModelInfo(*row) for row in rows]
+            return [ModelInfo(number, created, json.loads(text)) for number, created, text in rows]
 
     def model(self, task_id: str, number: int | None = None) -> bytes:
         table = schema.models

@@ -2,14 +2,12 @@
 
 from fastapi import APIRouter
 
-from privet.curator.http import key, methods, models, predictions, tasks, tokens
+from privet.curator.http import methods, models, tasks, tokens
 
 ROUTERS: tuple[APIRouter, ...] = (
     tasks.router,
     models.router,
-    predictions.router,
     methods.router,
-    key.router,
     tokens.router,
 )
 

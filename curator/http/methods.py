@@ -1,20 +1,19 @@
-"""What this curator can do: growers, mechanisms, estimators, formats and published limits."""
+"""What this curator can do, and the key that it signs tasks with."""
 
 from typing import Any
 
-from fastapi import APIRouter
-from pydantic import BaseModel
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
 
-from privet.curator.estimation import ESTIMATORS
+from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS
 from privet.curator.models.export import EXPORTS
 from privet.curator.partitioning import CRITERIA, GROWERS
 from privet.curator.public_model.onnx import MAX_MODEL_BYTES
 from privet.curator.publishing.table import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
-from privet.curator.service import default_estimator
 from privet.protocol import limits
 from privet.protocol.mechanisms import MECHANISMS
 
-router = APIRouter(prefix="/v1/methods", tags=["methods"])
+router = APIRouter(prefix="/v1", tags=["methods"])
 
 
 class ParameterView(BaseModel):
@@ -44,7 +43,7 @@ class Methods(BaseModel):
     limits: dict[str, int]
 
 
-@router.get("", summary="What can be named")
+@router.get("/methods", summary="What can be named")
 def read_methods() -> Methods:
     """Names for the settings of a task, for a fit and for an export, and the published limits."""
     return Methods(
@@ -52,7 +51,7 @@ def read_methods() -> Methods:
         criteria=list(CRITERIA),
         mechanisms=list(MECHANISMS),
         estimators={name: _estimator(name) for name in ESTIMATORS},
-        default_estimator=default_estimator(),
+        default_estimator=DEFAULT_ESTIMATOR,
         formats=list(EXPORTS),
         limits=_limits(),
     )
@@ -82,3 +81,19 @@ def _limits() -> dict[str, int]:
         "public_values": MAX_VALUES,
         "public_model_bytes": MAX_MODEL_BYTES,
     }
+
+
+class KeyView(BaseModel):
+    """The public half of the curator's key."""
+
+    key: str | None = Field(
+        description="64 hexadecimal digits (Ed25519), or null where tasks are not signed.",
+        examples=["d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"],
+    )
+
+
+@router.get("/key", summary="Read the curator's key")
+def read_key(request: Request) -> KeyView:
+    """What holders pin. Give it to them another way too: here, a swapped curator tells its own."""
+    signer = request.app.state.signer
+    return KeyView(key=None if signer is None else signer.key.hex())

@@ -1,30 +1,65 @@
-"""Models over HTTP: fit, list, read, export."""
+"""Models over HTTP: fit, list, read, export, predict."""
 
 import time
-from typing import Annotated, Any
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Query, Request, Response, status
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from privet.curator.http.access import AdminOnly, ModelNumber, ModelReader, TaskId, TheCurator
+from privet.curator.datastore.base import ModelInfo
 from privet.curator.http.problems import described
-from privet.curator.http.schemas import ModelView
-from privet.curator.http.strict import StrictRoute
+from privet.curator.http.requests import (
+    EXAMPLE_ID,
+    AdminOnly,
+    Answer,
+    ModelNumber,
+    ModelReader,
+    StrictRoute,
+    TaskId,
+    TheCurator,
+    in_worker,
+    moment,
+)
 from privet.curator.models.export import EXPORTS
+from privet.curator.service import Answers
 from privet.protocol.errors import (
+    InvalidRecord,
     InvalidRequest,
     ModelNotFound,
     NotAuthorized,
     NotEnoughReports,
+    Overloaded,
     TaskNotFound,
+    TooLarge,
 )
+from privet.protocol.features import Classes
 
 router = APIRouter(
-    prefix="/v1/tasks/{task_id}/models",
-    tags=["models"],
+    prefix="/v1/tasks/{task_id}",
     route_class=StrictRoute,
     dependencies=[ModelReader],
 )
+
+
+class ModelView(Answer):
+    """One fitted, numbered, immutable model."""
+
+    task: str = Field(examples=[EXAMPLE_ID])
+    number: int = Field(examples=[1])
+    created: datetime
+    estimator: str = Field(examples=["weighted"])
+    parameters: dict[str, Any] = Field(examples=[{"weight": 1.0}])
+    reports: int = Field(description="Reports it was fitted from.", examples=[4456])
+    cells: int = Field(examples=[64])
+    facts: dict[str, Any] = Field(description="What else the estimator found out.")
+
+    @classmethod
+    def of(cls, task_id: str, info: ModelInfo) -> Self:
+        """The view of a task's model."""
+        return cls(task=task_id, number=info.number, created=moment(info.created), **info.summary)
 
 
 class FitRequest(BaseModel):
@@ -42,13 +77,14 @@ class FitRequest(BaseModel):
 
 
 @router.post(
-    "",
+    "/models",
+    tags=["models"],
     status_code=status.HTTP_201_CREATED,
     dependencies=[AdminOnly],
     summary="Fit a model",
-    responses=described(NotAuthorized, TaskNotFound, NotEnoughReports, InvalidRequest),
+    responses=described(NotAuthorized, TaskNotFound, NotEnoughReports, InvalidRequest, Overloaded),
 )
-def fit_model(
+async def fit_model(
     task_id: TaskId,
     curator: TheCurator,
     request: Request,
@@ -61,30 +97,40 @@ def fit_model(
     """
     wanted = asked or FitRequest()
     started = time.perf_counter()
-    fitted = curator.fit(task_id, wanted.estimator, wanted.parameters)
-    request.app.state.metrics.fitted(fitted.model.estimator, time.perf_counter() - started)
+    fitted = await in_worker(
+        request, partial(curator.fit, task_id, wanted.estimator, wanted.parameters)
+    )
+    view = ModelView.of(task_id, fitted)
+    request.app.state.metrics.fitted(view.estimator, time.perf_counter() - started)
     response.headers["Location"] = f"/v1/tasks/{task_id}/models/{fitted.number}"
-    return ModelView.of(fitted)
-
-
-@router.get("", summary="List models", responses=described(NotAuthorized, TaskNotFound))
-def list_models(task_id: TaskId, curator: TheCurator) -> list[ModelView]:
-    """All models of a task, oldest first."""
-    return [ModelView.of(fitted) for fitted in curator.models(task_id)]
+    return view
 
 
 @router.get(
-    "/{number}",
+    "/models",
+    tags=["models"],
+    summary="List models",
+    responses=described(NotAuthorized, TaskNotFound),
+)
+def list_models(task_id: TaskId, curator: TheCurator) -> list[ModelView]:
+    """All models of a task, oldest first."""
+    return [ModelView.of(task_id, info) for info in curator.models(task_id)]
+
+
+@router.get(
+    "/models/{number}",
+    tags=["models"],
     summary="Read a model",
     responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
 )
 def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> ModelView:
     """What a model was fitted with and from."""
-    return ModelView.of(curator.model(task_id, number))
+    return ModelView.of(task_id, curator.model_info(task_id, number))
 
 
 @router.get(
-    "/{number}/card",
+    "/models/{number}/card",
+    tags=["models"],
     summary="Read a model's card",
     response_class=Response,
     responses={
@@ -98,7 +144,8 @@ def read_card(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Resp
 
 
 @router.get(
-    "/{number}/export",
+    "/models/{number}/export",
+    tags=["models"],
     summary="Export a model",
     response_class=Response,
     responses={
@@ -123,3 +170,142 @@ def export_model(
     name = f"privet-{task_id[:12]}-{number}.{export.suffix}"
     headers: dict[str, Any] = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(body, media_type=export.media_type, headers=headers)
+
+
+BOUNDS = ("low", "high", "influence")
+"""What accompanies each value."""
+
+
+class PredictRequest(BaseModel):
+    """Records to predict for: either as objects, or as columns of one length."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"records": [{"age": 32, "religious": 3}]},
+                {"model": 2, "columns": {"age": [32, 41], "religious": [3, 1]}},
+            ]
+        },
+    )
+
+    model: int | None = Field(
+        default=None, strict=True, description="A model's number; by default the latest."
+    )
+    records: list[dict[str, Any]] | None = None
+    columns: dict[str, list[Any]] | None = None
+
+    @model_validator(mode="after")
+    def _check_one(self) -> Self:
+        if (self.records is None) == (self.columns is None):
+            msg = "give either records or columns"
+            raise ValueError(msg)
+        return self
+
+
+class Prediction(BaseModel):
+    """What the model says of one record."""
+
+    label: str | float = Field(description="The likeliest class, or the mean label.")
+    probabilities: dict[str, float] | None = Field(
+        default=None, description="Per class; absent for a numeric label."
+    )
+    low: dict[str, float] | float = Field(description="Lower end of the 95 % interval.")
+    high: dict[str, float] | float = Field(description="Upper end of the 95 % interval.")
+    influence: dict[str, float] | float = Field(
+        description="The most that one dishonest report can have moved it; k reports: k times that."
+    )
+    cell: int = Field(description="The cell the record falls into.")
+    path: list[str] = Field(description="The splits that led there.", examples=[["age < 32"]])
+
+
+class RecordPredictions(BaseModel):
+    """The answer to records: one prediction each, in the same order."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "model": 1,
+                    "predictions": [
+                        {
+                            "label": "yes",
+                            "probabilities": {"no": 0.31, "yes": 0.69},
+                            "low": {"no": 0.22, "yes": 0.6},
+                            "high": {"no": 0.4, "yes": 0.78},
+                            "influence": {"no": 0.01, "yes": 0.01},
+                            "cell": 7,
+                            "path": ["age < 32", "religious < 2.5"],
+                        }
+                    ],
+                }
+            ]
+        }
+    )
+
+    model: int
+    predictions: list[Prediction]
+
+
+class ColumnPredictions(BaseModel):
+    """The answer to columns: the same facts, column by column."""
+
+    model: int
+    classes: list[str] | None = Field(description="Order of the values per row.")
+    label: list[str | float]
+    values: list[list[float]] = Field(description="Probabilities, or the mean label alone.")
+    low: list[list[float]]
+    high: list[list[float]]
+    influence: list[list[float]] = Field(description="The most that one report can have moved it.")
+    cell: list[int]
+    paths: dict[str, list[str]] = Field(description="The splits that lead to each cell met.")
+
+
+@router.post(
+    "/predict",
+    tags=["predictions"],
+    summary="Predict",
+    response_model=RecordPredictions | ColumnPredictions,
+    responses=described(
+        NotAuthorized, TaskNotFound, ModelNotFound, InvalidRecord, InvalidRequest, TooLarge
+    ),
+)
+def predict(task_id: TaskId, asked: PredictRequest, curator: TheCurator) -> JSONResponse:
+    """Predict by the latest model, or by the one named; a label in a record is ignored."""
+    answers = curator.predict(task_id, asked.model, records=asked.records, columns=asked.columns)
+    by_column = asked.columns is not None
+    return JSONResponse(_columns(answers) if by_column else _records(answers))
+
+
+def _columns(answers: Answers) -> dict[str, Any]:
+    label, found = answers.model.model.label, answers.predictions
+    return {
+        "model": answers.model.number,
+        "classes": list(label.classes) if isinstance(label, Classes) else None,
+        "label": found.labels(label).tolist(),
+        "values": found.values.tolist(),
+        "low": found.low.tolist(),
+        "high": found.high.tolist(),
+        "influence": answers.model.model.influence_of(1)[found.cells].tolist(),
+        "cell": found.cells.tolist(),
+        "paths": {str(cell): path for cell, path in answers.paths.items()},
+    }
+
+
+def _records(answers: Answers) -> dict[str, Any]:
+    columns = _columns(answers)
+    return {
+        "model": columns["model"],
+        "predictions": [_record(columns, row) for row in range(len(columns["cell"]))],
+    }
+
+
+def _record(columns: dict[str, Any], row: int) -> dict[str, Any]:
+    classes, cell = columns["classes"], columns["cell"][row]
+    prediction = {"label": columns["label"][row]}
+    if classes is None:
+        prediction |= {end: columns[end][row][0] for end in BOUNDS}
+    else:
+        prediction["probabilities"] = dict(zip(classes, columns["values"][row], strict=True))
+        prediction |= {end: dict(zip(classes, columns[end][row], strict=True)) for end in BOUNDS}
+    return {**prediction, "cell": cell, "path": columns["paths"][str(cell)]}

@@ -6,10 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, status
 from pydantic import BaseModel, ConfigDict, Field
 
-from privet.curator.http.access import AdminOnly
 from privet.curator.http.problems import described
-from privet.curator.http.schemas import moment
-from privet.curator.http.strict import StrictRoute
+from privet.curator.http.requests import AdminOnly, StrictRoute, moment
 from privet.curator.tokens import Scope, Tokens
 from privet.protocol.errors import InvalidRequest, NotAuthorized
 

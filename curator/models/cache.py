@@ -1,7 +1,7 @@
-"""Fitted models on their shelf: written once as JSON, read back and kept ready for predicting.
+"""Fitted models, the ones last used in memory.
 
-A kept document is ``{"created", "model", "task"}``; models never change, so a copy in memory is
-always right. Which models there are is asked of the store every time.
+Models never change, so a copy in memory is always right. Which models there are is asked of the
+store every time.
 """
 
 import json
@@ -11,7 +11,7 @@ from functools import cached_property
 from threading import Lock
 from typing import Any
 
-from privet.curator.datastore.base import Store
+from privet.curator.datastore.base import ModelInfo, Store
 from privet.curator.estimation import Model
 from privet.curator.estimation.model import CELL_ARRAYS
 from privet.protocol.errors import ModelNotFound
@@ -19,6 +19,17 @@ from privet.protocol.errors import ModelNotFound
 MODELS_IN_MEMORY = 16
 BYTES_IN_MEMORY = 2**29
 """Least recently used models beyond either limit are read from the store again when asked for."""
+
+
+def summary_of(model: Model) -> dict[str, Any]:
+    """What lists of models show of it, in JSON's types."""
+    return {
+        "estimator": model.estimator,
+        "parameters": dict(model.parameters),
+        "reports": model.n,
+        "cells": model.partition.cells,
+        "facts": dict(model.facts),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +43,7 @@ class FittedModel:
 
     @cached_property
     def nbytes(self) -> int:
-        """About how much memory it takes when it has predicted."""
+        """Approximate bytes of memory it takes once it has predicted."""
         cells = sum(getattr(self.model, name).nbytes for name in CELL_ARRAYS)
         return int(cells) + (0 if self.model.base is None else self.model.base.nbytes)
 
@@ -46,44 +57,41 @@ class FittedModel:
         }
 
 
-class ModelShelf:
-    """The models of all tasks over a store, the ones last used in memory."""
+class ModelCache:
+    """The models of all tasks in a store, the ones last used in memory."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._ready: OrderedDict[tuple[str, int], FittedModel] = OrderedDict()
         self._lock = Lock()
 
-    def add(self, task_id: str, model: Model, now: float) -> FittedModel:
-        """Keep a new model under the next number; raises ``TaskNotFound``."""
-        document = {"task": task_id, "created": now, "model": model.to_document()}
-        number = self._store.add_model(task_id, json.dumps(document).encode(), now)
-        return self._keep(FittedModel(task_id, number, now, model))
+    def info(self, task_id: str, number: int | None = None) -> ModelInfo:
+        """A model's summary, or the latest's; raises ``TaskNotFound`` or ``ModelNotFound``."""
+        models = {info.number: info for info in self._store.models(task_id)}
+        if not models:
+            raise ModelNotFound("The task has no model yet: fit one first.")
+        latest = max(models)
+        wanted = latest if number is None else number
+        if wanted not in models:
+            raise ModelNotFound(f"The task has no model {wanted}: its models are 1 to {latest}.")
+        return models[wanted]
 
     def get(self, task_id: str, number: int | None = None) -> FittedModel:
         """A model, or the latest; raises ``TaskNotFound`` or ``ModelNotFound``."""
-        numbers = [info.number for info in self._store.models(task_id)]
-        if not numbers:
-            raise ModelNotFound("The task has no model yet: fit one first.")
-        wanted = numbers[-1] if number is None else number
-        if wanted not in numbers:
-            raise ModelNotFound(
-                f"The task has no model {wanted}: its models are 1 to {numbers[-1]}."
-            )
+        info = self.info(task_id, number)
         with self._lock:
-            ready = self._ready.get((task_id, wanted))
-        return self._keep(ready or self._read(task_id, wanted))
+            fitted = self._ready.get((task_id, info.number))
+        if fitted is None:
+            document = json.loads(self._store.model(task_id, info.number))
+            model = Model.from_document(document)
+            fitted = FittedModel(task_id, info.number, info.created, model)
+        return self._keep(fitted)
 
     def forget(self, task_id: str) -> None:
         """Drop a task's models from memory."""
         with self._lock:
             for key in [key for key in self._ready if key[0] == task_id]:
                 del self._ready[key]
-
-    def _read(self, task_id: str, number: int) -> FittedModel:
-        document = json.loads(self._store.model(task_id, number))
-        model = Model.from_document(document["model"])
-        return FittedModel(task_id, number, float(document["created"]), model)
 
     def _keep(self, fitted: FittedModel) -> FittedModel:
         with self._lock:

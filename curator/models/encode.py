@@ -1,20 +1,26 @@
-"""Public records as models read them: the encoded columns by name, with the label, as a table.
+"""Records as models read them: public tables to train on, and what comes in to predict for.
 
-What a public model of one's own is trained on, so that it can be brought to a task that is created
-from the same file with the same settings.
+Columns are named as a public model of one's own meets them, in the order of the encoding.
 """
 
 import io
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+from numpy.typing import NDArray
 
-from privet.curator.publishing.build import encode_columns
+from privet.curator.publishing import build
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.publishing.table import Columns
-from privet.protocol.encoding import Column, columns_of
-from privet.protocol.features import Classes
+from privet.protocol.encoding import Column, columns_of, encode_table
+from privet.protocol.errors import InvalidRecord, TooLarge
+from privet.protocol.features import Classes, Numeric
+from privet.protocol.task import Task
+
+MAX_PREDICTED_ROWS = 1_000_000
 
 
 def encoded_table(columns: Columns, settings: TaskSettings) -> pa.Table:
@@ -22,7 +28,7 @@ def encoded_table(columns: Columns, settings: TaskSettings) -> pa.Table:
 
     Raises ``InvalidPublicData`` for data that no task can be made of.
     """
-    features, label, public = encode_columns(settings, columns)
+    features, label, public = build.encode_columns(settings, columns)
     names = [column_name(column) for column in columns_of(features)]
     labels = public.y.astype(np.int64) if isinstance(label, Classes) else public.y
     return pa.table([*public.X.T, labels], names=[*names, label.name])
@@ -39,3 +45,57 @@ def as_csv(table: pa.Table) -> bytes:
     written = io.BytesIO()
     pa_csv.write_csv(table, written)
     return written.getvalue()
+
+
+def encode_records(task: Task, records: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
+    """Records as an encoded ``(rows, columns)`` matrix; a label in a record is ignored.
+
+    Raises ``InvalidRecord`` for unknown fields and for values that do not fit, naming the row,
+    and ``TooLarge`` above ``MAX_PREDICTED_ROWS``.
+    """
+    names = [feature.name for feature in task.features]
+    known = {*names, task.label.name}
+    for row, record in enumerate(records):
+        if not known.issuperset(record):
+            raise InvalidRecord(f"Row {row + 1}: {_unknown(record, known, names)}")
+    return encode_columns(task, {name: [r.get(name) for r in records] for name in names})
+
+
+def encode_columns(task: Task, columns: Mapping[str, Sequence[Any]]) -> NDArray[np.float64]:
+    """Columns by name as an encoded matrix, under the same rules as ``encode_records``."""
+    features = {feature.name: feature for feature in task.features}
+    if unknown := set(columns) - {*features, task.label.name}:
+        raise InvalidRecord(_unknown(unknown, set(), list(features)))
+    _check_lengths(columns)
+    table = {
+        name: _as_numbers(values) if isinstance(features[name], Numeric) else values
+        for name, values in columns.items()
+        if name in features
+    }
+    return encode_table(task.features, table)
+
+
+def _check_lengths(columns: Mapping[str, Sequence[Any]]) -> None:
+    lengths = {len(values) for values in columns.values()}
+    if len(lengths) != 1:
+        raise InvalidRecord("The columns must all have the same number of rows.")
+    if max(lengths) > MAX_PREDICTED_ROWS:
+        raise TooLarge(
+            f"{max(lengths)} rows are more than one call takes: "
+            f"send at most {MAX_PREDICTED_ROWS} at a time."
+        )
+
+
+def _as_numbers(values: Sequence[Any]) -> Sequence[Any]:
+    """Plain numbers as an array, which is encoded at once; anything else as it is."""
+    if isinstance(values, np.ndarray) or not set(map(type, values)) <= {int, float}:
+        return values
+    try:
+        return cast("Sequence[Any]", np.array(values, dtype=np.float64))
+    except OverflowError:
+        return values
+
+
+def _unknown(found: Any, known: set[str], asked: list[str]) -> str:
+    listed = ", ".join(map(repr, sorted(set(found) - known)))
+    return f"Unknown fields {listed}: the task asks for {', '.join(sorted(asked))}."

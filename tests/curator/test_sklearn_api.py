@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from privet.curator.service import default_estimator
+from privet.curator.estimation import DEFAULT_ESTIMATOR
 from privet.curator.sklearn_api import PrivateTreeClassifier, PrivateTreeRegressor
 from privet.protocol.errors import InvalidRequest
 from tests.curator.onnx_files import stripes
@@ -185,7 +185,7 @@ def test_default_estimator_is_the_curators():
     """Without a choice the curator's own default is fitted, and it learns."""
     X, y = moons(1000)
     model = PrivateTreeClassifier(2.0, depth=4, random_state=11).fit(X, y, public=(X[:30], y[:30]))
-    assert model.model_.estimator == default_estimator()
+    assert model.model_.estimator == DEFAULT_ESTIMATOR
     assert model.score(X, y) > 0.8
 
 

@@ -29,7 +29,7 @@ from schemathesis.specs.openapi.checks import (
 from privet.curator.app import create_app
 from privet.curator.datastore import open_store
 from privet.curator.datastore.memory import MemoryStore
-from privet.curator.http.reports import BATCH_MEDIA_TYPE
+from privet.curator.http.openapi import BATCH_MEDIA_TYPE
 from privet.curator.settings import Settings
 from privet.protocol.answering import make_report
 from privet.protocol.report import REPORT_MEDIA_TYPE

@@ -14,6 +14,7 @@ from privet.curator.cli import main
 from privet.curator.datastore.memory import MemoryStore
 from privet.curator.server import listen
 from privet.curator.settings import Settings
+from privet.curator.workers import Workers
 from tests.curator import samples
 
 TOKEN = "a token for tests"
@@ -42,8 +43,8 @@ class Cli:
 
 
 @pytest.fixture
-def curator_url() -> Iterator[str]:
-    app = create_app(Settings(admin_token=TOKEN), store=MemoryStore())  # type: ignore[arg-type]
+def curator_url(workers: Workers) -> Iterator[str]:
+    app = create_app(Settings(admin_token=TOKEN), store=MemoryStore(), workers=workers)  # type: ignore[arg-type]
     config = uvicorn.Config(app, log_level="error", ws="none")
     server = uvicorn.Server(config)
     with listen("127.0.0.1", 0) as listener:

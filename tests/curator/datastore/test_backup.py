@@ -38,7 +38,7 @@ def source(url: str, open_database: Open) -> Engine:
         gate = open_task(store, task(name))
         store.take([columns(gate, [report(gate.task) for _ in range(5)])], NOW)
         store.take([many(gate, BULK, seed=1)], NOW + 86_400)
-    store.add_model(task("one").id, b"model", NOW)
+    store.add_model(task("one").id, b"model", {}, NOW)
     store.close()
     return open_database(url)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from privet.curator.datastore.base import PUBLIC_MODEL, Outcome, Store, StoredToken
+from privet.curator.datastore.base import PUBLIC_MODEL, ModelInfo, Outcome, Store, StoredToken
 from privet.curator.datastore.ids import BULK
 from privet.protocol.errors import IllegalMove, ModelNotFound, TaskNotFound
 from privet.protocol.lifecycle import Move, State
@@ -83,7 +83,7 @@ def test_what_is_missing_is_named(store: Store) -> None:
         lambda: store.move(MISSING, Move.OPEN, NOW),
         lambda: store.sums(MISSING),
         lambda: store.status(MISSING),
-        lambda: store.add_model(MISSING, b"", NOW),
+        lambda: store.add_model(MISSING, b"", {}, NOW),
         lambda: store.models(MISSING),
         lambda: store.model(MISSING),
         lambda: store.invite(MISSING, [bytes(32)]),
@@ -213,7 +213,7 @@ def test_delete_removes_everything(store: Store) -> None:
     own = report(made)
     store.take([columns(gate, [own])], NOW)
     store.take([many(gate, BULK, seed=1)], NOW)
-    store.add_model(made.id, b"model", NOW)
+    store.add_model(made.id, b"model", {}, NOW)
     store.count_rejects(made.id, {"too-large": 1})
     store.move(made.id, Move.DELETE, NOW)
     assert store.tasks() == []
@@ -253,10 +253,11 @@ def test_models_are_numbered_and_stay(store: Store) -> None:
     """Models are numbered from 1 in order, and the latest is the one without a number."""
     made = task()
     store.create_task(made, {}, public(), NOW)
-    assert store.add_model(made.id, b"first", NOW) == 1
-    assert store.add_model(made.id, b"second!", NOW + 1) == 2
-    infos = store.models(made.id)
-    assert [(i.number, i.created, i.size) for i in infos] == [(1, NOW, 5), (2, NOW + 1, 7)]
+    summary = {"estimator": "drift", "parameters": {"split": 0.5}, "facts": {}}
+    first = store.add_model(made.id, b"first", {}, NOW)
+    second = store.add_model(made.id, b"second!", summary, NOW + 1)
+    assert store.models(made.id) == [first, second]
+    assert (first, second) == (ModelInfo(1, NOW, {}), ModelInfo(2, NOW + 1, summary))
     assert store.model(made.id) == b"second!"
     assert store.model(made.id, 1) == b"first"
 

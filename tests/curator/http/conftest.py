@@ -11,6 +11,7 @@ from privet.curator.app import CuratorApp, create_app
 from privet.curator.clock import ManualClock
 from privet.curator.datastore.memory import MemoryStore
 from privet.curator.settings import Settings
+from privet.curator.workers import Workers
 from tests.curator import samples
 
 TOKEN = "a token for tests"
@@ -50,13 +51,13 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-async def app(clock: ManualClock) -> AsyncIterator[CuratorApp]:
+async def app(clock: ManualClock, workers: Workers) -> AsyncIterator[CuratorApp]:
     settings = Settings(
         admin_token=TOKEN,  # type: ignore[arg-type]  # pydantic makes it a secret
         max_public_bytes=100_000,
         max_request_bytes=20_000,
     )
-    made = create_app(settings, store=MemoryStore(), clock=clock)
+    made = create_app(settings, store=MemoryStore(), clock=clock, workers=workers)
     async with made.api.router.lifespan_context(made.api):
         yield made
 

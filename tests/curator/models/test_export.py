@@ -8,8 +8,8 @@ import onnxruntime
 import pytest
 
 from privet.curator.estimation import Model, QuestionCounts, fit
-from privet.curator.http.records import encode_columns
 from privet.curator.models.cache import FittedModel
+from privet.curator.models.encode import encode_columns
 from privet.curator.models.export import EXPORTS
 from privet.curator.publishing.build import build_task
 from privet.curator.publishing.settings import TaskSettings

@@ -72,9 +72,9 @@ def test_it_is_named_wherever_the_model_is(curator: Curator) -> None:
     assert sha is not None
     for parameters in ({}, {"plain": True}):
         fitted = curator.fit(task.id, "drift", parameters)
-        assert sha in fitted.model.facts["public model"]  # type: ignore[operator]
+        assert sha in fitted.summary["facts"]["public model"]
         assert curator.card(task.id).count(sha) == 1
-    assert "public model" not in curator.fit(task.id, "averaged").model.facts
+    assert "public model" not in curator.fit(task.id, "averaged").summary["facts"]
 
 
 def test_cells_are_distilled_from_it(curator: Curator) -> None:
@@ -101,7 +101,8 @@ def test_centres_come_from_it(curator: Curator) -> None:
 def test_a_restarted_curator_predicts_the_same(curator: Curator) -> None:
     """Model documents hold the graph; JSON exports give the same predictions elsewhere."""
     task = striped_task(curator, stripes(1))
-    fitted = curator.fit(task.id)
+    curator.fit(task.id)
+    fitted = curator.model(task.id)
     before = curator.predict(task.id, columns=ASKED).predictions.values
     again = Curator(curator.store, curator.clock)
     np.testing.assert_array_equal(before, again.predict(task.id, columns=ASKED).predictions.values)
@@ -118,7 +119,8 @@ def test_exports_hold_it(curator: Curator, number: bool, opset: int) -> None:
     task = curator.create_task(settings(), public, onnx)[0].task
     label = 9.8 if number else "yes"
     answer(curator, task, [{"x": x, "y": label} for x in MIDDLES[ODD]])
-    fitted = curator.fit(task.id)
+    curator.fit(task.id)
+    fitted = curator.model(task.id)
     session = onnxruntime.InferenceSession(EXPORTS["onnx"].write(task, fitted))
     found = session.run(["values", "low", "high"], {"feature x": MIDDLES[:, None]})
     expected = curator.predict(task.id, columns=ASKED).predictions
@@ -141,7 +143,8 @@ def test_a_converted_forest_goes_all_the_way(curator: Curator) -> None:
     task = curator.create_task(given, samples.survey(), onnx)[0].task
     person = {"age": 50, "hours": 40.0, "job": "smith", "member": True}
     answer(curator, task, [person | {"label": 1}])
-    fitted = curator.fit(task.id)
+    curator.fit(task.id)
+    fitted = curator.model(task.id)
     assert fitted.model.base is not None
     np.testing.assert_allclose(fitted.model.base.predict(X), forest.predict_proba(X), atol=1e-5)
     session = onnxruntime.InferenceSession(EXPORTS["onnx"].write(task, fitted))
@@ -190,7 +193,8 @@ def test_an_export_that_cannot_be_says_so(curator: Curator) -> None:
     for entry in made.opset_import:
         entry.version = 1 if entry.domain == ML else entry.version
     task = striped_task(curator, made.SerializeToString())
-    fitted = curator.fit(task.id)
+    curator.fit(task.id)
+    fitted = curator.model(task.id)
     assert EXPORTS["json"].write(task, fitted)
     with pytest.raises(InvalidRequest, match="target_opset"):
         EXPORTS["onnx"].write(task, fitted)

@@ -1,0 +1,151 @@
+"""What routes ask of a request: the curator behind it, a token that allows it, strict JSON, and
+work that ends when the caller is gone."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
+from typing import Annotated, Any, NoReturn, TypeVar
+
+from fastapi import Depends, Path, Request, Response, Security
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel, ConfigDict
+
+from privet.curator.service import Curator
+from privet.curator.workers import Run, Workers
+from privet.protocol.errors import InvalidRequest, NotAuthorized, Overloaded
+
+EXAMPLE_ID = "6f1ed002ab5595859014ebf0951522d9" * 2
+ADMIN_SCHEME, READER_SCHEME = "admin token", "reader token"
+_admin = HTTPBearer(
+    auto_error=False, scheme_name=ADMIN_SCHEME, description="The admin token, as a Bearer token."
+)
+_reader = HTTPBearer(
+    auto_error=False,
+    scheme_name=READER_SCHEME,
+    description="A token of scope reader or admin, where the curator keeps its models for readers.",
+)
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+def _curator(request: Request) -> Curator:
+    curator: Curator = request.app.state.curator
+    return curator
+
+
+def _require_admin(
+    request: Request,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_admin)],
+) -> None:
+    if credentials is None:
+        raise NotAuthorized(
+            "This call needs the admin token: send it as 'Authorization: Bearer <token>'. "
+            "The curator showed it at its first start, or reads it from PRIVET_ADMIN_TOKEN."
+        )
+    request.app.state.tokens.check(credentials.credentials, "admin")
+
+
+def _require_reader(
+    request: Request,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_reader)],
+) -> None:
+    if not request.app.state.guard_models:
+        return
+    if credentials is None:
+        raise NotAuthorized(
+            "This curator shows its models to readers only: "
+            "ask its admin for a token of scope reader, and send it as "
+            "'Authorization: Bearer <token>'."
+        )
+    request.app.state.tokens.check(credentials.credentials, "reader")
+
+
+AdminOnly: Any = Depends(_require_admin)
+ModelReader: Any = Depends(_require_reader)
+TheCurator = Annotated[Curator, Depends(_curator)]
+TaskId = Annotated[str, Path(description="The task's id.", examples=[EXAMPLE_ID])]
+ModelNumber = Annotated[int, Path(description="The model's number, from 1.", examples=[1])]
+
+
+class Answer(BaseModel):
+    """Base of all answers."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+
+def moment(seconds: float) -> datetime:
+    """Unix seconds as a date and time in UTC."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+async def in_worker(request: Request, function: Callable[[Run], T]) -> T:
+    """``function(run)`` with a worker process for ``run``, as long as the caller waits for it.
+
+    The request's body must have been read. Raises ``Overloaded`` if too many wait already, or if
+    the curator stops meanwhile.
+    """
+    workers: Workers = request.app.state.workers
+    work = asyncio.ensure_future(workers.call(function))
+    gone = asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+    except asyncio.CancelledError:  # by the server, when its time to stop is over
+        log.warning("%s was given up: the curator stops.", request.url.path)
+        raise Overloaded("The curator is stopping: ask again when it is back.") from None
+    finally:
+        for task in (work, gone):
+            task.cancel()
+    log.info("%s was given up: its caller is gone.", request.url.path)
+    raise InvalidRequest("The connection ended before the answer was there: ask again.")
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+class StrictRequest(Request):
+    """A request whose JSON body is read as RFC 8259 has it.
+
+    NaN and infinity are refused, although Python would read them.
+    """
+
+    async def json(self) -> Any:
+        """The body; raises ``json.JSONDecodeError`` for anything that is not JSON."""
+        body = await self.body()
+        try:
+            return json.loads(body, parse_constant=_refuse)
+        except json.JSONDecodeError:
+            raise
+        except (_NotJson, UnicodeDecodeError) as error:
+            raise json.JSONDecodeError(str(error), "", 0) from None
+        except ValueError:
+            raise json.JSONDecodeError("a whole number has too many digits", "", 0) from None
+        except RecursionError:
+            raise json.JSONDecodeError("it is nested too deeply", "", 0) from None
+
+
+class StrictRoute(APIRoute):
+    """A route that reads its JSON strictly."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, over a ``StrictRequest``."""
+        handle = super().get_route_handler()
+
+        async def strictly(request: Request) -> Response:
+            return await handle(StrictRequest(request.scope, request.receive))
+
+        return strictly
+
+
+class _NotJson(ValueError):
+    """What Python would read and RFC 8259 does not have."""
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise _NotJson(f"{constant} is not JSON: send a finite number, or null for a missing value")

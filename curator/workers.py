@@ -1,0 +1,229 @@
+"""Worker processes: fits and the making of tasks never delay a report.
+
+``Workers.call(function)`` runs ``function(run)`` in a thread, where it may read and write the
+store; ``run(compute, *arguments)`` then computes in a worker process and returns the result. Of
+those calls ``most`` go on at a time and ``waiting`` may wait; more raise ``Overloaded``. A call
+that is cancelled kills its process. A process that has answered is used again, so that what it
+remembers (public models, above all) serves the next call.
+
+Processes come from multiprocessing's fork server, which has imported what they need, so one starts
+in some 50 ms. They are sent a function and its arguments as a pickle, and have nothing else: no
+connection or other descriptor of the curator's, no variable PRIVET_*. Functions are pickled by
+name, so an estimator or grower of your own must stand at the top of a module that can be imported.
+Each process leads a group, with all that it starts itself, which is killed with it, and it ends
+when the curator does, however that ends.
+"""
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection, wait
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+from privet.protocol.errors import Overloaded, PrivetError
+
+PRELOADED = ["privet.curator.service", "privet.curator.public_model.stacking", "onnxruntime"]
+NICENESS = 5
+"""Reports go first where both want the processor."""
+END_SECONDS = 1.0
+
+P = ParamSpec("P")
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+_context = multiprocessing.get_context("forkserver")
+_starting = threading.Lock()
+
+
+class Run(Protocol):
+    """Computes ``function(*arguments)`` here or elsewhere, and returns or raises what it does."""
+
+    def __call__(self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T: ...
+
+
+class Cancelled(Exception):
+    """Nobody waits for the result any more."""
+
+
+class Failed(Exception):
+    """An error that is not Privet's own, with the traceback of the process it happened in."""
+
+
+def run_here(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """Compute in this thread."""
+    return function(*arguments, **named)
+
+
+def start_server() -> None:
+    """Start the fork server, or again one that died, without the secrets in our environment."""
+    with _starting:
+        _context.set_forkserver_preload(PRELOADED)
+        hidden = {name: v for name, v in os.environ.items() if name.startswith("PRIVET_")}
+        try:
+            for name in hidden:
+                del os.environ[name]
+            forkserver.ensure_running()
+        finally:
+            os.environ.update(hidden)
+
+
+class Workers:
+    """At most ``most`` processes that compute, and ``waiting`` callers that wait for one."""
+
+    def __init__(self, most: int, waiting: int) -> None:
+        self._limit = most + waiting
+        self._threads = ThreadPoolExecutor(most, thread_name_prefix="worker")
+        self._jobs: set[_Job] = set()
+        self._idle: list[_Process] = []
+
+    async def call(self, function: Callable[[Run], T]) -> T:
+        """``function(run)`` in a thread; raises ``Overloaded`` if too many wait already."""
+        if len(self._jobs) >= self._limit:
+            raise Overloaded(
+                f"{self._limit} fits and new tasks are under way or waiting here: try again later."
+            )
+        job = _Job(self._idle)
+        self._jobs.add(job)
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._threads, function, job.run)
+        finally:
+            self._jobs.discard(job)
+            job.kill()
+
+    def close(self) -> None:
+        """Kill what goes on and drop what waits."""
+        for job in list(self._jobs):
+            job.kill()
+        self._threads.shutdown(cancel_futures=True)
+        while self._idle:
+            self._idle.pop().end()
+
+
+class _Job:
+    """One call; another thread may kill the process that it has taken at any time."""
+
+    def __init__(self, idle: list["_Process"]) -> None:
+        self._idle = idle
+        self._lock = threading.Lock()
+        self._killed = False
+        self._process: _Process | None = None
+
+    def run(self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """The result of a worker process; raises what it raises, or ``Cancelled``."""
+        message = pickle.dumps((function, arguments, named), pickle.HIGHEST_PROTOCOL)
+        with self._lock:
+            if self._killed:
+                raise Cancelled
+            process = self._process = self._take()
+        reply = process.ask(message)
+        with self._lock:
+            self._process = None
+        if self._killed or reply is None:
+            exitcode = process.end()
+            raise Cancelled if self._killed else _died(exitcode)
+        self._idle.append(process)
+        result, error = pickle.loads(reply)  # noqa: S301 - from our own process
+        if error is not None:
+            raise error
+        found: T = result
+        return found
+
+    def kill(self) -> None:
+        """Kill the process, if there is one, and take none from now on."""
+        with self._lock:
+            self._killed = True
+            if self._process is not None:
+                self._process.kill()
+
+    def _take(self) -> "_Process":
+        with suppress(IndexError):
+            while not (process := self._idle.pop()).is_alive():
+                process.end()
+            return process
+        return _Process()
+
+
+class _Process:
+    """A worker process, which answers one message after the other."""
+
+    def __init__(self) -> None:
+        start_server()
+        self._pipe, theirs = _context.Pipe()
+        with theirs:
+            self._process = _context.Process(target=_work, args=(theirs,), daemon=True)
+            self._process.start()
+
+    def ask(self, message: bytes) -> bytes | None:
+        """The answer, or None if the process has died."""
+        try:
+            self._pipe.send_bytes(message)
+            return self._pipe.recv_bytes()
+        except (EOFError, OSError):
+            return None
+
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return self._process.is_alive()
+
+    def kill(self) -> None:
+        """Kill it with all that it started; before it leads a group, it has started nothing."""
+        if self._process.pid is not None and self._process.is_alive():
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
+
+    def end(self) -> int | None:
+        """Let it end, or kill it; its exit code."""
+        self._pipe.close()
+        self._process.join(END_SECONDS)
+        self.kill()
+        self._process.join()
+        exitcode = self._process.exitcode
+        self._process.close()
+        return exitcode
+
+
+def _died(exitcode: int | None) -> PrivetError:
+    log.error("A worker process died with exit code %s.", exitcode)
+    return PrivetError(
+        f"The process that computed this died (exit code {exitcode}), perhaps for want of memory. "
+        "Nothing was changed: give the curator more memory, or the task fewer cells or records."
+    )
+
+
+def _work(pipe: Connection) -> None:
+    """What a worker process does until the pipe or the curator ends."""
+    os.setsid()
+    os.nice(NICENESS)
+    threading.Thread(target=_end_with_curator, daemon=True).start()
+    with suppress(EOFError):
+        while True:
+            pipe.send_bytes(_answer(pipe.recv_bytes()))
+
+
+def _answer(message: bytes) -> bytes:
+    reply: tuple[Any, Exception | None]
+    try:
+        function, arguments, named = pickle.loads(message)  # noqa: S301 - from the curator
+        reply = (function(*arguments, **named), None)
+    except PrivetError as error:
+        reply = (None, error)
+    except Exception:  # noqa: BLE001 - the curator raises and logs it
+        reply = (None, Failed(f"in a worker process:\n{traceback.format_exc()}"))
+    return pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
+
+
+def _end_with_curator() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os.killpg(0, signal.SIGKILL)
