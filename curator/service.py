@@ -32,7 +32,7 @@ from privet.curator.estimation import (
 from privet.curator.models.cache import FittedModel, ModelCache, summary_of
 from privet.curator.models.card import write_card
 from privet.curator.models.encode import encode_columns, encode_records
-from privet.curator.partitioning import CRITERIA, GROWERS
+from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.onnx_trial import tried_model
 from privet.curator.publishing.build import build_task
@@ -47,7 +47,7 @@ from privet.protocol.task import Task
 
 INVITATION_BYTES = 16
 WITHOUT_REPORTS = frozenset({"public"})
-REGISTRIES: tuple[dict[str, Any], ...] = (MECHANISMS, GROWERS, CRITERIA, ESTIMATORS)
+REGISTRIES: tuple[dict[str, Any], ...] = (MECHANISMS, GROWERS, ESTIMATORS)
 """What names stand for; entries of one's own are taken along to where a task or model is made."""
 
 
