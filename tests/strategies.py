@@ -1,6 +1,6 @@
 """Hypothesis strategies for features, labels, records, partitions and tasks."""
 
-from typing import Any
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 
@@ -43,8 +43,9 @@ def categoricals(draw: st.DrawFn, name: str) -> Categorical:
 @st.composite
 def feature_lists(draw: st.DrawFn) -> tuple[Numeric | Categorical, ...]:
     """One to four features with different names."""
-    kinds = draw(st.lists(st.sampled_from([numerics, categoricals]), min_size=1, max_size=4))
-    return tuple(draw(kind(f"feature {i}")) for i, kind in enumerate(kinds))
+    count = draw(st.integers(1, 4))
+    one_of_both = (numerics(f"feature {i}") | categoricals(f"feature {i}") for i in range(count))
+    return tuple(draw(feature) for feature in one_of_both)
 
 
 labels = st.one_of(
@@ -109,14 +110,17 @@ def centrings(draw: st.DrawFn, label: Range, cells: int) -> Centring:
 @st.composite
 def questions_about(draw: st.DrawFn, index: int, tree: Partition, label: Label) -> Question:
     """A question about one partition; a single cell says nothing alone, so its label is asked."""
-    asks = draw(st.sampled_from(["label", "cell"])) if tree.cells > 1 else "label"
-    centred = isinstance(label, Range) and asks == "label" and draw(st.booleans())
+    either: list[Literal["label", "cell"]] = ["label", "cell"]
+    asks = draw(st.sampled_from(either)) if tree.cells > 1 else "label"
+    centring = None
+    if isinstance(label, Range) and asks == "label" and draw(st.booleans()):
+        centring = draw(centrings(label, tree.cells))
     return Question(
         partition=index,
         mechanism="subset",
         epsilon=draw(st.sampled_from([0.5, 1.0, 3.0])),
         asks=asks,
-        centring=draw(centrings(label, tree.cells)) if centred else None,
+        centring=centring,
     )
 
 

@@ -1,5 +1,6 @@
 import math
 from decimal import Decimal
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from privet.protocol import (
     Categorical,
+    Label,
     Numeric,
     encode_record,
     encode_table,
@@ -37,7 +39,7 @@ def test_a_table_is_encoded_row_by_row(data: st.DataObject) -> None:
 def test_numeric_arrays_are_encoded_like_their_values(dtype: str) -> None:
     """numpy columns take the fast way and end where the single values do."""
     values = np.array([0, 19, 20, 33, 60, 255], dtype=dtype)
-    table = {"age": values, "work": ["farm"] * len(values)}
+    table: dict[str, Any] = {"age": values, "work": ["farm"] * len(values)}
     rows = [{"age": value, "work": "farm"} for value in values.tolist()]
     assert np.array_equal(
         encode_table(FEATURES, table), np.array([encode_record(FEATURES, row) for row in rows])
@@ -95,11 +97,13 @@ def test_an_unlisted_category_without_a_rule_is_refused_with_the_list() -> None:
 
 def test_table_errors_name_the_first_row_at_fault() -> None:
     """Both the fast and the general way count rows from one."""
-    for values in ([30, None, None], np.array([30.0, np.nan, np.nan])):
+    pair: list[Any] = [[30, None, None], np.array([30.0, np.nan, np.nan])]
+    for values in pair:
         with pytest.raises(InvalidRecord, match=r"^Row 2: .*'age' is missing"):
             encode_table(FEATURES, {"age": values})
+    endless: Any = np.array([1.0, 2.0, np.inf])
     with pytest.raises(InvalidRecord, match=r"^Row 3: .*finite"):
-        encode_table(FEATURES, {"age": np.array([1.0, 2.0, np.inf])})
+        encode_table(FEATURES, {"age": endless})
     with pytest.raises(InvalidRecord, match="unequal lengths"):
         encode_table(FEATURES, {"age": [1, 2], "work": ["farm"]})
 
@@ -126,7 +130,13 @@ def test_labels_become_numbers() -> None:
     """A class becomes its index, a number is clipped, and anything else is refused."""
     assert label_value(CLASSES, "yes") == 1.0
     assert [label_value(RANGE, y) for y in (-5, 250, "700", 1e9)] == [0.0, 250.0, 700.0, 1000.0]
-    for label, value in [(CLASSES, "maybe"), (CLASSES, None), (RANGE, "much"), (RANGE, math.inf)]:
+    refused: list[tuple[Label, Any]] = [
+        (CLASSES, "maybe"),
+        (CLASSES, None),
+        (RANGE, "much"),
+        (RANGE, math.inf),
+    ]
+    for label, value in refused:
         with pytest.raises(InvalidRecord, match=label.name):
             label_value(label, value)
 
@@ -136,7 +146,7 @@ def test_a_numeric_label_is_rounded_without_bias(levels: int) -> None:
     """Over all 256 evenly spaced draws the mean level is the exact position."""
     for y in (0.0, 1.0, 300.0, 500.0, 999.0, 1000.0):
         drawn = [
-            label_level(RANGE, y, levels, lambda _n, b=b: bytes([b]) + bytes(7)) for b in range(256)
+            label_level(RANGE, y, levels, BytesIO(bytes([b]) + bytes(7)).read) for b in range(256)
         ]
         assert 0 <= min(drawn) <= max(drawn) <= levels - 1
         assert max(drawn) - min(drawn) <= 1
@@ -151,6 +161,12 @@ def test_labels_draw_the_same_bytes_whatever_they_are() -> None:
         asked.append(n)
         return bytes(n)
 
-    for label, y in [(CLASSES, 0.0), (CLASSES, 1.0), (RANGE, 0.0), (RANGE, 1000.0)]:
+    labels: list[tuple[Label, float]] = [
+        (CLASSES, 0.0),
+        (CLASSES, 1.0),
+        (RANGE, 0.0),
+        (RANGE, 1000.0),
+    ]
+    for label, y in labels:
         label_level(label, y, 2, randomness)
     assert asked == [8, 8, 8, 8]

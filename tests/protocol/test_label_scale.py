@@ -182,6 +182,7 @@ def test_ranges_at_the_limits_of_floats_are_answered_or_refused() -> None:
                 make_task(**fields)
             continue
         (scale,) = make_task(**fields).scales
+        assert scale is not None
         t = scale.to_unit(np.zeros(3, dtype=int), np.array([0.0, 1e308, 1.7e308]))
         np.testing.assert_allclose(t, [0.0, 0.5, 0.9375])
 
@@ -194,6 +195,8 @@ def test_questions_share_a_partition_with_different_centres() -> None:
         questions=(question(), question(centring=None), question(asks="cell", centring=None)),
     )
     centred, plain, none = task.scales
+    assert centred is not None
+    assert plain is not None
     np.testing.assert_allclose(centred.low, [-100, 300, -200, 800])
     assert (centred.width, plain.width, none) == (400.0, 1000.0, None)
     assert (centred.centred, plain.centred) == (True, False)

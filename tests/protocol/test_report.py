@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.protocol import Question, Report, Task, Tree, make_report, wire
+from privet.protocol import Question, RandomBytes, Report, Task, Tree, make_report, wire
 from privet.protocol.errors import (
     InvalidRecord,
     InvalidReport,
@@ -38,6 +38,17 @@ def test_every_honest_report_survives_and_is_accepted(data: st.DataObject) -> No
     report.check(task)
 
 
+def counted() -> tuple[list[int], RandomBytes]:
+    """A source of zeros, and the list of the sizes that are asked of it."""
+    asked: list[int] = []
+
+    def randomness(size: int) -> bytes:
+        asked.append(size)
+        return bytes(size)
+
+    return asked, randomness
+
+
 def test_randomness_and_length_do_not_depend_on_the_record() -> None:
     """Very different records draw the same numbers of bytes and give reports of one length."""
     for label in (CLASSES, RANGE):
@@ -51,8 +62,8 @@ def test_randomness_and_length_do_not_depend_on_the_record() -> None:
                     "work": work,
                     label.name: income if label is RANGE else answer,
                 }
-                asked: list[int] = []
-                report = make_report(task, record, lambda n, a=asked: (a.append(n), bytes(n))[1])
+                asked, randomness = counted()
+                report = make_report(task, record, randomness)
                 traces.add((tuple(asked), len(report.pack())))
             assert len(traces) == 1
 

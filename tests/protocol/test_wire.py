@@ -1,10 +1,12 @@
 import subprocess
 import sys
+from typing import Any
 
 import msgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
 from pydantic import ValidationError
 
 from privet.protocol import wire
@@ -14,8 +16,12 @@ from privet.protocol.limits import MAX_NODES, MAX_REPORT_BYTES, MAX_TASK_BYTES
 from privet.protocol.messages import Report, Task
 
 BOUNDS = wire.Bounds(total=10_000, longest=50, containers=20, text=100, binary=100)
-scalars = st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(max_size=20)
-scalars |= st.binary(max_size=20)
+scalars: SearchStrategy[Any] = st.one_of(
+    st.integers(-(2**63), 2**64 - 1),
+    st.floats(allow_nan=False),
+    st.text(max_size=20),
+    st.binary(max_size=20),
+)
 values = st.recursive(
     scalars,
     lambda inner: (
