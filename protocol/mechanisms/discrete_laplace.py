@@ -72,6 +72,11 @@ class DiscreteLaplace:
         return self.span - self.radius
 
     @property
+    def largest_code(self) -> int:
+        """The greatest output when outputs are sent as numbers from 0 on."""
+        return self.radius - self.low
+
+    @property
     def outputs(self) -> NDArray[np.int64]:
         """All outputs in order."""
         return np.arange(self.low, self.radius + 1)

@@ -119,11 +119,7 @@ class LabelResponse(Mechanism):
 
     @property
     def _width(self) -> int:
-        return integer_width(self._largest)
-
-    @property
-    def _largest(self) -> int:
-        return self.label.radius - self.label.low
+        return integer_width(self.label.largest_code)
 
     @property
     def report_bytes(self) -> int:
@@ -146,17 +142,18 @@ class LabelResponse(Mechanism):
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
         codes = read_integers(payloads[:, : self._width], self._width)[:, 0]
-        return (codes <= self._largest) & padding_is_zero(payloads, self.cells)
+        return (codes <= self.label.largest_code) & padding_is_zero(payloads, self.cells)
 
     @property
     def rule(self) -> str:
-        return f"the label may be at most {self._largest}, and only {self.cells} bits may be set"
+        largest = self.label.largest_code
+        return f"the label may be at most {largest}, and only {self.cells} bits may be set"
 
     def accumulate(self, payloads: Payloads) -> Sums:
         sums = np.zeros(self.sum_size, dtype=np.int64)
-        # few enough rows at a time for their sums to be whole numbers that float32 holds exactly
-        few = max(4 * self.cells, ceil(CHUNK_BYTES * self._largest / 2**24))
-        for part in chunks(payloads, few):
+        # so few rows at a time that float32 holds their sums, of at most 2^24, exactly
+        row_bytes = max(4 * self.cells, ceil(CHUNK_BYTES * self.label.largest_code / 2**24))
+        for part in chunks(payloads, row_bytes):
             codes = read_integers(part[:, : self._width], self._width)[:, 0]
             labels = codes.astype(np.int64) + self.label.low - self.resolution
             bits = unpack_bits(part[:, self._width :], self.cells).astype(np.float32)
@@ -175,8 +172,8 @@ class LabelResponse(Mechanism):
     def variance(self, n: int, counts: Counts) -> Counts:
         """See ``Mechanism.variance``; labels are taken to lie at their ends, which is the worst.
 
-        The counts do not tell the labels' squares; (Y / M)^2 = 1 is exact for labels at the ends
-        and too large by at most q (1 - q) n / (4 (1 - 2q)^2) otherwise.
+        The counts do not determine the labels' squares; (Y / M)^2 = 1 is exact for labels at the
+        ends and otherwise too large by at most q (1 - q) n / (4 (1 - 2q)^2).
         """
         return np.diagonal(self.slot_covariance(n, counts), axis1=1, axis2=2).copy()
 
@@ -203,12 +200,11 @@ class LabelResponse(Mechanism):
         ends = np.array([self.label.low, self.label.radius]) - self.resolution
         slopes = alpha + np.multiply.outer(ends / float(self.bound), beta)
         terms = np.multiply.outer(bits, slopes)
-        return float(terms.min(axis=0).sum(axis=1).min()), float(
-            terms.max(axis=0).sum(axis=1).max()
-        )
+        least, most = terms.min(axis=0).sum(axis=1), terms.max(axis=0).sum(axis=1)
+        return float(least.min()), float(most.max())
 
     def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
-        """See ``Mechanism.simulate``; stretches of the lattice in turn, to bound memory."""
+        """See ``Mechanism.simulate``; the lattice is cut into stretches to bound memory."""
         laws = self._laws
         labels = self.label.outputs - self.resolution
         length = max(1, SIMULATED_AT_ONCE // self.cells)

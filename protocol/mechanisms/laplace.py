@@ -87,7 +87,7 @@ class Laplace(VectorPair):
 
     @property
     def _width(self) -> int:
-        return integer_width(self.lattice.radius - self.lattice.low)
+        return integer_width(self.lattice.largest_code)
 
     @property
     def report_bytes(self) -> int:
@@ -108,12 +108,12 @@ class Laplace(VectorPair):
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
         codes = read_integers(payloads, self._width)
-        inside: NDArray[np.bool_] = np.all(codes <= self.lattice.radius - self.lattice.low, axis=1)
+        inside: NDArray[np.bool_] = np.all(codes <= self.lattice.largest_code, axis=1)
         return inside
 
     @property
     def rule(self) -> str:
-        return f"a number is above {self.lattice.radius - self.lattice.low}, the lattice's end"
+        return f"a number is above {self.lattice.largest_code}, the lattice's end"
 
     def accumulate(self, payloads: Payloads) -> Sums:
         sums = np.full(self.sum_size, len(payloads) * self.lattice.low, dtype=np.int64)

@@ -2,10 +2,15 @@
 
 Feldman, Nelson, Nguyen & Talwar (2022), "Private frequency estimation via projective geometry".
 
-Category x is a point of the projective space over F_q with K >= m points; the report is another
-point y. The c = (q^{t-1} - 1) / (q - 1) points orthogonal to x have probability A / 2^64 each, the
-others B / 2^64, with A / B <= e^ε: a report supports the categories orthogonal to it, a share of
-about 1 / q of all, and q is a prime near e^ε + 1. (q = 2 is Hadamard response.)
+Category x is a point of the projective space of t coordinates over F_q, q prime, with
+K = (q^t - 1) / (q - 1) >= m points; the report is another point y. The c = (q^{t-1} - 1) / (q - 1)
+points orthogonal to x have probability A / 2^64 each, the others B / 2^64, with A / B <= e^ε. A
+report supports the categories orthogonal to it, about 1 / q of all; two categories share
+s = (q^{t-2} - 1) / (q - 1) orthogonal points, so the two probabilities of ``frequency_oracle`` are
+
+    p = c A / 2^64 (the holder's own x),    (s A + (c - s) B) / 2^64 (any other category).
+
+The best q is a prime near e^ε + 1. (q = 2 is Hadamard response.)
 
 A and B solve c A + (K - c) B = 2^64 in integers, which is possible because c and K - c = q^{t-1}
 have no common factor: c (q - 1) = q^{t-1} - 1. So one random word decides, with nothing left over.
@@ -93,12 +98,12 @@ class ProjectiveResponse(FrequencyOracle):
 
     @property
     def p_pair(self) -> Fraction:
-        """A |c, d|, |.| the number of points orthogonal to all: also for x on their line."""
+        """A |c, d| / 2^64, |.| the number of points orthogonal to all."""
         return Fraction(self.words[0] * self.space.subspace(self.dimension - 2), WORD)
 
     @property
     def q_pair(self) -> Fraction:
-        """A |c, d, x| + B (|c, d| - |c, d, x|), for a holder's x off the line through c and d."""
+        """(A |c, d, x| + B (|c, d| - |c, d, x|)) / 2^64, for x off the line through c and d."""
         A, B = self.words
         two, three = (self.space.subspace(self.dimension - k) for k in (2, 3))
         return Fraction(A * three + B * (two - three), WORD)
@@ -123,7 +128,7 @@ class ProjectiveResponse(FrequencyOracle):
         self.check_category(category)
         (word,) = draw_words(randomness, 1)
         (A, B), c = self.words, self.space.hyperplane_size
-        # both are worked out, so that time does not tell whether y is orthogonal to x
+        # both are computed, so that time does not reveal whether y is orthogonal to x
         hyperplane = ProjectiveSpace(self.order, self.dimension - 1)
         orthogonal = hyperplane.vector(min(word // A, c - 1))
         other = self.space.digits(max(0, word - c * A) // B, self.dimension - 1)
@@ -174,7 +179,7 @@ class ProjectiveResponse(FrequencyOracle):
         return means
 
     def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:
-        # a holder on the line through c and d supports both with p_pair, not with q_pair
+        # on the line through c and d, |c, d, x| = |c, d|: both are supported with p_pair
         covariance = super().slot_covariance(n, counts)
         excess = float(self.p_pair - self.q_pair) / float(self.p - self.q) ** 2
         for i in range(self.slots):
