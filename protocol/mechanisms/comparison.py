@@ -61,16 +61,14 @@ def choose(
     Raises InvalidTask if no report is that short.
     """
     built = _build_all(epsilon, cells, slots, regression=regression)
-    short = [m for m in built if _fits(m, max_report_bytes)]
-    if not short:
+    best = _best(built, max_report_bytes)
+    if best is None:
         shortest = min(built, key=lambda m: m.report_bytes)
         raise InvalidTask(
             f"no report of {cells} x {slots} answers has {max_report_bytes} bytes or less; allow"
             f" {shortest.report_bytes} bytes ({shortest.name}) or grow a shallower partition"
         )
-    least = min(map(count_variance, short))
-    best = [m for m in short if count_variance(m) <= least * (1 + SAME)]
-    return min(best, key=lambda m: m.report_bytes)
+    return best
 
 
 def compare(
@@ -87,12 +85,8 @@ def compare(
     question that cannot be asked.
     """
     built = _build_all(epsilon, cells, slots, regression=regression)
-    chosen = None
-    if any(_fits(m, max_report_bytes) for m in built):
-        chosen = choose(
-            epsilon, cells, slots, regression=regression, max_report_bytes=max_report_bytes
-        )
-    rows = [_row(m, fits=_fits(m, max_report_bytes), chosen=m == chosen) for m in built]
+    best = _best(built, max_report_bytes)
+    rows = [_row(m, fits=_fits(m, max_report_bytes), chosen=m is best) for m in built]
     return sorted(rows, key=lambda row: row.variance)
 
 
@@ -120,6 +114,13 @@ def _build_all(epsilon: float, cells: int, slots: int, *, regression: bool) -> l
     return [
         create_mechanism(name, epsilon, cells, slots, regression=regression) for name in MECHANISMS
     ]
+
+
+def _best(built: list[Mechanism], max_report_bytes: int | None) -> Mechanism | None:
+    short = [m for m in built if _fits(m, max_report_bytes)]
+    least = min(map(count_variance, short), default=0.0)
+    best = (m for m in short if count_variance(m) <= least * (1 + SAME))
+    return min(best, key=lambda m: m.report_bytes, default=None)
 
 
 def _fits(mechanism: Mechanism, max_report_bytes: int | None) -> bool:
