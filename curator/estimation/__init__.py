@@ -1,24 +1,26 @@
 """Estimators: pure functions from public data and debiased counts to a model that predicts.
 
-``ESTIMATORS`` names them all; ``fit`` runs one by name. What is fitted is post-processing of
-reports that are already private, so fitting often, or while reports come in, costs no privacy.
+``ESTIMATORS`` names them all; ``fit`` runs one by name. An estimator is declared in its own file;
+one of your own needs no more than ``ESTIMATORS["mine"] = Estimator("mine", ...)``. Fitting is
+post-processing of reports that are already private, so fitting often, or while reports come in,
+costs no privacy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from privet.curator.estimation.averaged import fit_averaged
+from privet.curator.estimation.averaged import AVERAGED
 from privet.curator.estimation.counts import Label, QuestionCounts
-from privet.curator.estimation.drift import fit_drift
+from privet.curator.estimation.drift import DRIFT
 from privet.curator.estimation.estimator import Estimator, Parameter
-from privet.curator.estimation.histogram import fit_adjusted_histogram, fit_histogram
+from privet.curator.estimation.histogram import ADJUSTED_HISTOGRAM, HISTOGRAM
 from privet.curator.estimation.model import Model, Predictions
-from privet.curator.estimation.pruned import fit_pruned
-from privet.curator.estimation.weighted import fit_private, fit_public, fit_ratio, fit_weighted
+from privet.curator.estimation.pruned import PRUNED
+from privet.curator.estimation.weighted import PRIVATE, PUBLIC, RATIO, WEIGHTED
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.base import BaseModel, from_onnx
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes, Range
+from privet.protocol.features import Classes
 
 __all__ = [
     "DEFAULT_ESTIMATOR",
@@ -31,103 +33,82 @@ __all__ = [
     "fit",
 ]
 
-DEFAULT_ESTIMATOR = "drift"
-
-SPLIT = Parameter(0.8, "Prior probability that a node of the tree is divided.", low=0.01, high=0.99)
-
 ESTIMATORS: dict[str, Estimator] = {
     estimator.name: estimator
     for estimator in (
-        Estimator(
-            "weighted",
-            "Private and public counts with a fixed weight (LPCT, eq. 8).",
-            fit_weighted,
-            {
-                "weight": Parameter(
-                    1.0, "What a public record counts for: λ of eq. 8.", low=0.0, high=1e12
-                ),
-                "counts": Parameter(
-                    "automatic",
-                    "Private counts as they are, or none negative; automatic: so for numbers.",
-                    choices=("automatic", "unbiased", "clipped"),
-                ),
-            },
-        ),
-        Estimator(
-            "drift",
-            "Public model plus a private correction, averaged over prunings; the default.",
-            fit_drift,
-            {
-                "split": SPLIT,
-                "plain": Parameter(False, "Give a tree that needs no public model beside it."),
-            },
-            takes_base=True,
-        ),
-        Estimator(
-            "averaged",
-            "Bayesian average over all prunings of the tree, from cell counts alone.",
-            fit_averaged,
-            {"split": SPLIT},
-        ),
-        Estimator("private", "Private counts alone (LPCT, eq. 7).", fit_private),
-        Estimator(
-            "pruned",
-            "LPCT-prune: each cell climbs to the ancestor with a clear signal (Algorithm 2).",
-            fit_pruned,
-            {
-                "constants": Parameter(
-                    "calibrated",
-                    "Algorithm 2 as printed, or with both data's statistics of one law.",
-                    choices=("calibrated", "paper"),
-                )
-            },
-            labels=(Classes,),
-        ),
-        Estimator(
-            "ratio",
-            "LPDT's regression tree, from private counts alone.",
-            fit_ratio,
-            labels=(Range,),
-        ),
-        Estimator(
-            "histogram",
-            "Half the holders tell their cell, half their labelled cell (Berrett and Butucea).",
-            fit_histogram,
-        ),
-        Estimator(
-            "adjusted_histogram",
-            "The same, but a cell with too small a mass predicts 0 (Györfi and Kroll).",
-            fit_adjusted_histogram,
-            {
-                "threshold": Parameter(
-                    1.0, "Standard errors a mass must have to be used.", low=0.0, high=1e6
-                )
-            },
-        ),
-        Estimator("public", "Public counts alone (LPCT, eq. 4 on public data).", fit_public),
+        WEIGHTED,
+        DRIFT,
+        AVERAGED,
+        PRIVATE,
+        PRUNED,
+        RATIO,
+        HISTOGRAM,
+        ADJUSTED_HISTOGRAM,
+        PUBLIC,
     )
 }
+DEFAULT_ESTIMATOR = DRIFT.name
 
 
 def fit(
     name: str,
     label: Label,
     public: PublicData,
-    evidence: Sequence[QuestionCounts],
+    questions: Sequence[QuestionCounts],
     base: BaseModel | None = None,
     **parameters: object,
 ) -> Model:
-    """Fit the estimator ``name``; ``base`` is a public model of the caller's own, for `drift`.
+    """Fit the estimator ``name`` on encoded public data and the counts of a task's questions.
 
-    Without one, the model that came with the public data is it, if one came.
-    Raises ``InvalidRequest`` for an unknown name or parameter."""
+    ``base`` is a public model of the caller's own, for estimators that start from one; without it
+    they use the one that came with the public data, if any, or else make their own.
+    Raises ``InvalidRequest`` for an unknown name or parameter, and for a label, a set of questions
+    or a ``base`` that this estimator does not take.
+    """
     if name not in ESTIMATORS:
         raise InvalidRequest(f"Unknown estimator {name!r}: use one of {', '.join(ESTIMATORS)}.")
     estimator = ESTIMATORS[name]
-    if estimator.takes_base and base is None and public.onnx is not None:
-        slots = label.slots if isinstance(label, Classes) else 0
-        base = from_onnx(public.onnx, public.X.shape[1], slots)
-    model = estimator.fit(label, public, evidence, base=base, **parameters)
-    if base is None:
-        return model
-    return replace(model, facts={**model.facts, "public model": base.name})
+    if not estimator.serves(label):
+        kind = f"{label.slots} classes" if isinstance(label, Classes) else "a numeric label"
+        others = _names(lambda other: other.serves(label))
+        raise InvalidRequest(f"{name} does not serve {kind}: use another estimator, {others}.")
+    if estimator.one_question:
+        _check_one_question(estimator, questions)
+    if base is not None and not estimator.takes_base:
+        others = _names(lambda other: other.takes_base)
+        raise InvalidRequest(f"{name} starts from no public model: use {others}.")
+    values = estimator.checked(parameters)
+    if estimator.takes_base:
+        base = _public_model(label, public) if base is None else base
+        model = estimator.function(label, public, questions, base=base, **values)
+    else:
+        model = estimator.function(label, public, questions, **values)
+    facts = dict(model.facts) if base is None else {**model.facts, "public model": base.name}
+    return replace(model, estimator=name, parameters=values, facts=facts)
+
+
+def _check_one_question(estimator: Estimator, questions: Sequence[QuestionCounts]) -> None:
+    others = _names(lambda other: not other.one_question)
+    if len(questions) != 1:
+        raise InvalidRequest(
+            f"{estimator.name} needs a task with one question, not {len(questions)}: use {others}, "
+            "whichever the questions were made for, or create a task with one question."
+        )
+    if estimator.needs_reports and questions[0].mechanism.slots == 1:
+        raise InvalidRequest(
+            f"{estimator.name} needs a question that asks for the label, and this one asks for the "
+            "cell alone: create the task with a question about the label, or with the questions "
+            f"of {others}."
+        )
+
+
+def _names(wanted: Callable[[Estimator], bool]) -> str:
+    return ", ".join(other.name for other in ESTIMATORS.values() if wanted(other))
+
+
+def _public_model(label: Label, public: PublicData) -> BaseModel | None:
+    """The public model that came with the public data, if any."""
+    if public.onnx is None:
+        return None
+    slots = label.slots if isinstance(label, Classes) else 0
+    return from_onnx(public.onnx, public.X.shape[1], slots)

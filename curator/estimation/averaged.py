@@ -1,8 +1,14 @@
 """Bayesian averaging over all prunings of the published tree, from cell counts alone.
 
-Each class's share of a cell deviates by g from an even split, with a normal prior of the variance
-of a uniform share; public records show ``kappa * g``, blurred by ``rho`` (posterior drift: the same
-sign, another strength). How strong and how blurred is left to the evidence.
+With S slots, cell l's share of a slot is p = 1/S + g, with the prior g ~ N(0, s^2) on each leaf of
+a pruning, s^2 = (S - 1) / (S^2 (S + 1)) being the variance of a share that is uniform on the
+simplex. Of the public records' U_Q in a cell the slot has a share h,
+
+    h - 1/S ~ N(kappa g, (1/S) (1 - 1/S) / U_Q + rho^2):
+
+posterior drift (LPCT, Ma and Yang, 2024), with the same sign, another strength kappa, and a blur
+rho. Reports enter as contrasts (``contrasts``) against 1/S. The posterior of g is averaged over
+prunings (``tree_averaging``) and over all pairs of kappa and rho by evidence.
 """
 
 from collections.abc import Sequence
@@ -11,121 +17,85 @@ from itertools import product
 
 import numpy as np
 
-from privet.curator.estimation.cells import SlotEstimates, to_model
-from privet.curator.estimation.contrasts import Contrasts
+from privet.curator.estimation.contrasts import Contrasts, cell_masses
 from privet.curator.estimation.counts import Label, QuestionCounts, public_counts
-from privet.curator.estimation.level_contrasts import LevelContrasts, contrasts_of
-from privet.curator.estimation.level_prunings import average
-from privet.curator.estimation.levels import nested, reports_of
-from privet.curator.estimation.model import Model
-from privet.curator.estimation.prunings import Information, Posterior, mix
-from privet.curator.estimation.ratio import Z95, project_on_simplex
+from privet.curator.estimation.estimator import Estimator
+from privet.curator.estimation.model import Model, to_model
+from privet.curator.estimation.tree_averaging import SPLIT, Information, Posterior, average, mix
 from privet.curator.public_data import Floats, PublicData
 
 STRENGTHS = (0.0, 0.5, 1.0, 1.5)
+"""kappa, from public data that say nothing to weaker than the holders' own. Set by hand."""
 BLURS = (0.02, 0.1, 0.3)
+"""rho, from a share's two points to most of its range. Set by hand, never tuned."""
 WIDTHS = (1.0,)
 CENTRED_WIDTHS = (1.0, 0.3)
-"""Prior deviations of g in parts of a uniform share's; numbers stray less from centres."""
+"""Prior deviations of g in units of s; numbers differ less from their cell's centre. By hand; the
+coverage is measured by ``python -m scripts.reproduce.coverage``."""
 
 
 def fit_averaged(
-    label: Label, public: PublicData, evidence: Sequence[QuestionCounts], *, split: float
+    label: Label, public: PublicData, questions: Sequence[QuestionCounts], *, split: float
 ) -> Model:
-    """Posterior mean shares per cell; ``split`` is the prior probability that a node is divided.
-
-    Several questions must ask about nested levels of one tree; the finest has the model's cells.
-    """
-    questions = nested("averaged", evidence)
-    question = questions[0]
+    """Posterior mean shares per cell; ``split`` is the prior probability that a node is split."""
+    (question,) = questions
     known = public_counts(label, public, question.partition, question.scale)
-    q = np.full(known.shape, 1.0 / known.shape[1])
-    points = known.sum(axis=1)
-    private = contrasts_of(questions, q, np.ones_like(q), points, len(public))
+    even = np.full(known.shape, 1.0 / known.shape[1])
+    mass = cell_masses(question, even, known.sum(axis=1), len(public))
+    private = Contrasts(question, even, mass, np.ones_like(even))
     widths = CENTRED_WIDTHS if question.centred else WIDTHS
-    slots = slot_estimates(private, posterior_of_counts(private, known, split, widths))
-    return to_model(
-        label,
-        question,
-        slots,
-        estimator="averaged",
-        parameters={"split": split},
-        n=reports_of(questions),
-    )
+    posterior = posterior_of_counts(private, known, split, widths)
+    return to_model(label, question, private.estimates(posterior))
 
 
 def posterior_of_counts(
-    private: Contrasts | LevelContrasts,
-    known: Floats,
-    split: float,
-    widths: Sequence[float] = WIDTHS,
+    private: Contrasts, known: Floats, split: float, widths: Sequence[float] = WIDTHS
 ) -> Posterior:
-    """The posterior of each slot's deviation from an even share, ``(cells, slots)``.
+    """The posterior of g, ``(cells, slots)``.
 
     ``known`` are the public counts, ``(cells, slots)``; ``private`` are contrasts of scale 1
     against any shares. The log evidence is the reports', given the public counts.
     """
     slots = known.shape[1]
     uniform = np.sqrt((slots - 1.0) / (slots**2 * (slots + 1.0)))
-    reported, ranges = from_even(private), private.node_ranges()
-    tree = private.tree
-    before, after = [], []
+    reports, tree = information_from_reports(private), private.tree
+    public_alone, posteriors = [], []
     for strength, blur, width in product(STRENGTHS, BLURS, widths):
-        public, deviation = shown_by(known, strength, blur), width * uniform
-        before.append(average(tree, public, deviation, split).log_evidence)
-        after.append(average(tree, public.joined(reported), deviation, split, ranges))
-    found = mix(after, [0.0] * len(after))
-    public_alone = float(np.logaddexp.reduce(before))
-    return replace(found, log_evidence=found.log_evidence - public_alone)
+        public, deviation = information_from_public(known, strength, blur), width * uniform
+        public_alone.append(average(tree, public, deviation, split).log_evidence)
+        posteriors.append(average(tree, public.joined(reports), deviation, split))
+    posterior = mix(posteriors, [0.0] * len(posteriors))
+    of_public = float(np.logaddexp.reduce(public_alone))
+    return replace(posterior, log_evidence=posterior.log_evidence - of_public)
 
 
-def from_even(private: Contrasts | LevelContrasts) -> Information:
-    """What reports say of g, where p = 1 / slots + g, from contrasts of scale 1 against q."""
+def information_from_reports(private: Contrasts) -> Information:
+    """The reports' likelihood of g, from contrasts of scale 1 against any shares q."""
     return private.information().shifted(private.q - 1.0 / private.q.shape[1])
 
 
-def shown_by(known: Floats, strength: float, blur: float) -> Information:
-    """What public counts say of g if their own deviation is ``strength * g``, blurred."""
+def information_from_public(known: Floats, strength: float, blur: float) -> Information:
+    """The public counts' likelihood of g, for one kappa and rho; none in cells without records."""
     slots = known.shape[1]
     even = 1.0 / slots
     rows = known.sum(axis=1, keepdims=True)
-    there = np.broadcast_to(rows > 0.0, known.shape)
-    shown = np.where(there, known / np.maximum(rows, 1e-12), even) - even
+    present = np.broadcast_to(rows > 0.0, known.shape)
+    deviation = np.where(present, known / np.maximum(rows, 1e-12), even) - even
     variance = even * (1.0 - even) / np.maximum(rows, 1e-12) + blur**2
-    precision = np.where(there, 1.0 / variance, 0.0)
+    precision = np.where(present, 1.0 / variance, 0.0)
     independent = (slots - 1.0) / slots
-    fit = np.where(there, np.log(variance) + shown**2 * precision, 0.0)
+    constant = np.where(present, np.log(variance) + deviation**2 * precision, 0.0)
     return Information(
-        strength**2 * precision,
-        strength * shown * precision,
-        -0.5 * independent * float(fit.sum()),
-        independent,
+        J=strength**2 * precision,
+        H=strength * deviation * precision,
+        log_scale=-0.5 * independent * float(constant.sum()),
+        independent=independent,
     )
 
 
-def slot_estimates(
-    contrasts: Contrasts | LevelContrasts, posterior: Posterior, variance: Floats | None = None
-) -> SlotEstimates:
-    """Shares ``q + scale * theta`` with the posterior's standard errors and 95 % intervals.
-
-    The derivative of a posterior mean by another cell's H is their posterior covariance. Within
-    prunings that is ``reach``; between them it is at most the product of both deviations, and the
-    weights of prunings answer to all slots, of which ``(slots - 1) / slots`` is not said twice.
-    ``variance`` of theta, if given, is what errors and intervals are made from instead.
-    """
-    q, scale = contrasts.q, contrasts.scale
-    between = np.sqrt(np.maximum(posterior.variance - posterior.within, 0.0))
-    slots = q.shape[1]
-    moved = (slots - 1.0) / slots * contrasts.range_of(between).sum()
-    reach = posterior.reach + between * moved
-    raw = q + scale * posterior.mean
-    error = scale * np.sqrt(posterior.variance if variance is None else variance)
-    shares = project_on_simplex(raw)
-    return SlotEstimates(
-        shares=shares,
-        standard_error=np.minimum(error, 0.5),
-        low=np.clip(raw - Z95 * error, 0.0, 1.0),
-        high=np.clip(raw + Z95 * error, 0.0, 1.0),
-        public_share=1.0 - np.clip(posterior.data_share.mean(axis=1), 0.0, 1.0),
-        influence=np.minimum(scale * reach, 1.0),
-    )
+AVERAGED = Estimator(
+    "averaged",
+    "Bayesian average over all prunings of the tree, from cell counts alone.",
+    fit_averaged,
+    {"split": SPLIT},
+)

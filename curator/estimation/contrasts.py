@@ -1,125 +1,174 @@
-"""How far a cell's shares are from those expected of it: linear in the counts, hence unbiased.
+"""How far each cell's shares are from expected ones: unbiased, whatever the cell's mass is.
 
-For counts V per slot, their sum U, and expected shares q of a cell, the contrast R = V - q U has
-mean n w (p - q) whatever the cell's mass w is, where p are the true shares. The mass only sets the
-scale, so an error in it can weaken or strengthen a correction, and never point it the other way.
+Of n holders a part w is in a cell and a part p of these in a slot. From the debiased counts V per
+slot and their sum U, and for expected shares q, the contrast is
+
+    R = V - q U,    E R = n w (p - q),    Var R = Var(noise of R) + n w q (1 - q).
+
+With p - q = a theta and b = n w a, the likelihood of theta is exp(H theta - J theta^2 / 2),
+
+    J = b^2 / Var R,    H = b R / Var R.
+
+The mass w only sets the scale: an error in it weakens or strengthens a correction and never turns
+it round. It joins the public share s and the reported one u by precision (``cell_masses``):
+
+    w = s + (v_s + d s) / (v_s + d s + v_u) (u - s),
+
+v_s = s / rows and v_u their variances, d s the variance of a population that differs from the
+public one in proportion to its cells, d estimated by moments. u = q C^-1 N / (n q C^-1 q) is the
+generalised least-squares estimate from the cell's counts N with covariance C: it is uncorrelated
+with the contrasts, so noise cannot move a mass and a contrast together and pass for a difference.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privet.curator.estimation.counts import QuestionCounts
-from privet.curator.estimation.prunings import Information
-from privet.curator.estimation.ratio import moments
+from privet.curator.estimation.counts import QuestionCounts, sampling_covariance
+from privet.curator.estimation.model import SlotEstimates
+from privet.curator.estimation.ratio import Z95, moments, project_on_simplex
+from privet.curator.estimation.tree_averaging import Information, Posterior
 from privet.curator.public_data import Floats
 from privet.curator.trees import node_sums
 from privet.protocol.partition import Partition
 
 LEAST_SPREAD = 0.02
-"""A label's variance within a cell is taken to be at least this much of a unit."""
-EXACT_NODES = 500
+"""Least q (1 - q) in Var R, that of q = .02: a share expected to be 0 still varies. By hand."""
+LEAST_MASS = 0.1
+"""A cell keeps at least this part of its public share, lest b be 0 or negative. By hand."""
+LEAST_SHARE = 1e-3
+"""Least q in the sampling part of C, so that C has an inverse."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
     """The contrasts of one question against expected shares ``q``, ``(cells, slots)``.
 
-    ``mass`` is each cell's share of the holders; ``scale``, ``(cells, slots)``, the unit in which
-    a deviation is measured: p - q = scale * theta.
+    ``mass``, ``(cells,)``, is w; ``scale``, ``(cells, slots)``, is a.
     """
 
-    evidence: QuestionCounts
+    question: QuestionCounts
     q: Floats
     mass: Floats
     scale: Floats
 
+    @property
+    def tree(self) -> Partition:
+        """The question's tree."""
+        return self.question.partition
+
+    @property
+    def independent(self) -> float:
+        """(slots - 1) / slots: contrasts add up to 0 over a cell's slots."""
+        slots = self.q.shape[1]
+        return float((slots - 1.0) / slots)
+
     @cached_property
     def values(self) -> Floats:
-        """R, shape ``(cells, slots)``."""
-        counts = self.evidence.counts
+        """R, ``(cells, slots)``."""
+        counts = self.question.counts
         return np.asarray(counts - self.q * counts.sum(axis=1, keepdims=True))
 
     @cached_property
     def variance(self) -> Floats:
-        """Variance of R by the mechanism's noise and the chance of who is asked."""
-        own, with_mass, of_mass = moments(self.evidence.noise)
+        """Var R, ``(cells, slots)``."""
+        own, with_mass, of_mass = moments(self.question.noise)
         noise = own - 2.0 * self.q * with_mass + self.q**2 * of_mass[:, None]
         spread = np.maximum(self.q * (1.0 - self.q), LEAST_SPREAD)
-        sampling = self.evidence.holders_per_record * self.evidence.n * self.mass[:, None] * spread
-        return np.maximum(noise, 0.0) + np.maximum(sampling, 1e-9)
-
-    @cached_property
-    def _slope(self) -> Floats:
-        return self.evidence.n * self.mass[:, None] * self.scale
+        holders = self.question.holders_per_record * self.question.n * self.mass[:, None]
+        return np.asarray(np.maximum(noise, 0.0) + np.maximum(holders * spread, 1e-9))
 
     @property
-    def tree(self) -> Partition:
-        """The question's tree."""
-        return self.evidence.partition
+    def _slope(self) -> Floats:
+        return self.question.n * self.mass[:, None] * self.scale
 
     def information(self) -> Information:
-        """What the reports say of theta."""
-        slots, weight = self.q.shape[1], self._slope / self.variance
+        """The reports' likelihood of theta."""
+        weight = self._slope / self.variance
         J, H = weight * self._slope, weight * self.values
-        return Information(J, H, independent=(slots - 1.0) / slots)
+        return Information(J, H, self.node_influence(), independent=self.independent)
 
-    def node_ranges(self) -> Floats:
-        """What one report can change in each node's sum of H, at most; ``(nodes, slots)``.
+    def node_influence(self) -> Floats:
+        """The most that replacing one report can change the sum of H over a node's cells.
 
-        Exact for the ``EXACT_NODES`` largest nodes, if wanted; for others the sum of their cells'
-        ranges, which bounds it.
+        Shape ``(nodes, slots)``: the sum of what it can change each cell's by, and no more than
+        what it can change all cells' by together.
         """
-        tree, slots = self.evidence.partition, self.q.shape[1]
-        factor = self._slope / self.variance
-        weights = factor[:, :, None] * (np.eye(slots) - self.q[:, :, None])
-        ranges = node_sums(tree, np.abs(weights) @ unit_ranges(self.evidence))
-        order, first, size = _leaf_order(self.evidence)
-        exact = EXACT_NODES if self.evidence.exact_ranges else 0
-        for node in np.argsort(-size, kind="stable")[:exact]:
-            inside = order[first[node] : first[node] + size[node]]
-            for slot in range(slots):
-                part = np.zeros((tree.cells, slots))
-                part[inside] = weights[inside, slot]
-                least, most = self.evidence.mechanism.influence(part)
-                ranges[node, slot] = min(ranges[node, slot], most - least)
-        return np.asarray(ranges)
-
-    def range_of(self, weights: Floats) -> Floats:
-        """What one report can change in each slot's sum of ``weights * H`` over all cells."""
         slots = self.q.shape[1]
-        factor = weights * self._slope / self.variance
-        ranges = np.zeros(slots)
-        for slot in range(slots):
-            part = factor[:, slot, None] * (np.eye(slots)[slot] - self.q[:, slot, None])
-            least, most = self.evidence.mechanism.influence(part)
-            ranges[slot] = most - least
-        return ranges
+        in_one = self.derivative @ self.question.count_influence
+        of_all = [self.question.total_influence(self.derivative[:, slot]) for slot in range(slots)]
+        return np.asarray(np.minimum(node_sums(self.tree, in_one), of_all))
+
+    @cached_property
+    def derivative(self) -> Floats:
+        """Sizes of the derivatives of each H by its cell's counts, ``(cells, slots, slots)``."""
+        by_counts = np.abs(np.eye(self.q.shape[1]) - self.q[:, :, None])
+        return np.asarray((self._slope / self.variance)[:, :, None] * by_counts)
+
+    def log_odds_influence(self, apart: Floats) -> float:
+        """The most that replacing one report can change the log odds of two hypotheses.
+
+        ``apart``, ``(cells, slots)``, is the size of the difference of their posterior means of
+        theta: the derivative of a log evidence by H is the posterior mean.
+        """
+        weights = np.einsum("ks,kst->kt", apart, self.derivative)
+        return self.independent * self.question.total_influence(weights)
+
+    def estimates(self, posterior: Posterior, variance: Floats | None = None) -> SlotEstimates:
+        """Shares q + a theta with standard errors, 95 % intervals and influence.
+
+        ``variance`` of theta, if given, is what errors and intervals are made from instead.
+
+        The influence of one report is bounded to first order: the derivative of a posterior mean
+        by H of another cell is their posterior covariance. Within prunings and priors,
+        ``Posterior.influence`` adds up what the cells of a node can change; between them a
+        covariance is at most the product of two standard deviations (Cauchy and Schwarz). Cells
+        are taken at their worst all at once, although one report cannot do that. Ignored: second
+        order, and how reports change the masses and variances.
+        """
+        between = np.sqrt(posterior.between)
+        influence = posterior.influence + between * self.log_odds_influence(between)
+        raw = self.q + self.scale * posterior.mean
+        error = self.scale * np.sqrt(posterior.variance if variance is None else variance)
+        return SlotEstimates(
+            shares=project_on_simplex(raw),
+            standard_error=np.minimum(error, 0.5),
+            low=np.clip(raw - Z95 * error, 0.0, 1.0),
+            high=np.clip(raw + Z95 * error, 0.0, 1.0),
+            public_share=1.0 - np.clip(posterior.data_share.mean(axis=1), 0.0, 1.0),
+            influence=np.minimum(self.scale * influence, 1.0),
+        )
 
 
-def unit_ranges(evidence: QuestionCounts) -> Floats:
-    """What one report instead of another can change in a cell's count, per slot, ``(slots,)``."""
-    mechanism = evidence.mechanism
-    ranges = np.zeros(mechanism.slots)
-    for slot in range(mechanism.slots):
-        unit = np.zeros((mechanism.cells, mechanism.slots))
-        unit[0, slot] = 1.0
-        least, most = mechanism.influence(unit)
-        ranges[slot] = most - least
-    return ranges
+def cell_masses(question: QuestionCounts, q: Floats, points: Floats, rows: int) -> Floats:
+    """Each cell's share w of the holders, ``(cells,)``, positive, adding up to 1.
+
+    ``q``, ``(cells, slots)``, are the expected shares of slots; ``points``, ``(cells,)``, counts
+    reference points per cell and ``rows`` is how many public records they stand for. d is what the
+    reported shares differ from the public ones beyond two standard deviations of chance.
+    """
+    public = (points + 0.5) / (points + 0.5).sum()
+    if question.n == 0:
+        return np.asarray(public)
+    reported, noise = reported_masses(question, q, public)
+    sampling = public / max(rows, 1)
+    excess = float(((reported - public) ** 2 - noise - sampling).sum())
+    chance = float(np.sqrt(2.0 * ((noise + sampling) ** 2).sum()))
+    own = sampling + max(excess - 2.0 * chance, 0.0) * public
+    mass = public + own / (own + noise) * (reported - public)
+    mass = np.maximum(mass, LEAST_MASS * public)
+    return np.asarray(mass / mass.sum())
 
 
-def _leaf_order(evidence: QuestionCounts) -> tuple[NDArray[np.int64], ...]:
-    """The cells in depth-first order, and each node's stretch of it: first and size."""
-    tree = evidence.partition
-    size = node_sums(tree, np.ones(tree.cells, dtype=np.int64))
-    first = np.zeros(tree.nodes, dtype=np.int64)
-    for nodes in tree.levels:
-        inner = nodes[~tree.is_leaf[nodes]]
-        first[tree.left[inner]] = first[inner]
-        first[tree.right[inner]] = first[inner] + size[tree.left[inner]]
-    order = np.empty(tree.cells, dtype=np.int64)
-    order[first[tree.leaves]] = np.arange(tree.cells)
-    return order, first, np.asarray(size)
+def reported_masses(question: QuestionCounts, q: Floats, public: Floats) -> tuple[Floats, Floats]:
+    """The reported masses u with their variances, each ``(cells,)``, if the shares q are right.
+
+    ``public``, ``(cells,)``, are the masses at which sampling variances are evaluated.
+    """
+    expected = question.n * public[:, None] * np.maximum(q, LEAST_SHARE)
+    covariance = question.noise + question.holders_per_record * sampling_covariance(expected)
+    weights = np.linalg.solve(covariance, q[:, :, None])[:, :, 0]
+    precision = (weights * q).sum(axis=1)
+    estimate = (weights * question.counts).sum(axis=1) / precision
+    return estimate / question.n, 1.0 / (precision * question.n**2)

@@ -1,8 +1,8 @@
-"""What an estimator works on: a question's debiased counts, and the public data in the same form.
+"""What an estimator reads: a question's debiased counts, and public data counted the same way.
 
 Counts have shape ``(cells, slots)``. For classes a slot is a class. For a numeric label there are
 two: slot 1 holds the sum over a cell of t, the label on the question's ``label_scale.Scale``,
-slot 0 that of 1 - t.
+slot 0 that of 1 - t. So one formula serves two classes, many, and numbers.
 """
 
 from dataclasses import dataclass, field
@@ -23,10 +23,9 @@ Label = Classes | Range
 
 @dataclass(frozen=True, eq=False)
 class QuestionCounts:
-    """What the holders said to one question: the sums of ``n`` reports, and how to read them.
+    """The sums of ``n`` reports to one question, and how to read them.
 
-    ``scale`` is what a number was reported on; None is the label's whole range. Without
-    ``exact_ranges`` a model's influence is a looser bound that is quicker to find.
+    ``scale`` is what a number was reported on; None is the label's whole range.
     ``holders_per_record`` is above 1 where a few records play a population: sampling variances are
     multiplied by it.
     """
@@ -36,7 +35,6 @@ class QuestionCounts:
     sums: Sums
     n: int
     scale: Scale | None = field(default=None, kw_only=True)
-    exact_ranges: bool = field(default=True, kw_only=True)
     holders_per_record: float = field(default=1.0, kw_only=True)
 
     @classmethod
@@ -52,11 +50,11 @@ class QuestionCounts:
 
     @property
     def centred(self) -> bool:
-        """Whether a number was told around published centres."""
+        """Whether numbers were reported relative to published centres."""
         return self.scale is not None and self.scale.centred
 
     def scale_of(self, label: Range) -> Scale:
-        """How a number was told."""
+        """The scale that numbers were reported on, for a numeric label."""
         return Scale.of(label, self.partition.cells) if self.scale is None else self.scale
 
     @cached_property
@@ -68,7 +66,7 @@ class QuestionCounts:
 
     @cached_property
     def plausible(self) -> Floats:
-        """The counts made possible: none negative, n in all. What variances are evaluated at."""
+        """The counts that variances are evaluated at: none negative, n in all."""
         positive = np.maximum(self.counts, 0.0)
         total = positive.sum()
         if total == 0.0:
@@ -84,8 +82,33 @@ class QuestionCounts:
 
     @cached_property
     def total_covariance(self) -> Floats:
-        """The mechanism's noise and the chance of who answered, ``(cells, slots, slots)``."""
+        """Covariance of a cell's slots by noise and by sampling, ``(cells, slots, slots)``."""
         return self.noise + self.holders_per_record * sampling_covariance(self.plausible)
+
+    @cached_property
+    def count_influence(self) -> Floats:
+        """The most that replacing one report can change a cell's count, per slot, ``(slots,)``."""
+        least, most = self._extremes
+        return most - least
+
+    def total_influence(self, weights: Floats) -> float:
+        """A bound on what replacing one report can change: the sum of ``weights * |change|``.
+
+        ``weights``, ``(cells, slots)``, are not negative. Either every count changes by its most,
+        or both reports add as much as one can above the least of every count.
+        """
+        of_slots = weights.sum(axis=0)
+        _, most = self.mechanism.influence(weights)
+        above_least = most - float(of_slots @ self._extremes[0])
+        return min(float(of_slots @ self.count_influence), 2.0 * above_least)
+
+    @cached_property
+    def _extremes(self) -> tuple[Floats, Floats]:
+        """The least and the most that a report adds to a cell's count, per slot, ``(slots,)``."""
+        first_cell = np.zeros((self.mechanism.slots, self.mechanism.cells, self.mechanism.slots))
+        first_cell[:, 0, :] = np.eye(self.mechanism.slots)
+        least, most = np.array([self.mechanism.influence(unit) for unit in first_cell]).T
+        return least, most
 
 
 def public_counts(
@@ -93,7 +116,7 @@ def public_counts(
 ) -> Floats:
     """The public records' counts per cell and slot, exact, shape ``(cells, slots)``.
 
-    Numbers are counted on ``scale``, so that they add to what holders said on it.
+    Numbers are counted on ``scale``, so that they add to what was reported on it.
     """
     cells = locate(partition, public.X)
     if isinstance(label, Classes):

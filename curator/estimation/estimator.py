@@ -1,19 +1,16 @@
-"""What an estimator is: a pure function of public data and reports, with declared parameters."""
+"""The declaration of an estimator: a pure function, what it serves, and its parameters."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from privet.curator.estimation.counts import Label, QuestionCounts
+from privet.curator.estimation.counts import Label
 from privet.curator.estimation.model import Model, Value
-from privet.curator.public_data import PublicData
-from privet.curator.public_model.base import BaseModel
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 
 Fit = Callable[..., Model]
-"""``fit(label, public, evidence, **parameters) -> Model``"""
+"""``fit(label, public, questions, **parameters) -> Model``; with ``base`` if it takes one."""
 
 
 @dataclass(frozen=True)
@@ -64,38 +61,27 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Estimator:
-    """A named way to fit a model; ``labels`` are the kinds of label it can estimate."""
+    """A named way to fit a model.
+
+    ``labels`` are the kinds of label it serves, and ``max_classes`` how many classes at most.
+    ``one_question``: it takes tasks with one question, which asks for the label.
+    ``takes_base``: it can start from a public model. ``needs_reports``: it says nothing without.
+    """
 
     name: str
     summary: str
     function: Fit
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     labels: tuple[type, ...] = (Classes, Range)
+    max_classes: float = math.inf
+    one_question: bool = True
     takes_base: bool = False
+    needs_reports: bool = True
 
-    def fit(
-        self,
-        label: Label,
-        public: PublicData,
-        evidence: Sequence[QuestionCounts],
-        base: BaseModel | None = None,
-        **parameters: object,
-    ) -> Model:
-        """Fit on encoded public data and one ``QuestionCounts`` per question.
-
-        ``base`` is a public model of the caller's own, for estimators that start from one.
-        Raises ``InvalidRequest`` for an unknown or impossible parameter, and for a label or a set
-        of questions that this estimator does not serve.
-        """
-        if not isinstance(label, self.labels):
-            kind = "classes" if isinstance(label, Classes) else "a numeric label"
-            raise InvalidRequest(f"{self.name} does not serve {kind}: choose another estimator.")
-        given: dict[str, Any] = dict(self.checked(parameters))
-        if base is not None:
-            if not self.takes_base:
-                raise InvalidRequest(f"{self.name} starts from no public model: use drift.")
-            given["base"] = base
-        return self.function(label, public, evidence, **given)
+    def serves(self, label: Label) -> bool:
+        """Whether it can estimate this label."""
+        few_enough = not isinstance(label, Classes) or label.slots <= self.max_classes
+        return isinstance(label, self.labels) and few_enough
 
     def checked(self, parameters: Mapping[str, object]) -> dict[str, Value]:
         """All parameters with defaults filled in; raises ``InvalidRequest`` for a faulty one."""
@@ -105,23 +91,5 @@ class Estimator:
             raise InvalidRequest(
                 f"{self.name} has no parameter {', '.join(unknown)}: its parameters are {known}."
             )
-        given = {name: spec.default for name, spec in self.parameters.items()} | dict(parameters)
-        return {name: self.parameters[name].checked(name, value) for name, value in given.items()}
-
-
-def only_question(name: str, evidence: Sequence[QuestionCounts]) -> QuestionCounts:
-    """The evidence of a task with one question; raises ``InvalidRequest`` for any other."""
-    if len(evidence) != 1:
-        raise InvalidRequest(
-            f"{name} needs a task with one question, not {len(evidence)}: "
-            "fit pruned, averaged, drift or histogram, whichever the questions were made for."
-        )
-    return evidence[0]
-
-
-def two_classes(name: str, label: Label) -> None:
-    """Raise ``InvalidRequest`` unless the label has two classes."""
-    if not isinstance(label, Classes) or label.slots != 2:
-        raise InvalidRequest(
-            f"{name} tells two classes apart: use averaged or drift for this label."
-        )
+        values = {name: spec.default for name, spec in self.parameters.items()} | dict(parameters)
+        return {name: self.parameters[name].checked(name, value) for name, value in values.items()}

@@ -1,4 +1,4 @@
-"""A fitted model: a partition with a value per cell, how sure it is, and what moved it."""
+"""A fitted model: a value per cell, with its interval, public share and one report's influence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from privet.curator.estimation.counts import Label
+from privet.curator.estimation.counts import Label, QuestionCounts
 from privet.curator.public_data import Floats
 from privet.curator.public_model.base import BaseModel
 from privet.curator.trees import locate
@@ -27,12 +27,12 @@ _LABEL: TypeAdapter[Label] = TypeAdapter(Label)
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What a model says of ``rows`` records; each fact is worked out when it is first asked for.
+    """A model's predictions for ``rows`` records, computed when they are first asked for.
 
     ``values``, ``low`` and ``high`` have shape ``(rows, S)``: class probabilities with the ends of
     their 95 % intervals, or for a numeric label (S = 1) its mean in the label's units.
-    ``cells`` has shape ``(rows,)``; ``scores`` are the public model's, ``(rows, S)``, if it has a
-    part in the predictions.
+    ``cells`` has shape ``(rows,)``; ``scores``, ``(rows, S)``, are the public model's, or None if
+    the predictions do not use it.
     """
 
     model: "Model"
@@ -41,8 +41,8 @@ class Predictions:
 
     @cached_property
     def values(self) -> Floats:
-        """Probabilities or means, which are possible: within bounds and adding up to one."""
-        values = self._moved(self.model.values)
+        """Probabilities or means, clipped to their bounds and normalised."""
+        values = self._on_base(self.model.values)
         if self.scores is None:
             return values
         np.clip(values, *self.model.bounds, out=values)
@@ -69,16 +69,16 @@ class Predictions:
             return np.asarray(names[self.model.values.argmax(axis=1)].take(self.cells))
         return np.asarray(names[self.values.argmax(axis=1)])
 
-    def _moved(self, per_cell: Floats) -> Floats:
-        """A table of the model at the rows' cells, moved along with the public model."""
+    def _on_base(self, per_cell: Floats) -> Floats:
+        """The rows' entries of a table of cells, relative to the public model's scores if any."""
         if self.scores is None or self.model.base_values is None:
             return per_cell.take(self.cells, axis=0)
-        moved = (per_cell - self.model.base_values).take(self.cells, axis=0)
-        moved += self.scores
-        return moved
+        values = (per_cell - self.model.base_values).take(self.cells, axis=0)
+        values += self.scores
+        return values
 
     def _end(self, per_cell: Floats, inner: np.ufunc) -> Floats:
-        ends = self._moved(per_cell)
+        ends = self._on_base(per_cell)
         if self.scores is None:
             return ends
         np.clip(ends, *self.model.bounds, out=ends)
@@ -94,10 +94,11 @@ class Model:
 
     - ``values``, ``standard_error``, ``low``, ``high``: ``(K, S)``, the ends of a 95 % interval;
     - ``public_share``: ``(K,)``, what part of the value came from public data, 0 to 1;
-    - ``influence``: ``(K, S)``, the most that one report can move the value, to first order;
-    - ``n``: how many reports it used; ``facts``: what else the estimator has to say;
+    - ``influence``: ``(K, S)``, the most that replacing one report can change the value, to first
+      order;
+    - ``n``: how many reports it used; ``facts``: what else the estimator states;
     - ``span``: how far apart two values of a cell can be; less than a numeric label's range where
-      holders told it on a ``privet.protocol.label_scale.Centring``, and None for the whole range;
+      it was reported relative to a centre, and None for the whole range;
     - ``base``: a public model whose prediction ``values - base_values`` is added to, if any;
       ``base_values``, ``(K, S)``, are its means per cell.
     """
@@ -110,9 +111,9 @@ class Model:
     high: Floats
     public_share: Floats
     influence: Floats
-    estimator: str
-    parameters: Mapping[str, Value]
     n: int
+    estimator: str = ""
+    parameters: Mapping[str, Value] = field(default_factory=dict)
     base: BaseModel | None = None
     base_values: Floats | None = None
     facts: Mapping[str, Value] = field(default_factory=dict)
@@ -131,14 +132,8 @@ class Model:
         """The same model without its public base: a tree that a person can read and follow."""
         return replace(self, base=None, base_values=None)
 
-    def renamed(
-        self, estimator: str, parameters: Mapping[str, Value], facts: Mapping[str, Value]
-    ) -> "Model":
-        """The same model under another estimator's name, with facts about how it came to be."""
-        return replace(self, estimator=estimator, parameters=parameters, facts=facts)
-
     def influence_of(self, k: int) -> Floats:
-        """The most that ``k`` dishonest reports could have moved each value, ``(K, S)``.
+        """The most that ``k`` dishonest reports can have changed each value, ``(K, S)``.
 
         To first order in the reports, and never more than ``span``.
         """
@@ -195,3 +190,57 @@ class Model:
     def bounds(self) -> tuple[float, float]:
         """The least and greatest value there can be."""
         return (self.label.low, self.label.high) if isinstance(self.label, Range) else (0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SlotEstimates:
+    """Shares of slots, the form in which estimators find every label, each ``(cells, slots)``.
+
+    ``public_share`` has shape ``(cells,)``; ``influence`` is the most that replacing one report can
+    change a share.
+    """
+
+    shares: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+    public_share: Floats
+    influence: Floats
+
+
+def to_model(
+    label: Label,
+    question: QuestionCounts,
+    slots: SlotEstimates,
+    *,
+    n: int | None = None,
+    base: BaseModel | None = None,
+    base_values: Floats | None = None,
+) -> Model:
+    """The model with these shares: class probabilities as they are, numbers in the label's units.
+
+    Intervals are widened where they must be to hold their share. Numbers lie within the label's
+    range and, if the question has a centring, within its radius of their cell's centre.
+    """
+    low, high = slots.low.clip(max=slots.shares), slots.high.clip(min=slots.shares)
+    values, error, influence = slots.shares, slots.standard_error, slots.influence
+    span = None
+    if isinstance(label, Range):
+        scale = question.scale_of(label)
+        span = scale.width if scale.width < label.high - label.low else None
+        values, low, high = (scale.from_unit(ends[:, 1:]) for ends in (values, low, high))
+        error, influence = scale.width * error[:, 1:], scale.width * influence[:, 1:]
+    return Model(
+        label=label,
+        partition=question.partition,
+        values=values,
+        standard_error=error,
+        low=low,
+        high=high,
+        public_share=slots.public_share,
+        influence=influence,
+        n=question.n if n is None else n,
+        base=base,
+        base_values=base_values,
+        span=span,
+    )

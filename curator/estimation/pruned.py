@@ -8,28 +8,31 @@ asked at once, each with half of the budget, so that no holder is contacted twic
 With D = V - (U - V) the lead of class 1 over a node, every statistic v is |D| over a noise level.
 In the notation of A.2: u is the private noise level, U_Q the public one, and
 (D_P + λ D_Q)^2 / (u + λ^2 U_Q) is greatest at λ = u D_Q / (U_Q D_P) if both leads agree, else at
-an end. Three numbers distinguish the two forms; see ``Constants``.
+an end. The forms differ in the level below which noise dominates (``Search.node``), in u and the
+bound on v (``Search.levels``), and in when private data dominates (``Search.dominates``); why is in
+docs/adr/0101-algorithm-2-in-two-forms.md.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.curator.estimation.cells import to_model
 from privet.curator.estimation.counts import (
     Label,
     QuestionCounts,
     public_counts,
     sampling_covariance,
 )
-from privet.curator.estimation.estimator import two_classes
-from privet.curator.estimation.model import Model
-from privet.curator.estimation.weighted import Ratio, fit_private, ratio_influence
+from privet.curator.estimation.estimator import Estimator, Parameter
+from privet.curator.estimation.model import Model, to_model
+from privet.curator.estimation.ratio import Ratio, share_influence
+from privet.curator.estimation.weighted import fit_private
 from privet.curator.public_data import Floats, PublicData
 from privet.curator.trees import ancestors, node_sums
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes
 from privet.protocol.partition import Index
 
 
@@ -60,30 +63,25 @@ class Choice:
 
 
 def fit_pruned(
-    label: Label, public: PublicData, evidence: Sequence[QuestionCounts], *, constants: str
+    label: Label, public: PublicData, questions: Sequence[QuestionCounts], *, constants: str
 ) -> Model:
     """Prune the first question's tree; fall back on the second question if private data dominates.
 
     ``constants`` is ``paper`` (Algorithm 2 as printed) or ``calibrated``. With one question only
     there is nothing to fall back on, and cells that find no clear signal use their strongest.
     """
-    two_classes("pruned", label)
-    if len(evidence) not in (1, 2):
+    if len(questions) not in (1, 2) or any(asked.mechanism.slots != 2 for asked in questions):
         raise InvalidRequest(
-            "pruned needs the deep question and its fallback: create the task with two questions."
+            "pruned needs the deep question and its fallback, both about the label: create the "
+            "task with two questions."
         )
-    deep = evidence[0]
+    deep = questions[0]
     known = public_counts(label, public, deep.partition)
-    search = Search(deep, known, constants == "paper")
-    nodes, weight_p, weight_q, dominated = search.run()
-    if dominated and len(evidence) == 2:
-        fallback = fit_private(label, public, evidence[1:])
-        return fallback.renamed("pruned", {"constants": constants}, {"fallback": True})
+    nodes, weight_p, weight_q, dominated = Search(deep, known, constants == "paper").run()
+    if dominated and len(questions) == 2:
+        return replace(fit_private(label, public, questions[1:]), facts={"fallback": True})
     ratio = pruned_ratio(deep, known, nodes, weight_p, weight_q)
-    model = to_model(
-        label, deep, ratio.estimates(), estimator="pruned", parameters={"constants": constants}
-    )
-    return model.renamed("pruned", {"constants": constants}, {"fallback": False})
+    return replace(to_model(label, deep, ratio.estimates()), facts={"fallback": False})
 
 
 def pruned_ratio(
@@ -101,7 +99,7 @@ def pruned_ratio(
     share = np.clip(weight_q * public.sum(axis=1) / mass, 0.0, 1.0)
     used = np.maximum(weight_p, 1e-300)[:, None]
     cells = node_sums(tree, np.ones(tree.cells))[nodes][:, None]
-    influence = np.minimum(cells * ratio_influence(deep, counts / used), 1.0)
+    influence = np.minimum(cells * share_influence(deep, counts / used), 1.0)
     return Ratio(counts, covariance, share, np.where(weight_p[:, None] > 0.0, influence, 0.0))
 
 
@@ -212,3 +210,20 @@ def best_weight(u: Floats, lead_p: Floats, lead_q: Floats, size_q: Floats) -> Fl
     with np.errstate(divide="ignore", invalid="ignore"):
         weight = u * lead_q / (size_q * lead_p)
     return np.where(np.isfinite(weight), np.abs(weight), 0.0)
+
+
+PRUNED = Estimator(
+    "pruned",
+    "LPCT-prune: each cell climbs to the ancestor with a clear signal (Algorithm 2).",
+    fit_pruned,
+    {
+        "constants": Parameter(
+            "calibrated",
+            "Algorithm 2 as printed, or with both data's statistics of one law.",
+            choices=("calibrated", "paper"),
+        )
+    },
+    labels=(Classes,),
+    max_classes=2,
+    one_question=False,
+)

@@ -1,18 +1,44 @@
-"""From a cell's counts to its probabilities: a ratio of two noisy numbers, handled with care.
+"""From a cell's counts to its shares: a ratio of two noisy numbers, handled with care.
 
-Strategy: a count divided by the cell's mass where the mass is positive; where noise made the mass
+A share is A / B, a slot's count A over the cell's mass B, where B is positive. Where noise made B
 zero or negative the ratio means nothing, but the order of the counts still does, so they are
 measured in units of the mass's noise. Projecting on the simplex keeps that order. The class with
 the largest count is therefore always the one predicted, which is the rule "ratio above 1/2" where
-the mass is positive, and does not flip where it is not.
+the mass is positive, and does not flip where it is not. Intervals are Fieller's (1954).
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 
+from privet.curator.estimation.counts import QuestionCounts
+from privet.curator.estimation.model import SlotEstimates
 from privet.curator.public_data import Floats
 
 Z95 = 1.959963984540054
 """scipy.stats.norm.ppf(0.975)"""
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """Counts ``(cells, slots)`` whose shares are the cells' values, and what is known of them.
+
+    ``covariance`` has shape ``(cells, slots, slots)``, ``public_share`` ``(cells,)`` and
+    ``influence``, of one report on a share, ``(cells, slots)``.
+    """
+
+    counts: Floats
+    covariance: Floats
+    public_share: Floats
+    influence: Floats
+
+    def estimates(self) -> SlotEstimates:
+        """The shares, with standard errors to first order and intervals after Fieller."""
+        values = shares(self.counts, self.covariance)
+        variance = share_variance(values, self.counts, self.covariance)
+        low, high = fieller_interval(self.counts, self.covariance)
+        error = np.minimum(np.sqrt(variance), 0.5)
+        return SlotEstimates(values, error, low, high, self.public_share, self.influence)
 
 
 def shares(counts: Floats, covariance: Floats) -> Floats:
@@ -38,23 +64,37 @@ def project_on_simplex(points: Floats) -> Floats:
 
 
 def share_variance(values: Floats, counts: Floats, covariance: Floats) -> Floats:
-    """First-order variance of ``counts / mass``, shape ``(cells, slots)``; infinite for no mass.
+    """First-order variance of A / B, shape ``(cells, slots)``; infinite where B is not positive.
 
     The share v_s = A_s / B has the derivative (e_s - v_s 1) / B with respect to the counts.
     """
     mass = counts.sum(axis=1)
     own, with_mass, of_mass = moments(covariance)
-    spread = own - 2.0 * values * with_mass[:, :] + values**2 * of_mass[:, None]
+    spread = own - 2.0 * values * with_mass + values**2 * of_mass[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.maximum(spread, 0.0) / mass[:, None] ** 2
     return np.where(mass[:, None] > 0.0, variance, np.inf)
+
+
+def share_influence(question: QuestionCounts, counts: Floats) -> Floats:
+    """The most that replacing one report can change each share, to first order, ``(cells, slots)``.
+
+    With the derivative of ``share_variance``, every slot at its worst: sum_t |e_s - v_s|_t i_t / B,
+    i_t being ``count_influence`` of slot t; at most 1. ``counts`` are A in units of reports.
+    """
+    influence = question.count_influence
+    mass = counts.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.where(mass > 0.0, np.clip(counts / mass, 0.0, 1.0), 1.0)
+        change = ((1.0 - 2.0 * values) * influence + values * influence.sum()) / mass
+    return np.where(mass > 0.0, np.minimum(change, 1.0), 1.0)
 
 
 def fieller_interval(counts: Floats, covariance: Floats, z: float = Z95) -> tuple[Floats, Floats]:
     """Ends of each share's confidence interval within [0, 1], two arrays ``(cells, slots)``.
 
     The set of v with (A - v B)^2 <= z^2 Var(A - v B) (Fieller, 1954): exact for normal noise
-    however small the mass is. Where the mass cannot be told from zero it is all of [0, 1].
+    however small the mass is. Where the mass is not distinguished from zero it is all of [0, 1].
     """
     own, with_mass, of_mass = moments(covariance)
     mass = counts.sum(axis=1)[:, None]

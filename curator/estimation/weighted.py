@@ -1,81 +1,87 @@
-"""LPCT's weighted average of private and public counts (Ma and Yang, 2024, eq. 8), and its ends."""
+"""LPCT's weighted average of private and public counts (Ma and Yang, 2024, eq. 8), and its ends.
+
+In a cell let V be the number of holders with label 1 and U that of all, from the reports (P,
+debiased) and the public data (Q). The estimate is
+
+    eta = (V_P + lambda V_Q) / (U_P + lambda U_Q)                                          (eq. 8)
+
+for every class, V being the count of the class. For a numeric label V is the sum of t, the label
+on [0, 1]. ``private`` is lambda = 0 (eq. 7), for numbers LPDT's regression tree (Ma et al., 2023,
+eq. 5, as ``ratio``); ``public`` is lambda = infinity (eq. 4 on public data). What becomes of
+ratios whose mass is not positive is in ``ratio``.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from privet.curator.estimation.cells import SlotEstimates, to_model
-from privet.curator.estimation.contrasts import unit_ranges
 from privet.curator.estimation.counts import (
     Label,
     QuestionCounts,
     public_counts,
     sampling_covariance,
 )
-from privet.curator.estimation.estimator import only_question
-from privet.curator.estimation.model import Model, Value
-from privet.curator.estimation.ratio import fieller_interval, share_variance, shares
-from privet.curator.public_data import Floats, PublicData
+from privet.curator.estimation.estimator import Estimator, Parameter
+from privet.curator.estimation.model import Model, to_model
+from privet.curator.estimation.ratio import Ratio, share_influence, shares
+from privet.curator.public_data import PublicData
 from privet.protocol.features import Range
 
-TINY = 1e-300
 LEAST_COUNT = 1.0
-"""A public count's variance is taken to be that of at least this many records."""
+"""Least variance of a public count, that of one record: few records that agree prove little."""
 
 
 def fit_weighted(
     label: Label,
     public: PublicData,
-    evidence: Sequence[QuestionCounts],
+    questions: Sequence[QuestionCounts],
     *,
     weight: float,
     counts: str,
 ) -> Model:
-    """Cell shares of ``private + weight * public`` counts; ``weight`` is λ of eq. 8.
+    """Eq. 8 with lambda = ``weight``.
 
-    With λ > 0 the interval is for the share in that weighted mixture of both populations.
+    With lambda > 0 the interval is for the share in that weighted mixture of both populations.
     ``counts`` says whether negative private counts are taken as 0: never (``unbiased``, eq. 8 as
     printed), always (``clipped``), or for numbers, where it lowers the squared error
-    (``automatic``). Intervals come from unbiased counts all the same.
+    (``automatic``; ``python -m scripts.reproduce.consistency``). Intervals come from unbiased
+    counts all the same.
     """
-    question = only_question("weighted", evidence)
+    (question,) = questions
     known = public_counts(label, public, question.partition, question.scale)
     clips = counts == "clipped" or (counts == "automatic" and isinstance(label, Range))
     unbiased = question.counts + weight * known
     used = np.maximum(question.counts, 0.0) + weight * known if clips else unbiased
     covariance = question.total_covariance + weight**2 * sampling_covariance(known)
-    mass = np.maximum(used.sum(axis=1), TINY)
+    mass = np.maximum(used.sum(axis=1), 1e-300)
     ratio = Ratio(
         counts=unbiased,
         covariance=covariance,
         public_share=np.clip(weight * known.sum(axis=1) / mass, 0.0, 1.0),
-        influence=ratio_influence(question, used),
+        influence=share_influence(question, used),
     )
-    slots = replace(ratio.estimates(), shares=shares(used, covariance))
-    parameters: dict[str, Value] = {"weight": weight, "counts": counts}
-    return to_model(label, question, slots, estimator="weighted", parameters=parameters)
+    return to_model(label, question, replace(ratio.estimates(), shares=shares(used, covariance)))
 
 
-def fit_private(label: Label, _public: PublicData, evidence: Sequence[QuestionCounts]) -> Model:
-    """The private counts alone: eq. 7, which is eq. 8 with λ = 0."""
-    question = only_question("private", evidence)
+def fit_private(label: Label, _public: PublicData, questions: Sequence[QuestionCounts]) -> Model:
+    """The private counts alone: eq. 7, which is eq. 8 with lambda = 0; LPDT's eq. 5 for numbers."""
+    (question,) = questions
     ratio = Ratio(
         counts=question.counts,
         covariance=question.total_covariance,
         public_share=np.zeros(question.partition.cells),
-        influence=ratio_influence(question, question.counts),
+        influence=share_influence(question, question.counts),
     )
-    return to_model(label, question, ratio.estimates(), estimator="private", parameters={})
+    return to_model(label, question, ratio.estimates())
 
 
-def fit_public(label: Label, public: PublicData, evidence: Sequence[QuestionCounts]) -> Model:
-    """The public counts alone: eq. 4 on public data, which is eq. 8 with λ = infinity.
+def fit_public(label: Label, public: PublicData, questions: Sequence[QuestionCounts]) -> Model:
+    """The public counts alone: eq. 4 on public data, which is eq. 8 with lambda = infinity.
 
-    However holders tell a number, public labels count as they are. A cell whose few records agree
-    is not certain for that: see ``LEAST_COUNT``.
+    Public labels count as they are, also where holders report numbers relative to centres.
     """
-    question = replace(only_question("public", evidence), scale=None)
+    question = replace(questions[0], scale=None)
     known = public_counts(label, public, question.partition)
     ratio = Ratio(
         counts=known,
@@ -83,41 +89,34 @@ def fit_public(label: Label, public: PublicData, evidence: Sequence[QuestionCoun
         public_share=np.ones(question.partition.cells),
         influence=np.zeros_like(known),
     )
-    return to_model(label, question, ratio.estimates(), estimator="public", parameters={})
+    return to_model(label, question, ratio.estimates())
 
 
-def fit_ratio(label: Label, public: PublicData, evidence: Sequence[QuestionCounts]) -> Model:
-    """LPDT's regression estimate (Ma et al., 2023, eq. 5): sums of labels over private masses."""
-    return fit_private(label, public, evidence).renamed("ratio", {}, {})
-
-
-@dataclass(frozen=True, eq=False)
-class Ratio:
-    """Counts ``(cells, slots)`` whose shares are the cells' values, and what is known of them."""
-
-    counts: Floats
-    covariance: Floats
-    public_share: Floats
-    influence: Floats
-
-    def estimates(self) -> SlotEstimates:
-        """The shares, with standard errors to first order and intervals after Fieller."""
-        values = shares(self.counts, self.covariance)
-        variance = share_variance(values, self.counts, self.covariance)
-        low, high = fieller_interval(self.counts, self.covariance)
-        error = np.minimum(np.sqrt(variance), 0.5)
-        return SlotEstimates(values, error, low, high, self.public_share, self.influence)
-
-
-def ratio_influence(question: QuestionCounts, counts: Floats) -> Floats:
-    """The most one report can move each share ``A_s / B``, to first order, ``(cells, slots)``.
-
-    It is bounded slot by slot: ``sum_t |e_s - v_s|_t range_t / B``, where ``range_t`` is what one
-    report can change in the count of slot t of one cell; and by 1, the whole range of a share.
-    """
-    ranges = unit_ranges(question)
-    mass = counts.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.where(mass > 0.0, np.clip(counts / mass, 0.0, 1.0), 1.0)
-        moved = ((1.0 - 2.0 * values) * ranges + values * ranges.sum()) / mass
-    return np.where(mass > 0.0, np.minimum(moved, 1.0), 1.0)
+WEIGHTED = Estimator(
+    "weighted",
+    "Private and public counts with a fixed weight (LPCT, eq. 8).",
+    fit_weighted,
+    {
+        "weight": Parameter(
+            1.0, "What a public record counts for: λ of eq. 8.", low=0.0, high=1e12
+        ),
+        "counts": Parameter(
+            "automatic",
+            "Private counts as they are, or none negative; automatic: none negative for numbers.",
+            choices=("automatic", "unbiased", "clipped"),
+        ),
+    },
+)
+PRIVATE = Estimator("private", "Private counts alone (LPCT, eq. 7).", fit_private)
+PUBLIC = Estimator(
+    "public",
+    "Public counts alone (LPCT, eq. 4 on public data).",
+    fit_public,
+    needs_reports=False,
+)
+RATIO = Estimator(
+    "ratio",
+    "LPDT's regression tree, from private counts alone (Ma et al., 2023, eq. 5).",
+    fit_private,
+    labels=(Range,),
+)

@@ -139,7 +139,6 @@ class Study:
             sums,
             holders,
             scale=scale,
-            exact_ranges=False,
             holders_per_record=max(1.0, holders / len(people)),
         )
 

@@ -100,7 +100,6 @@ def on_world(world: World) -> Iterator[tuple[float, str, str, float]]:
                 asked.sums,
                 asked.n,
                 scale=asked.scale,
-                exact_ranges=False,
                 step=work,
             )
             for estimator, parameters in ESTIMATORS.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import rankdata
 
-from scripts.reproduce import consistency, levels, promises
+from scripts.reproduce import consistency, promises
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION
 from scripts.reproduce.gains import gains
 from scripts.reproduce.real import Rows, read
@@ -31,7 +31,6 @@ def main() -> None:
         "classification": sections(real, list(CLASSIFICATION)),
         "regression ranks": ranks(real, list(REGRESSION), best_first=False),
         "regression": sections(real, list(REGRESSION)),
-        "levels": gains(read(HERE / "expected" / "levels.csv"), levels.PLAIN),
         "consistency": gains(consistent, consistency.PLAIN),
         "consistency of numbers": gains(consistent, consistency.PLAIN, numbers=True),
         "coverage": covered(read(HERE / "expected" / "coverage.csv")),

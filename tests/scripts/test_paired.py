@@ -5,10 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from privet.curator.public_data import PublicData
 from scripts.reproduce.consistency import STEPS, Processed, projected
-from scripts.reproduce.datasets import CLASSES, Split
-from scripts.reproduce.levels import ask_levels
 from scripts.reproduce.paired import read, settings, summary, write
 from tests.curator.estimation.examples import complete, reports
 
@@ -64,18 +61,3 @@ def test_steps_leave_consistent_counts(name: str) -> None:
     assert (done.counts >= 0.0).all()
     if name != "clipped":
         assert done.counts.sum() == pytest.approx(asked.n)
-
-
-def test_levels_are_answered_by_parts_of_the_holders_or_by_all() -> None:
-    """``one``: every holder once, at full budget; ``all``: each question by all, at half of it."""
-    rng = np.random.default_rng(3)
-    people = PublicData(rng.random((1000, 2)), rng.integers(0, 2, 1000).astype(float))
-    split = Split(people, people, people, CLASSES)
-    trees = [complete(1), complete(3)]
-    one = ask_levels(split, trees, "one", 2.0, rng)
-    assert sum(question.n for question in one) == 1000
-    assert min(question.n for question in one) > 400  # 6 standard deviations from 500
-    assert [question.mechanism.epsilon for question in one] == [2.0, 2.0]
-    every = ask_levels(split, trees, "all", 2.0, rng)
-    assert [question.n for question in every] == [1000, 1000]
-    assert [question.mechanism.epsilon for question in every] == [1.0, 1.0]

@@ -11,10 +11,9 @@ from privet.curator.public_model.base import BaseModel, Linear
 from privet.curator.public_model.knowledge import Knowledge, residual_centring
 from privet.curator.simulation import simulate_question
 from privet.curator.trees import locate
-from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Range
 from privet.protocol.label_scale import Centring, Scale
-from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
 from tests.curator.estimation.examples import NUMBER, complete, public_rows, reports
 
@@ -27,9 +26,9 @@ ESTIMATORS = ("weighted", "private", "ratio", "averaged", "drift")
 
 def told(label: Range, centres: np.ndarray, seed: int = 1) -> QuestionCounts:
     """The same reports of (cell, level), read around these centres."""
-    evidence = reports(TREE, COUNTS, 2.0, seed, regression=True)
+    question = reports(TREE, COUNTS, 2.0, seed, regression=True)
     centring = Centring(centres=tuple(centres.tolist()), reach=REACH)
-    return replace(evidence, scale=Scale.of(label, 4, centring))
+    return replace(question, scale=Scale.of(label, 4, centring))
 
 
 def constant(value: float) -> BaseModel:
@@ -38,10 +37,10 @@ def constant(value: float) -> BaseModel:
 
 
 def fitted(
-    name: str, label: Range, public: PublicData, evidence: QuestionCounts, mean: float
+    name: str, label: Range, public: PublicData, question: QuestionCounts, mean: float
 ) -> Model:
     base = constant(mean) if name == "drift" else None
-    return fit(name, label, public, [evidence], base=base)
+    return fit(name, label, public, [question], base=base)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -101,24 +100,11 @@ def test_public_labels_alone_are_not_cut_at_the_reach() -> None:
 def test_no_reports_leave_the_public_model_also_where_it_is_beyond_the_reach() -> None:
     """A public model that says 6 where the centre is -1 is kept: only reports correct it."""
     public = public_rows(NUMBER, 80, seed=6)
-    evidence = told(NUMBER, CENTRES)
-    nothing = replace(evidence, sums=np.zeros_like(evidence.sums), n=0)
+    question = told(NUMBER, CENTRES)
+    nothing = replace(question, sums=np.zeros_like(question.sums), n=0)
     model = fit("drift", NUMBER, public, [nothing], base=constant(6.0))
     X = np.random.default_rng(7).random((50, 2))
     np.testing.assert_allclose(model.predict(X).values, 6.0, atol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["averaged", "drift"])
-def test_levels_told_around_different_centres_are_not_joined(name: str) -> None:
-    """Their sums do not add up over cells, so joining them is refused; whole ranges do."""
-    public = public_rows(NUMBER, 80, seed=7)
-    coarse = reports(complete(1), np.array([[500, 500], [900, 100]]), 2.0, 1, regression=True)
-    base = constant(1.0) if name == "drift" else None
-    with pytest.raises(InvalidRequest, match="centred set to false"):
-        fit(name, NUMBER, public, [told(NUMBER, CENTRES), coarse], base=base)
-    whole = replace(told(NUMBER, CENTRES), scale=Scale.of(NUMBER, 4))
-    joined = fit(name, NUMBER, public, [whole, coarse], base=base)
-    assert joined.span is None
 
 
 def test_documents_keep_the_span() -> None:
@@ -134,7 +120,7 @@ def collected(
     tree: Partition, X: np.ndarray, y: np.ndarray, scale: Scale | None, seed: int
 ) -> QuestionCounts:
     """Reports of holders with records (X, y), told on ``scale``."""
-    mechanism = MECHANISMS["subset"].create(4.0, tree.cells, 2, regression=True)
+    mechanism = create_mechanism("subset", 4.0, tree.cells, 2, regression=True)
     sums = simulate_question(
         tree,
         mechanism,
@@ -175,12 +161,12 @@ def test_cell_means_are_unbiased_and_less_noisy_by_the_square_of_the_reach() -> 
     assert ((variances[0] / variances[1] > 0.05) & (variances[0] / variances[1] < 0.2)).all()
 
 
-def _means(evidence: QuestionCounts, scale: Scale, size: np.ndarray) -> np.ndarray:
+def _means(question: QuestionCounts, scale: Scale, size: np.ndarray) -> np.ndarray:
     """Unbiased cell means of holders whose number per cell is known.
 
     The contrast of the slots, not slot 1 alone, so that the mass plays no part.
     """
-    contrast = (evidence.counts[:, 1] - evidence.counts[:, 0]) / size
+    contrast = (question.counts[:, 1] - question.counts[:, 0]) / size
     return scale.low + scale.width * (1.0 + contrast) / 2.0
 
 
@@ -204,8 +190,8 @@ def test_intervals_cover_cell_means_that_stray_from_their_centres(name: str, lea
         means, _ = Knowledge.of(slope, public.X).cell_means(tree)
         centring = residual_centring(label, public, tree, means[:, 0])
         scale = Scale.of(label, 16, centring)
-        evidence = collected(tree, holders.X, holders.y, scale, seed=run)
-        model = fit(name, label, public, [evidence], base=slope if name == "drift" else None)
+        question = collected(tree, holders.X, holders.y, scale, seed=run)
+        model = fit(name, label, public, [question], base=slope if name == "drift" else None)
         found.append((model.low[:, 0] <= truth) & (truth <= model.high[:, 0]))
     assert np.mean(found) > least
 
@@ -222,8 +208,8 @@ def test_labels_beyond_the_reach_are_biased_towards_the_centre() -> None:
     X = np.random.default_rng(10).random((4000, 2))
     centring = Centring(centres=(0.0,) * 4, reach=1.0)
     scale = Scale.of(NUMBER, 4, centring)
-    evidence = collected(TREE, X, np.full(4000, 5.0), scale, seed=11)
-    model = fit("private", NUMBER, public_rows(NUMBER, 20, 1), [evidence])
+    question = collected(TREE, X, np.full(4000, 5.0), scale, seed=11)
+    model = fit("private", NUMBER, public_rows(NUMBER, 20, 1), [question])
     np.testing.assert_allclose(model.values, 1.0, atol=0.1)
 
 

@@ -1,11 +1,13 @@
 """What estimators work on: counts from reports and from public data."""
 
 import numpy as np
+import pytest
 
 from privet.curator.estimation.counts import QuestionCounts, public_counts
 from privet.curator.public_data import PublicData
 from privet.curator.trees import locate
 from privet.protocol.label_scale import Centring, Scale
+from privet.protocol.mechanisms import create_mechanism
 from tests.curator.estimation.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
 
 
@@ -42,13 +44,13 @@ def test_public_counts_are_on_the_scale_that_holders_told_numbers_on() -> None:
 
 def test_plausible_counts_are_possible() -> None:
     """Plausible counts are non-negative and add up to the number of reports."""
-    evidence = reports(complete(4), np.full((16, 2), 20), epsilon=0.5, seed=3)
-    assert evidence.counts.min() < 0
-    assert evidence.plausible.min() >= 0
-    np.testing.assert_allclose(evidence.plausible.sum(), 640)
+    question = reports(complete(4), np.full((16, 2), 20), epsilon=0.5, seed=3)
+    assert question.counts.min() < 0
+    assert question.plausible.min() >= 0
+    np.testing.assert_allclose(question.plausible.sum(), 640)
 
 
-def test_no_reports_are_no_evidence() -> None:
+def test_without_reports_all_counts_are_zero() -> None:
     """Before the first report all counts, noise and sampling variances are zero."""
     some = reports(complete(2), np.full((4, 2), 5), epsilon=1.0, seed=4)
     none = QuestionCounts(some.partition, some.mechanism, np.zeros_like(some.sums), 0)
@@ -60,3 +62,30 @@ def test_public_rows_outside_the_cube_count_in_the_nearest_cell() -> None:
     """A public row on the upper edge is in the last cell."""
     counts = public_counts(BINARY, PublicData(np.ones((1, 2)), np.ones(1)), complete(2))
     np.testing.assert_array_equal(counts, [[0, 0], [0, 0], [0, 0], [0, 1]])
+
+
+def test_count_influence_is_what_one_count_can_change_by() -> None:
+    """For subset selection a count changes by 1 / (p - q) between in and out of the set."""
+    question = reports(complete(2), np.full((4, 2), 5), epsilon=1.0, seed=5)
+    one, other = (
+        question.mechanism.estimate(s, 1)[0, 0] for s in (np.eye(8, dtype=int)[0], np.zeros(8, int))
+    )
+    np.testing.assert_allclose(question.count_influence, one - other)
+
+
+@pytest.mark.parametrize("name", ["subset", "grr", "oue", "projective", "laplace"])
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_total_influence_bounds_what_any_two_reports_differ_by(name: str, epsilon: float) -> None:
+    """No pair of 400 reports differs by more, weights included, and no count by more than its."""
+    rng = np.random.default_rng(6)
+    mechanism = create_mechanism(name, epsilon, 8, 2)
+    question = QuestionCounts(complete(3), mechanism, np.zeros(mechanism.sum_size, np.int64), 0)
+    drawn = []
+    for category in rng.integers(16, size=400):
+        payload = np.frombuffer(mechanism.privatize(int(category), rng.bytes), np.uint8)
+        drawn.append(mechanism.estimate(mechanism.accumulate(payload[None, :]), 1))
+    differences = np.abs(np.array(drawn)[:, None] - np.array(drawn)[None])
+    assert (differences <= question.count_influence * (1 + 1e-9)).all()
+    for weights in (np.ones((8, 2)), rng.random((8, 2)), np.eye(8, 2)):
+        furthest = (weights * differences).sum(axis=(2, 3)).max()
+        assert furthest <= question.total_influence(weights) * (1 + 1e-9)

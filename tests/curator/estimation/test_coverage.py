@@ -22,8 +22,8 @@ def covered(estimator: str, per_cell: int, epsilon: float, drift: float) -> floa
         )
         p = np.clip(0.2 + 0.6 * centres[:, 0] + shift, 0.02, 0.98)
         ones = rng.binomial(per_cell, p)
-        evidence = reports(tree, np.stack([per_cell - ones, ones], axis=1), epsilon, run)
-        model = fit(estimator, BINARY, public_rows(BINARY, 100, seed=run % 3), [evidence])
+        question = reports(tree, np.stack([per_cell - ones, ones], axis=1), epsilon, run)
+        model = fit(estimator, BINARY, public_rows(BINARY, 100, seed=run % 3), [question])
         found.append((model.low[:, 1] <= p) & (p <= model.high[:, 1]))
     return float(np.mean(found))
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Model, QuestionCounts, fit
-from privet.curator.estimation.drift import distrusted
+from privet.curator.estimation.drift import weight_of_rival
 from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.base import BaseModel, Linear
 from privet.curator.trees import locate
 from privet.protocol.features import Classes, Range
-from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
 from tests.curator.estimation.examples import (
     BINARY,
@@ -60,8 +60,8 @@ def test_every_label_gets_possible_values(name: str, estimator: str) -> None:
     public = public_rows(label, 60, seed=1)
     tree = grown(label, public, 3)
     truth = np.random.default_rng(2).integers(50, 300, size=(tree.cells, label.slots))
-    evidence = reports(tree, truth, 1.0, seed=3, regression=isinstance(label, Range))
-    model = fit(estimator, label, public, [evidence])
+    question = reports(tree, truth, 1.0, seed=3, regression=isinstance(label, Range))
+    model = fit(estimator, label, public, [question])
     found = model.predict(np.random.default_rng(4).random((200, 2)))
     least, most = (label.low, label.high) if isinstance(label, Range) else (0.0, 1.0)
     for array in (model.values, model.low, model.high, found.values, found.low, found.high):
@@ -80,8 +80,8 @@ def test_reports_that_say_nothing_leave_the_public_model() -> None:
     X = np.random.default_rng(6).random((3000, 2))
     changed = []
     for seed in range(10):
-        evidence = population(tree, X, np.full((3000, 2), 0.5), 0.05, seed)
-        model = fit("drift", BINARY, public, [evidence])
+        question = population(tree, X, np.full((3000, 2), 0.5), 0.05, seed)
+        model = fit("drift", BINARY, public, [question])
         base = model.base.predict(X)
         changed.append((model.predict(X).values.argmax(axis=1) != base.argmax(axis=1)).mean())
         assert (model.public_share > 0.9).all()
@@ -94,12 +94,12 @@ def test_reports_of_another_population_overrule_the_public_model() -> None:
     tree = grown(BINARY, public, 5)
     X = np.random.default_rng(8).random((400_000, 2))
     p = 0.8 - 0.6 * X[:, 0]
-    evidence = population(tree, X, np.stack([1 - p, p], axis=1), 2.0, seed=9)
+    question = population(tree, X, np.stack([1 - p, p], axis=1), 2.0, seed=9)
     for estimator in ("drift", "averaged"):
-        model = fit(estimator, BINARY, public, [evidence])
+        model = fit(estimator, BINARY, public, [question])
         right = (model.predict(X).values[:, 1] > 0.5) == (p > 0.5)
         assert right.mean() > 0.85
-    assert fit("drift", BINARY, public, [evidence]).public_share.mean() < 0.3
+    assert fit("drift", BINARY, public, [question]).public_share.mean() < 0.3
 
 
 def test_a_public_model_that_reports_speak_against_gives_way_to_counts() -> None:
@@ -112,29 +112,29 @@ def test_a_public_model_that_reports_speak_against_gives_way_to_counts() -> None
     noise = rng.normal(0.0, 0.02, size=(2, 2))
     own = BaseModel("noise", (Linear("softmax", noise, np.zeros(2)),), (1.0,))
     ones = np.where(np.arange(tree.cells) % 2, 850, 150)
-    evidence = reports(tree, np.stack([1000 - ones, ones], axis=1), 2.0, seed=22)
-    drift = fit("drift", BINARY, public, [evidence], base=own)
-    averaged = fit("averaged", BINARY, public, [evidence])
+    question = reports(tree, np.stack([1000 - ones, ones], axis=1), 2.0, seed=22)
+    drift = fit("drift", BINARY, public, [question], base=own)
+    averaged = fit("averaged", BINARY, public, [question])
     np.testing.assert_allclose(drift.values, averaged.values, atol=0.05)
     right = np.stack([1000 - ones, ones], axis=1) / 1000
     assert ((drift.values > 0.5) == (right > 0.5)).all()
 
 
-def test_distrust_starts_where_reports_favour_counts() -> None:
+def test_the_rival_has_weight_where_reports_favour_it() -> None:
     """No weight for even odds or worse, all of it in the limit, and never falling."""
     odds = np.linspace(-5.0, 5.0, 101)
-    weights = [distrusted(float(each)) for each in odds]
+    weights = [weight_of_rival(float(each)) for each in odds]
     assert weights[:51] == [0.0] * 51
     assert (np.diff(weights) >= 0.0).all()
-    assert distrusted(50.0) == pytest.approx(1.0)
-    assert distrusted(np.log(3.0)) == pytest.approx(2 * 0.75 - 1)
+    assert weight_of_rival(50.0) == pytest.approx(1.0)
+    assert weight_of_rival(np.log(3.0)) == pytest.approx(2 * 0.75 - 1)
 
 
 def test_no_reports_give_the_public_model() -> None:
     """Before the first report the model predicts what the public model predicts."""
     public = public_rows(THREE, 60, seed=10)
     tree = grown(THREE, public, 3)
-    mechanism = MECHANISMS["subset"].create(1.0, tree.cells, 3)
+    mechanism = create_mechanism("subset", 1.0, tree.cells, 3)
     nothing = QuestionCounts(tree, mechanism, np.zeros(mechanism.sum_size, dtype=np.int64), 0)
     model = fit("drift", THREE, public, [nothing])
     X = np.random.default_rng(11).random((100, 2))
@@ -146,10 +146,10 @@ def test_a_plain_tree_gives_each_cell_one_value() -> None:
     """With ``plain`` there is no public model beside the tree."""
     public = public_rows(BINARY, 60, seed=12)
     tree = grown(BINARY, public, 3)
-    evidence = reports(tree, np.full((tree.cells, 2), 100), 1.0, seed=13)
-    plain = fit("drift", BINARY, public, [evidence], plain=True)
+    question = reports(tree, np.full((tree.cells, 2), 100), 1.0, seed=13)
+    plain = fit("drift", BINARY, public, [question], plain=True)
     assert plain.base is None
-    full = fit("drift", BINARY, public, [evidence])
+    full = fit("drift", BINARY, public, [question])
     np.testing.assert_array_equal(plain.values, full.plain().values)
 
 
@@ -157,8 +157,8 @@ def test_a_model_of_ones_own_can_be_the_base() -> None:
     """Any model in array form can stand in for the stacked one."""
     public = public_rows(BINARY, 60, seed=14)
     own = BaseModel("mine", (Linear("identity", np.zeros((2, 2)), np.array([0.3, 0.7])),), (1.0,))
-    evidence = reports(complete(2), np.full((4, 2), 5), 0.1, seed=15)
-    model = fit("drift", BINARY, public, [evidence], base=own)
+    question = reports(complete(2), np.full((4, 2), 5), 0.1, seed=15)
+    model = fit("drift", BINARY, public, [question], base=own)
     assert model.base is own
     np.testing.assert_allclose(model.base_values, np.tile([0.3, 0.7], (4, 1)))
 
@@ -167,8 +167,8 @@ def test_documents_of_drift_models_predict_the_same() -> None:
     """The public model travels inside the document."""
     public = public_rows(NUMBER, 60, seed=16)
     tree = grown(NUMBER, public, 3)
-    evidence = reports(tree, np.full((tree.cells, 2), 100), 1.0, seed=17, regression=True)
-    model = fit("drift", NUMBER, public, [evidence])
+    question = reports(tree, np.full((tree.cells, 2), 100), 1.0, seed=17, regression=True)
+    model = fit("drift", NUMBER, public, [question])
     again = Model.from_document(model.to_document())
     X = np.random.default_rng(18).random((300, 2))
     np.testing.assert_array_equal(again.predict(X).values, model.predict(X).values)
@@ -179,24 +179,24 @@ def test_one_report_moves_a_value_no_further_than_stated(estimator: str) -> None
     """A report more, of any kind, stays within `influence(1)` up to second order."""
     public = public_rows(BINARY, 100, seed=19)
     tree = complete(3)
-    evidence = reports(tree, np.full((8, 2), 2000), 1.0, seed=20)
-    model = fit(estimator, BINARY, public, [evidence])
-    assert furthest_moved(estimator, public, evidence, model) <= 1.5
+    question = reports(tree, np.full((8, 2), 2000), 1.0, seed=20)
+    model = fit(estimator, BINARY, public, [question])
+    assert furthest_moved(estimator, public, question, model) <= 1.5
 
 
 def furthest_moved(
     estimator: str,
     public: PublicData,
-    evidence: QuestionCounts,
+    question: QuestionCounts,
     model: Model,
     base: BaseModel | None = None,
 ) -> float:
     """How far one report more moves a value, at most, in parts of what the model states."""
-    rng, mechanism, worst = np.random.default_rng(21), evidence.mechanism, 0.0
+    rng, mechanism, worst = np.random.default_rng(21), question.mechanism, 0.0
     for category in range(mechanism.cells * mechanism.slots):
         payload = np.frombuffer(mechanism.privatize(category, rng.bytes), dtype=np.uint8)
-        sums = evidence.sums + mechanism.accumulate(payload[None, :])
-        again = QuestionCounts(evidence.partition, mechanism, sums, evidence.n + 1)
+        sums = question.sums + mechanism.accumulate(payload[None, :])
+        again = QuestionCounts(question.partition, mechanism, sums, question.n + 1)
         moved = np.abs(fit(estimator, BINARY, public, [again], base).values - model.values)
         worst = max(worst, float((moved / (model.influence_of(1) + 1e-6)).max()))
     return worst
@@ -208,6 +208,6 @@ def test_one_report_that_tips_even_odds_is_counted_with(seed: int) -> None:
     public, tree, lean = public_rows(BINARY, 100, seed=19), complete(3), np.linspace(0.3, 0.7, 8)
     poor = BaseModel("poor", (Linear("identity", np.zeros((2, 2)), np.array([0.45, 0.55])),), (1,))
     counts = np.round(50 * np.stack([1.0 - lean, lean], axis=1))
-    evidence = reports(tree, counts, 2.0, seed)
-    model = fit("drift", BINARY, public, [evidence], base=poor)
-    assert furthest_moved("drift", public, evidence, model, poor) <= 1.0
+    question = reports(tree, counts, 2.0, seed)
+    model = fit("drift", BINARY, public, [question], base=poor)
+    assert furthest_moved("drift", public, question, model, poor) <= 1.0

@@ -23,7 +23,7 @@ SHARES = np.linspace(0.1, 0.9, 16)
 def two_halves(
     epsilon: float, seed: int, per_cell: int = 500, mechanism: str = "laplace"
 ) -> list[QuestionCounts]:
-    """Half the holders tell their cell, the other half their labelled cell."""
+    """Half the holders report their cell, the other half their labelled cell."""
     rng = np.random.default_rng(seed)
     tree = complete(4)
     cells = np.full((16, 1), per_cell)
@@ -55,25 +55,25 @@ def test_the_regression_form_is_the_ratio() -> None:
 
 def test_adjusted_cells_without_mass_predict_zero() -> None:
     """A mass not clear of its noise gives class 0, or the number 0; the others stay as they are."""
-    evidence = two_halves(1.0, seed=3, per_cell=60)
-    plain = fit("histogram", BINARY, PUBLIC, evidence)
-    model = fit("adjusted_histogram", BINARY, PUBLIC, evidence, threshold=1.0)
+    questions = two_halves(1.0, seed=3, per_cell=60)
+    plain = fit("histogram", BINARY, PUBLIC, questions)
+    model = fit("adjusted_histogram", BINARY, PUBLIC, questions, threshold=1.0)
     changed = (model.values != plain.values).any(axis=1)
     assert changed.any()
     np.testing.assert_array_equal(model.values[changed, 0], 1.0)
-    number = fit("adjusted_histogram", NUMBER, PUBLIC, evidence, threshold=1e5)
+    number = fit("adjusted_histogram", NUMBER, PUBLIC, questions, threshold=1e5)
     np.testing.assert_allclose(number.values, 0.0, atol=1e-12)
     assert (number.low <= number.values).all()
 
 
 def test_histograms_need_both_halves() -> None:
     """Another set of questions, or three classes, is refused."""
-    evidence = two_halves(1.0, seed=4)
-    for wrong in (evidence[:1], evidence[::-1], [evidence[1], evidence[1]]):
+    questions = two_halves(1.0, seed=4)
+    for wrong in (questions[:1], questions[::-1], [questions[1], questions[1]]):
         with pytest.raises(InvalidRequest, match="allocation one"):
             fit("histogram", BINARY, PUBLIC, wrong)
-    with pytest.raises(InvalidRequest, match="two classes"):
-        fit("histogram", THREE, PUBLIC, evidence)
+    with pytest.raises(InvalidRequest, match="does not serve 3 classes"):
+        fit("histogram", THREE, PUBLIC, questions)
 
 
 @pytest.mark.parametrize("mechanism", ["randomized_response", "subset", "laplace"])
@@ -90,9 +90,11 @@ def test_ratio_is_the_mean_of_private_labels(mechanism: str) -> None:
         counts[cell, low[cell]] += round(50_000 * (1 - upper[cell]))
         counts[cell, low[cell] + 1] += round(50_000 * upper[cell])
     sums = randomizer.simulate(counts, rng)
-    evidence = QuestionCounts(tree, randomizer, sums, int(counts.sum()))
-    model = fit("ratio", NUMBER, public_rows(NUMBER, 10, 1), [evidence])
+    question = QuestionCounts(tree, randomizer, sums, int(counts.sum()))
+    model = fit("ratio", NUMBER, public_rows(NUMBER, 10, 1), [question])
     np.testing.assert_allclose(model.values[:, 0], -2.0 + 8.0 * shares, atol=0.3)
     assert model.estimator == "ratio"
-    with pytest.raises(InvalidRequest, match="does not serve classes"):
-        fit("ratio", BINARY, PUBLIC, [evidence])
+    with pytest.raises(
+        InvalidRequest, match="does not serve 2 classes: use another estimator, weighted, drift"
+    ):
+        fit("ratio", BINARY, PUBLIC, [question])

@@ -24,8 +24,8 @@ LABELS = {"binary": BINARY, "three": THREE, "number": NUMBER}
 
 def fitted(label: Classes | Range) -> Model:
     truth = np.random.default_rng(1).integers(10, 90, size=(8, label.slots))
-    evidence = reports(complete(3), truth, 2.0, seed=2, regression=isinstance(label, Range))
-    return fit("weighted", label, public_rows(label, 60, seed=3), [evidence], weight=2.0)
+    question = reports(complete(3), truth, 2.0, seed=2, regression=isinstance(label, Range))
+    return fit("weighted", label, public_rows(label, 60, seed=3), [question], weight=2.0)
 
 
 def with_base(model: Model) -> Model:

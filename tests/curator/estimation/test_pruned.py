@@ -28,7 +28,7 @@ def test_closed_form_weight_is_the_maximum(seed: int) -> None:
     assert signal(found) == pytest.approx(lead_p**2 / u + lead_q**2 / size)
 
 
-def questions(
+def two_depths(
     epsilon: float, seed: int, lean: float, mechanism: str = "subset", per_cell: int = 200
 ) -> list[QuestionCounts]:
     """A deep and a shallow question to holders of whom ``lean`` more have class 1 on one side."""
@@ -49,7 +49,7 @@ def test_printed_noise_level_for_laplace() -> None:
     The lattice and clamping of the discrete noise change its variance by less than one percent.
     """
     epsilon = 2.0
-    deep = questions(epsilon, 1, 0.1, "laplace")[0]
+    deep = two_depths(epsilon, 1, 0.1, "laplace")[0]
     search = Search(deep, np.zeros((64, 2)), as_printed=True)
     for depth in (6, 4, 1):
         floor = search.node(ancestors(deep.partition, depth)).floor
@@ -58,7 +58,7 @@ def test_printed_noise_level_for_laplace() -> None:
 
 def test_printed_statistics_are_those_of_the_paper() -> None:
     """v at a noisy depth equals |eta - 1/2| / r with the paper's r for private and public data."""
-    deep, public = questions(1.0, 2, 0.1)[0], public_rows(BINARY, 500, seed=2)
+    deep, public = two_depths(1.0, 2, 0.1)[0], public_rows(BINARY, 500, seed=2)
     known = public_counts(BINARY, public, deep.partition)
     search = Search(deep, known, as_printed=True)
     node = search.node(ancestors(deep.partition, 3))
@@ -78,7 +78,7 @@ def test_calibrated_statistics_have_one_law_without_signal() -> None:
     """
     z_p, z_q = [], []
     for seed in range(10):
-        deep = questions(1.0, 10 * seed, 0.0)[0]
+        deep = two_depths(1.0, 10 * seed, 0.0)[0]
         rng = np.random.default_rng(seed)
         ones = rng.binomial(20, 0.5, size=64)
         search = Search(deep, np.stack([20.0 - ones, ones], axis=1), as_printed=False)
@@ -93,13 +93,13 @@ def test_calibrated_statistics_have_one_law_without_signal() -> None:
 @pytest.mark.parametrize(("constants", "per_cell"), [("paper", 200), ("calibrated", 5000)])
 def test_dominant_private_data_return_the_fallback(constants: str, per_cell: int) -> None:
     """With strong private and no useful public data the shallow private tree is returned."""
-    evidence = questions(1.0, 4, 0.18, per_cell=per_cell)
+    questions = two_depths(1.0, 4, 0.18, per_cell=per_cell)
     rng = np.random.default_rng(4)
     public = public_rows(BINARY, 20, seed=4)
     public = type(public)(public.X, rng.integers(2, size=20).astype(float))
-    model = fit("pruned", BINARY, public, evidence, constants=constants)
+    model = fit("pruned", BINARY, public, questions, constants=constants)
     assert model.facts == {"fallback": True}
-    private = fit("private", BINARY, public, evidence[1:])
+    private = fit("private", BINARY, public, questions[1:])
     np.testing.assert_array_equal(model.values, private.values)
     assert model.estimator == "pruned"
 
@@ -109,14 +109,14 @@ def test_calibrated_pruning_keeps_public_data_when_reports_say_nothing() -> None
 
     This is the printed constants' failure: their private statistic is mostly noise.
     """
-    evidence = questions(0.05, 5, 0.0)
+    questions = two_depths(0.05, 5, 0.0)
     public = public_rows(BINARY, 400, seed=6)
     X = np.random.default_rng(7).random((2000, 2))
     truth = np.where(X[:, 0] > 0.5, "yes", "no")
     right = {
         constants: float(
             (
-                fit("pruned", BINARY, public, evidence[:1], constants=constants)
+                fit("pruned", BINARY, public, questions[:1], constants=constants)
                 .predict(X)
                 .labels(BINARY)
                 == truth
@@ -130,16 +130,20 @@ def test_calibrated_pruning_keeps_public_data_when_reports_say_nothing() -> None
 
 def test_clear_signals_keep_their_cells_apart() -> None:
     """With clear private signal on both sides, each side gets its own class."""
-    evidence = questions(4.0, 8, 0.3)
-    model = fit("pruned", BINARY, public_rows(BINARY, 400, seed=9), evidence[:1])
+    questions = two_depths(4.0, 8, 0.3)
+    model = fit("pruned", BINARY, public_rows(BINARY, 400, seed=9), questions[:1])
     labels = model.values.argmax(axis=1)
     np.testing.assert_array_equal(labels, np.repeat([0, 1], 32))
 
 
 def test_only_two_classes_and_its_own_questions() -> None:
     """Three classes, or a task that is not LPCT-prune's, is refused with what to do."""
-    evidence = questions(1.0, 10, 0.1)
-    with pytest.raises(InvalidRequest, match="use averaged or drift"):
-        fit("pruned", THREE, public_rows(THREE, 30, 1), evidence)
-    with pytest.raises(InvalidRequest, match="two questions"):
-        fit("pruned", BINARY, public_rows(BINARY, 30, 1), evidence + evidence)
+    questions = two_depths(1.0, 10, 0.1)
+    with pytest.raises(
+        InvalidRequest, match="does not serve 3 classes: use another estimator, weighted, drift"
+    ):
+        fit("pruned", THREE, public_rows(THREE, 30, 1), questions)
+    cells_alone = reports(complete(1), np.full((2, 1), 50), 1.0, seed=0)
+    for wrong in (questions + questions, [cells_alone, questions[1]]):
+        with pytest.raises(InvalidRequest, match="two questions"):
+            fit("pruned", BINARY, public_rows(BINARY, 30, 1), wrong)

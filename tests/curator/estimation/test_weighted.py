@@ -24,9 +24,9 @@ COUNTS = np.random.default_rng(0).integers(100, 900, size=(8, 2))
 def test_weighted_is_equation_8() -> None:
     """Where mass is plentiful the value is (V_P + λ V_Q) / (U_P + λ U_Q), clipped."""
     partition, public = complete(3), public_rows(BINARY, 400, seed=1)
-    evidence = reports(partition, COUNTS, epsilon=4.0, seed=2)
-    model = fit("weighted", BINARY, public, [evidence], weight=3.0)
-    counts = evidence.counts + 3.0 * public_counts(BINARY, public, partition)
+    question = reports(partition, COUNTS, epsilon=4.0, seed=2)
+    model = fit("weighted", BINARY, public, [question], weight=3.0)
+    counts = question.counts + 3.0 * public_counts(BINARY, public, partition)
     expected = np.clip(counts[:, 1] / counts.sum(axis=1), 0, 1)
     np.testing.assert_allclose(model.values[:, 1], expected)
     np.testing.assert_allclose(model.values.sum(axis=1), 1.0)
@@ -37,9 +37,9 @@ def test_label_follows_the_counts_even_where_noise_ate_the_mass(epsilon: float) 
     """The predicted class has the largest weighted count, whatever the sign of the mass."""
     partition, public = complete(6), public_rows(THREE, 30, seed=3)
     truth = np.random.default_rng(4).integers(0, 8, size=(64, 3))
-    evidence = reports(partition, truth, epsilon, seed=5)
-    model = fit("weighted", THREE, public, [evidence], weight=2.0)
-    counts = evidence.counts + 2.0 * public_counts(THREE, public, partition)
+    question = reports(partition, truth, epsilon, seed=5)
+    model = fit("weighted", THREE, public, [question], weight=2.0)
+    counts = question.counts + 2.0 * public_counts(THREE, public, partition)
     assert (counts.sum(axis=1) < 0).any()
     np.testing.assert_array_equal(model.values.argmax(axis=1), counts.argmax(axis=1))
 
@@ -47,11 +47,11 @@ def test_label_follows_the_counts_even_where_noise_ate_the_mass(epsilon: float) 
 def test_private_and_public_are_the_ends_of_weighted() -> None:
     """λ = 0 gives `private`; a huge λ gives the labels of `public`."""
     partition, public = complete(2), public_rows(BINARY, 400, seed=6)
-    evidence = reports(partition, COUNTS[:4], epsilon=2.0, seed=7)
-    private = fit("private", BINARY, public, [evidence])
-    known = fit("public", BINARY, public, [evidence])
-    lightest = fit("weighted", BINARY, public, [evidence], weight=0.0)
-    heaviest = fit("weighted", BINARY, public, [evidence], weight=1e9)
+    question = reports(partition, COUNTS[:4], epsilon=2.0, seed=7)
+    private = fit("private", BINARY, public, [question])
+    known = fit("public", BINARY, public, [question])
+    lightest = fit("weighted", BINARY, public, [question], weight=0.0)
+    heaviest = fit("weighted", BINARY, public, [question], weight=1e9)
     np.testing.assert_allclose(lightest.values, private.values)
     np.testing.assert_allclose(heaviest.values, known.values, atol=1e-4)
     assert (private.public_share == 0).all()
@@ -63,8 +63,8 @@ def test_a_numeric_label_has_one_value_per_cell_in_its_own_units() -> None:
     """With many reports at a large budget a cell's value is its mean label."""
     partition, public = complete(2), public_rows(NUMBER, 50, seed=8)
     truth = np.array([[9000, 1000], [5000, 5000], [1000, 9000], [0, 10_000]])
-    evidence = reports(partition, truth, epsilon=8.0, seed=9, regression=True)
-    model = fit("private", NUMBER, public, [evidence])
+    question = reports(partition, truth, epsilon=8.0, seed=9, regression=True)
+    model = fit("private", NUMBER, public, [question])
     assert model.values.shape == (4, 1)
     np.testing.assert_allclose(model.values[:, 0], [-1.2, 2.0, 5.2, 6.0], atol=0.2)
     assert (model.low <= model.values).all()
@@ -80,16 +80,16 @@ def test_negative_counts_are_none_where_they_are_clipped(
     numeric = isinstance(label, Range)
     partition, public = complete(5), public_rows(label, 200, seed=11)
     truth = np.random.default_rng(12).integers(0, 9, size=(32, 2))
-    evidence = reports(partition, truth, epsilon=0.5, seed=13, regression=numeric)
-    model = fit("weighted", label, public, [evidence], weight=40.0, counts=counts)
-    plain = fit("weighted", label, public, [evidence], weight=40.0, counts="unbiased")
+    question = reports(partition, truth, epsilon=0.5, seed=13, regression=numeric)
+    model = fit("weighted", label, public, [question], weight=40.0, counts=counts)
+    plain = fit("weighted", label, public, [question], weight=40.0, counts="unbiased")
     clips = counts == "clipped" or (counts == "automatic" and numeric)
-    private = np.maximum(evidence.counts, 0.0) if clips else evidence.counts
+    private = np.maximum(question.counts, 0.0) if clips else question.counts
     total = private + 40.0 * public_counts(label, public, partition)
     clear = total.sum(axis=1) > 0.0
     share = np.clip(total[:, 1] / total.sum(axis=1), 0.0, 1.0)[clear]
     wanted = label.low + share * (label.high - label.low) if numeric else share
-    assert (evidence.counts < 0.0).any()
+    assert (question.counts < 0.0).any()
     np.testing.assert_allclose(model.values[clear, -1], wanted)
     np.testing.assert_array_equal(model.low, np.minimum(plain.low, model.values))
     np.testing.assert_array_equal(model.high, np.maximum(plain.high, model.values))
@@ -108,17 +108,17 @@ def test_empty_cells_of_public_data_are_undecided() -> None:
 def test_one_report_moves_a_value_no_further_than_stated() -> None:
     """Swapping one report for the worst other one moves each value at most `influence(1)`."""
     partition, public = complete(1), public_rows(BINARY, 50, seed=11)
-    evidence = reports(partition, np.full((2, 2), 5000), epsilon=1.0, seed=12)
-    model = fit("private", BINARY, public, [evidence])
+    question = reports(partition, np.full((2, 2), 5000), epsilon=1.0, seed=12)
+    model = fit("private", BINARY, public, [question])
     rng = np.random.default_rng(13)
     for category in range(4):
-        payload = np.frombuffer(evidence.mechanism.privatize(category, rng.bytes), dtype=np.uint8)
-        moved = evidence.sums + evidence.mechanism.accumulate(payload[None, :])
+        payload = np.frombuffer(question.mechanism.privatize(category, rng.bytes), dtype=np.uint8)
+        moved = question.sums + question.mechanism.accumulate(payload[None, :])
         again = fit(
             "private",
             BINARY,
             public,
-            [type(evidence)(partition, evidence.mechanism, moved, evidence.n + 1)],
+            [type(question)(partition, question.mechanism, moved, question.n + 1)],
         )
         assert (np.abs(again.values - model.values) <= model.influence_of(1) * 1.01).all()
     assert (model.influence_of(10**9) == 1.0).all()
@@ -127,16 +127,16 @@ def test_one_report_moves_a_value_no_further_than_stated() -> None:
 def test_unknown_names_and_values_are_refused_with_what_is_possible() -> None:
     """An unknown estimator or parameter, or a faulty value, is an InvalidRequest that helps."""
     public = public_rows(BINARY, 10, seed=14)
-    evidence = [reports(complete(1), np.full((2, 2), 5), epsilon=1.0, seed=15)]
+    questions = [reports(complete(1), np.full((2, 2), 5), epsilon=1.0, seed=15)]
     with pytest.raises(InvalidRequest, match="use one of weighted"):
-        fit("best", BINARY, public, evidence)
+        fit("best", BINARY, public, questions)
     with pytest.raises(InvalidRequest, match="its parameters are weight"):
-        fit("weighted", BINARY, public, evidence, heaviness=2)
+        fit("weighted", BINARY, public, questions, heaviness=2)
     for faulty in (-1.0, "heavy", float("nan"), True):
         with pytest.raises(InvalidRequest, match="weight is"):
-            fit("weighted", BINARY, public, evidence, weight=faulty)
+            fit("weighted", BINARY, public, questions, weight=faulty)
     with pytest.raises(InvalidRequest, match="one question"):
-        fit("private", BINARY, public, evidence * 2)
+        fit("private", BINARY, public, questions * 2)
 
 
 def test_public_records_that_agree_leave_doubt() -> None:
@@ -144,8 +144,8 @@ def test_public_records_that_agree_leave_doubt() -> None:
     partition = complete(1)
     X = np.repeat([[0.1, 0.5], [0.9, 0.5]], [3, 300], axis=0)
     public = PublicData(X, np.repeat([0.0, 1.0], [3, 300]))
-    evidence = reports(partition, np.full((2, 2), 50), 1.0, seed=30)
-    model = fit("public", BINARY, public, [evidence])
+    question = reports(partition, np.full((2, 2), 50), 1.0, seed=30)
+    model = fit("public", BINARY, public, [question])
     few, many = locate(partition, np.array([[0.1, 0.5], [0.9, 0.5]]))
     np.testing.assert_allclose(model.values[[few, many]], np.eye(2))
     assert model.high[few, 1] > 0.3

@@ -22,117 +22,80 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from privet.curator.estimation.estimator import Parameter
 from privet.curator.public_data import Floats
 from privet.curator.trees import node_sums
 from privet.protocol.partition import LEAF, Index, Partition
 
-
-@dataclass(frozen=True, eq=False)
-class Inner:
-    """What is known of a quantity's mean over whole nodes, weighed by ``weights`` (nodes, slots).
-
-    ``J``, ``H`` and ``ranges``, the most one report can change in H, are ``(nodes, slots)`` and
-    0 at cells; weights are positive and add up over a node's cells.
-    """
-
-    tree: Partition
-    J: Floats
-    H: Floats
-    ranges: Floats
-    weights: Floats
-
-    def part(self, child: Index, parent: Index) -> Floats:
-        """What each child's mean counts for in its parent's, ``(children, slots)``."""
-        return np.asarray(self.weights[child] / self.weights[parent])
-
-    def node_means(self, values: Floats) -> Floats:
-        """The means over all nodes of values per cell: ``(cells, slots)`` to ``(nodes, slots)``."""
-        sums = node_sums(self.tree, self.weights[self.tree.leaves] * values)
-        return np.asarray(sums / self.weights)
+SPLIT = Parameter(0.8, "Prior probability that a node of the tree is split.", low=0.01, high=0.99)
+"""Set by hand: with it a path of three splits has the prior 1/2. Never tuned on private data."""
 
 
 @dataclass(frozen=True, eq=False)
 class Information:
-    """What is known of a quantity, per cell and slot: ``J`` and ``H``, each ``(cells, slots)``.
+    """Normal likelihood of a quantity per cell and slot: ``J`` and ``H``, each ``(cells, slots)``.
 
-    ``log_scale`` is what else the likelihood depends on when several are compared.
-    ``independent`` is the part of a sum over slots that is not said twice: (slots - 1) / slots
-    for shares, which add up to one. ``inner`` is what is known of whole nodes besides; only
-    ``level_prunings.average`` can use it.
+    ``influence``, ``(nodes, slots)``, is the most that replacing one report can change the sum of H
+    over a node's cells; 0 for public data. ``log_scale`` is the log-likelihood's constant, where
+    several are compared. ``independent`` is the part of a sum over slots that counts:
+    (slots - 1) / slots for shares, which add up to one.
     """
 
     J: Floats
     H: Floats
+    influence: Floats | float = 0.0
     log_scale: float = 0.0
     independent: float = 1.0
-    inner: Inner | None = None
 
     def joined(self, other: "Information") -> "Information":
-        """What both say together, being independent."""
+        """The product of two independent likelihoods."""
         return replace(
             self,
             J=self.J + other.J,
             H=self.H + other.H,
+            influence=self.influence + other.influence,
             log_scale=self.log_scale + other.log_scale,
-            inner=self.inner or other.inner,
         )
 
-    def shifted(self, by: Floats) -> "Information":
-        """The same of the quantity plus ``by``, ``(cells, slots)``.
+    def shifted(self, c: Floats) -> "Information":
+        """The same likelihood as one of g = x + c, with ``c`` of shape ``(cells, slots)``.
 
-        With g = x + c the log-likelihood H x - J x^2 / 2 is one of g.
+        H x - J x^2 / 2 = (H + J c) g - J g^2 / 2 - (H c + J c^2 / 2).
         """
-        log_scale = self.log_scale - self.independent * _constant(self.J, self.H, by)
-        inner = self.inner
-        if inner is not None:
-            means = inner.node_means(by)
-            log_scale -= self.independent * _constant(inner.J, inner.H, means)
-            inner = replace(inner, H=inner.H + inner.J * means)
-        return replace(self, H=self.H + self.J * by, log_scale=log_scale, inner=inner)
-
-
-def _constant(J: Floats, H: Floats, c: Floats) -> float:
-    return float((H * c + 0.5 * J * c**2).sum())
+        constant = self.independent * float((self.H * c + 0.5 * self.J * c**2).sum())
+        return replace(self, H=self.H + self.J * c, log_scale=self.log_scale - constant)
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
     """A quantity after the reports, per cell and slot, each ``(cells, slots)``.
 
-    ``within`` is the part of the variance within prunings and priors, the rest is between them;
+    ``between`` is the part of the variance between prunings and priors, the rest is within them;
     ``data_share`` is how much of the mean came from the information rather than the prior;
-    ``reach`` is the same mixture of what one report can move, where node ranges were given.
+    ``influence`` is the most that replacing one report can change the mean, to first order, if the
+    weights of prunings and priors stay as they are.
     """
 
     mean: Floats
     variance: Floats
-    within: Floats
+    between: Floats
     data_share: Floats
-    reach: Floats
+    influence: Floats
     log_evidence: float
 
 
-def average(
-    tree: Partition,
-    information: Information,
-    deviation: float,
-    split: float,
-    node_ranges: Floats | None = None,
-) -> Posterior:
-    """The posterior of g under the prior deviation s and the given probability of splitting.
-
-    ``node_ranges``, ``(nodes, slots)``, is the most one report can change a node's H.
-    """
+def average(tree: Partition, information: Information, deviation: float, split: float) -> Posterior:
+    """The posterior of g under the prior deviation s and the given probability of splitting."""
     J, H = node_sums(tree, information.J), node_sums(tree, information.H)
     shrink = deviation**2 / (1.0 + J * deviation**2)
     mean = H * shrink
     const = information.independent * 0.5 * (mean * H - np.log1p(J * deviation**2)).sum(axis=1)
     stop, evidence = _pass_up(tree, const, split)
-    ranges = np.zeros_like(J) if node_ranges is None else node_ranges
-    parts = np.stack([mean, shrink + mean**2, shrink, J * shrink, ranges * shrink])
-    down = _pass_down(tree, parts, stop)[:, tree.leaves]
-    variance = np.maximum(down[1] - down[0] ** 2, 0.0)
-    return Posterior(down[0], variance, down[2], down[3], down[4], evidence + information.log_scale)
+    parts = np.stack([mean, mean**2, shrink, J * shrink, information.influence * shrink])
+    mean, square, within, data_share, moved = _pass_down(tree, parts, stop)[:, tree.leaves]
+    between = np.maximum(square - mean**2, 0.0)
+    log_evidence = evidence + information.log_scale
+    return Posterior(mean, within + between, between, data_share, moved, log_evidence)
 
 
 def mix(posteriors: Sequence[Posterior], log_prior: Sequence[float] | Floats) -> Posterior:
@@ -150,13 +113,13 @@ def blend(posteriors: Sequence[Posterior], weights: Sequence[float] | Floats) ->
         return np.asarray(np.einsum("m,mks->ks", weights, np.stack(arrays)))
 
     mean = averaged([p.mean for p in posteriors])
-    second = averaged([p.variance + p.mean**2 for p in posteriors])
+    spread = np.maximum(averaged([p.mean**2 for p in posteriors]) - mean**2, 0.0)
     return Posterior(
         mean,
-        np.maximum(second - mean**2, 0.0),
-        averaged([p.within for p in posteriors]),
+        averaged([p.variance for p in posteriors]) + spread,
+        averaged([p.between for p in posteriors]) + spread,
         averaged([p.data_share for p in posteriors]),
-        averaged([p.reach for p in posteriors]),
+        averaged([p.influence for p in posteriors]),
         float(weights @ [p.log_evidence for p in posteriors]),
     )
 
@@ -165,7 +128,7 @@ def _pass_up(tree: Partition, const: Floats, split: float) -> tuple[Floats, floa
     """Probability of stopping at each node given that it is reached, and the root's evidence."""
     evidence, stop = const.copy(), np.ones(tree.nodes)
     for nodes in reversed(tree.levels):
-        inner, left, right = families(tree, nodes)
+        inner, left, right = _families(tree, nodes)
         below = evidence[left] + evidence[right]
         stopping = np.log1p(-split) + const[inner]
         evidence[inner] = np.logaddexp(stopping, np.log(split) + below)
@@ -179,14 +142,14 @@ def _pass_down(tree: Partition, parts: Floats, stop: Floats) -> Floats:
     reached[0] = 1.0
     for nodes in tree.levels:
         total[:, nodes] += (reached[nodes] * stop[nodes])[None, :, None] * parts[:, nodes]
-        inner, left, right = families(tree, nodes)
+        inner, left, right = _families(tree, nodes)
         for child in (left, right):
             reached[child] = reached[inner] * (1.0 - stop[inner])
             total[:, child] = total[:, inner]
     return total
 
 
-def families(tree: Partition, nodes: Index) -> tuple[Index, Index, Index]:
+def _families(tree: Partition, nodes: Index) -> tuple[Index, Index, Index]:
     """The divided ones of ``nodes``, their left and their right children."""
     divided = np.asarray(nodes[tree.left[nodes] != LEAF])
     return divided, tree.left[divided], tree.right[divided]

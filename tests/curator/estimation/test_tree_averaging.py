@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-from privet.curator.estimation.prunings import Information, average, mix
+from privet.curator.estimation.tree_averaging import Information, average, mix
 from tests.curator.estimation.trees import cells_below, prunings, random_tree
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_recursion_equals_the_sum_over_all_prunings(seed: int) -> None:
-    """Mean, variance, data share, reach and evidence are those of explicit enumeration."""
+    """Mean, variances, data share, influence and evidence are those of explicit enumeration."""
     rng = np.random.default_rng(seed)
     tree = random_tree(seed, cells=6)
     J, H = rng.gamma(2.0, 20.0, size=(6, 2)), 30.0 * rng.standard_normal((6, 2))
-    ranges = rng.random((tree.nodes, 2))
+    of_nodes = rng.random((tree.nodes, 2))
     deviation, split, independent = 0.3, 0.7, 0.5
     total = 0.0
-    first, second, inner, share, reach = (np.zeros((6, 2)) for _ in range(5))
+    first, second, inner, share, influence = (np.zeros((6, 2)) for _ in range(5))
     for prior, stops in prunings(tree, 0, split):
         weight = prior
         moments = []
@@ -26,20 +26,20 @@ def test_recursion_equals_the_sum_over_all_prunings(seed: int) -> None:
             shrink = deviation**2 / (1 + j * deviation**2)
             log_density = -0.5 * np.log(1 + j * deviation**2) + 0.5 * h**2 * shrink
             weight *= float(np.exp(independent * log_density.sum()))
-            moments.append((cells, h * shrink, shrink, j * shrink, ranges[node] * shrink))
+            moments.append((cells, h * shrink, shrink, j * shrink, of_nodes[node] * shrink))
         total += weight
-        for cells, mean, variance, told, moved in moments:
+        for cells, mean, variance, of_data, moved in moments:
             first[cells] += weight * mean
             second[cells] += weight * (variance + mean**2)
             inner[cells] += weight * variance
-            share[cells] += weight * told
-            reach[cells] += weight * moved
-    found = average(tree, Information(J, H, 0.0, independent), deviation, split, ranges)
+            share[cells] += weight * of_data
+            influence[cells] += weight * moved
+    found = average(tree, Information(J, H, of_nodes, independent=independent), deviation, split)
     np.testing.assert_allclose(found.mean, first / total)
     np.testing.assert_allclose(found.variance, second / total - (first / total) ** 2, rtol=1e-9)
-    np.testing.assert_allclose(found.within, inner / total)
+    np.testing.assert_allclose(found.variance - found.between, inner / total)
     np.testing.assert_allclose(found.data_share, share / total)
-    np.testing.assert_allclose(found.reach, reach / total)
+    np.testing.assert_allclose(found.influence, influence / total)
     assert found.log_evidence == pytest.approx(np.log(total))
 
 
