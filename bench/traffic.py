@@ -20,8 +20,9 @@ from privet.curator.datastore import open_store
 from privet.curator.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import Move
+from privet.protocol.partition import Tree
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
-from privet.protocol.task import Question, Task, Tree
+from privet.protocol.task import Question, Task
 from scripts.crash_test import halving
 from scripts.servers import running_curator
 

@@ -12,7 +12,8 @@ from privet.client.explanation import Explanation
 from privet.client.holder import Holder
 from privet.client.ledger import Answer, Ledger
 from privet.client.sqlite_ledger import SqliteLedger
-from privet.protocol import RandomBytes, Task
+from privet.protocol.mechanisms.base import RandomBytes
+from privet.protocol.task import Task
 from privet.transport.curator_client import ReportClient
 from privet.transport.offer import Offer
 

@@ -21,9 +21,15 @@ from privet.client.ledger import DEFAULT_CAP, Answer
 from privet.client.options import Cap, CuratorKey, Insecure, Json, LedgerPath, Subject, TaskUrl
 from privet.client.show import answer_json, show_answers, show_explanation, show_json, state
 from privet.client.sqlite_ledger import SqliteLedger
-from privet.protocol import PrivetError, Task
-from privet.protocol.answering import encode_whole
-from privet.protocol.errors import InvalidRecord, Overloaded, StorageFailed, TaskMismatch
+from privet.protocol.errors import (
+    InvalidRecord,
+    Overloaded,
+    PrivetError,
+    StorageFailed,
+    TaskMismatch,
+)
+from privet.protocol.report import encode_labelled
+from privet.protocol.task import Task
 from privet.transport.curator_client import ReportClient
 from privet.transport.errors import BudgetSpent, CuratorUnreachable, TaskRefused, UnsafeAddress
 from privet.transport.text import plain
@@ -156,7 +162,7 @@ def _fitting(holder: BlockingHolder, task: Task, path: Path) -> dict[str, Any]:
     """The record, looked at only after the task was checked, and known to fit it."""
     holder.check(task)
     fields = _read(path)
-    encode_whole(task, fields)
+    encode_labelled(task, fields)
     return fields
 
 

@@ -4,7 +4,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from privet.protocol import Categorical, Classes, Numeric, Question, Task
+from privet.protocol.features import Categorical, Classes, Numeric
+from privet.protocol.task import Question, Task
 from privet.transport.text import plain
 
 
@@ -90,7 +91,7 @@ def _answer(question: Question) -> str:
         return " together with its answer"
     return (
         " together with how far its answer is from the one that the task expects there, "
-        f"taken as at most {question.centring.reach:.4g} either way"
+        f"taken as at most {question.centring.radius:.4g} either way"
     )
 
 

@@ -15,8 +15,10 @@ from anyio import to_thread
 
 from privet.client.explanation import Explanation
 from privet.client.ledger import SLACK, Answer, Ledger
-from privet.protocol import PrivetError, RandomBytes, Task, make_report
-from privet.protocol.errors import InvalidRequest, TaskNotOpen
+from privet.protocol.errors import InvalidRequest, PrivetError, TaskNotOpen
+from privet.protocol.mechanisms.base import RandomBytes
+from privet.protocol.report import make_report
+from privet.protocol.task import Task
 from privet.transport.address import TaskAddress
 from privet.transport.curator_client import ReportClient
 from privet.transport.errors import TaskRefused

@@ -15,9 +15,8 @@ from privet.curator.estimation.counts import Label, QuestionCounts
 from privet.curator.publishing.build import encode_labels
 from privet.curator.publishing.table import Columns
 from privet.curator.trees import locate
-from privet.protocol.encoding import encode_table
-from privet.protocol.features import Classes, Range
-from privet.protocol.label_scale import Scale
+from privet.protocol.features import Classes, Range, encode_table
+from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms.base import Mechanism, Sums
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
@@ -71,7 +70,7 @@ def simulate_sums(
             y=y,
             copies=answering,
             rng=rng,
-            scale=task.scales[question],
+            scale=task.label_scales[question],
         )
         results.append((sums, int(answering.sum())))
     return results
@@ -101,7 +100,7 @@ def simulate_question(
     y: Floats,
     copies: Integers,
     rng: np.random.Generator,
-    scale: Scale | None = None,
+    scale: LabelScale | None = None,
 ) -> Sums:
     """The sums of all holders' answers to one question; arguments as in ``simulate_sums``.
 
@@ -111,7 +110,7 @@ def simulate_question(
     counts = np.zeros((mechanism.cells, mechanism.levels), dtype=np.int64)
     told = y
     if isinstance(label, Range) and mechanism.slots > 1:
-        scale = Scale.of(label, partition.cells) if scale is None else scale
+        scale = LabelScale.of(label, partition.cells) if scale is None else scale
         told = scale.to_unit(cells, y)
     for level, holders in _levels(mechanism, label, told, copies, rng):
         np.add.at(counts, (cells, level), holders)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from privet.curator.planning import plan
     from privet.curator.simulation import simulate
     from privet.curator.sklearn_api import PrivateTreeClassifier, PrivateTreeRegressor
-    from privet.protocol import PrivetError, Task
+    from privet.protocol.errors import PrivetError
+    from privet.protocol.task import Task
 
     __version__: str
 

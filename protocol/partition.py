@@ -1,4 +1,4 @@
-"""A partition of the encoded feature space: a binary tree of cells, as a value.
+"""A partition of the encoded feature space: a binary tree of cells, as a value and as a message.
 
 Node 0 is the root, parallel arrays describe the nodes, and every child comes after its parent. A
 record goes left where its column is *below* the threshold. Leaves are the cells, numbered in node
@@ -9,18 +9,30 @@ partition and walks it with many rows at a time lives in the curator.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from privet.protocol.errors import InvalidTask
+from privet.protocol.features import Column, Numeric
 from privet.protocol.limits import MAX_COLUMNS, MAX_DEPTH, MAX_NODES
+from privet.protocol.wire import Message
 
 Index = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 LEAF = -1
+
+Node = Annotated[int, Field(ge=-1, lt=MAX_NODES)]
+Nodes = Annotated[
+    tuple[Node, ...], Field(strict=False, fail_fast=True, min_length=1, max_length=MAX_NODES)
+]
+Thresholds = Annotated[
+    tuple[float, ...], Field(strict=False, fail_fast=True, min_length=1, max_length=MAX_NODES)
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +142,57 @@ class Partition:
         while path[-1]:
             path.append(int(self.parent[path[-1]]))
         return tuple(reversed(path))
+
+
+class Tree(Message):
+    """A ``Partition`` as a message: its arrays as lists."""
+
+    columns: int = Field(ge=1, le=MAX_COLUMNS)
+    feature: Nodes
+    threshold: Thresholds
+    left: Nodes
+    right: Nodes
+
+    @classmethod
+    def of(cls, partition: Partition) -> "Tree":
+        """The message for ``partition``."""
+        return cls(
+            columns=partition.columns,
+            feature=tuple(partition.feature.tolist()),
+            threshold=tuple(partition.threshold.tolist()),
+            left=tuple(partition.left.tolist()),
+            right=tuple(partition.right.tolist()),
+        )
+
+    def partition(self) -> Partition:
+        """The partition; raises ``InvalidTask`` if the arrays are not a tree."""
+        return Partition.build(self.columns, self.feature, self.threshold, self.left, self.right)
+
+    @property
+    def cells(self) -> int:
+        """Number of leaves."""
+        return self.left.count(LEAF)
+
+
+def describe_split(partition: Partition, columns: tuple[Column, ...], node: int, left: bool) -> str:
+    """The condition under which records go ``left`` (or else right) at an inner node.
+
+    In the features' own units: ``age < 37.5``, ``age >= 37.5``, ``occupation is not farming``.
+    """
+    column = columns[int(partition.feature[node])]
+    feature = column.feature
+    if not isinstance(feature, Numeric):
+        return f"{feature.name} is {'not ' if left else ''}{column.category}"
+    at = feature.low + float(partition.threshold[node]) * (feature.high - feature.low)
+    return f"{feature.name} {'<' if left else '>='} {at:.6g}"
+
+
+def describe_path(partition: Partition, columns: tuple[Column, ...], cell: int) -> list[str]:
+    """The conditions on the path from the root to a cell; empty if there is one cell."""
+    return [
+        describe_split(partition, columns, node, left=int(partition.left[node]) == child)
+        for node, child in pairwise(partition.path(cell))
+    ]
 
 
 def _levels(tree: Partition) -> Iterator[Index]:

@@ -1,4 +1,8 @@
-"""The report a holder sends, the receipt a curator answers with, and what makes a report valid."""
+"""The report: how a record becomes one, its form on the wire, and what makes it valid.
+
+``make_report`` is all that a holder does with its record; devices, simulations and test vectors
+call this one function. The curator answers a durable report with a ``Receipt``.
+"""
 
 import base64
 import string
@@ -8,9 +12,17 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, field_validator
 
 from privet.protocol import wire
-from privet.protocol.errors import MalformedReport, TaskMismatch, WrongPayload, WrongQuestions
-from privet.protocol.features import Published
+from privet.protocol.errors import (
+    InvalidRecord,
+    MalformedReport,
+    TaskMismatch,
+    WrongPayload,
+    WrongQuestions,
+)
+from privet.protocol.features import Matrix, encode_record, label_value
+from privet.protocol.label_scale import label_level
 from privet.protocol.limits import MAX_QUESTIONS, MAX_REPORT_BYTES
+from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.task import Task
 
 REPORT_MEDIA_TYPE = "application/vnd.privet.report+msgpack"
@@ -29,7 +41,7 @@ REPORT_BOUNDS = wire.Bounds(
 Answer = Annotated[tuple[Annotated[int, Field(ge=0, lt=MAX_QUESTIONS)], bytes], Field(strict=False)]
 
 
-class Report(Published):
+class Report(wire.Message):
     """What one holder sends: task id, 16 random id bytes, one payload per answered question."""
 
     task: bytes = Field(min_length=TASK_ID_BYTES, max_length=TASK_ID_BYTES)
@@ -136,11 +148,59 @@ class Report(Published):
                 raise WrongPayload(f"Answer to question {question}: {fault}")
 
 
-class Receipt(Published):
+class Receipt(wire.Message):
     """What a curator answers to a report that is durable."""
 
     report: str = Field(pattern=r"^[0-9a-f]{32}$", description="The report's id, in hexadecimal.")
     counted: bool = Field(description="False if the same report had been counted before.")
+
+
+def make_report(task: Task, record: Mapping[str, Any], randomness: RandomBytes) -> Report:
+    """Privatize one record, label included, into the one report that its holder sends.
+
+    ``randomness`` is ``os.urandom`` on a device. Raises ``InvalidRecord`` if the record does not
+    fit the task, before anything is drawn. Draws the report's id, then the question if each holder
+    answers one, then for each answered question what label and mechanism need; how many bytes are
+    drawn does not depend on the record.
+    """
+    x, y = encode_labelled(task, record)
+    report_id = randomness(REPORT_ID_BYTES)
+    answers = tuple(
+        (question, _answer(task, question, x, y, randomness))
+        for question in _asked(task, randomness)
+    )
+    return Report(task=bytes.fromhex(task.id), id=report_id, answers=answers)
+
+
+def encode_labelled(task: Task, record: Mapping[str, Any]) -> tuple[Matrix, float]:
+    """A record's columns, shape ``(columns,)``, and its label as a number.
+
+    Raises ``InvalidRecord`` if the record does not fit the task.
+    """
+    if task.label.name not in record:
+        raise InvalidRecord(f"The label {task.label.name!r} is missing: give it a value.")
+    features = {name: value for name, value in record.items() if name != task.label.name}
+    x = encode_record(task.features, features)
+    return x, label_value(task.label, record[task.label.name])
+
+
+def _answer(task: Task, question: int, x: Matrix, y: float, randomness: RandomBytes) -> bytes:
+    mechanism = task.mechanisms[question]
+    cell = task.tree_of(question).locate_one(x)
+    if task.questions[question].asks == "cell":
+        return mechanism.privatize(cell, randomness)
+    scale = task.label_scales[question]
+    span = None if scale is None else scale.span(cell)
+    level = label_level(task.label, y, mechanism.levels, randomness, span)
+    return mechanism.privatize(cell * mechanism.levels + level, randomness)
+
+
+def _asked(task: Task, randomness: RandomBytes) -> list[int]:
+    """All questions, or one drawn at random (64 bits over at most 64 questions)."""
+    count = len(task.questions)
+    if task.allocation == "all":
+        return list(range(count))
+    return [int.from_bytes(randomness(8), "big") * count >> 64]
 
 
 def check_questions(task: Task, answered: tuple[int, ...]) -> None:

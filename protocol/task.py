@@ -14,13 +14,13 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from privet.protocol import wire
-from privet.protocol.encoding import Column, columns_of
 from privet.protocol.errors import InvalidTask, TaskMismatch
-from privet.protocol.features import Feature, Label, Name, Numeric, Published, Range
-from privet.protocol.label_scale import Centring, Scale
+from privet.protocol.features import Column, Feature, Label, Name, Numeric, Range, columns_of
+from privet.protocol.label_scale import Centring, LabelScale
 from privet.protocol.limits import (
-    MAX_CATEGORIES,
     MAX_COLUMNS,
+    MAX_DESCRIPTION_LENGTH,
+    MAX_NAME_LENGTH,
     MAX_NODES,
     MAX_PARAMETERS,
     MAX_QUESTIONS,
@@ -30,7 +30,7 @@ from privet.protocol.limits import (
 )
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.mechanisms.base import Mechanism
-from privet.protocol.partition import LEAF, Partition
+from privet.protocol.partition import Partition, Tree
 
 TASK_MEDIA_TYPE = "application/vnd.privet.task+msgpack"
 TASK_VERSION: Final = 1
@@ -44,51 +44,13 @@ TASK_BOUNDS = wire.Bounds(
 )
 ENVELOPE_BYTES = 79
 """A packed report without its answers: keys, both ids, version, and headers of up to 15 answers."""
-RESERVED = frozenset({"cls", "epsilon", "cells", "slots", "regression"})
 
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
-Text = Annotated[str, Field(max_length=200)]
-Node = Annotated[int, Field(ge=-1, lt=MAX_NODES)]
-Nodes = Annotated[
-    tuple[Node, ...], Field(strict=False, fail_fast=True, min_length=1, max_length=MAX_NODES)
-]
-Thresholds = Annotated[
-    tuple[float, ...], Field(strict=False, fail_fast=True, min_length=1, max_length=MAX_NODES)
-]
+Text = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
 Second = Annotated[int, Field(ge=0, lt=2**53)]
 
 
-class Tree(Published):
-    """The published form of a ``Partition``: its arrays as lists."""
-
-    columns: int = Field(ge=1, le=MAX_COLUMNS)
-    feature: Nodes
-    threshold: Thresholds
-    left: Nodes
-    right: Nodes
-
-    @classmethod
-    def of(cls, partition: Partition) -> "Tree":
-        """The published form of ``partition``."""
-        return cls(
-            columns=partition.columns,
-            feature=tuple(partition.feature.tolist()),
-            threshold=tuple(partition.threshold.tolist()),
-            left=tuple(partition.left.tolist()),
-            right=tuple(partition.right.tolist()),
-        )
-
-    def partition(self) -> Partition:
-        """The partition itself; raises ``InvalidTask`` if the arrays are not a tree."""
-        return Partition.build(self.columns, self.feature, self.threshold, self.left, self.right)
-
-    @property
-    def cells(self) -> int:
-        """Number of leaves."""
-        return self.left.count(LEAF)
-
-
-class Question(Published):
+class Question(wire.Message):
     """One partition, one mechanism, and the epsilon spent on the answer."""
 
     partition: int = Field(ge=0, lt=MAX_QUESTIONS, description="Index into the task's partitions.")
@@ -103,24 +65,21 @@ class Question(Published):
     centring: Centring | None = Field(
         default=None,
         exclude_if=lambda centring: centring is None,
-        description="Ranges around expected values on which a numeric label is told.",
+        description="Per-cell centres and a radius, relative to which a numeric label is reported.",
     )
 
-    @model_validator(mode="after")
-    def _check_parameters(self) -> Self:
-        reserved = sorted(RESERVED & set(self.parameters))
-        if reserved:
-            msg = f"a mechanism has no parameters named {', '.join(reserved)}"
-            raise ValueError(msg)
-        return self
 
+class Task(wire.Message):
+    """One immutable question to a population: what is asked, how answers are perturbed, how long.
 
-class Task(Published):
-    """One immutable question to a population: what is asked, how it is perturbed, for how long."""
+    Whoever holds a task holds a valid one: building it checks the features, the trees, the
+    questions and the mechanisms, in that order, and raises ``InvalidTask`` (or, from the
+    constructor, pydantic's ``ValidationError`` for a single field).
+    """
 
     version: Literal[1] = TASK_VERSION
     name: Name
-    description: str = Field(default="", max_length=10_000)
+    description: str = Field(default="", max_length=MAX_DESCRIPTION_LENGTH)
     features: Annotated[
         tuple[Feature, ...],
         Field(strict=False, fail_fast=True, min_length=1, max_length=MAX_COLUMNS),
@@ -139,39 +98,54 @@ class Task(Published):
     closes: Second | None = Field(default=None, description="End of collection, Unix time.")
 
     @model_validator(mode="after")
-    def _check_whole(self) -> Self:
-        for fault, found in self._faults():
-            if found:
-                raise ValueError(fault)
-        for index, question in enumerate(self.questions):
-            centring_fault = self._centring_fault(question)
-            if centring_fault:
-                msg = f"question {index}: {centring_fault}"
-                raise ValueError(msg)
+    def _check(self) -> Self:
+        """All that concerns more than one field; each step relies on those before it."""
+        self._check_features_and_dates()
+        self._check_trees()
+        self._check_questions()
+        self._check_mechanisms()
         return self
 
-    def _centring_fault(self, question: Question) -> str | None:
-        if question.centring is None:
-            return None
-        if not isinstance(self.label, Range) or question.asks != "label":
-            return "only a question about a numeric label may have a centring"
-        return question.centring.fault(self.label, self.partitions[question.partition].cells)
-
-    def _faults(self) -> list[tuple[str, bool]]:
+    def _check_features_and_dates(self) -> None:
         names = [feature.name for feature in self.features] + [self.label.name]
+        if len(set(names)) != len(names):
+            raise InvalidTask("Features and label must all have different names.")
         columns = sum(1 if isinstance(f, Numeric) else len(f.categories) for f in self.features)
-        return [
-            ("features and label must all have different names", len(set(names)) != len(names)),
-            (f"the features have {columns} columns, above {MAX_COLUMNS}", columns > MAX_COLUMNS),
-            (
-                "a question names a partition that the task does not have",
-                any(question.partition >= len(self.partitions) for question in self.questions),
-            ),
-            (
-                "a task must open before it closes",
-                self.opens is not None and self.closes is not None and self.opens >= self.closes,
-            ),
-        ]
+        if columns > MAX_COLUMNS:
+            raise InvalidTask(
+                f"The features have {columns} columns, above {MAX_COLUMNS}: "
+                "leave features out, or merge categories."
+            )
+        if self.opens is not None and self.closes is not None and self.opens >= self.closes:
+            raise InvalidTask("A task must open before it closes.")
+
+    def _check_trees(self) -> None:
+        if any(tree.columns != len(self.columns) for tree in self.trees):
+            raise InvalidTask(
+                f"Every partition must cover the task's {len(self.columns)} encoded columns."
+            )
+
+    def _check_questions(self) -> None:
+        for index, question in enumerate(self.questions):
+            if question.partition >= len(self.trees):
+                raise InvalidTask(f"Question {index} names no partition of the task.")
+            if question.centring is None:
+                continue
+            if not isinstance(self.label, Range) or question.asks != "label":
+                raise InvalidTask(
+                    f"Question {index}: only a question about a numeric label may have a centring."
+                )
+            fault = question.centring.fault(self.label, self.tree_of(index).cells)
+            if fault is not None:
+                raise InvalidTask(f"Question {index}: {fault}.")
+
+    def _check_mechanisms(self) -> None:
+        longest = self.longest_report
+        if longest > MAX_REPORT_BYTES:
+            raise InvalidTask(
+                f"A report would have {longest} bytes, above {MAX_REPORT_BYTES}: "
+                "use fewer cells or another mechanism."
+            )
 
     @cached_property
     def canonical(self) -> bytes:
@@ -185,20 +159,20 @@ class Task(Published):
 
     @property
     def epsilon(self) -> float:
-        """What one holder spends: the sum over questions, or the largest if each answers one."""
+        """The budget of one holder: the sum over questions, or the largest if each answers one."""
         return self._spent([question.epsilon for question in self.questions])
 
     @cached_property
     def log_ratio(self) -> float:
-        """What one holder really gives away, recomputed from the mechanisms' own integers.
+        """The exact worst-case log likelihood ratio of a whole report; at most ``epsilon``.
 
-        The exact worst-case ln of the likelihood ratio of a whole report; at most ``epsilon``.
+        Recomputed from the mechanisms' own integers, not taken from the stated epsilons.
         """
         return self._spent([mechanism.log_ratio() for mechanism in self.mechanisms])
 
     @property
     def longest_report(self) -> int:
-        """Bytes of a packed report; of the longest one, where a holder answers one question."""
+        """Bytes of a packed report; of the longest one where each holder answers one question."""
         answers = [_answer_bytes(mechanism.report_bytes) for mechanism in self.mechanisms]
         if self.allocation == "one":
             return ENVELOPE_BYTES + max(answers)
@@ -211,24 +185,29 @@ class Task(Published):
 
     @cached_property
     def trees(self) -> tuple[Partition, ...]:
-        """The partitions; raises ``InvalidTask`` if one is not a tree over the task's columns."""
-        trees = tuple(tree.partition() for tree in self.partitions)
-        if any(tree.columns != len(self.columns) for tree in trees):
-            raise InvalidTask(
-                f"Every partition must cover the task's {len(self.columns)} encoded columns."
-            )
-        return trees
+        """The partitions."""
+        return tuple(tree.partition() for tree in self.partitions)
 
     @cached_property
     def mechanisms(self) -> tuple[Mechanism, ...]:
-        """The mechanism of each question; raises ``InvalidTask`` for one that cannot be built."""
-        return tuple(self._mechanism(question) for question in self.questions)
+        """The mechanism of each question."""
+        return tuple(
+            create_mechanism(
+                question.mechanism,
+                question.epsilon,
+                self.tree_of(index).cells,
+                self.label.slots if question.asks == "label" else 1,
+                question.parameters,
+                regression=isinstance(self.label, Range) and question.asks == "label",
+            )
+            for index, question in enumerate(self.questions)
+        )
 
     @cached_property
-    def scales(self) -> tuple[Scale | None, ...]:
-        """How each question has a number told; None for a class, or the cell alone."""
+    def label_scales(self) -> tuple[LabelScale | None, ...]:
+        """The scale of each question's numeric label; None for a class, or the cell alone."""
         return tuple(
-            Scale.of(self.label, self.tree_of(index).cells, question.centring)
+            LabelScale.of(self.label, self.tree_of(index).cells, question.centring)
             if isinstance(self.label, Range) and question.asks == "label"
             else None
             for index, question in enumerate(self.questions)
@@ -263,7 +242,7 @@ class Task(Published):
 
     @classmethod
     def checked(cls, fields: Mapping[str, Any]) -> "Task":
-        """A task from its fields, with its trees and mechanisms built; raises ``InvalidTask``."""
+        """A task from its fields; raises ``InvalidTask`` that says what is wrong with them."""
         version = fields.get("version", TASK_VERSION)
         if version != TASK_VERSION:
             raise InvalidTask(
@@ -271,40 +250,20 @@ class Task(Published):
                 f"{TASK_VERSION}: update it."
             )
         try:
-            task = cls.model_validate(fields)
+            return cls.model_validate(fields)
         except ValidationError as error:
             raise InvalidTask(wire.first_fault(error)) from None
-        if task.longest_report > MAX_REPORT_BYTES:
-            raise InvalidTask(
-                f"A report would have {task.longest_report} bytes, above {MAX_REPORT_BYTES}: "
-                "use fewer cells or another mechanism."
-            )
-        return task
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> "Task":
-        """A checked task with some fields replaced, and an id of its own."""
+        """A task with some fields replaced, checked, and with an id of its own.
+
+        Pydantic's own copy would keep the id and whatever else was computed from the old fields.
+        """
         del deep
         return type(self).checked({**self.model_dump(), **(update or {})})
 
     def _spent(self, values: list[float]) -> float:
         return math.fsum(values) if self.allocation == "all" else max(values)
-
-    def _mechanism(self, question: Question) -> Mechanism:
-        cells = self.trees[question.partition].cells
-        slots = self.label.slots if question.asks == "label" else 1
-        if cells * slots > MAX_CATEGORIES:
-            raise InvalidTask(
-                f"A question has {cells} cells times {slots} label values, above "
-                f"{MAX_CATEGORIES} answers: grow the partition less deep."
-            )
-        return create_mechanism(
-            question.mechanism,
-            question.epsilon,
-            cells,
-            slots,
-            question.parameters,
-            regression=isinstance(self.label, Range) and question.asks == "label",
-        )
 
 
 def _answer_bytes(payload: int) -> int:

@@ -1,21 +1,30 @@
-"""Canonical msgpack: one value, one byte string; and reading it from somebody hostile.
+"""Canonical msgpack, the base of all messages, and reading bytes from untrusted senders.
 
-Map keys are sorted, numbers take their shortest form, and nothing else is allowed, so a message
-can be hashed, compared and measured by its bytes. Reading is bounded before anything is built:
-no count in the bytes is believed, and the number of containers is limited, because an empty list
-costs one byte on the wire and sixty in memory.
+In canonical form map keys are sorted and numbers take their shortest form, so a message has one
+byte string by which it can be hashed, compared and measured. Reading is bounded before anything is
+built: no length in the bytes is believed, and the number of containers is limited, because an
+empty list takes one byte on the wire and sixty in memory.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 import msgpack
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+
+class Message(BaseModel):
+    """Base of all messages and their parts: immutable, no unknown fields, no conversion of types.
+
+    A list may stand for a tuple, since msgpack and JSON have only lists.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a message may contain, whatever its bytes say."""
+    """Most bytes, items per container, containers, and bytes of a text or binary of a message."""
 
     total: int
     longest: int
@@ -36,7 +45,7 @@ def pack(value: Any) -> bytes:
 def unpack(data: bytes, bounds: Bounds) -> dict[str, Any]:
     """The map with text keys that ``data`` holds; raises ``ValueError`` for anything else.
 
-    Bytes that are not canonical are read as well: compare with ``pack`` where that matters.
+    Does not require canonical form; compare with ``pack`` where that matters.
     """
     if len(data) > bounds.total:
         msg = f"it has {len(data)} bytes, and {bounds.total} are allowed"
@@ -63,7 +72,7 @@ def unpack(data: bytes, bounds: Bounds) -> dict[str, Any]:
 
 
 def first_fault(error: ValidationError) -> str:
-    """The first thing that is wrong, where and what, as a short sentence."""
+    """The first fault, where and what, as a short sentence."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     where = ".".join(str(part)[:80] for part in first["loc"])
     what = fault_text(first["type"], first["msg"])
@@ -71,17 +80,17 @@ def first_fault(error: ValidationError) -> str:
 
 
 def fault_text(kind: str, message: str) -> str:
-    """What pydantic says of a fault of the type ``kind``, in words for people."""
+    """Pydantic's message for a fault of type ``kind``, worded for people."""
     if kind == "extra_forbidden":
         return "there is no such field: leave it out, or check its spelling"
     return message.removeprefix("Value error, ")[:300]
 
 
 class _Counter:
-    """Lets a limited number of containers pass."""
+    """A hook for msgpack that refuses more than ``limit`` lists and maps."""
 
-    def __init__(self, left: int) -> None:
-        self.left = left
+    def __init__(self, limit: int) -> None:
+        self.left = limit
 
     def __call__(self, container: Any) -> Any:
         self.left -= 1

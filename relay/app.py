@@ -13,10 +13,10 @@ from typing import Any
 
 from anyio import to_thread
 
-from privet.protocol import TASK_MEDIA_TYPE, PrivetError, problem_of
-from privet.protocol.errors import InvalidRequest, TooLarge, WrongPayload
+from privet.protocol.errors import InvalidRequest, PrivetError, TooLarge, WrongPayload, problem_of
 from privet.protocol.limits import MAX_REPORT_BYTES
 from privet.protocol.signature import SIGNATURE_HEADER
+from privet.protocol.task import TASK_MEDIA_TYPE
 from privet.relay.batches import MAX_BATCH_BYTES
 from privet.relay.forwarding import Forwarder
 from privet.relay.intake import Intake

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from privet.protocol import Task, wire
+from privet.protocol import wire
 from privet.protocol.errors import MalformedReport
 from privet.protocol.report import REPORT_ID_BYTES, check_questions
+from privet.protocol.task import Task
 from privet.relay.bundle import ALL_QUESTIONS, DIGEST_BYTES, Bundle
 
 MAX_BATCH_BYTES = 16 * 2**20

@@ -8,7 +8,7 @@ from collections import Counter
 
 from anyio import to_thread
 
-from privet.protocol import PrivetError
+from privet.protocol.errors import PrivetError
 from privet.protocol.report import REPORT_ID_BYTES
 from privet.relay.bundle import DIGEST_BYTES, Bundle
 from privet.relay.intake import Intake

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from anyio import to_thread
 
-from privet.protocol import Receipt, Report, Task
 from privet.protocol.errors import Overloaded, ReportConflict, StorageFailed
+from privet.protocol.report import Receipt, Report
+from privet.protocol.task import Task
 from privet.relay.batches import read_batch
 from privet.relay.bundle import ALL_QUESTIONS
 from privet.relay.spool import Parcel, Spool

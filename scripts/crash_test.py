@@ -32,9 +32,9 @@ from privet.curator.datastore.base import Store
 from privet.curator.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import Move
-from privet.protocol.partition import LEAF, Partition
+from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
-from privet.protocol.task import Question, Task, Tree
+from privet.protocol.task import Question, Task
 from scripts.servers import RunningCurator, running_curator
 
 CONNECTIONS = 16

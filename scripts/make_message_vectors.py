@@ -19,24 +19,14 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from privet.protocol import (
-    Categorical,
-    Centring,
-    Classes,
-    Numeric,
-    Partition,
-    PrivetError,
-    Question,
-    Range,
-    Report,
-    Task,
-    Tree,
-    make_report,
-    problem_of,
-    wire,
-)
-from privet.protocol.answering import encode_whole
+from privet.protocol import wire
 from privet.protocol.batch import Batch
+from privet.protocol.errors import PrivetError, problem_of
+from privet.protocol.features import Categorical, Classes, Numeric, Range
+from privet.protocol.label_scale import Centring
+from privet.protocol.partition import Partition, Tree
+from privet.protocol.report import Report, encode_labelled, make_report
+from privet.protocol.task import Question, Task
 
 FOLDER = Path(__file__).parent.parent / "tests" / "vectors" / "messages"
 
@@ -86,14 +76,14 @@ CENTRED = Task.checked(
                 partition=0,
                 mechanism="subset",
                 epsilon=2.0,
-                centring=Centring(centres=(120.5, 1000.0, -1.5, 0.1), reach=50.25),
+                centring=Centring(centres=(120.5, 1000.0, -1.5, 0.1), radius=50.25),
             ),
             Question(
                 partition=0,
                 mechanism="laplace",
                 epsilon=2.0,
                 parameters={"resolution": 3},
-                centring=Centring(centres=(100.0, 200.0, 300.0, 400.0), reach=1001.5),
+                centring=Centring(centres=(100.0, 200.0, 300.0, 400.0), radius=1001.5),
             ),
             Question(partition=0, mechanism="subset", epsilon=1.0),
         ),
@@ -191,19 +181,19 @@ def bad_tasks() -> list[dict[str, Any]]:
 def badly_centred() -> dict[str, dict[str, Any]]:
     """Fields of tasks whose centring cannot be answered, by name."""
     whole = CENTRED.model_dump()
-    centres, reach = whole["questions"][0]["centring"].values()
+    centres, radius = whole["questions"][0]["centring"].values()
     changed: dict[str, dict[str, Any]] = {
-        "fewer centres than cells": {"centring": {"centres": centres[:-1], "reach": reach}},
+        "fewer centres than cells": {"centring": {"centres": centres[:-1], "radius": radius}},
         "a centre outside the range": {
-            "centring": {"centres": [*centres[:-1], 1000.1], "reach": reach}
+            "centring": {"centres": [*centres[:-1], 1000.1], "radius": radius}
         },
         "a centre that is no number": {
-            "centring": {"centres": [*centres[:-1], float("nan")], "reach": reach}
+            "centring": {"centres": [*centres[:-1], float("nan")], "radius": radius}
         },
-        "a reach of zero": {"centring": {"centres": centres, "reach": 0.0}},
-        "a reach beyond the range": {"centring": {"centres": centres, "reach": 1001.6}},
-        "a reach lost beside a centre": {"centring": {"centres": centres, "reach": 1e-14}},
-        "centres without a reach": {"centring": {"centres": centres}},
+        "a radius of zero": {"centring": {"centres": centres, "radius": 0.0}},
+        "a radius beyond the range": {"centring": {"centres": centres, "radius": 1001.6}},
+        "a radius lost beside a centre": {"centring": {"centres": centres, "radius": 1e-14}},
+        "centres without a radius": {"centring": {"centres": centres}},
         "centres for the cell alone": {"asks": "cell"},
         "a centring spelled out as absent": {"centring": None},
     }
@@ -384,7 +374,7 @@ def bad(name: str, kind: str, data: bytes, read: Callable[[bytes], object]) -> d
 
 def answer(task: Task, record: dict[str, Any], seed: str) -> dict[str, Any]:
     """One record all the way to its report."""
-    x, y = encode_whole(task, record)
+    x, y = encode_labelled(task, record)
     return {
         "success": True,
         "task": task.id,

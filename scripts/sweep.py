@@ -28,8 +28,7 @@ from privet.curator.publishing.build import build_task, encode_labels
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.publishing.table import Columns
 from privet.curator.simulation import simulate_counts
-from privet.protocol.encoding import encode_table
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, encode_table
 from privet.protocol.task import Task
 from scripts.populations import Source, World
 

@@ -4,20 +4,10 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-from privet.protocol import (
-    Categorical,
-    Centring,
-    Classes,
-    Label,
-    Numeric,
-    Partition,
-    Question,
-    Range,
-    Task,
-    Tree,
-)
-from privet.protocol.encoding import columns_of
-from privet.protocol.partition import LEAF
+from privet.protocol.features import Categorical, Classes, Label, Numeric, Range, columns_of
+from privet.protocol.label_scale import Centring
+from privet.protocol.partition import LEAF, Partition, Tree
+from privet.protocol.task import Question, Task
 
 names = st.text("abXY09äπ語'-_", min_size=1, max_size=5)
 plain = st.floats(-1e9, 1e9).map(lambda number: number + 0.0)
@@ -98,12 +88,12 @@ def values_of(feature: Numeric | Categorical) -> st.SearchStrategy[Any]:
 
 @st.composite
 def centrings(draw: st.DrawFn, label: Range, cells: int) -> Centring:
-    """Any centres within the label's range, and a reach of an eighth of it or more."""
+    """Any centres within the label's range, and a radius of an eighth of it or more."""
     shares = draw(st.lists(st.floats(0, 1), min_size=cells, max_size=cells))
     width = label.high - label.low
     return Centring(
         centres=tuple(min(label.low + share * width, label.high) for share in shares),
-        reach=width * draw(st.sampled_from([0.125, 0.5, 1.0])),
+        radius=width * draw(st.sampled_from([0.125, 0.5, 1.0])),
     )
 
 

@@ -1,11 +1,12 @@
 import ast
 import importlib
+import re
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FRONT_DOORS = ["protocol", "client", "privet.protocol.messages", "privet.protocol.mechanisms"]
+FRONT_DOORS = ["privet.client", "privet.protocol.mechanisms", "privet.curator.trees"]
 
 
 @pytest.mark.parametrize("name", FRONT_DOORS)
@@ -23,6 +24,17 @@ def test_the_list_at_the_front_door_is_what_is_there(name: str) -> None:
     assert len(module.__all__) == len(set(module.__all__))
     assert all(hasattr(module, exported) for exported in module.__all__)
     assert module.__doc__
+
+
+def test_the_protocol_has_one_place_for_each_name() -> None:
+    """Its package is a list of its modules, all of them, and exports nothing itself."""
+    opening = ast.parse((ROOT / "protocol" / "__init__.py").read_text(encoding="utf-8"))
+    assert len(opening.body) == 1
+    listed = re.findall(
+        r"^    (\w+)  ", ast.get_docstring(opening, clean=False) or "", re.MULTILINE
+    )
+    found = {path.stem for path in (ROOT / "protocol").iterdir() if path.stem[0] not in "_."}
+    assert sorted(listed) == sorted(found)
 
 
 @pytest.mark.parametrize("package", ["protocol", "client"])

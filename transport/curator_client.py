@@ -17,9 +17,10 @@ import anyio
 import httpx
 from pydantic import ValidationError
 
-from privet.protocol import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE, Receipt, Task
 from privet.protocol.limits import MAX_TASK_BYTES
+from privet.protocol.report import REPORT_MEDIA_TYPE, Receipt
 from privet.protocol.signature import Signature
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from privet.transport.address import TaskAddress
 from privet.transport.errors import CuratorUnreachable
 from privet.transport.offer import Offer

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from privet.protocol import Task
 from privet.protocol.signature import Signature, parse_key, signed_message
+from privet.protocol.task import Task
 from privet.transport.errors import HolderError, TaskRefused
 
 

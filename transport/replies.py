@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from privet.protocol import ERRORS_BY_URI, PrivetError
+from privet.protocol.errors import ERRORS_BY_URI, PrivetError
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.transport.errors import UnexpectedAnswer
 from privet.transport.text import plain

@@ -248,8 +248,8 @@ def _allocation(allocation: str, questions: int) -> str:
 
 def _asks(question: dict[str, Any]) -> dict[str, Any]:
     """A question whose ``asks`` says how far around expected values a number is told."""
-    reach = question["reach"]
-    return question if reach is None else {**question, "asks": f"label ± {reach:.4g}"}
+    radius = question["radius"]
+    return question if radius is None else {**question, "asks": f"label ± {radius:.4g}"}
 
 
 def _label(label: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """What an estimator reads: a question's debiased counts, and public data counted the same way.
 
 Counts have shape ``(cells, slots)``. For classes a slot is a class. For a numeric label there are
-two: slot 1 holds the sum over a cell of t, the label on the question's ``label_scale.Scale``,
+two: slot 1 holds the sum over a cell of t, the label on the question's ``label_scale.LabelScale``,
 slot 0 that of 1 - t. So one formula serves two classes, many, and numbers.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from privet.curator.public_data import Floats, PublicData
 from privet.curator.trees import locate
 from privet.protocol.features import Classes, Range
-from privet.protocol.label_scale import Scale
+from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms.base import Mechanism, Sums
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
@@ -34,7 +34,7 @@ class QuestionCounts:
     mechanism: Mechanism
     sums: Sums
     n: int
-    scale: Scale | None = field(default=None, kw_only=True)
+    scale: LabelScale | None = field(default=None, kw_only=True)
     holders_per_record: float = field(default=1.0, kw_only=True)
 
     @classmethod
@@ -45,7 +45,7 @@ class QuestionCounts:
             task.mechanisms[question],
             sums,
             n,
-            scale=task.scales[question],
+            scale=task.label_scales[question],
         )
 
     @property
@@ -53,9 +53,9 @@ class QuestionCounts:
         """Whether numbers were reported relative to published centres."""
         return self.scale is not None and self.scale.centred
 
-    def scale_of(self, label: Range) -> Scale:
+    def scale_of(self, label: Range) -> LabelScale:
         """The scale that numbers were reported on, for a numeric label."""
-        return Scale.of(label, self.partition.cells) if self.scale is None else self.scale
+        return LabelScale.of(label, self.partition.cells) if self.scale is None else self.scale
 
     @cached_property
     def counts(self) -> Floats:
@@ -112,7 +112,7 @@ class QuestionCounts:
 
 
 def public_counts(
-    label: Label, public: PublicData, partition: Partition, scale: Scale | None = None
+    label: Label, public: PublicData, partition: Partition, scale: LabelScale | None = None
 ) -> Floats:
     """The public records' counts per cell and slot, exact, shape ``(cells, slots)``.
 
@@ -123,7 +123,7 @@ def public_counts(
         index = cells.astype(np.int64) * label.slots + public.y.astype(np.int64)
         counts = np.bincount(index, minlength=partition.cells * label.slots)
         return counts.reshape(partition.cells, label.slots).astype(np.float64)
-    scale = Scale.of(label, partition.cells) if scale is None else scale
+    scale = LabelScale.of(label, partition.cells) if scale is None else scale
     t = scale.to_unit(cells, public.y)
     slots = [np.bincount(cells, weights, minlength=partition.cells) for weights in (1.0 - t, t)]
     return np.stack(slots, axis=1)

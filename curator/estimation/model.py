@@ -15,8 +15,7 @@ from privet.curator.public_model.base import BaseModel
 from privet.curator.trees import locate
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
-from privet.protocol.messages import Tree
-from privet.protocol.partition import Index, Partition
+from privet.protocol.partition import Index, Partition, Tree
 
 Value = float | int | str | bool
 FORMAT = "privet-model-1"

@@ -115,7 +115,7 @@ class QuestionView(Answer):
     mechanism: str = Field(examples=["subset"])
     epsilon: float = Field(examples=[1.0])
     asks: str = Field(examples=["label"])
-    reach: float | None = Field(
+    radius: float | None = Field(
         description="How far around its cell's centre a number is told; null on the whole range.",
         examples=[None],
     )
@@ -144,7 +144,7 @@ class TaskView(TaskSummary):
                 mechanism=question.mechanism,
                 epsilon=question.epsilon,
                 asks=question.asks,
-                reach=None if question.centring is None else question.centring.reach,
+                radius=None if question.centring is None else question.centring.radius,
                 cells=task.tree_of(i).cells,
                 depth=task.tree_of(i).depth,
                 report_bytes=task.mechanisms[i].report_bytes,

@@ -48,7 +48,7 @@ def agreement(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float,
 def offset(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float, float] | None:
     """Mean over the holders of their cell's value less their number, and its standard error.
 
-    Unbiased for given cell values, as ``agreement`` is; a number beyond the reach of a published
+    Unbiased for given cell values, as ``agreement`` is; a number beyond the radius of a published
     centre counts as it was told. None for classes, and without reports to a question about the
     model's own partition.
     """
@@ -103,7 +103,7 @@ def _questions(task: Task) -> str:
             f"{mechanism.log_ratio():.6g}",
             question.asks
             if question.centring is None
-            else f"label ± {question.centring.reach:.4g}",
+            else f"label ± {question.centring.radius:.4g}",
             str(mechanism.cells),
             str(mechanism.report_bytes),
         ]

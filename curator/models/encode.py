@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from privet.curator.publishing import build
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.publishing.table import Columns
-from privet.protocol.encoding import Column, columns_of, encode_table
 from privet.protocol.errors import InvalidRecord, TooLarge
-from privet.protocol.features import Classes, Numeric
+from privet.protocol.features import Classes, Column, Numeric, columns_of, encode_table
 from privet.protocol.task import Task
 
 MAX_PREDICTED_ROWS = 1_000_000

@@ -19,7 +19,7 @@ from privet.curator.public_model.knowledge import residual_centring
 from privet.curator.simulation import simulate_question
 from privet.curator.trees import locate
 from privet.protocol.features import Classes, Range
-from privet.protocol.label_scale import Scale
+from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.mechanisms.base import Mechanism
 from privet.protocol.partition import Partition
@@ -142,7 +142,7 @@ class Study:
             holders_per_record=max(1.0, holders / len(people)),
         )
 
-    def _scale(self, number: int, choice: Choice, partition: Partition) -> Scale | None:
+    def _scale(self, number: int, choice: Choice, partition: Partition) -> LabelScale | None:
         """As a task is published: numbers are centred on the public model in cells of its own."""
         wanted = self.centred
         if wanted is None:
@@ -153,7 +153,7 @@ class Study:
         centring = residual_centring(
             self.label, self.before.rows(number, Part.KNOWN), partition, means[:, 0]
         )
-        return Scale.of(self.label, partition.cells, centring)
+        return LabelScale.of(self.label, partition.cells, centring)
 
     def _trial(self, number: int, part: Part, question: QuestionCounts) -> Floats:
         """What the judges are told by the model of these reports, ``(judges, S)``."""

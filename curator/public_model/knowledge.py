@@ -14,7 +14,7 @@ from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition
 
 POINTS = 8000
-"""Reference points at least; rows are recombined to reach it."""
+"""Reference points at least; rows are recombined to radius it."""
 MAX_POINTS = 20_000
 CENTRING_DEVIATIONS = 3.0
 """The radius around a centre, in root mean square residuals of the public rows."""
@@ -79,7 +79,7 @@ def residual_centring(
     width = label.high - label.low
     radius = CENTRING_DEVIATIONS * float(np.sqrt(np.mean(residuals**2)))
     return Centring(
-        centres=tuple(centres.tolist()), reach=min(max(radius, LEAST_RADIUS * width), width)
+        centres=tuple(centres.tolist()), radius=min(max(radius, LEAST_RADIUS * width), width)
     )
 
 

@@ -17,14 +17,13 @@ from privet.curator.public_model.knowledge import FEWEST_ROWS, public_knowledge,
 from privet.curator.publishing.schema import infer_features, infer_label
 from privet.curator.publishing.settings import TaskSettings, unix_seconds
 from privet.curator.publishing.table import MAX_VALUES, Columns, count_rows
-from privet.protocol.encoding import encode_table, label_value
 from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask, TooLarge
-from privet.protocol.features import Classes, Feature, Label, Range
+from privet.protocol.features import Classes, Feature, Label, Range, encode_table, label_value
 from privet.protocol.label_scale import Centring
 from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.mechanisms import AUTO, MECHANISMS, choose
-from privet.protocol.partition import Partition
-from privet.protocol.task import Task, Tree
+from privet.protocol.partition import Partition, Tree
+from privet.protocol.task import Task
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from privet.curator.publishing.settings import TaskSettings
 from privet.curator.simulation import simulate_counts
 from privet.curator.sklearn_api.data import checked_table, named_columns, stand_ins, value_errors
 from privet.curator.sklearn_api.public_model import public_model
-from privet.protocol.encoding import encode_table
-from privet.protocol.features import Label
+from privet.protocol.features import Label, encode_table
 
 LABEL = "label of the simulated task"
 

@@ -1,6 +1,6 @@
 """Simulated holders in worker processes: each privatizes its record for itself.
 
-Every holder's answer is drawn as ``protocol.answering.make_report`` draws it, from random bytes
+Every holder's answer is drawn as ``protocol.report.make_report`` draws it, from random bytes
 of the operating system that are its own, in the same order; only the arithmetic is done for some
 hundred holders at a time. ``tests/scripts/test_load_holders.py`` feeds the same bytes to both and
 gets the same reports.
@@ -119,7 +119,7 @@ def _rows(
         mechanism = task.mechanisms[question]
         categories = locate(task.tree_of(question), X[holders]).astype(np.int64)
         if task.questions[question].asks == "label":
-            scale = task.scales[question]
+            scale = task.label_scales[question]
             told = y[holders] if scale is None else scale.to_unit(categories, y[holders])
             levels = _levels(task, mechanism, told, randomness)
             categories = categories * mechanism.levels + levels
@@ -135,7 +135,7 @@ def _drawn_questions(count: int, holders: int, randomness: RandomBytes) -> NDArr
 def _levels(
     task: Task, mechanism: Mechanism, told: Floats, randomness: RandomBytes
 ) -> NDArray[np.int64]:
-    """``protocol.encoding.label_level`` on columns; numbers are ``told`` as shares of a scale."""
+    """``label_level`` on columns; numeric labels are positions t on their scale."""
     words = draw_rows(randomness, len(told), 8).view(">u8")[:, 0].astype(np.uint64)
     if isinstance(task.label, Classes):
         return told.astype(np.int64)

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.encoding import encode_table, label_value
-from privet.protocol.features import Categorical, Classes, Numeric, Range
+from privet.protocol.features import Categorical, Classes, Numeric, Range, encode_table, label_value
 from privet.protocol.task import Task
 
 Floats = NDArray[np.float64]

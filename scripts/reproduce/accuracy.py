@@ -25,7 +25,7 @@ from privet.curator.public_data import PublicData
 from privet.curator.public_model.knowledge import public_knowledge, residual_centring
 from privet.curator.trees import locate
 from privet.protocol.features import Classes, Range
-from privet.protocol.label_scale import Scale
+from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
 from scripts.reproduce.datasets import Floats, Split
@@ -110,7 +110,7 @@ def ask(
     mechanism: str,
     epsilon: float,
     rng: np.random.Generator,
-    scale: Scale | None = None,
+    scale: LabelScale | None = None,
 ) -> QuestionCounts:
     """What the private rows' holders would report, simulated exactly.
 
@@ -128,27 +128,27 @@ def ask(
     return QuestionCounts(partition, randomizer, sums, len(split.private), scale=scale)
 
 
-def centred(split: Split, partition: Partition) -> Scale | None:
+def centred(split: Split, partition: Partition) -> LabelScale | None:
     """How a task with these cells has numbers told by default; None for classes."""
     if isinstance(split.label, Classes):
         return None
     known = public_knowledge(split.public.X, split.public.y, 0)
     means, _ = known.cell_means(partition)
     centring = residual_centring(split.label, split.public, partition, means[:, 0])
-    return Scale.of(split.label, partition.cells, centring)
+    return LabelScale.of(split.label, partition.cells, centring)
 
 
 def levels_of(
     split: Split,
     cells: NDArray[np.int64],
-    scale: Scale | None,
+    scale: LabelScale | None,
     levels: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Each holder's label as a level: its class, or its number rounded at random."""
     if isinstance(split.label, Classes):
         return split.private.y.astype(np.int64)
-    scale = Scale.of(split.label, int(cells.max()) + 1) if scale is None else scale
+    scale = LabelScale.of(split.label, int(cells.max()) + 1) if scale is None else scale
     position = scale.to_unit(cells, split.private.y) * (levels - 1)
     below = np.minimum(np.floor(position), levels - 2)
     return (below + (rng.random(len(position)) < position - below)).astype(np.int64)

@@ -24,7 +24,7 @@ from privet.curator.public_data import PublicData
 from privet.curator.public_model.knowledge import public_knowledge, residual_centring
 from privet.curator.trees import boxes
 from privet.protocol.features import Classes, Range
-from privet.protocol.label_scale import Scale
+from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.partition import Partition
 
@@ -136,7 +136,7 @@ def true_means(partition: Partition, shift: float, rng: np.random.Generator) -> 
     return np.asarray(np.clip(moved, SPREAD, 1.0 - SPREAD))
 
 
-def scale_of(case: Case, public: PublicData, partition: Partition) -> Scale | None:
+def scale_of(case: Case, public: PublicData, partition: Partition) -> LabelScale | None:
     """How numbers are told; None for classes."""
     if not isinstance(case.label, Range):
         return None
@@ -144,7 +144,7 @@ def scale_of(case: Case, public: PublicData, partition: Partition) -> Scale | No
     if case.centred:
         means, _ = public_knowledge(public.X, public.y, 0).cell_means(partition)
         centring = residual_centring(case.label, public, partition, means[:, 0])
-    return Scale.of(case.label, partition.cells, centring)
+    return LabelScale.of(case.label, partition.cells, centring)
 
 
 def collected(
@@ -153,7 +153,7 @@ def collected(
     truth: Floats,
     per_cell: int,
     epsilon: float,
-    scale: Scale | None,
+    scale: LabelScale | None,
     rng: np.random.Generator,
 ) -> QuestionCounts:
     """The reports of ``per_cell`` holders in each cell."""

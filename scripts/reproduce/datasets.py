@@ -14,8 +14,7 @@ from pyarrow import csv
 from sklearn.model_selection import train_test_split
 
 from privet.curator.public_data import PublicData
-from privet.protocol.encoding import encode_table
-from privet.protocol.features import Categorical, Classes, Numeric, Range
+from privet.protocol.features import Categorical, Classes, Numeric, Range, encode_table
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 import httpx
 
 from privet.client import ReportClient, Retry
-from privet.protocol import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE, Report, problem_of
-from privet.protocol.errors import PrivetError
+from privet.protocol.errors import PrivetError, problem_of
+from privet.protocol.report import REPORT_MEDIA_TYPE, Report
+from privet.protocol.task import TASK_MEDIA_TYPE
 from privet.transport.address import TaskAddress
 from tests.protocol.examples import make_task
 

@@ -14,9 +14,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from privet.protocol import PrivetError, Report, Task, problem_of
-from privet.protocol.errors import Overloaded, ReportConflict, TaskNotFound
+from privet.protocol.errors import Overloaded, PrivetError, ReportConflict, TaskNotFound, problem_of
+from privet.protocol.report import Report
 from privet.protocol.signature import SIGNATURE_HEADER
+from privet.protocol.task import Task
 
 
 @dataclass

@@ -9,7 +9,9 @@ from typer.testing import CliRunner
 from privet.client import SqliteLedger
 from privet.client.cli import app
 from privet.client.explanation import Explanation
-from privet.protocol import Centring, Classes, Question
+from privet.protocol.features import Classes
+from privet.protocol.label_scale import Centring
+from privet.protocol.task import Question
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import RANGE, RECORD, make_task
 
@@ -212,7 +214,7 @@ def test_names_from_a_task_cannot_drive_the_terminal(command: Command) -> None:
 
 def test_a_person_reads_that_a_number_is_told_by_its_distance() -> None:
     """Centres change what is computed on the device, so the words say it; the rest stays."""
-    centring = Centring(centres=(1.0, 2.0, 3.0, 4.0), reach=12.5)
+    centring = Centring(centres=(1.0, 2.0, 3.0, 4.0), radius=12.5)
     ask = Question(partition=0, mechanism="subset", epsilon=1.0, centring=centring)
     told = Explanation.of(make_task(questions=(ask,), label=RANGE))
     plain = Explanation.of(

@@ -23,9 +23,10 @@ from privet.client import (
     TaskRefused,
 )
 from privet.client.holder import check_promise
-from privet.protocol import Numeric, Report
 from privet.protocol.errors import InvalidRecord, InvalidRequest, TaskNotFound, TaskNotOpen
+from privet.protocol.features import Numeric
 from privet.protocol.mechanisms import SubsetSelection
+from privet.protocol.report import Report
 from tests.client.fakes import TASK, URL, Network, problem, publish
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import RECORD, make_task

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from privet.client import BlockingHolder, Holder, HolderError, MemoryLedger, Offer, TaskRefused
 from privet.client.cli import app
-from privet.protocol import Task
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.signature import SIGNATURE_HEADER, Signature, signed_message
+from privet.protocol.task import Task
 from scripts import make_signature_vectors
 from tests.client.fakes import TASK, URL, Network, publish
 from tests.client.stub_curator import StubCurator, serving

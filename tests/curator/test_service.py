@@ -15,7 +15,6 @@ from privet.curator.estimation import ESTIMATORS
 from privet.curator.partitioning import GROWERS
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.service import Curator
-from privet.protocol.answering import make_report
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,
@@ -31,6 +30,7 @@ from privet.protocol.errors import (
 from privet.protocol.features import Range
 from privet.protocol.lifecycle import Move, State
 from privet.protocol.mechanisms import choose
+from privet.protocol.report import make_report
 from privet.protocol.task import Task
 from tests.curator import samples
 

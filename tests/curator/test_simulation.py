@@ -8,11 +8,11 @@ import pytest
 
 from privet.curator.simulation import simulate_counts, simulate_sums
 from privet.curator.trees import locate
-from privet.protocol.answering import make_report
 from privet.protocol.features import Classes, Numeric, Range
 from privet.protocol.label_scale import Centring
-from privet.protocol.partition import LEAF, Partition
-from privet.protocol.task import Question, Task, Tree
+from privet.protocol.partition import LEAF, Partition, Tree
+from privet.protocol.report import make_report
+from privet.protocol.task import Question, Task
 
 TRUTHFUL = 50.0
 """At this epsilon a report differs from the truth with probability below 1e-18."""
@@ -74,8 +74,8 @@ def test_numbers_around_centres_are_simulated_as_they_are_told(y):
     """At the ends of its cell's span, and beyond them, a number is told without any chance."""
     plain = task(RANGE)
     centrings = (
-        Centring(centres=(0.0, 2.5), reach=0.5),
-        Centring(centres=(0.0, 1.0, 2.0, 2.0), reach=1.0),
+        Centring(centres=(0.0, 2.5), radius=0.5),
+        Centring(centres=(0.0, 1.0, 2.0, 2.0), radius=1.0),
     )
     questions = [
         question.model_copy(update={"centring": centring})

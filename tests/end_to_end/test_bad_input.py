@@ -14,7 +14,6 @@ import httpx
 import msgpack
 import pytest
 
-from privet.protocol.answering import make_report
 from privet.protocol.errors import (
     ERRORS_BY_URI,
     InvalidPublicData,
@@ -35,7 +34,7 @@ from privet.protocol.errors import (
     problem_of,
 )
 from privet.protocol.limits import MAX_REPORT_BYTES
-from privet.protocol.report import REPORT_MEDIA_TYPE
+from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
 from tests.end_to_end.running_curator import RunningCurator

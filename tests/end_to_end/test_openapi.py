@@ -31,8 +31,7 @@ from privet.curator.datastore import open_store
 from privet.curator.datastore.memory import MemoryStore
 from privet.curator.http.openapi import BATCH_MEDIA_TYPE
 from privet.curator.settings import Settings
-from privet.protocol.answering import make_report
-from privet.protocol.report import REPORT_MEDIA_TYPE
+from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
 from tests.end_to_end.running_curator import RunningCurator

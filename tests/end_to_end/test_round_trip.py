@@ -16,7 +16,7 @@ import pytest
 from privet.client import Answer
 from privet.curator.datastore import open_store
 from privet.curator.trees import locate
-from privet.protocol.encoding import encode_table
+from privet.protocol.features import encode_table
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Task
 from tests.curator import samples
@@ -184,13 +184,13 @@ def test_numbers_told_around_centres_make_the_round(curator: RunningCurator) -> 
     """The default for numbers: centres are published, kept on disk, answered, shown and fitted.
 
     At epsilon 8, some 100 holders of y = 10 x in each of four cells: a cell's mean as reported is
-    within 0.75 reach of its holders' own, more than six standard errors of reach / sqrt(80).
+    within 0.75 radius of its holders' own, more than six standard errors of radius / sqrt(80).
     """
     task_id = curator.create(samples.line(), label="y", epsilon=8, depth=2, grower="distilled")
     url, records = f"/v1/tasks/{task_id}", population.line(400, seed=6)
     view = curator.get(url)
     (asked,), (shown,) = view["task"]["questions"], view["questions_in_numbers"]
-    assert shown["reach"] == asked["centring"]["reach"] < 3.0
+    assert shown["radius"] == asked["centring"]["radius"] < 3.0
     answers = population.answer_all(curator.url + url, records)
     assert_counted(curator, task_id, answers)
     curator.restart(signal.SIGTERM)
@@ -204,7 +204,7 @@ def test_numbers_told_around_centres_make_the_round(curator: RunningCurator) -> 
     told = np.array(curator.post(f"{url}/predict", {"columns": _columns(rows)})["label"])
     for cell in range(4):
         error = told[cells == cell][0] - truth[cells == cell].mean()
-        assert abs(error) < 0.75 * shown["reach"]
+        assert abs(error) < 0.75 * shown["radius"]
     curator.post(f"{url}/models", {"estimator": "drift"})
     with curator.http() as http:
         assert "label ± " in http.get(f"{url}/models/2/card").text

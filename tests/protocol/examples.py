@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from privet.protocol import Categorical, Classes, Numeric, Partition, Question, Range, Task, Tree
+from privet.protocol.features import Categorical, Classes, Numeric, Range
+from privet.protocol.partition import Partition, Tree
+from privet.protocol.task import Question, Task
 
 FEATURES = (
     Numeric(name="age", low=20.0, high=60.0),

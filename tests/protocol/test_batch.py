@@ -6,10 +6,9 @@ import msgpack
 import numpy as np
 import pytest
 
-from privet.protocol import make_report
 from privet.protocol.batch import Batch
 from privet.protocol.errors import MalformedReport, PrivetError, TooLarge
-from privet.protocol.report import Report
+from privet.protocol.report import Report, make_report
 from privet.protocol.task import Question, Task
 from scripts.make_message_vectors import CENTRED, CLASSIFY, RECORDS, REGRESS, Stream
 

@@ -3,10 +3,12 @@
 import re
 from pathlib import Path
 
-from privet.protocol import MOVES, PROBLEMS, limits
-from privet.protocol.errors import PROBLEM_BASE
+from privet.protocol import limits
+from privet.protocol.errors import PROBLEM_BASE, PROBLEMS
+from privet.protocol.lifecycle import MOVES
+from privet.protocol.partition import Tree
 from privet.protocol.report import REPORT_BOUNDS, Report
-from privet.protocol.task import TASK_BOUNDS, Question, Task, Tree
+from privet.protocol.task import TASK_BOUNDS, Question, Task
 
 TEXT = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
 

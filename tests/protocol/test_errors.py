@@ -2,7 +2,8 @@ import re
 
 import pytest
 
-from privet.protocol import ERRORS_BY_URI, PROBLEMS, PrivetError, errors, problem_of
+from privet.protocol import errors
+from privet.protocol.errors import ERRORS_BY_URI, PROBLEMS, PrivetError, problem_of
 
 
 def subclasses(cls: type[PrivetError]) -> list[type[PrivetError]]:

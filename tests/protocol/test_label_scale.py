@@ -7,13 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet.protocol import Centring, Question, Range, Scale, Task, label_level, make_report, wire
+from privet.protocol import wire
 from privet.protocol.errors import InvalidTask
-from privet.protocol.partition import Partition
-from privet.protocol.task import Tree
+from privet.protocol.features import Range
+from privet.protocol.label_scale import Centring, LabelScale, label_level
+from privet.protocol.partition import Partition, Tree
+from privet.protocol.report import make_report
+from privet.protocol.task import Question, Task
 from tests.protocol.examples import CLASSES, RANGE, SPLITS, make_task
 
-CENTRING = Centring(centres=(100.0, 500.0, 0.0, 1000.0), reach=200.0)
+CENTRING = Centring(centres=(100.0, 500.0, 0.0, 1000.0), radius=200.0)
 
 
 def question(**changes: Any) -> Question:
@@ -46,24 +49,24 @@ def level_law(y: float, levels: int, span: tuple[float, float] | None) -> np.nda
 @pytest.mark.parametrize("levels", [2, 3, 17])
 @pytest.mark.parametrize("cell", range(4))
 def test_the_levels_mean_is_the_clipped_label(levels: int, cell: int) -> None:
-    """Over every draw there is, the decoded level is y clipped to the reach of its centre.
+    """Over every draw there is, the decoded level is y clipped to the radius of its centre.
 
     Exact but for the rounding of 64-bit floats.
     """
-    scale = Scale.of(RANGE, 4, CENTRING)
-    centre, reach = CENTRING.centres[cell], CENTRING.reach
+    scale = LabelScale.of(RANGE, 4, CENTRING)
+    centre, radius = CENTRING.centres[cell], CENTRING.radius
     for y in (0.0, 0.1, 99.0, 100.0, 299.9, 300.0, 333.3, 500.0, 701.0, 999.0, 1000.0):
         law = level_law(y, levels, scale.span(cell))
-        told = centre + reach * (2 * np.arange(levels) / (levels - 1) - 1)
+        told = centre + radius * (2 * np.arange(levels) / (levels - 1) - 1)
         assert law.sum() == 1.0
         assert np.count_nonzero(law) <= 2
-        assert law @ told == pytest.approx(np.clip(y, centre - reach, centre + reach), abs=1e-9)
+        assert law @ told == pytest.approx(np.clip(y, centre - radius, centre + radius), abs=1e-9)
 
 
 @given(st.floats(0.0, 1000.0), st.integers(0, 3), st.booleans())
 def test_columns_are_told_as_one_holder_tells(y: float, cell: int, centred: bool) -> None:
     """``to_unit`` is the share that ``label_level`` rounds; ``from_unit`` turns it back."""
-    scale = Scale.of(RANGE, 4, CENTRING if centred else None)
+    scale = LabelScale.of(RANGE, 4, CENTRING if centred else None)
     (t,) = scale.to_unit(np.array([cell]), np.array([y]))
     law = level_law(y, 2, scale.span(cell))
     assert law[1] == pytest.approx(t, abs=2**-53)
@@ -86,12 +89,12 @@ def test_without_a_centring_nothing_is_published() -> None:
 
 
 def test_a_centred_task_survives_the_wire() -> None:
-    """Centres and reach come back as they were, and count for the id."""
+    """Centres and radius come back as they were, and count for the id."""
     task = make_task(label=RANGE, questions=(question(),))
     again = Task.parse(task.canonical, task.id)
     assert again == task
     assert again.questions[0].centring == CENTRING
-    other = CENTRING.model_copy(update={"reach": 199.0})
+    other = CENTRING.model_copy(update={"radius": 199.0})
     assert make_task(label=RANGE, questions=(question(centring=other),)).id != task.id
 
 
@@ -105,7 +108,7 @@ def test_privacy_and_length_do_not_depend_on_centres() -> None:
 
 
 def test_holders_draw_the_same_bytes_whatever_their_label_is() -> None:
-    """In the middle, at the ends of the reach and beyond it: the same draws."""
+    """In the middle, at the ends of the radius and beyond it: the same draws."""
     task = make_task(label=RANGE, questions=(question(),))
     drawn = set()
     for income in (0, 100, 300, 301, 1e9):
@@ -128,8 +131,8 @@ FAULTS: dict[str, tuple[str, dict[str, Any]]] = {
     "too few": ("2 centres for 4 cells", {"centring": centring(centres=(1.0, 2.0))}),
     "below": ("between 0 and 1000", {"centring": centring(centres=(-1.0, 2.0, 3.0, 4.0))}),
     "above": ("between 0 and 1000", {"centring": centring(centres=(1.0, 2.0, 3.0, 1e4))}),
-    "wide": ("wider than the label's range", {"centring": centring(reach=1000.5)}),
-    "lost": ("give a larger one", {"centring": centring(reach=1e-20)}),
+    "wide": ("wider than the label's range", {"centring": centring(radius=1000.5)}),
+    "lost": ("give a larger one", {"centring": centring(radius=1e-20)}),
     "cell": ("only a question about a numeric label", {"asks": "cell"}),
 }
 
@@ -150,9 +153,9 @@ def test_classes_have_no_centres() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"reach": 0.0},
-        {"reach": -1.0},
-        {"reach": float("inf")},
+        {"radius": 0.0},
+        {"radius": -1.0},
+        {"radius": float("inf")},
         {"centres": (float("nan"),) * 4},
         {"centres": ()},
         {"centres": (1.0,) * (2**16 + 1)},
@@ -168,20 +171,20 @@ def test_only_finite_numbers_are_centres_and_reach(changes: dict[str, Any]) -> N
 
 
 def test_ranges_at_the_limits_of_floats_are_answered_or_refused() -> None:
-    """A reach whose double is no number is refused; the widest that is one gives shares."""
+    """A radius whose double is no number is refused; the widest that is one gives shares."""
     label = Range(name="income", low=0.0, high=1.7e308)
     tree = (Tree.of(Partition.root(4)),)
-    for reach, fault in [(1.6e308, "too wide"), (0.8e308, None)]:
+    for radius, fault in [(1.6e308, "too wide"), (0.8e308, None)]:
         fields = {
             "label": label,
             "partitions": tree,
-            "questions": (question(centring=Centring(centres=(1e308,), reach=reach)),),
+            "questions": (question(centring=Centring(centres=(1e308,), radius=radius)),),
         }
         if fault:
             with pytest.raises(InvalidTask, match=fault):
                 make_task(**fields)
             continue
-        (scale,) = make_task(**fields).scales
+        (scale,) = make_task(**fields).label_scales
         assert scale is not None
         t = scale.to_unit(np.zeros(3, dtype=int), np.array([0.0, 1e308, 1.7e308]))
         np.testing.assert_allclose(t, [0.0, 0.5, 0.9375])
@@ -194,7 +197,7 @@ def test_questions_share_a_partition_with_different_centres() -> None:
         partitions=(Tree.of(SPLITS),),
         questions=(question(), question(centring=None), question(asks="cell", centring=None)),
     )
-    centred, plain, none = task.scales
+    centred, plain, none = task.label_scales
     assert centred is not None
     assert plain is not None
     np.testing.assert_allclose(centred.low, [-100, 300, -200, 800])

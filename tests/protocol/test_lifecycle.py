@@ -2,8 +2,8 @@ import itertools
 
 import pytest
 
-from privet.protocol import MOVES, Move, State, after
 from privet.protocol.errors import IllegalMove
+from privet.protocol.lifecycle import MOVES, Move, State, after
 
 
 @pytest.mark.parametrize(("state", "move"), [*itertools.product(State, Move)])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.protocol import Question, RandomBytes, Report, Task, Tree, make_report, wire
+from privet.protocol import wire
 from privet.protocol.errors import (
     InvalidRecord,
     InvalidReport,
@@ -17,7 +17,10 @@ from privet.protocol.errors import (
     WrongPayload,
     WrongQuestions,
 )
-from privet.protocol.messages import REPORT_ID_BYTES, Receipt
+from privet.protocol.mechanisms.base import RandomBytes
+from privet.protocol.partition import Tree
+from privet.protocol.report import REPORT_ID_BYTES, Receipt, Report, make_report
+from privet.protocol.task import Question, Task
 from tests.protocol.examples import CLASSES, RANGE, RECORD, SPLITS, make_task
 from tests.strategies import records, tasks
 

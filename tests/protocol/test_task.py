@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.protocol import MECHANISMS, Categorical, Numeric, Partition, Question, Tree, wire
+from privet.protocol import wire
 from privet.protocol.errors import InvalidTask, TaskMismatch
+from privet.protocol.features import Categorical, Numeric
 from privet.protocol.limits import MAX_TASK_BYTES
-from privet.protocol.messages import Task
-from privet.protocol.partition import LEAF
+from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.partition import LEAF, Partition, Tree
+from privet.protocol.task import Question, Task
 from tests.protocol.examples import CLASSES, FEATURES, RANGE, SPLITS, make_task, task_fields
 from tests.strategies import tasks
 
@@ -194,6 +196,30 @@ def test_impossible_tasks_are_refused(changes: dict[str, Any]) -> None:
         return
     with pytest.raises(InvalidTask):
         Task.parse(packed)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"partitions": [tree_fields(left=[0, 3, 5, -1, -1, -1, -1])]}, "one binary tree"),
+        ({"partitions": [tree_fields(columns=5)]}, "encoded columns"),
+        ({"questions": [question(mechanism="truth")]}, "Unknown mechanism"),
+        ({"questions": [question(mechanism="truth", partition=1)]}, "names no partition"),
+        (
+            {
+                "partitions": [tree_fields(columns=5)],
+                "questions": [question(mechanism="truth", partition=1)],
+            },
+            "encoded columns",
+        ),
+    ],
+)
+def test_a_task_is_checked_when_it_is_built(changes: dict[str, Any], fault: str) -> None:
+    """Trees, then questions, then mechanisms, by every way to build one and not at first use."""
+    fields = task_fields(**changes)
+    for build in (Task.checked, Task.model_validate, lambda fields: Task(**fields)):
+        with pytest.raises(InvalidTask, match=fault):
+            build(fields)
 
 
 def as_plain(value: Any) -> Any:

@@ -5,16 +5,11 @@ from typing import Any
 
 import pytest
 
-from privet.protocol import (
-    PrivetError,
-    Report,
-    Task,
-    encode_record,
-    label_value,
-    make_report,
-    problem_of,
-)
 from privet.protocol.batch import Batch
+from privet.protocol.errors import PrivetError, problem_of
+from privet.protocol.features import encode_record, label_value
+from privet.protocol.report import Report, make_report
+from privet.protocol.task import Task
 from scripts import make_message_vectors
 
 FOLDER = Path(__file__).parent.parent / "vectors" / "messages"

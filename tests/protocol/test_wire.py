@@ -13,7 +13,8 @@ from privet.protocol import wire
 from privet.protocol.errors import InvalidTask, MalformedReport
 from privet.protocol.features import Numeric
 from privet.protocol.limits import MAX_NODES, MAX_REPORT_BYTES, MAX_TASK_BYTES
-from privet.protocol.messages import Report, Task
+from privet.protocol.report import Report
+from privet.protocol.task import Task
 
 BOUNDS = wire.Bounds(total=10_000, longest=50, containers=20, text=100, binary=100)
 scalars: SearchStrategy[Any] = st.one_of(
@@ -129,7 +130,7 @@ def test_bombs_do_not_grow_in_memory(bomb: str) -> None:
     code = f"""
 import resource
 from privet.protocol.errors import InvalidTask
-from privet.protocol.messages import Task
+from privet.protocol.task import Task
 SIZE, LONGEST = {MAX_TASK_BYTES - 10_000}, {MAX_NODES}
 def array(n, what):
     return b'\\xdd' + n.to_bytes(4, 'big') + what * n

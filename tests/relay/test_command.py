@@ -13,7 +13,9 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from privet.client import Answer, Holder, MemoryLedger, ReportClient
-from privet.protocol import Report, Task, make_report, wire
+from privet.protocol import wire
+from privet.protocol.report import Report, make_report
+from privet.protocol.task import Task
 from privet.relay.cli import app
 from tests.client.stub_curator import StubCurator
 from tests.protocol.examples import RECORD

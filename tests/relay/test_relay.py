@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from privet.client import Holder, LedgerFailed, MemoryLedger, ReportClient, UnexpectedAnswer
-from privet.protocol import TASK_MEDIA_TYPE, Question, Report, Task, make_report, wire
+from privet.protocol import wire
 from privet.protocol.errors import (
     PROBLEMS,
     MalformedReport,
@@ -25,7 +25,9 @@ from privet.protocol.errors import (
     WrongPayload,
     WrongQuestions,
 )
+from privet.protocol.report import Report, make_report
 from privet.protocol.signature import SIGNATURE_HEADER, Signature
+from privet.protocol.task import TASK_MEDIA_TYPE, Question, Task
 from privet.relay import Forwarder, Intake, RelayApp, Spool
 from privet.relay.batches import MAX_BATCH_BYTES
 from privet.relay.bundle import ALL_QUESTIONS

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from privet.protocol.features import Classes, Numeric, Range
-from privet.protocol.partition import Partition
-from privet.protocol.task import Question, Task, Tree
+from privet.protocol.partition import Partition, Tree
+from privet.protocol.task import Question, Task
 
 SUBSET = Question(partition=0, mechanism="subset", epsilon=1.0)
 INDEXED = Question(partition=0, mechanism="subset", epsilon=7.0)

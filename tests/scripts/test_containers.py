@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from privet.protocol import Report
+from privet.protocol.report import Report
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import RECORD, make_task
 

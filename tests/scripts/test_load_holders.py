@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privet.protocol.answering import make_report
 from privet.protocol.features import Classes
 from privet.protocol.mechanisms.subset import SubsetSelection
+from privet.protocol.report import make_report
 from privet.protocol.task import Task
 from scripts.load import people
 from scripts.load.bulk import scaled, subset_rows

@@ -7,9 +7,18 @@ import httpx
 import pytest
 
 from privet.client import CuratorUnreachable, UnexpectedAnswer
-from privet.protocol import PROBLEMS, TASK_MEDIA_TYPE, PrivetError, make_report
-from privet.protocol.errors import InvalidTask, Overloaded, TaskMismatch, TaskNotFound, TaskNotOpen
+from privet.protocol.errors import (
+    PROBLEMS,
+    InvalidTask,
+    Overloaded,
+    PrivetError,
+    TaskMismatch,
+    TaskNotFound,
+    TaskNotOpen,
+)
 from privet.protocol.limits import MAX_TASK_BYTES
+from privet.protocol.report import make_report
+from privet.protocol.task import TASK_MEDIA_TYPE
 from privet.transport.address import TaskAddress
 from privet.transport.curator_client import MAX_ANSWER_BYTES
 from privet.transport.replies import Reply, error_in

@@ -11,9 +11,9 @@ from privet.curator.datastore.base import Store
 from privet.curator.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import Move
-from privet.protocol.partition import LEAF
+from privet.protocol.partition import LEAF, Tree
 from privet.protocol.report import Report
-from privet.protocol.task import Question, Task, Tree
+from privet.protocol.task import Question, Task
 
 NOW = 1_800_000_000.0
 STUMP = Tree(

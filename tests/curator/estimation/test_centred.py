@@ -12,14 +12,14 @@ from privet.curator.public_model.knowledge import Knowledge, residual_centring
 from privet.curator.simulation import simulate_question
 from privet.curator.trees import locate
 from privet.protocol.features import Range
-from privet.protocol.label_scale import Centring, Scale
+from privet.protocol.label_scale import Centring, LabelScale
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
 from tests.curator.estimation.examples import NUMBER, complete, public_rows, reports
 
 TREE = complete(2)
 CENTRES = np.array([-1.0, 0.5, 3.0, 5.0])
-REACH = 1.25
+RADIUS = 1.25
 COUNTS = np.array([[900, 100], [400, 600], [50, 950], [500, 500]])
 ESTIMATORS = ("weighted", "private", "ratio", "averaged", "drift")
 
@@ -27,8 +27,8 @@ ESTIMATORS = ("weighted", "private", "ratio", "averaged", "drift")
 def told(label: Range, centres: np.ndarray, seed: int = 1) -> QuestionCounts:
     """The same reports of (cell, level), read around these centres."""
     question = reports(TREE, COUNTS, 2.0, seed, regression=True)
-    centring = Centring(centres=tuple(centres.tolist()), reach=REACH)
-    return replace(question, scale=Scale.of(label, 4, centring))
+    centring = Centring(centres=tuple(centres.tolist()), radius=RADIUS)
+    return replace(question, scale=LabelScale.of(label, 4, centring))
 
 
 def constant(value: float) -> BaseModel:
@@ -45,12 +45,12 @@ def fitted(
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_one_centre_for_all_cells_is_a_narrower_range(name: str) -> None:
-    """With every centre at 1 the model is that of the range [1 - reach, 1 + reach].
+    """With every centre at 1 the model is that of the range [1 - radius, 1 + radius].
 
     But for the intervals of `drift`, whose prior for them is another one around centres.
     """
     public = public_rows(NUMBER, 80, seed=2)
-    narrow = Range(name="y", low=1.0 - REACH, high=1.0 + REACH)
+    narrow = Range(name="y", low=1.0 - RADIUS, high=1.0 + RADIUS)
     centred = fitted(name, NUMBER, public, told(NUMBER, np.full(4, 1.0)), 1.0)
     plain = reports(TREE, COUNTS, 2.0, 1, regression=True)
     twin = fitted(name, narrow, public, plain, 1.0)
@@ -76,17 +76,17 @@ def test_a_centre_shifts_its_cell_and_nothing_else(name: str) -> None:
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_values_are_possible_and_influence_is_at_most_the_span(name: str) -> None:
-    """Values and intervals lie within the label's range and the reach; so does all influence."""
+    """Values and intervals lie within the label's range and the radius; so does all influence."""
     public = public_rows(NUMBER, 80, seed=4)
     edge = np.array([NUMBER.low, 0.5, 3.0, NUMBER.high])
     model = fitted(name, NUMBER, public, told(NUMBER, edge), 1.0)
-    low, high = np.maximum(edge - REACH, NUMBER.low), np.minimum(edge + REACH, NUMBER.high)
+    low, high = np.maximum(edge - RADIUS, NUMBER.low), np.minimum(edge + RADIUS, NUMBER.high)
     for array in (model.low, model.values, model.high):
         assert (array[:, 0] >= low - 1e-9).all()
         assert (array[:, 0] <= high + 1e-9).all()
     assert (model.low <= model.values).all()
     assert (model.values <= model.high).all()
-    np.testing.assert_array_equal(model.influence_of(10**9), 2 * REACH)
+    np.testing.assert_array_equal(model.influence_of(10**9), 2 * RADIUS)
 
 
 def test_public_labels_alone_are_not_cut_at_the_reach() -> None:
@@ -111,13 +111,13 @@ def test_documents_keep_the_span() -> None:
     """Also what dishonest reports can have moved survives a file; older files have no span."""
     model = fit("private", NUMBER, public_rows(NUMBER, 80, seed=8), [told(NUMBER, CENTRES)])
     document = model.to_document()
-    assert Model.from_document(document).span == model.span == 2 * REACH
+    assert Model.from_document(document).span == model.span == 2 * RADIUS
     del document["span"]
     assert Model.from_document(document).span is None
 
 
 def collected(
-    tree: Partition, X: np.ndarray, y: np.ndarray, scale: Scale | None, seed: int
+    tree: Partition, X: np.ndarray, y: np.ndarray, scale: LabelScale | None, seed: int
 ) -> QuestionCounts:
     """Reports of holders with records (X, y), told on ``scale``."""
     mechanism = create_mechanism("subset", 4.0, tree.cells, 2, regression=True)
@@ -139,7 +139,7 @@ def test_cell_means_are_unbiased_and_less_noisy_by_the_square_of_the_reach() -> 
 
     Each mean within 4.9 standard errors (false alarm 1e-6 each, of 8). Counts that add up to the
     label's sum have the variance of t times the width squared: the ratio of variances is near
-    (2 reach / 8)^2 = 0.098, as the mechanism's noise is the same and that of rounding t depends on
+    (2 radius / 8)^2 = 0.098, as the mechanism's noise is the same and that of rounding t depends on
     where t lies; between 0.05 and 0.2 a ratio of two chi-squares of 399 degrees stays surely.
     """
     tree, rng = complete(2), np.random.default_rng(9)
@@ -150,8 +150,8 @@ def test_cell_means_are_unbiased_and_less_noisy_by_the_square_of_the_reach() -> 
     size = np.bincount(cells)
     truth = np.bincount(cells, y) / size
     variances = []
-    for centring in (Centring(centres=tuple(CENTRES.tolist()), reach=REACH), None):
-        scale = Scale.of(NUMBER, 4, centring)
+    for centring in (Centring(centres=tuple(CENTRES.tolist()), radius=RADIUS), None):
+        scale = LabelScale.of(NUMBER, 4, centring)
         drawn = np.array(
             [_means(collected(tree, X, y, scale, seed=run), scale, size) for run in range(400)]
         )
@@ -161,7 +161,7 @@ def test_cell_means_are_unbiased_and_less_noisy_by_the_square_of_the_reach() -> 
     assert ((variances[0] / variances[1] > 0.05) & (variances[0] / variances[1] < 0.2)).all()
 
 
-def _means(question: QuestionCounts, scale: Scale, size: np.ndarray) -> np.ndarray:
+def _means(question: QuestionCounts, scale: LabelScale, size: np.ndarray) -> np.ndarray:
     """Unbiased cell means of holders whose number per cell is known.
 
     The contrast of the slots, not slot 1 alone, so that the mass plays no part.
@@ -189,7 +189,7 @@ def test_intervals_cover_cell_means_that_stray_from_their_centres(name: str, lea
         truth = np.bincount(cells, holders.y) / np.bincount(cells)
         means, _ = Knowledge.of(slope, public.X).cell_means(tree)
         centring = residual_centring(label, public, tree, means[:, 0])
-        scale = Scale.of(label, 16, centring)
+        scale = LabelScale.of(label, 16, centring)
         question = collected(tree, holders.X, holders.y, scale, seed=run)
         model = fit(name, label, public, [question], base=slope if name == "drift" else None)
         found.append((model.low[:, 0] <= truth) & (truth <= model.high[:, 0]))
@@ -206,19 +206,19 @@ def noisy(X: np.ndarray, shift: np.ndarray, rng: np.random.Generator) -> PublicD
 def test_labels_beyond_the_reach_are_biased_towards_the_centre() -> None:
     """The documented limit: a cell all of whose labels lie further away is told at its end."""
     X = np.random.default_rng(10).random((4000, 2))
-    centring = Centring(centres=(0.0,) * 4, reach=1.0)
-    scale = Scale.of(NUMBER, 4, centring)
+    centring = Centring(centres=(0.0,) * 4, radius=1.0)
+    scale = LabelScale.of(NUMBER, 4, centring)
     question = collected(TREE, X, np.full(4000, 5.0), scale, seed=11)
     model = fit("private", NUMBER, public_rows(NUMBER, 20, 1), [question])
     np.testing.assert_allclose(model.values, 1.0, atol=0.1)
 
 
 def test_the_reach_is_three_root_mean_squares_of_public_residuals() -> None:
-    """Centres are the means, clipped to the range; the reach has a floor and a ceiling."""
+    """Centres are the means, clipped to the range; the radius has a floor and a ceiling."""
     tree = complete(1)
     X = np.array([[0.2, 0.5], [0.7, 0.5]] * 10)
     y = np.array([0.0, 2.0] * 10)
-    for means, centres, reach in [
+    for means, centres, radius in [
         ([0.1, 1.9], (0.1, 1.9), 0.3),
         ([0.0, 2.0], (0.0, 2.0), 0.08),
         ([-9.0, 9.0], (-2.0, 6.0), 8.0),
@@ -226,6 +226,6 @@ def test_the_reach_is_three_root_mean_squares_of_public_residuals() -> None:
         centring = residual_centring(NUMBER, PublicData(X, y), tree, np.array(means))
         assert centring is not None
         assert centring.centres == centres
-        assert centring.reach == pytest.approx(reach)
+        assert centring.radius == pytest.approx(radius)
         assert centring.fault(NUMBER, 2) is None
     assert residual_centring(NUMBER, PublicData(X[:9], y[:9]), tree, np.zeros(2)) is None

@@ -6,7 +6,7 @@ import pytest
 from privet.curator.estimation.counts import QuestionCounts, public_counts
 from privet.curator.public_data import PublicData
 from privet.curator.trees import locate
-from privet.protocol.label_scale import Centring, Scale
+from privet.protocol.label_scale import Centring, LabelScale
 from privet.protocol.mechanisms import create_mechanism
 from tests.curator.estimation.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
 
@@ -32,12 +32,12 @@ def test_public_counts_of_numbers_add_up_labels() -> None:
 def test_public_counts_are_on_the_scale_that_holders_told_numbers_on() -> None:
     """With a centring, t is counted around each cell's centre, as one row after another has it."""
     partition, public = complete(2), public_rows(NUMBER, 300, seed=2)
-    centres, reach = (0.5, -1.0, 4.0, 6.0), 1.5
-    scale = Scale.of(NUMBER, 4, Centring(centres=centres, reach=reach))
+    centres, radius = (0.5, -1.0, 4.0, 6.0), 1.5
+    scale = LabelScale.of(NUMBER, 4, Centring(centres=centres, radius=radius))
     counted = np.zeros((4, 2))
     for x, y in zip(public.X, public.y, strict=True):
         cell = partition.locate_one(x)
-        t = 0.5 + min(max(y - centres[cell], -reach), reach) / (2 * reach)
+        t = 0.5 + min(max(y - centres[cell], -radius), radius) / (2 * radius)
         counted[cell] += (1 - t, t)
     np.testing.assert_allclose(public_counts(NUMBER, public, partition, scale), counted)
 

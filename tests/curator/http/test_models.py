@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from privet.protocol.answering import make_report
 from privet.protocol.errors import (
     InvalidRecord,
     InvalidRequest,
@@ -14,7 +13,7 @@ from privet.protocol.errors import (
     PrivetError,
     TooLarge,
 )
-from privet.protocol.report import REPORT_MEDIA_TYPE
+from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
 from tests.curator.http.checks import assert_problem

@@ -5,9 +5,8 @@ import os
 import pytest
 
 from privet.curator.app import CuratorApp
-from privet.protocol.answering import make_report
 from privet.protocol.errors import InvalidRequest, NotAuthorized, PrivetError, TaskNotFound
-from privet.protocol.report import REPORT_MEDIA_TYPE
+from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import Http

@@ -90,12 +90,12 @@ def test_cells_are_distilled_from_it(curator: Curator) -> None:
 
 
 def test_centres_come_from_it(curator: Curator) -> None:
-    """Numbers are told around what it expects, which is nearly exact: the reach is the least."""
+    """Numbers are told around what it expects, which is nearly exact: the radius is the least."""
     given = settings(depth=7)
     told = curator.create_task(given, striped(40, 0, number=True), stripes(1, number=True))
     own = curator.create_task(given, striped(40, 0, number=True))
-    reaches = [stored.task.questions[0].centring.reach for stored, _ in (told, own)]
-    assert reaches[0] < 0.5 * reaches[1]
+    radii = [stored.task.questions[0].centring.radius for stored, _ in (told, own)]
+    assert radii[0] < 0.5 * radii[1]
 
 
 def test_a_restarted_curator_predicts_the_same(curator: Curator) -> None:

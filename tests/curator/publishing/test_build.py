@@ -44,12 +44,12 @@ def test_a_mechanism_added_at_run_time_can_be_published(monkeypatch: pytest.Monk
 
 
 def test_cells_of_the_public_model_have_numbers_told_around_its_means() -> None:
-    """By default the grower distilled publishes centres, one per cell, and a reach beside them."""
+    """By default the grower distilled publishes centres, one per cell, and a radius beside them."""
     task = line_task(grower="distilled")
     centring = task.questions[0].centring
     assert centring is not None
     assert len(centring.centres) == task.tree_of(0).cells == 4
-    assert 0.1 <= centring.reach < 5.0
+    assert 0.1 <= centring.radius < 5.0
     assert Task.parse(task.canonical, task.id) == task
     assert line_task(grower="distilled").id == task.id
 

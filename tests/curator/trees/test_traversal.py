@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privet.curator.trees.traversal import BLOCK, STRIDE, Traversal
-from privet.protocol import Partition
-from privet.protocol.partition import LEAF
+from privet.protocol.partition import LEAF, Partition
 from tests.strategies import partitions
 
 COLUMNS = 3
