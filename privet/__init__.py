@@ -31,10 +31,10 @@ _HOMES = {
     "MemoryLedger": "privet.client",
     "PrivateTreeClassifier": "privet.curator.sklearn_api",
     "PrivateTreeRegressor": "privet.curator.sklearn_api",
-    "PrivetError": "privet.protocol",
+    "PrivetError": "privet.protocol.errors",
     "ReportClient": "privet.client",
     "SqliteLedger": "privet.client",
-    "Task": "privet.protocol",
+    "Task": "privet.protocol.task",
     "plan": "privet.curator.planning",
     "simulate": "privet.curator.simulation",
 }
