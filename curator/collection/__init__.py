@@ -1,7 +1,6 @@
-"""Taking reports in: bytes -> columns -> one durable transaction for all that wait together.
+"""What happens to reports, in the order in which it happens.
 
-A canonical report for a task has a fixed layout, so a body is recognized by comparing a few slices
-and the fields of a whole group are cut out of one array (``layouts``). The writer thread
-(``committer``) checks, deduplicates and adds up a group at a time and answers it after the commit.
-``endpoint`` is the plain ASGI callable that stands in front of the web framework.
+``upload`` takes the call for one report and ``batch`` the call for many; ``task_cache`` has what they
+need to know of a task; ``writer`` makes groups of what waits together and has the store count them,
+one durable transaction at a time.
 """

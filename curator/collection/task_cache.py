@@ -1,53 +1,190 @@
-"""The tasks that reports come in for, kept ready.
+"""The tasks that reports come in for, with all that can be worked out once for each.
 
-A task never changes, so what is kept here never grows stale; whether it is open, or gone, is
-decided by the store in the transaction that counts.
+Canonical msgpack leaves no choice: for a given task and given questions, two reports differ only in
+the bytes of the id and of the payloads. So a body is a report if its length and its fixed bytes are
+right, and no parsing is needed to find its fields.
+
+A task never changes, so nothing here grows stale. Whether it is open, or gone, is decided by the
+store in the transaction that counts.
 """
 
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
 
-from privet.curator.collection.columns import Gate
-from privet.curator.datastore.base import Store
-from privet.protocol.errors import PrivetError, TaskNotFound, TaskNotOpen
+from privet.curator.datastore.base import Answers, Mask, ReportGroup, Store
+from privet.protocol.report import REPORT_ID_BYTES, Report
+from privet.protocol.task import Task
 
-MOST = 1024
+MAX_TASKS = 1024
+SPARE_BYTES = 2**16
+"""How much longer than twice a report a body may be and still hear what is wrong with it."""
+
+Rows = NDArray[np.uint8]
+Words = NDArray[np.uint64]
 
 
-class Gates:
-    """Gates by task id, the oldest dropped when there are too many."""
+@dataclass(frozen=True)
+class Field:
+    """A question and the bytes of a body that hold its payload."""
+
+    question: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where the fields stand in every report that answers the same questions of one task."""
+
+    length: int
+    id_start: int
+    fields: tuple[Field, ...]
+    fixed: tuple[tuple[int, int, bytes], ...]
+    """(start, stop, bytes) of every stretch that is the same in all reports."""
+
+    @classmethod
+    def of(cls, task: Task, questions: tuple[int, ...]) -> "Layout":
+        """The layout of the reports that answer ``questions``.
+
+        Found by comparing two reports that differ in every byte of their ids and payloads.
+        """
+        zeros, ones = _filled_report(task, questions, 0), _filled_report(task, questions, 255)
+        varies = np.frombuffer(zeros, np.uint8) != np.frombuffer(ones, np.uint8)
+        edges = np.flatnonzero(np.diff(varies, prepend=False, append=False)).tolist()
+        stretches = list(zip(edges[::2], edges[1::2], strict=True))
+        fields = tuple(
+            Field(question, start, stop)
+            for question, (start, stop) in zip(questions, stretches[:-1], strict=True)
+        )
+        gaps = zip([0, *edges[1::2]], [*edges[::2], len(zeros)], strict=True)
+        fixed = tuple((start, stop, zeros[start:stop]) for start, stop in gaps)
+        return cls(len(zeros), stretches[-1][0], fields, fixed)
+
+    def matches(self, body: bytes) -> bool:
+        """Whether ``body``, which has the right length, has the fixed bytes."""
+        return all(body[start:stop] == expected for start, stop, expected in self.fixed)
+
+    def report_id(self, body: bytes) -> bytes:
+        """The report's id."""
+        return body[self.id_start : self.id_start + REPORT_ID_BYTES]
+
+    def columns(self, bodies: Sequence[bytes]) -> tuple[Rows, list[tuple[int, Rows]]]:
+        """The ids of B bodies, shape ``(B, 16)``, and (question, payloads) of every field."""
+        rows = np.frombuffer(b"".join(bodies), dtype=np.uint8).reshape(-1, self.length)
+        ids = np.ascontiguousarray(rows[:, self.id_start : self.id_start + REPORT_ID_BYTES])
+        return ids, [
+            (field.question, np.ascontiguousarray(rows[:, field.start : field.stop]))
+            for field in self.fields
+        ]
+
+
+def _filled_report(task: Task, questions: tuple[int, ...], byte: int) -> bytes:
+    """A report with ``byte`` in every place that can vary; the id comes after the answers."""
+    fill = bytes([byte])
+    answers = tuple((q, fill * task.mechanisms[q].report_bytes) for q in questions)
+    return Report(task=bytes.fromhex(task.id), id=fill * REPORT_ID_BYTES, answers=answers).pack()
+
+
+class CachedTask:
+    """What the calls for reports need of one task."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.id = task.id
+        self.max_body_bytes = 2 * task.longest_report + SPARE_BYTES
+        """Base64 and hexadecimal at most double a report, so this is enough for either form."""
+        self._layouts: dict[int, list[Layout]] = {}
+        count = len(task.questions)
+        asked = [tuple(range(count))] if task.allocation == "all" else [(q,) for q in range(count)]
+        for questions in asked:
+            layout = Layout.of(task, questions)
+            self._layouts.setdefault(layout.length, []).append(layout)
+
+    def layout_of(self, body: bytes) -> Layout | None:
+        """The layout of ``body``; None if it is not a canonical report for this task."""
+        for layout in self._layouts.get(len(body), ()):
+            if layout.matches(body):
+                return layout
+        return None
+
+    def group(
+        self, ids: Rows, answers: Sequence[Answers], invitations: Rows | None = None
+    ) -> ReportGroup:
+        """Reports as the store takes them, with their fingerprints."""
+        hashes = np.zeros((len(ids), HASHES), dtype=np.uint64)
+        for own in answers:
+            keys = _hash_keys(self.task.id, own.question, -(-own.payloads.shape[1] // 4))
+            hashes[slice(None) if own.rows is None else own.rows] += _hashed(own.payloads, *keys)
+        high, low = (hashes >> np.uint64(32)).T
+        fingerprints = ((high << np.uint64(32)) | low).view(np.int64)
+        return ReportGroup(self.task, ids, fingerprints, answers, invitations)
+
+    def valid(self, group: ReportGroup) -> Mask:
+        """Which reports some holder could have sent, by their mechanisms."""
+        valid = np.ones(len(group), dtype=bool)
+        for own in group.answers:
+            rows = slice(None) if own.rows is None else own.rows
+            valid[rows] &= self.task.mechanisms[own.question].valid(own.payloads)
+        return valid
+
+
+class TaskCache:
+    """Tasks by id, the oldest dropped when there are too many."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._gates: dict[str, Gate] = {}
+        self._tasks: dict[str, CachedTask] = {}
 
-    def __contains__(self, task_id: str) -> bool:
-        return task_id in self._gates
+    def get(self, task_id: str) -> CachedTask | None:
+        """A task that reports came for before."""
+        return self._tasks.get(task_id)
 
-    def known(self, task_id: str) -> Gate | None:
-        """The gate of a task that reports came for before."""
-        return self._gates.get(task_id)
-
-    async def closed(self, task_id: str) -> PrivetError:
-        """Why a task takes no reports: it is not open, or it is gone."""
-        try:
-            stored = await run_in_threadpool(self._store.task, task_id)
-        except TaskNotFound as error:
-            self._gates.pop(task_id, None)
-            return error
-        opens, closes = _moment(stored.task.opens), _moment(stored.task.closes)
-        return TaskNotOpen(
-            f"The task is {stored.state} and takes no reports now (it opens: {opens}, closes: "
-            f"{closes}). Keep the report and send the same bytes when it is open."
-        )
-
-    async def load(self, task_id: str) -> Gate:
-        """The gate of any task, one for all who load it at once; raises ``TaskNotFound``."""
+    async def load(self, task_id: str) -> CachedTask:
+        """Any task, one object for all who load it at once; raises ``TaskNotFound``."""
         stored = await run_in_threadpool(self._store.task, task_id)
-        gate = await run_in_threadpool(Gate, stored.task)
-        if task_id not in self._gates and len(self._gates) >= MOST:
-            self._gates.pop(next(iter(self._gates)))
-        return self._gates.setdefault(task_id, gate)
+        task = await run_in_threadpool(CachedTask, stored.task)
+        if task_id not in self._tasks and len(self._tasks) >= MAX_TASKS:
+            self._tasks.pop(next(iter(self._tasks)))
+        return self._tasks.setdefault(task_id, task)
+
+    def forget(self, task_id: str) -> None:
+        """Drop a task that turned out to be deleted."""
+        self._tasks.pop(task_id, None)
 
 
-def _moment(seconds: int | None) -> str:
-    return "not set" if seconds is None else f"Unix time {seconds}"
+# A fingerprint tells a replay from another report under the same id: a collision would answer 200
+# where 409 is due, and counts nothing. It is the multilinear hash of Lemire and Kaser, "Strongly
+# universal string hashing is fast" (The Computer Journal, 2014), eq. 1:
+#     h(s) = ((m_0 + sum_i m_{i+1} s_i) mod 2^64) div 2^32
+# over 32-bit words s_i with 64-bit keys m, taken twice with independent keys. The keys come from
+# the task's id, so that every curator and every backup finds the same fingerprint.
+
+HASHES = 2
+CHUNK = 4_096
+
+
+@lru_cache(maxsize=256)
+def _hash_keys(task_id: str, question: int, words: int) -> tuple[Words, Words]:
+    """Keys of one question: m_0 of shape ``(2,)``, the others of shape ``(words, 2)``."""
+    seed = bytes.fromhex(task_id) + question.to_bytes(4, "little")
+    drawn = hashlib.shake_256(seed).digest(8 * HASHES * (words + 1))
+    keys = np.frombuffer(drawn, dtype="<u8").astype(np.uint64).reshape(HASHES, words + 1)
+    return keys[:, 0], np.ascontiguousarray(keys[:, 1:].T)
+
+
+def _hashed(payloads: Rows, first: Words, others: Words) -> Words:
+    """The sums of eq. 1 over the payloads' words, zero padded; shape ``(R, 2)``."""
+    padding = -payloads.shape[1] % 4
+    hashed = np.empty((len(payloads), HASHES), dtype=np.uint64)
+    for start in range(0, len(payloads), CHUNK):
+        chunk = payloads[start : start + CHUNK]
+        padded = np.pad(chunk, ((0, 0), (0, padding))) if padding else chunk
+        words = np.ascontiguousarray(padded).view("<u4").astype(np.uint64)
+        hashed[start : start + CHUNK] = words @ others + first
+    return hashed

@@ -11,85 +11,79 @@ import json
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
-from privet.curator.collection.answers import conflict, not_invited, send_problem, send_receipt
-from privet.curator.collection.columns import Gate
-from privet.curator.collection.layouts import Layout
 from privet.curator.collection.rejects import Rejects
-from privet.curator.collection.task_cache import Gates
-from privet.curator.collection.writer import Answer, Committer
-from privet.curator.datastore.base import Outcome
+from privet.curator.collection.task_cache import CachedTask, TaskCache
+from privet.curator.collection.writer import Writer
 from privet.curator.metrics import Metrics
-from privet.protocol.errors import MalformedReport, PrivetError, StorageFailed, problem_of
-from privet.protocol.report import Report
+from privet.protocol.errors import (
+    MalformedReport,
+    PrivetError,
+    StorageFailed,
+    TaskNotFound,
+    UnsupportedMediaType,
+    problem_of,
+)
+from privet.protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE, Report
 from privet.transport.bodies import Head, read_body
+from privet.transport.problems import problem_response
 
-JSON_FACTOR = 2
-"""Base64 and hexadecimal at most double a report."""
+BINARY_TYPES = frozenset({b"", REPORT_MEDIA_TYPE.encode()})
+JSON_TYPE = b"application/json"
 
 
-class SingleIntake:
+class ReportUpload:
     """The call for one report."""
 
     def __init__(
         self,
-        gates: Gates,
-        committer: Committer,
+        tasks: TaskCache,
+        writer: Writer,
         rejects: Rejects,
         metrics: Metrics,
         *,
         body_seconds: float,
     ) -> None:
-        self._gates = gates
-        self._committer = committer
+        self._tasks = tasks
+        self._writer = writer
         self._rejects = rejects
         self._metrics = metrics
         self._body_seconds = body_seconds
 
-    async def answer(self, task_id: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, task_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one POST of a report for the task."""
         try:
-            gate = self._gates.known(task_id) or await self._gates.load(task_id)
-            body, layout, invitation = await self._report(gate, Head.of(scope), receive)
-            answer = await self._committer.put(gate, layout, body, invitation)
-            counted = answer is Outcome.COUNTED
-            if not counted and answer is not Outcome.REPLAYED:
-                raise await self._refusal(task_id, answer)
+            task = self._tasks.get(task_id) or await self._tasks.load(task_id)
+            head = Head.of(scope)
+            body = await self._body(task, head, receive)
+            layout = task.layout_of(body)
+            if layout is None:
+                raise await run_in_threadpool(_fault, task, body)
+            invitation = head.invitation and hashlib.sha256(head.invitation).digest()
+            counted = await self._writer.put(task, layout, body, invitation)
         except PrivetError as error:
-            self._refused(task_id, error)
-            await send_problem(send, error, scope["path"])
+            self._refuse(task_id, error)
+            await problem_response(error, scope["path"])(scope, receive, send)
             return
-        self._metrics.reported("counted" if counted else "replayed")
-        await send_receipt(send, layout.report_id(body), counted=counted)
+        await _send_receipt(send, layout.report_id(body), counted=counted)
 
-    async def _report(
-        self, gate: Gate, head: Head, receive: Receive
-    ) -> tuple[bytes, Layout, bytes | None]:
-        """The canonical bytes of the report, its layout, and its invitation's SHA-256."""
-        is_json = head.media_type == b"application/json"
-        limit = gate.most_bytes * (JSON_FACTOR if is_json else 1)
-        body = await read_body(receive, head, limit=limit, seconds=self._body_seconds)
-        if is_json:
-            body = await run_in_threadpool(_from_json, body)
-        layout = gate.layouts.find(body)
-        if layout is None:
-            raise await run_in_threadpool(_fault, gate, body)
-        invitation = None if head.invitation is None else hashlib.sha256(head.invitation).digest()
-        return body, layout, invitation
+    async def _body(self, task: CachedTask, head: Head, receive: Receive) -> bytes:
+        """The report in its canonical form, or what was sent in its place."""
+        is_json = head.media_type == JSON_TYPE
+        if not is_json and head.media_type not in BINARY_TYPES:
+            raise UnsupportedMediaType(
+                f"Send a report as {REPORT_MEDIA_TYPE}, or as application/json for tries by hand, "
+                f"not as {head.media_type[:100].decode('latin-1')}."
+            )
+        limit, seconds = task.max_body_bytes, self._body_seconds
+        body = await read_body(receive, head, limit=limit, seconds=seconds)
+        return await run_in_threadpool(_from_json, body) if is_json else body
 
-    async def _refusal(self, task_id: str, answer: Answer) -> PrivetError:
-        """What the sender of a report that is not durable should hear."""
-        if isinstance(answer, PrivetError):
-            return answer
-        if answer is Outcome.CONFLICT:
-            return conflict()
-        if answer is Outcome.NOT_INVITED:
-            return not_invited()
-        return await self._gates.closed(task_id)
-
-    def _refused(self, task_id: str, error: PrivetError) -> None:
+    def _refuse(self, task_id: str, error: PrivetError) -> None:
         reason = problem_of(error).name
         self._metrics.reported(reason)
-        if task_id in self._gates and not isinstance(error, StorageFailed):
+        if isinstance(error, TaskNotFound):
+            self._tasks.forget(task_id)
+        elif not isinstance(error, StorageFailed):
             self._rejects.add(task_id, reason)
 
 
@@ -104,10 +98,28 @@ def _from_json(body: bytes) -> bytes:
     return Report.from_json(fields).pack()
 
 
-def _fault(gate: Gate, body: bytes) -> PrivetError:
+def _fault(task: CachedTask, body: bytes) -> PrivetError:
     """What is wrong with a body that has none of the task's layouts."""
     try:
-        Report.unpack(body).check(gate.task)
+        Report.unpack(body).check(task.task)
     except PrivetError as error:
         return error
     return MalformedReport("The body is not a canonical report for this task.")
+
+
+def _receipt_start(status: int, end: bytes) -> dict[str, object]:
+    length = len(b'{"report":"') + 2 * REPORT_ID_BYTES + len(end)
+    headers = [(b"content-type", JSON_TYPE), (b"content-length", b"%d" % length)]
+    return {"type": "http.response.start", "status": status, "headers": headers}
+
+
+COUNTED, REPLAYED = b'","counted":true}', b'","counted":false}'
+COUNTED_START, REPLAYED_START = _receipt_start(201, COUNTED), _receipt_start(200, REPLAYED)
+
+
+async def _send_receipt(send: Send, report_id: bytes, *, counted: bool) -> None:
+    """The JSON form of ``protocol.report.Receipt``: 201 if it counts from now on, else 200."""
+    start, end = (COUNTED_START, COUNTED) if counted else (REPLAYED_START, REPLAYED)
+    await send({**start, "headers": [*start["headers"]]})
+    body = b'{"report":"%b%b' % (report_id.hex().encode(), end)
+    await send({"type": "http.response.body", "body": body})

@@ -1,4 +1,4 @@
-"""Group commit: whatever waits together becomes durable together.
+"""Group commit: reports that wait together become durable together.
 
 Requests put their report into a queue and wait. One writer thread takes all that is there, makes
 one transaction of it and lets the event loop answer after the commit. While it waits for the disk
@@ -8,83 +8,100 @@ the next group gathers by itself, so no artificial delay is needed: the busier, 
 import asyncio
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.curator.clock import Clock
-from privet.curator.collection.columns import Columns, Gate
-from privet.curator.collection.layouts import Layout
-from privet.curator.datastore.base import Outcome, Outcomes, Store
+from privet.curator.collection.task_cache import CachedTask, Layout
+from privet.curator.datastore.base import (
+    Answers,
+    Outcome,
+    Outcomes,
+    ReportGroup,
+    Store,
+    no_task,
+)
 from privet.curator.metrics import Metrics
-from privet.protocol.errors import Overloaded, PrivetError, WrongPayload
+from privet.protocol.errors import (
+    NotAuthorized,
+    Overloaded,
+    PrivetError,
+    ReportConflict,
+    TaskNotOpen,
+    WrongPayload,
+)
+from privet.protocol.report import REPORT_ID_BYTES
+from privet.protocol.task import Task
 
 log = logging.getLogger(__name__)
 
-Answer = Outcome | PrivetError
-
 
 @dataclass(slots=True, eq=False)
-class Waiting:
+class WaitingReport:
     """One report that waits for its commit."""
 
-    gate: Gate
-    report: tuple[bytes, Layout]
+    task: CachedTask
+    layout: Layout
+    body: bytes
     invitation: bytes | None
-    done: "asyncio.Future[Answer]"
+    """SHA-256 of its invitation, if it came with one."""
+    counted: "asyncio.Future[bool]"
 
 
 @dataclass(slots=True, eq=False)
 class WaitingBatch:
     """A relay's batch that waits for its commit."""
 
-    columns: Columns
-    done: "asyncio.Future[Outcomes | PrivetError]"
+    group: ReportGroup
+    outcomes: "asyncio.Future[Outcomes]"
 
 
-class Committer:
-    """The queue and its writer thread, which starts with the first report."""
+T = TypeVar("T", WaitingReport, ReportGroup)
+
+
+class Writer:
+    """The queue and its thread, which starts with the first report."""
 
     def __init__(self, store: Store, clock: Clock, metrics: Metrics, *, max_queue: int) -> None:
         self._store = store
         self._clock = clock
         self._metrics = metrics
         self._max_queue = max_queue
-        self._queue: SimpleQueue[Waiting | WaitingBatch | None] = SimpleQueue()
+        self._queue: SimpleQueue[WaitingReport | WaitingBatch | None] = SimpleQueue()
         self._queued = 0  # changed on the event loop only
         self._settled = 0  # changed by the writer thread only
         self._thread: threading.Thread | None = None
         self._stopping = False
 
     def put(
-        self, gate: Gate, layout: Layout, body: bytes, invitation: bytes | None
-    ) -> "asyncio.Future[Answer]":
-        """Queue a report; the future tells what became of it once that is durable.
+        self, task: CachedTask, layout: Layout, body: bytes, invitation: bytes | None
+    ) -> "asyncio.Future[bool]":
+        """Queue a report. Called on an event loop; raises ``Overloaded``.
 
-        Called on an event loop. Raises ``Overloaded``.
+        Once the report is durable the future says whether it counts from now on or did before.
+        For a report that is refused the future raises the ``PrivetError`` that its sender gets.
         """
-        if self.waiting >= self._max_queue or self._stopping:
+        if self.waiting >= self._max_queue:
             raise _overloaded()
-        if self._thread is None:
-            self._start()
-        done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        counted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._enqueue(WaitingReport(task, layout, body, invitation, counted))
         self._queued += 1
-        self._queue.put(Waiting(gate, (body, layout), invitation, done))
-        return done
+        return counted
 
-    async def commit_batch(self, columns: Columns) -> Outcomes | PrivetError:
-        """Wait until a batch is durable; its outcomes. Raises ``Overloaded``."""
-        if self._stopping:
-            raise _overloaded()
-        if self._thread is None:
-            self._start()
-        done: asyncio.Future[Outcomes | PrivetError] = asyncio.get_running_loop().create_future()
-        self._queue.put(WaitingBatch(columns, done))
-        return await done
+    def put_batch(self, group: ReportGroup) -> "asyncio.Future[Outcomes]":
+        """Queue a batch of valid reports; the future has their outcomes once all is durable.
+
+        Called on an event loop; raises ``Overloaded``, the future ``PrivetError``.
+        """
+        outcomes: asyncio.Future[Outcomes] = asyncio.get_running_loop().create_future()
+        self._enqueue(WaitingBatch(group, outcomes))
+        return outcomes
 
     def stop(self) -> None:
         """Refuse what comes from now on, finish what waits, and end the thread."""
@@ -96,28 +113,32 @@ class Committer:
 
     @property
     def waiting(self) -> int:
-        """Reports in the queue or being committed."""
+        """Reports in the queue or being committed, those in batches not counted."""
         return self._queued - self._settled
 
-    def _start(self) -> None:
-        self._thread = threading.Thread(target=self._run, name="intake", daemon=True)
-        self._thread.start()
+    def _enqueue(self, item: WaitingReport | WaitingBatch) -> None:
+        if self._stopping:
+            raise _overloaded()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+            self._thread.start()
+        self._queue.put(item)
 
     def _run(self) -> None:
         going = True
         while going:
             items = self._next()
             going = None not in items
-            singles = [item for item in items if isinstance(item, Waiting)]
-            if singles:
-                answers = self._settle(singles)
-                self._settled += len(singles)
-                _answer([item.done for item in singles], answers)
+            reports = [item for item in items if isinstance(item, WaitingReport)]
+            if reports:
+                results = _attempt(self._count, reports)
+                self._settled += len(reports)
+                _answer([report.counted for report in reports], results)
             for item in items:
                 if isinstance(item, WaitingBatch):
-                    _answer([item.done], [self._settle_batch(item.columns)])
+                    _answer([item.outcomes], _attempt(self._take, [item.group]))
 
-    def _next(self) -> list[Waiting | WaitingBatch | None]:
+    def _next(self) -> list[WaitingReport | WaitingBatch | None]:
         """Everything that waits; blocks while nothing does."""
         items = [self._queue.get()]
         try:
@@ -127,54 +148,35 @@ class Committer:
             pass
         return items
 
-    def _settle(self, singles: Sequence[Waiting]) -> Sequence[Answer]:
-        try:
-            return self._commit(singles)
-        except PrivetError as error:
-            log.warning("commit failed: %s", error.__cause__ or error)
-            return [error] * len(singles)
-        except Exception:
-            log.exception("commit failed")
-            return [_failure()] * len(singles)
-
-    def _settle_batch(self, columns: Columns) -> Outcomes | PrivetError:
-        try:
-            return self._take([columns])[0]
-        except PrivetError as error:
-            log.warning("batch failed: %s", error.__cause__ or error)
-            return error
-        except Exception:
-            log.exception("batch failed")
-            return _failure()
-
-    def _commit(self, singles: Sequence[Waiting]) -> list[Answer]:
-        answers: list[Answer] = [Outcome.COUNTED] * len(singles)
+    def _count(self, reports: Sequence[WaitingReport]) -> list[bool | PrivetError]:
+        """For each report whether it counts from now on, or why it is refused."""
+        results: list[bool | PrivetError] = [True] * len(reports)
         by_task: dict[str, list[int]] = {}
-        for place, item in enumerate(singles):
-            by_task.setdefault(item.gate.task_id, []).append(place)
+        for place, report in enumerate(reports):
+            by_task.setdefault(report.task.id, []).append(place)
         groups, places = [], []
-        for _, own in sorted(by_task.items()):  # one order for all curators: no deadlocks
-            columns = Columns.of_bodies(
-                singles[own[0]].gate,
-                [singles[place].report for place in own],
-                [singles[place].invitation for place in own],
-            )
-            possible = columns.possible()
-            if possible.all():
-                groups.append(columns)
+        for task_id in sorted(by_task):  # one order for all curators: no deadlocks
+            own = by_task[task_id]
+            task, group = reports[own[0]].task, _group([reports[place] for place in own])
+            valid = task.valid(group)
+            if not valid.all():
+                for row in np.flatnonzero(~valid).tolist():
+                    results[own[row]] = _fault(reports[own[row]])
+                group, own = group.only(valid), [own[row] for row in np.flatnonzero(valid)]
+            if own:
+                groups.append(group)
                 places.append(own)
-                continue
-            for row in np.flatnonzero(~possible):
-                answers[own[row]] = _fault(singles[own[row]])
-            if possible.any():
-                groups.append(columns.only(possible))
-                places.append([own[row] for row in np.flatnonzero(possible)])
-        for outcomes, own in zip(self._take(groups), places, strict=True):
-            for row in np.flatnonzero(outcomes):
-                answers[own[row]] = Outcome(outcomes[row])
-        return answers
+        for group, outcomes, own in zip(groups, self._take(groups), places, strict=True):
+            for row in np.flatnonzero(outcomes).tolist():
+                outcome = Outcome(outcomes[row])
+                results[own[row]] = (
+                    False if outcome is Outcome.REPLAYED else refusal(outcome, group.task)
+                )
+        self._metrics.reported("counted", sum(result is True for result in results))
+        self._metrics.reported("replayed", sum(result is False for result in results))
+        return results
 
-    def _take(self, groups: Sequence[Columns]) -> list[Outcomes]:
+    def _take(self, groups: Sequence[ReportGroup]) -> list[Outcomes]:
         if not any(map(len, groups)):
             return [np.empty(0, dtype=np.int8) for _ in groups]
         started = perf_counter()
@@ -183,41 +185,111 @@ class Committer:
         return outcomes
 
 
-def _answer(futures: Sequence["asyncio.Future[Any]"], answers: Sequence[Any]) -> None:
+def refusal(outcome: Outcome, task: Task) -> PrivetError:
+    """The error for the sender of a report that does not count."""
+    if outcome is Outcome.NO_TASK:
+        return no_task(task.id)
+    if outcome is Outcome.NOT_OPEN:
+        opens, closes = _moment(task.opens), _moment(task.closes)
+        return TaskNotOpen(
+            "The task takes no reports now: it is not open, or outside its dates (opens: "
+            f"{opens}, closes: {closes}). Keep the report and send the same bytes when it is open."
+        )
+    if outcome is Outcome.NOT_INVITED:
+        return NotAuthorized(
+            "This task counts invited reports only: send an unused invitation in the header "
+            "Privet-Invitation (privet-holder answer --invitation)."
+        )
+    return ReportConflict(
+        "This report id was counted before with other answers, and still is. A stored report must "
+        "be sent again byte for byte; a new report needs a new random id."
+    )
+
+
+def _moment(seconds: int | None) -> str:
+    return "not set" if seconds is None else f"Unix time {seconds}"
+
+
+def _group(reports: Sequence[WaitingReport]) -> ReportGroup:
+    """Reports for one task in columns, in their order."""
+    ids = np.empty((len(reports), REPORT_ID_BYTES), dtype=np.uint8)
+    answers = []
+    layouts = dict.fromkeys(report.layout for report in reports)
+    for layout in layouts:
+        rows = None
+        bodies = [report.body for report in reports if report.layout is layout]
+        own_ids, columns = layout.columns(bodies)
+        if len(layouts) == 1:
+            ids = own_ids
+        else:
+            rows = np.flatnonzero([report.layout is layout for report in reports])
+            ids[rows] = own_ids
+        answers += [Answers(question, payloads, rows) for question, payloads in columns]
+    return reports[0].task.group(ids, answers, _invitations(reports))
+
+
+def _invitations(reports: Sequence[WaitingReport]) -> NDArray[np.uint8] | None:
+    """Invitations as rows of 32 bytes, zeros for none; None if there are none at all."""
+    if not any(report.invitation for report in reports):
+        return None
+    joined = b"".join(report.invitation or bytes(32) for report in reports)
+    return np.frombuffer(joined, dtype=np.uint8).reshape(-1, 32)
+
+
+def _fault(report: WaitingReport) -> PrivetError:
+    """What is wrong with a report that no holder could have sent."""
+    for field in report.layout.fields:
+        mechanism = report.task.task.mechanisms[field.question]
+        fault = mechanism.fault(report.body[field.start : field.stop])
+        if fault is not None:
+            return WrongPayload(f"Answer to question {field.question}: {fault}")
+    return WrongPayload("No holder could have sent these answers.")
+
+
+def _attempt(count: Callable[[Sequence[T]], Sequence[Any]], waiting: Sequence[T]) -> Sequence[Any]:
+    """What ``count`` makes of all that waits; its error for each of them if it fails."""
+    error: PrivetError
+    try:
+        return count(waiting)
+    except PrivetError as refused:
+        log.warning("commit failed for %s: %s", _names(waiting), refused.__cause__ or refused)
+        error = refused
+    except Exception:
+        log.exception("commit failed for %s", _names(waiting))
+        error = PrivetError(
+            "The curator failed and may not have counted this: send the same bytes again later; "
+            "its operator finds the cause in the log."
+        )
+    return [error] * len(waiting)
+
+
+def _names(waiting: Sequence[WaitingReport | ReportGroup]) -> str:
+    return "task " + ", ".join(sorted({item.task.id for item in waiting}))
+
+
+def _answer(futures: Sequence["asyncio.Future[Any]"], results: Sequence[Any]) -> None:
     """Let each request's own event loop know; almost always there is one loop."""
     for loop in {future.get_loop() for future in futures}:
         if not loop.is_closed():
-            loop.call_soon_threadsafe(_resolve, loop, futures, answers)
+            loop.call_soon_threadsafe(_resolve, loop, futures, results)
 
 
 def _resolve(
     loop: asyncio.AbstractEventLoop,
     futures: Sequence["asyncio.Future[Any]"],
-    answers: Sequence[Any],
+    results: Sequence[Any],
 ) -> None:
-    for future, answer in zip(futures, answers, strict=True):
-        if not future.done() and future.get_loop() is loop:
-            future.set_result(answer)
-
-
-def _fault(item: Waiting) -> PrivetError:
-    body, layout = item.report
-    for question, payloads in layout.payloads(np.frombuffer(body, dtype=np.uint8).reshape(1, -1)):
-        fault = item.gate.task.mechanisms[question].fault(payloads[0].tobytes())
-        if fault is not None:
-            return WrongPayload(f"Answer to question {question}: {fault}")
-    return WrongPayload("No holder could have sent these answers.")
+    for future, result in zip(futures, results, strict=True):
+        if future.done() or future.get_loop() is not loop:
+            continue
+        if isinstance(result, PrivetError):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
 
 
 def _overloaded() -> Overloaded:
     return Overloaded(
         "More reports are waiting than this curator can write down: "
         "send the same report again in a second or more."
-    )
-
-
-def _failure() -> PrivetError:
-    return PrivetError(
-        "The curator failed and may not have counted this: send the same bytes again later; "
-        "its operator finds the cause in the log."
     )

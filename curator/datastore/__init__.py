@@ -6,9 +6,10 @@ from sqlalchemy.exc import ArgumentError
 
 from privet.curator.datastore import postgres, sqlite
 from privet.curator.datastore.base import Store
+from privet.curator.datastore.counting import Backend
 from privet.curator.datastore.memory import MemoryStore
 from privet.curator.datastore.migrate import prepare
-from privet.curator.datastore.sql import Backend, SqlStore
+from privet.curator.datastore.sql import SqlStore
 from privet.protocol.errors import StorageFailed
 
 __all__ = ["BACKENDS", "Store", "open_engine", "open_store"]

@@ -10,18 +10,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
-import numpy as np
 from sqlalchemy import Connection, Engine, func, insert, select
 
-from privet.curator.datastore.base import PUBLIC_MODEL, Ids
-from privet.curator.datastore.checksum import EMPTY, checksum, combine
+from privet.curator.datastore.base import (
+    CHECKSUM_MODULUS,
+    PUBLIC_MODEL,
+    checksum,
+    checksum_text,
+)
 from privet.curator.datastore.migrate import check_schema, upgrade
+from privet.curator.datastore.report_ids import ids_of_task
 from privet.curator.datastore.schema import (
     buckets,
-    id_pages,
     metadata,
     public_data,
-    report_ids,
     sums,
     tasks,
 )
@@ -29,7 +31,6 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.task import Task
 
 ROWS_AT_ONCE = 2_000
-IDS_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,11 @@ def compare(left: Engine, right: Engine) -> list[str]:
     differences = []
     for key in sorted(ours.keys() | theirs.keys()):
         task_id, starts = key
-        n, own = ours.get(key, (0, EMPTY))
-        m, other = theirs.get(key, (0, EMPTY))
+        (n, own), (m, other) = ours.get(key, (0, 0)), theirs.get(key, (0, 0))
         if (n, own) != (m, other):
             differences.append(
-                f"task {task_id[:12]}, bucket {starts}: {n} reports {own.hex()[:12]} and "
-                f"{m} reports {other.hex()[:12]}"
+                f"task {task_id[:12]}, bucket {starts}: {n} reports {checksum_text(own)} and "
+                f"{m} reports {checksum_text(other)}"
             )
     return differences
 
@@ -100,14 +100,16 @@ def _finding(
         *_sum_faults(connection, task_no, task, reports),
     ]
     if not ids_gone:
-        count, found = 0, EMPTY
-        for ids in _ids(connection, task_no):
+        count = found = 0
+        for ids in ids_of_task(connection, task_no):
             count += len(ids)
-            found = combine(found, checksum(ids))
+            found = (found + checksum(ids)) % CHECKSUM_MODULUS
         if count != reports:
             faults.append(f"{reports} reports were counted and {count} ids are kept")
         if found != stated:
-            faults.append(f"the checksum is {stated.hex()} and the ids give {found.hex()}")
+            faults.append(
+                f"the checksum is {checksum_text(stated)} and the ids give {checksum_text(found)}"
+            )
     return Finding(task_id, task.name, reports, tuple(faults))
 
 
@@ -148,37 +150,27 @@ def _sum_faults(connection: Connection, task_no: int, task: Task, reports: int) 
         yield f"{reports} reports were counted and the questions have {answers} answers"
 
 
-def _stated(connection: Connection, task_no: int) -> tuple[int, bytes]:
+def _stated(connection: Connection, task_no: int) -> tuple[int, int]:
     """Count and checksum as they are kept."""
-    reports, total = 0, EMPTY
+    reports = total = 0
     for row in connection.execute(select(buckets).where(buckets.c.task_no == task_no)):
         reports += row.reports
-        total = combine(total, row.checksum)
-    return reports, total
+        total += int.from_bytes(row.checksum, "big")
+    return reports, total % CHECKSUM_MODULUS
 
 
-def _ids(connection: Connection, task_no: int) -> Iterator[Ids]:
-    """All ids of a task, some at a time."""
-    streaming = connection.execution_options(yield_per=IDS_AT_ONCE)
-    rows = streaming.execute(select(report_ids.c.id).where(report_ids.c.task_no == task_no))
-    for part in rows.scalars().partitions(IDS_AT_ONCE):
-        yield np.frombuffer(b"".join(map(bytes, part)), dtype=np.uint8).reshape(-1, 16)
-    pages = select(id_pages.c.ids).where(id_pages.c.task_no == task_no)
-    for packed in connection.execution_options(yield_per=16).scalars(pages):
-        yield np.frombuffer(packed, dtype=np.uint8).reshape(-1, 16)
-
-
-def _all_buckets(source: Engine) -> dict[tuple[str, int], tuple[int, bytes]]:
+def _all_buckets(source: Engine) -> dict[tuple[str, int], tuple[int, int]]:
     """(task, start) -> count and checksum over all curators."""
     check_schema(source)
-    found: dict[tuple[str, int], tuple[int, bytes]] = {}
+    found: dict[tuple[str, int], tuple[int, int]] = {}
     query = select(tasks.c.id, buckets.c.starts, buckets.c.reports, buckets.c.checksum).where(
         tasks.c.no == buckets.c.task_no
     )
     with _moment(source) as connection:
         for task_id, starts, reports, packed in connection.execute(query):
-            n, total = found.get((task_id, starts), (0, EMPTY))
-            found[task_id, starts] = n + reports, combine(total, packed)
+            n, total = found.get((task_id, starts), (0, 0))
+            total = (total + int.from_bytes(packed, "big")) % CHECKSUM_MODULUS
+            found[task_id, starts] = n + reports, total
     return found
 
 

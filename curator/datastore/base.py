@@ -1,7 +1,6 @@
 """The store's verbs and their promises; memory, SQLite and PostgreSQL keep the same ones.
 
-- A call that returns has happened durably; a call that raises ``StorageFailed`` has changed
-  nothing.
+- A call that returns has happened durably; one that raises ``StorageFailed`` changed nothing.
 - ``take`` counts a report id at most once per task, whatever crashes, is retried or is raced by
   other curators on the same database, and counts only while the task is open.
 - Sums are additive, so the order of arrival, the batching and the number of curators that share a
@@ -20,12 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.curator.public_data import PublicData
+from privet.protocol.errors import ModelNotFound, TaskNotFound
 from privet.protocol.lifecycle import Move, State
 from privet.protocol.task import Task
 
 Ids = NDArray[np.uint8]
 """Report ids, shape ``(B, 16)``."""
 
+Mask = NDArray[np.bool_]
 Vector = NDArray[np.int64]
 
 
@@ -37,6 +38,7 @@ class Outcome(IntEnum):
     CONFLICT = 2
     NOT_OPEN = 3
     NOT_INVITED = 4
+    NO_TASK = 5
 
 
 Outcomes = NDArray[np.int8]
@@ -45,6 +47,33 @@ Outcomes = NDArray[np.int8]
 
 PUBLIC_MODEL = "public_model"
 """Under this name a task's settings hold the SHA-256 of the public model it came with, or None."""
+
+CHECKSUM_BYTES = 8
+CHECKSUM_MODULUS = 2**64
+
+
+def checksum(ids: Ids) -> int:
+    """The sum of all 64-bit big-endian halves of ``ids``, modulo 2^64; 0 for no ids.
+
+    It is there to notice faults, not attackers: a lost, doubled or damaged id changes it, order and
+    batching do not, and the checksum of a union is the sum of the checksums. Anybody may read it in
+    a task's status, so it must not disclose the id of a report that came in alone: who knows an id
+    could try answers under it until one is called a replay. The sum of the two halves leaves 64 of
+    the 128 bits unknown.
+    """
+    return int(np.ascontiguousarray(ids).view(">u8").sum(dtype=np.uint64))
+
+
+def checksum_text(value: int) -> str:
+    """A sum of checksums as people see it, 16 hexadecimal digits."""
+    return f"{value % CHECKSUM_MODULUS:016x}"
+
+
+def is_open(state: str, opens: int | None, closes: int | None, now: float) -> bool:
+    """Whether a task in ``state`` with these published dates takes reports at ``now``."""
+    return (
+        state == State.OPEN and (opens is None or now >= opens) and (closes is None or now < closes)
+    )
 
 
 @dataclass(frozen=True)
@@ -65,56 +94,108 @@ class StoredTask:
 
     def takes_reports(self, now: float) -> bool:
         """Whether it is open and ``now`` lies within its published dates."""
-        opens, closes = self.task.opens, self.task.closes
-        return (
-            self.state is State.OPEN
-            and (opens is None or now >= opens)
-            and (closes is None or now < closes)
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Addend:
-    """What a set of reports adds to one question: the sum of ``n`` payloads."""
-
-    question: int
-    vector: Vector
-    n: int
-
-
-class Reports(ABC):
-    """Checked reports for one task, in columns."""
-
-    task_id: str
-    ids: Ids
-    fingerprints: NDArray[np.int64]
-    """One number per report that tells apart reports under one id with different answers."""
-    invitations: NDArray[np.uint8] | None = None
-    """SHA-256 of each report's invitation, shape ``(B, 32)``; None if none came with one."""
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    @abstractmethod
-    def addends(self, chosen: NDArray[np.bool_]) -> list[Addend]:
-        """What the chosen reports add to each question they answer."""
-
-    @abstractmethod
-    def checksum(self, chosen: NDArray[np.bool_]) -> bytes:
-        """XOR of SHA-256 over the ids of the chosen reports."""
+        return is_open(self.state, self.task.opens, self.task.closes, now)
 
 
 @dataclass(frozen=True, eq=False)
 class QuestionSums:
-    """The curator's whole knowledge of one question: the sum of n payloads."""
+    """All that the curator knows of one question: the sum of n payloads."""
 
     vector: Vector
     n: int
 
 
+@dataclass(frozen=True, eq=False)
+class Addition:
+    """What a set of reports adds to a task."""
+
+    reports: int
+    checksum: int
+    sums: Mapping[int, QuestionSums]
+    """By question."""
+
+    def minus(self, part: "Addition") -> "Addition":
+        """What is left without a part of the reports, which answers the same questions."""
+        sums = {
+            question: QuestionSums(
+                whole.vector - part.sums[question].vector, whole.n - part.sums[question].n
+            )
+            for question, whole in self.sums.items()
+        }
+        return Addition(
+            self.reports - part.reports, (self.checksum - part.checksum) % CHECKSUM_MODULUS, sums
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The answers to one question."""
+
+    question: int
+    payloads: NDArray[np.uint8]
+    """Shape ``(R, report_bytes)``."""
+    rows: NDArray[np.intp] | None = None
+    """Places of their R reports in the group; None if all reports answer the question."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReportGroup:
+    """Checked reports for one task, in columns; they are counted in one transaction."""
+
+    task: Task
+    ids: Ids
+    fingerprints: NDArray[np.int64]
+    """One number per report that tells apart reports under one id with different answers."""
+    answers: Sequence[Answers]
+    """At most one entry per question."""
+    invitations: NDArray[np.uint8] | None = None
+    """SHA-256 of each report's invitation, shape ``(B, 32)``; None if none came with one."""
+    total: Addition | None = None
+    """What all reports add, where that was worked out before the transaction."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def only(self, chosen: Mask) -> "ReportGroup":
+        """The chosen reports alone."""
+        places = np.cumsum(chosen) - 1
+        answers = []
+        for own in self.answers:
+            if own.rows is None:
+                answers.append(Answers(own.question, own.payloads[chosen]))
+            else:
+                kept = chosen[own.rows]
+                rows = places[own.rows[kept]]
+                answers.append(Answers(own.question, own.payloads[kept], rows))
+        invitations = None if self.invitations is None else self.invitations[chosen]
+        return ReportGroup(
+            self.task, self.ids[chosen], self.fingerprints[chosen], answers, invitations
+        )
+
+    def add_up(self, chosen: Mask | None = None) -> Addition:
+        """What the chosen reports add, or all of them without ``chosen``.
+
+        With a ``total`` only the reports that were not chosen are added up, and subtracted.
+        """
+        if chosen is not None and not chosen.all():
+            if self.total is None:
+                return self.only(chosen).add_up()
+            return self.total.minus(self.only(~chosen).add_up())
+        if self.total is not None:
+            return self.total
+        mechanisms = self.task.mechanisms
+        sums = {
+            own.question: QuestionSums(
+                mechanisms[own.question].accumulate(own.payloads), len(own.payloads)
+            )
+            for own in self.answers
+        }
+        return Addition(len(self), checksum(self.ids), sums)
+
+
 @dataclass(frozen=True)
 class Bucket:
-    """What arrived in one stretch of time: number of reports and the XOR of their ids' SHA-256."""
+    """What arrived in one stretch of time: number of reports and the checksum of their ids."""
 
     starts: int
     reports: int
@@ -129,7 +210,7 @@ class Status:
     answers: tuple[int, ...]
     """Number of counted answers, per question."""
     checksum: str
-    """XOR of SHA-256 over the counted report ids, in hexadecimal."""
+    """The checksum of the counted report ids, see ``checksum``."""
     buckets: tuple[Bucket, ...]
     rejects: Mapping[str, int]
     """Refused reports by the name of their problem type."""
@@ -168,11 +249,16 @@ class Store(ABC):
 
     @abstractmethod
     def create_task(
-        self, task: Task, settings: Mapping[str, Any], public: PublicData, now: float
+        self,
+        task: Task,
+        settings: Mapping[str, Any],
+        public: PublicData,
+        now: float,
+        state: State = State.DRAFT,
     ) -> bool:
-        """Keep a new task in state draft; False if the same task is there already.
+        """Keep a new task in ``state``, all in one; False if the same task is there already.
 
-        An existing task is left as it is, settings and public data included.
+        An existing task is left as it is, state, settings and public data included.
         """
 
     @abstractmethod
@@ -192,19 +278,21 @@ class Store(ABC):
         """Open, close or delete a task; the state it is in afterwards.
 
         Once a close has returned no report is counted until the task is opened again. Delete
-        removes everything that is kept about the task. Raises ``TaskNotFound``, and
-        ``IllegalMove`` by the table in ``privet.protocol.lifecycle``.
+        removes everything that is kept about the task; its report ids are useless from then on,
+        and what cannot be removed of them at once is removed by a later ``expire``. Raises
+        ``TaskNotFound``, and ``IllegalMove`` by the table in ``privet.protocol.lifecycle``.
         """
 
     @abstractmethod
-    def take(self, groups: Sequence[Reports], now: float) -> list[Outcomes]:
+    def take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
         """Claim ids and add sums, all groups in one durable transaction; outcomes per group.
 
         An id that is new to its task is COUNTED. One that is known is REPLAYED if its fingerprint
-        is the same and a CONFLICT otherwise, and adds nothing. New reports for a task that is gone
-        or takes no reports at ``now`` are NOT_OPEN; for a task with invitations, a new report whose
-        invitation is absent, unknown or used is NOT_INVITED. Of several reports under one id in a
-        group the first decides. Every group is for a different task.
+        is the same and a CONFLICT otherwise, and adds nothing. New reports for a task that takes
+        none at ``now`` are NOT_OPEN; for a task with invitations, a new report whose invitation is
+        absent, unknown or used is NOT_INVITED. Reports for a task that is not there are NO_TASK. Of
+        several reports under one id in a group the first decides. Every group is for a different
+        task.
         """
 
     @abstractmethod
@@ -273,3 +361,17 @@ class Store(ABC):
     @abstractmethod
     def close(self) -> None:
         """Release connections; the store is not used afterwards."""
+
+
+def no_task(task_id: str) -> TaskNotFound:
+    """The error for a task that is not here."""
+    return TaskNotFound(
+        f"There is no task {task_id[:64]} here: it may have been deleted, or belong to another "
+        "curator. GET /v1/tasks lists the tasks of this one."
+    )
+
+
+def no_model(number: int | None) -> ModelNotFound:
+    """The error for a model that is not there; None stands for the latest."""
+    which = "no model yet" if number is None else f"no model {number}"
+    return ModelNotFound(f"The task has {which}: fit one with POST /v1/tasks/{{id}}/models.")

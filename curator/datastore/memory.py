@@ -8,21 +8,23 @@ from typing import Any
 import numpy as np
 
 from privet.curator.datastore.base import (
+    Addition,
     Bucket,
     Expired,
     ModelInfo,
     Outcome,
     Outcomes,
     QuestionSums,
-    Reports,
+    ReportGroup,
     Status,
     Store,
     StoredTask,
     StoredToken,
+    checksum_text,
+    no_model,
+    no_task,
 )
-from privet.curator.datastore.checksum import EMPTY, combine
 from privet.curator.public_data import PublicData
-from privet.protocol.errors import ModelNotFound, TaskNotFound
 from privet.protocol.lifecycle import Move, State, after
 from privet.protocol.task import Task
 
@@ -35,7 +37,8 @@ class _Entry:
     public: PublicData
     sums: list[QuestionSums]
     fingerprints: dict[bytes, int] = field(default_factory=dict)
-    buckets: dict[int, Bucket] = field(default_factory=dict)
+    buckets: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """By start: number of reports, and the sum of their checksums."""
     rejects: dict[str, int] = field(default_factory=dict)
     models: list[tuple[ModelInfo, bytes]] = field(default_factory=list)
     invitations: dict[bytes, bool] = field(default_factory=dict)
@@ -56,6 +59,14 @@ class _Entry:
         self.fingerprints[report_id] = fingerprint
         return Outcome.COUNTED
 
+    def add(self, addition: Addition, starts: int) -> None:
+        """Add to the sums and to the bucket that starts at ``starts``."""
+        for question, added in addition.sums.items():
+            old = self.sums[question]
+            self.sums[question] = QuestionSums(old.vector + added.vector, old.n + added.n)
+        reports, checksum = self.buckets.get(starts, (0, 0))
+        self.buckets[starts] = reports + addition.reports, checksum + addition.checksum
+
 
 class MemoryStore(Store):
     """Everything in this process; gone with it."""
@@ -67,12 +78,17 @@ class MemoryStore(Store):
         self._lock = threading.RLock()
 
     def create_task(
-        self, task: Task, settings: Mapping[str, Any], public: PublicData, now: float
+        self,
+        task: Task,
+        settings: Mapping[str, Any],
+        public: PublicData,
+        now: float,
+        state: State = State.DRAFT,
     ) -> bool:
         with self._lock:
             if task.id in self._entries:
                 return False
-            stored = StoredTask(task, State.DRAFT, dict(settings), now, now)
+            stored = StoredTask(task, state, dict(settings), now, now)
             sums = [QuestionSums(np.zeros(m.sum_size, np.int64), 0) for m in task.mechanisms]
             self._entries[task.id] = _Entry(stored, public, sums)
             return True
@@ -96,40 +112,24 @@ class MemoryStore(Store):
                 del self._entries[task_id]
             return state
 
-    def take(self, groups: Sequence[Reports], now: float) -> list[Outcomes]:
+    def take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
         with self._lock:
             return [self._take(group, now) for group in groups]
 
-    def _take(self, reports: Reports, now: float) -> Outcomes:
-        if reports.task_id not in self._entries:
-            return np.full(len(reports), Outcome.NOT_OPEN, dtype=np.int8)
-        entry = self._entries[reports.task_id]
-        invitations = reports.invitations
-        outcomes = np.array(
-            [
-                entry.outcome(
-                    row.tobytes(),
-                    int(reports.fingerprints[i]),
-                    None if invitations is None else invitations[i].tobytes(),
-                    now,
-                )
-                for i, row in enumerate(reports.ids)
-            ],
-            dtype=np.int8,
-        )
-        self._add(entry, reports, outcomes == Outcome.COUNTED, now)
+    def _take(self, group: ReportGroup, now: float) -> Outcomes:
+        if group.task.id not in self._entries:
+            return np.full(len(group), Outcome.NO_TASK, dtype=np.int8)
+        entry = self._entries[group.task.id]
+        outcomes = np.empty(len(group), dtype=np.int8)
+        for row, report_id in enumerate(group.ids):
+            invitation = None if group.invitations is None else group.invitations[row].tobytes()
+            fingerprint = int(group.fingerprints[row])
+            outcomes[row] = entry.outcome(report_id.tobytes(), fingerprint, invitation, now)
+        counted = outcomes == Outcome.COUNTED
+        if counted.any():
+            starts = int(now // self._bucket_seconds) * self._bucket_seconds
+            entry.add(group.add_up(counted), starts)
         return outcomes
-
-    def _add(self, entry: _Entry, reports: Reports, counted: np.ndarray, now: float) -> None:
-        if not counted.any():
-            return
-        for addend in reports.addends(counted):
-            old = entry.sums[addend.question]
-            entry.sums[addend.question] = QuestionSums(old.vector + addend.vector, old.n + addend.n)
-        starts = int(now // self._bucket_seconds) * self._bucket_seconds
-        old_bucket = entry.buckets.get(starts, Bucket(starts, 0, EMPTY.hex()))
-        both = combine(bytes.fromhex(old_bucket.checksum), reports.checksum(counted))
-        entry.buckets[starts] = Bucket(starts, old_bucket.reports + int(counted.sum()), both.hex())
 
     def sums(self, task_id: str) -> list[QuestionSums]:
         with self._lock:
@@ -145,14 +145,15 @@ class MemoryStore(Store):
     def status(self, task_id: str) -> Status:
         with self._lock:
             entry = self._entry(task_id)
-            buckets = tuple(entry.buckets[starts] for starts in sorted(entry.buckets))
-            total = EMPTY
-            for bucket in buckets:
-                total = combine(total, bytes.fromhex(bucket.checksum))
+            buckets = tuple(
+                Bucket(starts, reports, checksum_text(total))
+                for starts, (reports, total) in sorted(entry.buckets.items())
+            )
+            total = sum(total for _, total in entry.buckets.values())
             return Status(
                 reports=sum(bucket.reports for bucket in buckets),
                 answers=tuple(question.n for question in entry.sums),
-                checksum=total.hex(),
+                checksum=checksum_text(total),
                 buckets=buckets,
                 rejects=dict(entry.rejects),
             )
@@ -219,20 +220,6 @@ class MemoryStore(Store):
             if task_id not in self._entries:
                 raise no_task(task_id)
             return self._entries[task_id]
-
-
-def no_task(task_id: str) -> TaskNotFound:
-    """The error for a task that is not here."""
-    return TaskNotFound(
-        f"There is no task {task_id[:64]} here: it may have been deleted, or belong to another "
-        "curator. GET /v1/tasks lists the tasks of this one."
-    )
-
-
-def no_model(number: int | None) -> ModelNotFound:
-    """The error for a model that is not there; None stands for the latest."""
-    which = "no model yet" if number is None else f"no model {number}"
-    return ModelNotFound(f"The task has {which}: fit one with POST /v1/tasks/{{id}}/models.")
 
 
 def _past(task: Task, now: float, keep: float) -> bool:

@@ -6,23 +6,22 @@ for one alone is not overtaken by those who share it.
 
 from collections.abc import Sequence
 from itertools import count
+from typing import Any
 
-from sqlalchemy import URL, Engine, create_engine
+from sqlalchemy import URL, Engine, PoolProxiedConnection, create_engine
 
 from privet.curator.datastore.base import Ids
-from privet.curator.datastore.known import Known, keys_of
-from privet.curator.datastore.runs import Fingerprints
-from privet.curator.datastore.session import Session
+from privet.curator.datastore.report_ids import Cursor, Fingerprints, Known, keys_of
 
 CLAIM = """
 INSERT INTO report_ids (task_no, id, fingerprint)
-SELECT %s, id, fingerprint FROM unnest(%s::bytea[], %s::bigint[]) AS given (id, fingerprint)
+SELECT ?, id, fingerprint FROM unnest(?::bytea[], ?::bigint[]) AS given (id, fingerprint)
 ON CONFLICT DO NOTHING RETURNING id
 """
-LOOKUP = "SELECT id, fingerprint FROM report_ids WHERE task_no = %s AND id = ANY(%s::bytea[])"
-SHARE = "SELECT pg_advisory_xact_lock_shared(%s)"
-ALONE = "SELECT pg_advisory_xact_lock(%s)"
-TRY_SLOT = "SELECT pg_try_advisory_xact_lock(%s, %s)"
+LOOKUP = "SELECT id, fingerprint FROM report_ids WHERE task_no = ? AND id = ANY(?::bytea[])"
+SHARE = "SELECT pg_advisory_xact_lock_shared(?)"
+ALONE = "SELECT pg_advisory_xact_lock(?)"
+TRY_SLOT = "SELECT pg_try_advisory_xact_lock(?, ?)"
 SLOTS = 0x507269
 """First half of the keys of slots, which is no task's: those are single 64-bit keys."""
 
@@ -36,12 +35,48 @@ def open_engine(url: URL) -> Engine:
     )
 
 
-def begin(_session: Session) -> None:
+class QuestionMarks:
+    """psycopg's cursor for statements with ``?`` where psycopg takes ``%s``."""
+
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+
+    @property
+    def rowcount(self) -> int:
+        """Rows that the last statement changed."""
+        changed: int = self._cursor.rowcount
+        return changed
+
+    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> "QuestionMarks":
+        """Carry out a statement."""
+        self._cursor.execute(statement.replace("?", "%s"), parameters)
+        return self
+
+    def executemany(self, statement: str, parameters: Sequence[Sequence[Any]]) -> None:
+        """Carry out a statement once for each set of parameters."""
+        self._cursor.executemany(statement.replace("?", "%s"), parameters)
+
+    def fetchone(self) -> Any:
+        """The next row of the result."""
+        return self._cursor.fetchone()
+
+    def fetchall(self) -> list[Any]:
+        """All other rows of the result."""
+        rows: list[Any] = self._cursor.fetchall()
+        return rows
+
+
+def cursor_of(connection: PoolProxiedConnection) -> Cursor:
+    """A cursor of a pooled connection."""
+    return QuestionMarks(connection.cursor())
+
+
+def begin(_cursor: Cursor) -> None:
     """Nothing to do: the driver begins a transaction with the first statement."""
 
 
-def claim(session: Session, task_no: int, ids: Ids, fingerprints: Fingerprints) -> Known:
-    """Insert the ids that are not there; which were.
+def claim_rows(cursor: Cursor, task_no: int, ids: Ids, fingerprints: Fingerprints) -> Known:
+    """See ``Rows.claim_rows``.
 
     ``ids`` are ascending, so two curators that claim the same ones wait for each other in the same
     order; who had to wait then finds the other's rows.
@@ -49,28 +84,27 @@ def claim(session: Session, task_no: int, ids: Ids, fingerprints: Fingerprints) 
     if not len(ids):
         return Known.none(0)
     keys = keys_of(ids)
-    given = (task_no, keys, fingerprints.tolist())
-    new = {bytes(key) for (key,) in session.rows(CLAIM, given)}
+    rows = cursor.execute(CLAIM, (task_no, keys, fingerprints.tolist())).fetchall()
+    new = {bytes(key) for (key,) in rows}
     if len(new) == len(keys):
         return Known.none(len(keys))
-    return Known.of(ids, _found(session, task_no, [key for key in keys if key not in new]))
+    return Known.of(ids, _found(cursor, task_no, [key for key in keys if key not in new]))
 
 
-def lookup(session: Session, task_no: int, ids: Ids) -> Known:
-    """Which of the ids are there."""
-    return Known.of(ids, _found(session, task_no, keys_of(ids)))
+def find_rows(cursor: Cursor, task_no: int, ids: Ids) -> Known:
+    """See ``Rows.find_rows``."""
+    return Known.of(ids, _found(cursor, task_no, keys_of(ids)))
 
 
-def lock_tasks(session: Session, shared: Sequence[str], alone: Sequence[str]) -> None:
+def lock_tasks(cursor: Cursor, shared: Sequence[str], alone: Sequence[str]) -> None:
     """Lock tasks by id until the transaction ends, in one order for all curators."""
     for task_id in sorted({*shared, *alone}):
-        statement = ALONE if task_id in alone else SHARE
-        session.row(statement, (_key(task_id),))
+        cursor.execute(ALONE if task_id in alone else SHARE, (_key(task_id),))
 
 
-def slot(session: Session) -> int:
+def slot(cursor: Cursor) -> int:
     """The first slot that no other curator's transaction holds: its rows of sums are ours now."""
-    return next(slot for slot in count() if session.row(TRY_SLOT, (SLOTS, slot))[0])
+    return next(own for own in count() if cursor.execute(TRY_SLOT, (SLOTS, own)).fetchone()[0])
 
 
 def _key(task_id: str) -> int:
@@ -78,6 +112,6 @@ def _key(task_id: str) -> int:
     return int.from_bytes(bytes.fromhex(task_id[:16]), "big", signed=True)
 
 
-def _found(session: Session, task_no: int, keys: list[bytes]) -> dict[bytes, int]:
-    rows = session.rows(LOOKUP, (task_no, keys))
+def _found(cursor: Cursor, task_no: int, keys: list[bytes]) -> dict[bytes, int]:
+    rows = cursor.execute(LOOKUP, (task_no, keys)).fetchall()
     return {bytes(key): fingerprint for key, fingerprint in rows}

@@ -1,17 +1,19 @@
 """The store over SQL, for SQLite and PostgreSQL alike; what differs is in a ``Backend``."""
 
 import json
+import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sqlalchemy import (
     URL,
     Connection,
     Engine,
+    PoolProxiedConnection,
     Row,
     delete,
     func,
@@ -23,50 +25,33 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from privet.curator.datastore import schema
 from privet.curator.datastore.base import (
+    Bucket,
     Expired,
     ModelInfo,
     Outcomes,
     QuestionSums,
-    Reports,
+    ReportGroup,
     Status,
     Store,
     StoredTask,
     StoredToken,
+    checksum_text,
+    no_model,
+    no_task,
 )
-from privet.curator.datastore.collecting import Collecting, MustBeAlone
-from privet.curator.datastore.ids import IdBook, Rows
-from privet.curator.datastore.memory import no_model, no_task
-from privet.curator.datastore.reading import read_status, read_sums
-from privet.curator.datastore.removal import remove_task, retire_ids, sweep
-from privet.curator.datastore.session import Session, writing
+from privet.curator.datastore.counting import Backend, Counting, MustLockAlone, vector_of
+from privet.curator.datastore.garbage_collection import remove_listed_ids, remove_task, retire_ids
+from privet.curator.datastore.report_ids import Cursor, ReportIds
 from privet.curator.public_data import PublicData
 from privet.protocol.errors import StorageFailed
 from privet.protocol.lifecycle import Move, State, after
 from privet.protocol.task import Task
 
+log = logging.getLogger(__name__)
+
 WRITES = {"privet_writes": True}
 
 AnyRow = Row[*tuple[Any, ...]]
-
-
-class Backend(Rows, Protocol):
-    """What SQLite and PostgreSQL do differently; each is a module of functions."""
-
-    def open_engine(self, url: URL) -> Engine:
-        """An engine for the database at ``url``."""
-        ...
-
-    def begin(self, session: Session, /) -> None:
-        """Begin a transaction that writes."""
-        ...
-
-    def lock_tasks(self, session: Session, shared: Sequence[str], alone: Sequence[str], /) -> None:
-        """Lock tasks by id until the transaction ends, those in ``alone`` for it alone."""
-        ...
-
-    def slot(self, session: Session, /) -> int:
-        """The slot whose sums this transaction may change."""
-        ...
 
 
 class SqlStore(Store):
@@ -76,8 +61,9 @@ class SqlStore(Store):
         self._backend = backend
         self._bucket_seconds = bucket_seconds
         self._engine = backend.open_engine(url)
-        self._book = IdBook(backend)
+        self._report_ids = ReportIds(backend)
         self._invited: set[str] = set()
+        """Tasks that are known to have invitations, which they then always have."""
         self._taking = threading.Lock()
 
     @property
@@ -86,7 +72,12 @@ class SqlStore(Store):
         return self._engine
 
     def create_task(
-        self, task: Task, settings: Mapping[str, Any], public: PublicData, now: float
+        self,
+        task: Task,
+        settings: Mapping[str, Any],
+        public: PublicData,
+        now: float,
+        state: State = State.DRAFT,
     ) -> bool:
         with self._writing() as connection:
             if _find(connection, task.id) is not None:
@@ -95,7 +86,7 @@ class SqlStore(Store):
                 insert(schema.tasks)
                 .values(
                     id=task.id,
-                    state=State.DRAFT.value,
+                    state=state.value,
                     created=now,
                     moved=now,
                     opens=task.opens,
@@ -139,7 +130,7 @@ class SqlStore(Store):
     def move(self, task_id: str, move: Move, now: float) -> State:
         table = schema.tasks
         with self._writing() as connection:
-            self._backend.lock_tasks(Session.under(connection), [], [task_id])
+            self._lock_alone(connection, [task_id])
             row = _need(connection, task_id)
             state = after(State(row.state), move)
             if state is State.DELETED:
@@ -149,32 +140,33 @@ class SqlStore(Store):
                     update(table).where(table.c.no == row.no).values(state=state.value, moved=now)
                 )
         if state is State.DELETED:
-            self._sweep()
+            self._remove_ids()
         return state
 
-    def take(self, groups: Sequence[Reports], now: float) -> list[Outcomes]:
+    def take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
         with self._taking:
-            for _ in groups:  # every task may get its first invitations while others wait
-                with suppress(MustBeAlone):
+            while True:
+                try:
                     return self._take(groups, now)
-            return self._take(groups, now)
+                except MustLockAlone:  # at most once for each task: from now on it is in _invited
+                    continue
 
-    def _take(self, groups: Sequence[Reports], now: float) -> list[Outcomes]:
+    def _take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
         starts = int(now // self._bucket_seconds) * self._bucket_seconds
         try:
-            with self._session() as session:
-                return Collecting(
-                    session, self._backend, self._book, self._invited, now, starts
+            with self._hot_path() as cursor:
+                return Counting(
+                    cursor, self._backend, self._report_ids, self._invited, now, starts
                 ).take(groups)
         except BaseException:
-            self._book.forget_unsure()
+            self._report_ids.forget_unsure()
             raise
 
     def sums(self, task_id: str) -> list[QuestionSums]:
         with self._reading() as connection:
             row = _need(connection, task_id)
             sizes = [mechanism.sum_size for mechanism in _stored(row).task.mechanisms]
-            return read_sums(connection, row.no, sizes)
+            return _read_sums(connection, row.no, sizes)
 
     def count_rejects(self, task_id: str, rejects: Mapping[str, int]) -> None:
         table = schema.rejects
@@ -195,14 +187,14 @@ class SqlStore(Store):
     def status(self, task_id: str) -> Status:
         with self._reading() as connection:
             row = _need(connection, task_id)
-            return read_status(connection, row.no, len(_stored(row).task.questions))
+            return _read_status(connection, row.no, len(_stored(row).task.questions))
 
     def add_model(
         self, task_id: str, document: bytes, summary: Mapping[str, Any], now: float
     ) -> ModelInfo:
         table = schema.models
         with self._writing() as connection:
-            self._backend.lock_tasks(Session.under(connection), [], [task_id])
+            self._lock_alone(connection, [task_id])
             task_no = _need(connection, task_id).no
             last = connection.scalar(
                 select(func.max(table.c.number)).where(table.c.task_no == task_no)
@@ -247,7 +239,7 @@ class SqlStore(Store):
 
     def invite(self, task_id: str, digests: Sequence[bytes]) -> None:
         with self._writing() as connection:
-            self._backend.lock_tasks(Session.under(connection), [], [task_id])
+            self._lock_alone(connection, [task_id])
             task_no = _need(connection, task_id).no
             connection.execute(
                 insert(schema.invitations),
@@ -285,20 +277,26 @@ class SqlStore(Store):
             if keep_tasks is not None:
                 ended = select(table.c.no, table.c.id).where(table.c.closes <= now - keep_tasks)
                 gone = list(connection.execute(ended))
-            self._backend.lock_tasks(Session.under(connection), [], [row.id for row in gone])
+            self._lock_alone(connection, [row.id for row in gone])
             for row in gone:
                 remove_task(connection, row.no)
             retire_ids(connection, now - keep_ids)
-        return Expired(tasks=len(gone), ids=self._sweep())
+        return Expired(tasks=len(gone), ids=self._remove_ids())
 
-    def _sweep(self) -> int:
-        """Remove all listed ids, in transactions short enough for intake to come between."""
+    def _remove_ids(self) -> int:
+        """Remove all listed ids, in transactions short enough for reports to come between.
+
+        What listed them is committed, so an error here is not its caller's: the ids stay listed.
+        """
         total = 0
         removed: int | None = 0
-        while removed is not None:
-            total += removed
-            with self._writing() as connection:
-                removed = sweep(connection)
+        try:
+            while removed is not None:
+                total += removed
+                with self._writing() as connection:
+                    removed = remove_listed_ids(connection)
+        except StorageFailed as error:
+            log.warning("report ids are removed later: %s", error.__cause__)
         return total
 
     def check(self) -> None:
@@ -325,13 +323,67 @@ class SqlStore(Store):
             yield connection
 
     @contextmanager
-    def _session(self) -> Iterator[Session]:
-        """A transaction that writes, with the driver alone."""
-        with (
-            _failing(self._engine.dialect.loaded_dbapi.Error),
-            writing(self._engine, self._backend.begin) as session,
-        ):
-            yield session
+    def _hot_path(self) -> Iterator[Cursor]:
+        """A transaction that writes, on the driver's own cursor."""
+        with _failing(self._engine.dialect.loaded_dbapi.Error):
+            connection = self._engine.raw_connection()
+            try:
+                cursor = self._backend.cursor_of(connection)
+                self._backend.begin(cursor)
+                yield cursor
+                connection.commit()
+            except BaseException:
+                _abandon(connection)
+                raise
+            connection.close()
+
+    def _lock_alone(self, connection: Connection, task_ids: Sequence[str]) -> None:
+        cursor = self._backend.cursor_of(connection.connection)
+        self._backend.lock_tasks(cursor, [], task_ids)
+
+
+def _abandon(connection: PoolProxiedConnection) -> None:
+    """Undo what the transaction did; a connection that cannot even do that is thrown away."""
+    try:
+        connection.rollback()
+    except Exception as error:  # noqa: BLE001 - the error that led here is the one to raise
+        connection.invalidate(error)
+    else:
+        connection.close()
+
+
+def _read_sums(connection: Connection, task_no: int, sizes: Sequence[int]) -> list[QuestionSums]:
+    """The sums of every question, over all buckets and curators, in one read."""
+    totals = [QuestionSums(np.zeros(size, dtype=np.int64), 0) for size in sizes]
+    for row in connection.execute(select(schema.sums).where(schema.sums.c.task_no == task_no)):
+        old = totals[row.question]
+        totals[row.question] = QuestionSums(old.vector + vector_of(row.vector), old.n + row.n)
+    return totals
+
+
+def _read_status(connection: Connection, task_no: int, questions: int) -> Status:
+    """Counts, checksums and rejects of one task."""
+    table, sums, rejects = schema.buckets, schema.sums, schema.rejects
+    buckets: dict[int, tuple[int, int]] = {}
+    for row in connection.execute(select(table).where(table.c.task_no == task_no)):
+        reports, total = buckets.get(row.starts, (0, 0))
+        total += int.from_bytes(row.checksum, "big")
+        buckets[row.starts] = reports + row.reports, total
+    answers = [0] * questions
+    answered = select(sums.c.question, sums.c.n).where(sums.c.task_no == task_no)
+    for question, n in connection.execute(answered):
+        answers[question] += n
+    refused = select(rejects.c.reason, rejects.c.count).where(rejects.c.task_no == task_no)
+    return Status(
+        reports=sum(reports for reports, _ in buckets.values()),
+        answers=tuple(answers),
+        checksum=checksum_text(sum(total for _, total in buckets.values())),
+        buckets=tuple(
+            Bucket(starts, reports, checksum_text(total))
+            for starts, (reports, total) in sorted(buckets.items())
+        ),
+        rejects=dict(iter(connection.execute(refused))),
+    )
 
 
 ALL_TASKS = select(schema.tasks).order_by(schema.tasks.c.no)

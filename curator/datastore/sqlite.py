@@ -2,14 +2,12 @@
 
 import sqlite3
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection, create_engine, event
 
 from privet.curator.datastore.base import Ids
-from privet.curator.datastore.known import Known
-from privet.curator.datastore.runs import Fingerprints
-from privet.curator.datastore.session import Session
+from privet.curator.datastore.report_ids import Cursor, Fingerprints, Known
 
 PRAGMAS = (
     "PRAGMA busy_timeout = 15000",  # milliseconds that a second writer waits for the first
@@ -41,47 +39,53 @@ def open_engine(url: URL) -> Engine:
     return engine
 
 
-def begin(session: Session) -> None:
+def cursor_of(connection: PoolProxiedConnection) -> Cursor:
+    """A cursor of a pooled connection."""
+    return cast("Cursor", connection.cursor())
+
+
+def begin(cursor: Cursor) -> None:
     """Begin a transaction that writes."""
-    session.change("BEGIN IMMEDIATE")
+    cursor.execute("BEGIN IMMEDIATE")
 
 
-def claim(session: Session, task_no: int, ids: Ids, fingerprints: Fingerprints) -> Known:
-    """Insert the ids that are not there; which were.
+def claim_rows(cursor: Cursor, task_no: int, ids: Ids, fingerprints: Fingerprints) -> Known:
+    """See ``Rows.claim_rows``.
 
     The transaction is the only one that writes, so nothing can come between. Almost always all ids
     are new; if one is not, the statement leaves nothing behind.
     """
     try:
-        _insert(session, task_no, ids, fingerprints)
+        _insert(cursor, task_no, ids, fingerprints)
     except sqlite3.IntegrityError:
-        known = lookup(session, task_no, ids)
+        known = find_rows(cursor, task_no, ids)
         new = ~known.there
-        _insert(session, task_no, ids[new], fingerprints[new])
+        _insert(cursor, task_no, ids[new], fingerprints[new])
         return known
     return Known.none(len(ids))
 
 
-def lookup(session: Session, task_no: int, ids: Ids) -> Known:
-    """Which of the ids are there."""
+def find_rows(cursor: Cursor, task_no: int, ids: Ids) -> Known:
+    """See ``Rows.find_rows``."""
     if not len(ids):
         return Known.none(0)
     numbers = f"[{','.join('0' * len(ids))}]"
-    return Known.of(ids, dict(session.rows(LOOKUP, (numbers, task_no, ids.tobytes()))))
+    found = cursor.execute(LOOKUP, (numbers, task_no, ids.tobytes())).fetchall()
+    return Known.of(ids, dict(found))
 
 
-def lock_tasks(_session: Session, _shared: Sequence[str], _alone: Sequence[str]) -> None:
+def lock_tasks(_cursor: Cursor, _shared: Sequence[str], _alone: Sequence[str]) -> None:
     """Nothing to lock: the transaction is the only one that writes."""
 
 
-def slot(_session: Session) -> int:
+def slot(_cursor: Cursor) -> int:
     """The rows of sums to add to: all curators of one file take turns, so they share them."""
     return 0
 
 
-def _insert(session: Session, task_no: int, ids: Ids, fingerprints: Fingerprints) -> None:
+def _insert(cursor: Cursor, task_no: int, ids: Ids, fingerprints: Fingerprints) -> None:
     if len(ids):
-        session.change(INSERT, (task_no, ids.tobytes(), str(fingerprints.tolist())))
+        cursor.execute(INSERT, (task_no, ids.tobytes(), str(fingerprints.tolist())))
 
 
 def _prepare(connection: sqlite3.Connection, _record: Any) -> None:

@@ -1,0 +1,225 @@
+"""The transaction that counts reports, in either database.
+
+A group of reports for one task is settled in three steps: repeats within the group are found by
+sorting its ids; the distinct ids are claimed, which says which of them were known; what is left is
+added to this curator's own rows of sums and to its bucket. The SQL is for the driver's own cursor.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from sqlalchemy import URL, Engine, PoolProxiedConnection
+
+from privet.curator.datastore.base import (
+    CHECKSUM_BYTES,
+    CHECKSUM_MODULUS,
+    Addition,
+    Outcome,
+    Outcomes,
+    ReportGroup,
+    Vector,
+    is_open,
+)
+from privet.curator.datastore.report_ids import (
+    BULK,
+    Cursor,
+    Fingerprints,
+    Index,
+    Known,
+    ReportIds,
+    Rows,
+    distinct,
+)
+
+TASK = """
+SELECT id, no, state, opens, closes, invited, ids_gone,
+    (SELECT max(run) FROM id_runs WHERE task_no = tasks.no)
+FROM tasks WHERE id = ?
+"""
+USE_INVITATION = """
+UPDATE invitations SET unused = FALSE WHERE task_no = ? AND digest = ? AND unused = TRUE
+"""
+BUCKET = "SELECT reports, checksum FROM buckets WHERE task_no = ? AND starts = ? AND curator = ?"
+ADD_BUCKET = """
+INSERT INTO buckets (reports, checksum, task_no, starts, curator) VALUES (?, ?, ?, ?, ?)
+"""
+CHANGE_BUCKET = """
+UPDATE buckets SET reports = ?, checksum = ? WHERE task_no = ? AND starts = ? AND curator = ?
+"""
+SUM = """
+SELECT n, vector FROM sums WHERE task_no = ? AND starts = ? AND curator = ? AND question = ?
+"""
+ADD_SUM = """
+INSERT INTO sums (n, vector, task_no, starts, curator, question) VALUES (?, ?, ?, ?, ?, ?)
+"""
+CHANGE_SUM = """
+UPDATE sums SET n = ?, vector = ?
+WHERE task_no = ? AND starts = ? AND curator = ? AND question = ?
+"""
+
+
+class TaskRow(NamedTuple):
+    """What ``take`` has to know of a task, as ``TASK`` reads it."""
+
+    id: str
+    no: int
+    state: str
+    opens: int | None
+    closes: int | None
+    invited: bool
+    ids_gone: bool
+    last_run: int | None
+    """The newest run of its ids, see ``ReportIds``."""
+
+
+class MustLockAlone(Exception):
+    """A task that was locked together with others has invitations, so it must be locked alone."""
+
+
+class Backend(Rows, Protocol):
+    """What SQLite and PostgreSQL do differently; each is a module of functions."""
+
+    def open_engine(self, url: URL) -> Engine:
+        """An engine for the database at ``url``."""
+        ...
+
+    def cursor_of(self, connection: PoolProxiedConnection, /) -> Cursor:
+        """A cursor of a pooled connection."""
+        ...
+
+    def begin(self, cursor: Cursor, /) -> None:
+        """Begin a transaction that writes."""
+        ...
+
+    def lock_tasks(self, cursor: Cursor, shared: Sequence[str], alone: Sequence[str], /) -> None:
+        """Lock tasks by id until the transaction ends, those in ``alone`` for it alone."""
+        ...
+
+    def slot(self, cursor: Cursor, /) -> int:
+        """The slot whose sums this transaction may change."""
+        ...
+
+
+@dataclass(frozen=True)
+class Counting:
+    """One transaction at ``now``, into the bucket that ``starts`` then."""
+
+    cursor: Cursor
+    backend: Backend
+    report_ids: ReportIds
+    invited: set[str]
+    """Tasks that are known to have invitations, which they then always have."""
+    now: float
+    starts: int
+
+    def take(self, groups: Sequence[ReportGroup]) -> list[Outcomes]:
+        """Claim ids and add sums for every group; see ``Store.take``.
+
+        Raises ``MustLockAlone`` before anything was written if a task turns out to have
+        invitations; it is in ``invited`` from then on.
+        """
+        rows = self._lock(groups)
+        outcomes = [self._settle(rows.get(group.task.id), group) for group in groups]
+        slot = None
+        for group, own in zip(groups, outcomes, strict=True):
+            counted = own == Outcome.COUNTED
+            if counted.any():
+                slot = self.backend.slot(self.cursor) if slot is None else slot
+                self._add((rows[group.task.id].no, self.starts, slot), group.add_up(counted))
+        return outcomes
+
+    def _lock(self, groups: Sequence[ReportGroup]) -> dict[str, TaskRow]:
+        """The groups' tasks, which then stay as they are until the transaction ends."""
+        ids = [group.task.id for group in groups]
+        alone = [
+            group.task.id for group in groups if len(group) >= BULK or group.task.id in self.invited
+        ]
+        self.backend.lock_tasks(self.cursor, ids, alone)
+        found = [self.cursor.execute(TASK, (task_id,)).fetchone() for task_id in ids]
+        rows = {row[0]: TaskRow(*row) for row in found if row is not None}
+        surprising = {row.id for row in rows.values() if row.invited and row.id not in alone}
+        if surprising:
+            self.invited.update(surprising)
+            raise MustLockAlone
+        return rows
+
+    def _settle(self, task: TaskRow | None, group: ReportGroup) -> Outcomes:
+        if task is None:
+            return np.full(len(group), Outcome.NO_TASK, dtype=np.int8)
+        if task.ids_gone:
+            return np.full(len(group), Outcome.NOT_OPEN, dtype=np.int8)
+        first, first_of_row = distinct(group.ids)
+        outcomes = np.empty(len(group), dtype=np.int8)
+        outcomes[first] = self._claim(task, group, first)
+        if first_of_row is not None:
+            _settle_repeats(outcomes, group.fingerprints, first_of_row)
+        return outcomes
+
+    def _claim(self, task: TaskRow, group: ReportGroup, first: Index) -> Outcomes:
+        """Outcomes of the reports ``first``, whose ids are distinct and ascending."""
+        ids, fingerprints = group.ids.take(first, axis=0), group.fingerprints[first]
+        place = (self.cursor, task.no, task.last_run)
+        takes_reports = is_open(task.state, task.opens, task.closes, self.now)
+        if takes_reports and not task.invited:
+            known = self.report_ids.claim(*place, ids, fingerprints)
+            return _outcomes(known, fingerprints, Outcome.COUNTED)
+        known = self.report_ids.find(*place, ids)
+        if not takes_reports:
+            return _outcomes(known, fingerprints, Outcome.NOT_OPEN)
+        outcomes = _outcomes(known, fingerprints, Outcome.NOT_INVITED)
+        new = np.flatnonzero(~known.there)
+        admitted = new[self._use_invitations(task.no, group, first[new])]
+        self.report_ids.claim(*place, ids[admitted], fingerprints[admitted])
+        outcomes[admitted] = Outcome.COUNTED
+        return outcomes
+
+    def _use_invitations(self, task_no: int, group: ReportGroup, new: Index) -> Index:
+        """Use up the invitations of new reports, in order of arrival; places of those with one."""
+        if group.invitations is None:
+            return np.empty(0, dtype=np.intp)
+        admitted = []
+        for place in np.argsort(new).tolist():
+            digest = group.invitations[new[place]].tobytes()
+            if self.cursor.execute(USE_INVITATION, (task_no, digest)).rowcount == 1:
+                admitted.append(place)
+        return np.array(sorted(admitted), dtype=np.intp)
+
+    def _add(self, key: tuple[int, int, int], added: Addition) -> None:
+        """Add to this slot's own rows; ``key`` is (task, start of the bucket, slot)."""
+        old = self.cursor.execute(BUCKET, key).fetchone()
+        reports, total = (0, 0) if old is None else (old[0], int.from_bytes(old[1], "big"))
+        total = (total + added.checksum) % CHECKSUM_MODULUS
+        values = (reports + added.reports, total.to_bytes(CHECKSUM_BYTES, "big"))
+        self.cursor.execute(ADD_BUCKET if old is None else CHANGE_BUCKET, (*values, *key))
+        for question, sums in added.sums.items():
+            old = self.cursor.execute(SUM, (*key, question)).fetchone()
+            n, vector = sums.n, sums.vector
+            if old is not None:
+                n, vector = n + old[0], vector + vector_of(old[1])
+            packed = vector.astype("<i8", copy=False).tobytes()
+            change = ADD_SUM if old is None else CHANGE_SUM
+            self.cursor.execute(change, (n, packed, *key, question))
+
+
+def _settle_repeats(outcomes: Outcomes, fingerprints: Fingerprints, first_of_row: Index) -> None:
+    """Give every repeat within the group the outcome that follows from the first of its id."""
+    repeats = np.flatnonzero(first_of_row != np.arange(len(first_of_row)))
+    firsts = first_of_row[repeats]
+    same = fingerprints[repeats] == fingerprints[firsts]
+    accepted = outcomes[firsts] <= Outcome.CONFLICT
+    settled = np.where(same, Outcome.REPLAYED, Outcome.CONFLICT)
+    outcomes[repeats] = np.where(accepted, settled, outcomes[firsts])
+
+
+def _outcomes(known: Known, fingerprints: Fingerprints, unknown: Outcome) -> Outcomes:
+    """REPLAYED or CONFLICT for the known reports, ``unknown`` for the others."""
+    same = known.fingerprints == fingerprints
+    settled = np.where(same, Outcome.REPLAYED, Outcome.CONFLICT)
+    return np.where(known.there, settled, unknown).astype(np.int8)
+
+
+def vector_of(packed: bytes) -> Vector:
+    """The sums that a row holds."""
+    return np.frombuffer(packed, dtype="<i8")
