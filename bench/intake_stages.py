@@ -1,16 +1,15 @@
 """Processor time of the steps that a report goes through after its body has arrived."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from bench.intake_page import Line
 from bench.traffic import batch, open_task, report_bodies
-from privet.curator.collection.batch import read_batch
-from privet.curator.collection.columns import Columns, Gate
+from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
-from privet.curator.datastore.checksum import checksum
+from privet.curator.datastore.base import Answers, checksum
+from privet.protocol.batch import Batch
 from privet.protocol.task import Task
 
 GROUP = 32
@@ -52,43 +51,40 @@ class Stopwatch:
 
 
 def _of_singles(task: Task, database: str) -> list[Line]:
-    gate, store, watch = Gate(task), open_store(database), Stopwatch()
+    cached, store, watch = CachedTask(task), open_store(database), Stopwatch()
     for _ in range(GROUPS):
         bodies = report_bodies(task, GROUP)
         watch.restart()
-        found = [(body, gate.layouts.find(body)) for body in bodies]
+        found = [(cached.layout_of(body), body) for body in bodies]
         watch.end("recognize")
-        known = [(body, layout) for body, layout in found if layout is not None]
+        known = [(layout, body) for layout, body in found if layout is not None]
         watch.restart()
-        columns = Columns.of_bodies(gate, known, [None] * GROUP)
+        group = cached.group_of_bodies(known, [None] * GROUP)
         watch.end("cut into columns, fingerprints")
-        assert columns.possible().all()
+        assert cached.valid(group).all()
         watch.end("check answers")
-        store.take([columns], time.time())
+        store.take([group], time.time())
         watch.end("claim ids, add up, commit")
     store.close()
     return watch.lines(f"single, {GROUP} together", GROUPS * GROUP, 1)
 
 
 def _of_batches(task: Task, database: str) -> list[Line]:
-    gate, store, watch = Gate(task), open_store(database), Stopwatch()
-    mechanism = task.mechanisms[0]
+    cached, store, watch = CachedTask(task), open_store(database), Stopwatch()
     for _ in range(ROUNDS):
         body = batch(task, BATCH)
-        payloads = np.frombuffer(body, dtype=np.uint8)[-BATCH * mechanism.report_bytes :]
-        rows = payloads.reshape(BATCH, mechanism.report_bytes)
         watch.restart()
-        columns = read_batch(gate, body, BATCH)
+        message = Batch.unpack(body, task, BATCH)
+        answers = [Answers(*answer) for answer in message.answers(task)]
+        group = cached.group(message.ids, answers)
         watch.end("unpack, fingerprints")
-        assert columns.possible().all()
+        assert cached.valid(group).all()
         watch.end("check answers")
-        checksum(columns.ids)
-        watch.end("SHA-256 of ids")
-        mechanism.accumulate(rows)
-        watch.end("add answers up")
-        columns.sum_up()
-        watch.restart()
-        store.take([columns], time.time())
+        checksum(group.ids)
+        watch.end("checksum of ids")
+        group = replace(group, total=group.add_up())
+        watch.end("add answers up, checksum again")
+        store.take([group], time.time())
         watch.end("sort and look up ids, commit")
     store.close()
     return watch.lines(f"batch of {BATCH:,}", ROUNDS * BATCH, 3)

@@ -15,11 +15,11 @@ import numpy as np
 import psutil
 
 from bench.http_load import post
-from privet.curator.collection.columns import Gate
+from privet.curator.collection.task_cache import Layout
 from privet.curator.datastore import open_store
 from privet.curator.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
-from privet.protocol.lifecycle import Move
+from privet.protocol.lifecycle import State
 from privet.protocol.partition import Tree
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Question, Task
@@ -84,8 +84,8 @@ def open_task(database: str, categories: int = CATEGORIES) -> Task:
         questions=(Question(partition=0, mechanism="subset", epsilon=1.0),),
     )
     store = open_store(database)
-    store.create_task(task, {}, PublicData(np.zeros((2, 1)), np.arange(2.0)), time.time())
-    store.move(task.id, Move.OPEN, time.time())
+    public = PublicData(np.zeros((2, 1)), np.arange(2.0))
+    store.create_task(task, {}, public, time.time(), State.OPEN)
     store.close()
     return task
 
@@ -100,8 +100,7 @@ def report_bodies(task: Task, count: int) -> list[bytes]:
     """Reports under fresh ids, all with the same answers."""
     payload = task.mechanisms[0].privatize(1, os.urandom)
     report = Report(task=bytes.fromhex(task.id), id=bytes(16), answers=((0, payload),)).pack()
-    layout = Gate(task).layouts.find(report)
-    assert layout is not None
+    layout = Layout.of(task, (0,))
     start, stop = layout.id_start, layout.id_start + 16
     return [report[:start] + os.urandom(16) + report[stop:] for _ in range(count)]
 

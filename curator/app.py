@@ -12,13 +12,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from privet.curator.clock import Clock, SystemClock
-from privet.curator.collection.batch import BatchIntake, BatchLimits
+from privet.curator.collection.batch import BatchLimits, BatchUpload
 from privet.curator.collection.rejects import Rejects
-from privet.curator.collection.task_cache import Gates
-from privet.curator.collection.upload import SingleIntake
-from privet.curator.collection.writer import Committer
+from privet.curator.collection.task_cache import TaskCache
+from privet.curator.collection.upload import ReportUpload
+from privet.curator.collection.writer import Writer
 from privet.curator.datastore import Store, open_store
-from privet.curator.datastore.garbage_collection import keep_up
+from privet.curator.datastore.garbage_collection import collect_garbage
 from privet.curator.http import ROUTERS, docs, health
 from privet.curator.http.guard import Guard
 from privet.curator.http.head import HeadCalls
@@ -42,7 +42,7 @@ DESCRIPTION = "Learns decision trees from people who never reveal their record."
 class Front:
     """Report calls go to the intake, all others to the framework."""
 
-    def __init__(self, api: ASGIApp, single: SingleIntake, batch: BatchIntake) -> None:
+    def __init__(self, api: ASGIApp, single: ReportUpload, batch: BatchUpload) -> None:
         self._api = api
         self._single = single
         self._batch = batch
@@ -52,10 +52,10 @@ class Front:
             path: str = scope["path"]
             task_id, _, call = path.removeprefix(TASKS).partition("/")
             if call == SINGLE and path.startswith(TASKS):
-                await self._single.answer(task_id, scope, receive, send)
+                await self._single(task_id, scope, receive, send)
                 return
             if call == BATCH and path.startswith(TASKS):
-                await self._batch.answer(task_id, scope, receive, send)
+                await self._batch(task_id, scope, receive, send)
                 return
         await self._api(scope, receive, send)
 
@@ -94,20 +94,20 @@ def create_app(
     clock = clock or SystemClock()
     store = store or open_store(settings.database, settings.bucket_seconds)
     metrics = Metrics()
-    committer = Committer(store, clock, metrics, max_queue=settings.max_queue)
+    writer = Writer(store, clock, metrics, max_queue=settings.max_queue)
     rejects = Rejects(store.count_rejects)
     workers = workers or Workers(settings.max_jobs, settings.max_waiting_jobs)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(start_server)
-        upkeep = asyncio.create_task(keep_up(store, settings, clock))
+        garbage = asyncio.create_task(collect_garbage(store, settings, clock))
         yield
-        upkeep.cancel()
+        garbage.cancel()
         with suppress(asyncio.CancelledError):
-            await upkeep
+            await garbage
         await run_in_threadpool(workers.close)
-        await run_in_threadpool(committer.stop)
+        await run_in_threadpool(writer.stop)
         await run_in_threadpool(rejects.close)
         store.close()
 
@@ -125,13 +125,13 @@ def create_app(
     api.state.signer = signer
     api.state.metrics = metrics
     api.state.guard_models = settings.guard_models
-    api.state.committer = committer
+    api.state.writer = writer
     api.state.rejects = rejects
     api.state.workers = workers
     _add_routes(api, settings)
-    gates = Gates(store)
-    single = SingleIntake(gates, committer, rejects, metrics, body_seconds=settings.body_seconds)
-    batch = BatchIntake(gates, committer, rejects, metrics, _batch_limits(settings))
+    tasks = TaskCache(store)
+    single = ReportUpload(tasks, writer, rejects, metrics, body_seconds=settings.body_seconds)
+    batch = BatchUpload(tasks, writer, rejects, metrics, _batch_limits(settings))
     return CuratorApp(api, _around(Front(api, single, batch), settings))
 
 

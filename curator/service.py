@@ -89,14 +89,13 @@ class Curator:
         canonical, data = run(make_task, registered(), settings, public, onnx)
         task = Task.parse(canonical)
         kept = {**settings.model_dump(mode="json"), PUBLIC_MODEL: _fingerprint(onnx)}
-        created = self.store.create_task(task, kept, replace(data, onnx=onnx), now)
+        state = State.OPEN if settings.open else State.DRAFT
+        created = self.store.create_task(task, kept, replace(data, onnx=onnx), now, state)
         if not created and self.store.task(task.id).public_model != _fingerprint(onnx):
             raise InvalidTask(
                 "The same task is there already, with another public model or none: change the "
                 "task's name or description, or delete the other one."
             )
-        if created and settings.open:
-            self.store.move(task.id, Move.OPEN, now)
         return self.store.task(task.id), created
 
     def task(self, task_id: str) -> StoredTask:

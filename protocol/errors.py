@@ -12,6 +12,7 @@ PrivetError
 ├── InvalidRequest         a request that does not have the published form
 ├── TooLarge               a body, batch or task above the published limits
 ├── TooSlow                a body that did not arrive in time
+├── UnsupportedMediaType   a body of a content type that the call does not take
 ├── NotAuthorized          an admin call without the right token
 ├── TaskNotFound           no such task here
 ├── ModelNotFound          no such model of this task
@@ -87,6 +88,9 @@ class TooLarge(PrivetError): ...
 class TooSlow(PrivetError): ...
 
 
+class UnsupportedMediaType(PrivetError): ...
+
+
 class NotAuthorized(PrivetError): ...
 
 
@@ -130,6 +134,9 @@ PROBLEMS: dict[type[PrivetError], ProblemType] = {
     InvalidRequest: ProblemType("invalid-request", "The request is not understood", 422),
     TooLarge: ProblemType("too-large", "The body is above the published limit", 413),
     TooSlow: ProblemType("too-slow", "The body did not arrive in time", 408),
+    UnsupportedMediaType: ProblemType(
+        "unsupported-media-type", "The call does not take this content type", 415
+    ),
     NotAuthorized: ProblemType("not-authorized", "The token is missing or wrong", 401),
     TaskNotFound: ProblemType("task-not-found", "There is no such task", 404),
     ModelNotFound: ProblemType("model-not-found", "There is no such model", 404),

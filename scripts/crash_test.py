@@ -31,7 +31,7 @@ from privet.curator.datastore import open_store
 from privet.curator.datastore.base import Store
 from privet.curator.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
-from privet.protocol.lifecycle import Move
+from privet.protocol.lifecycle import Move, State
 from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Question, Task
@@ -164,8 +164,8 @@ def run_trial(
 ) -> None:
     """One task from its first report to its last, with a crash and a new start in between."""
     task = unique_task(f"crash {count.trials} {time.time()}", reports)
-    store.create_task(task, {}, PublicData(np.zeros((2, 1)), np.arange(2.0)), time.time())
-    store.move(task.id, Move.OPEN, time.time())
+    public = PublicData(np.zeros((2, 1)), np.arange(2.0))
+    store.create_task(task, {}, public, time.time(), State.OPEN)
     sender = Sender(unique_bodies(task), f"/v1/tasks/{task.id}/reports")
     killer = threading.Timer(random.uniform(*KILL_AFTER), crash)
     killer.start()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from privet.curator.collection.rejects import Rejects
@@ -67,7 +67,7 @@ class BatchUpload:
     async def __call__(self, task_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one POST of a batch for the task."""
         try:
-            response = await self._count(task_id, scope, receive)
+            response: Response = await self._count(task_id, scope, receive)
         except PrivetError as error:
             self._metrics.reported(problem_of(error).name)
             response = problem_response(error, scope["path"])

@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ class Field:
 class Layout:
     """Where the fields stand in every report that answers the same questions of one task."""
 
+    questions: tuple[int, ...]
     length: int
     id_start: int
     fields: tuple[Field, ...]
@@ -64,7 +66,7 @@ class Layout:
         )
         gaps = zip([0, *edges[1::2]], [*edges[::2], len(zeros)], strict=True)
         fixed = tuple((start, stop, zeros[start:stop]) for start, stop in gaps)
-        return cls(len(zeros), stretches[-1][0], fields, fixed)
+        return cls(questions, len(zeros), stretches[-1][0], fields, fixed)
 
     def matches(self, body: bytes) -> bool:
         """Whether ``body``, which has the right length, has the fixed bytes."""
@@ -112,6 +114,26 @@ class CachedTask:
             if layout.matches(body):
                 return layout
         return None
+
+    def group_of_bodies(
+        self, bodies: Sequence[tuple[Layout, bytes]], invitations: Sequence[bytes | None]
+    ) -> ReportGroup:
+        """Reports with their layouts, and the SHA-256 of their invitations, in their order."""
+        digests = None
+        if any(invitations):
+            joined = b"".join(digest or bytes(32) for digest in invitations)
+            digests = np.frombuffer(joined, dtype=np.uint8).reshape(-1, 32)
+        layouts = {layout.questions: layout for layout, _ in bodies}
+        if len(layouts) == 1:
+            ids, columns = bodies[0][0].columns([body for _, body in bodies])
+            return self.group(ids, [Answers(*column) for column in columns], digests)
+        ids, answers = np.empty((len(bodies), REPORT_ID_BYTES), dtype=np.uint8), []
+        for questions, layout in layouts.items():
+            alike = [own.questions == questions for own, _ in bodies]
+            rows = np.flatnonzero(alike)
+            ids[rows], columns = layout.columns([body for _, body in compress(bodies, alike)])
+            answers += [Answers(question, payloads, rows) for question, payloads in columns]
+        return self.group(ids, answers, digests)
 
     def group(
         self, ids: Rows, answers: Sequence[Answers], invitations: Rows | None = None

@@ -107,19 +107,22 @@ def _fault(task: CachedTask, body: bytes) -> PrivetError:
     return MalformedReport("The body is not a canonical report for this task.")
 
 
-def _receipt_start(status: int, end: bytes) -> dict[str, object]:
+def _receipt_headers(end: bytes) -> list[tuple[bytes, bytes]]:
     length = len(b'{"report":"') + 2 * REPORT_ID_BYTES + len(end)
-    headers = [(b"content-type", JSON_TYPE), (b"content-length", b"%d" % length)]
-    return {"type": "http.response.start", "status": status, "headers": headers}
+    return [(b"content-type", JSON_TYPE), (b"content-length", b"%d" % length)]
 
 
 COUNTED, REPLAYED = b'","counted":true}', b'","counted":false}'
-COUNTED_START, REPLAYED_START = _receipt_start(201, COUNTED), _receipt_start(200, REPLAYED)
+RECEIPTS = {
+    True: (201, COUNTED, _receipt_headers(COUNTED)),
+    False: (200, REPLAYED, _receipt_headers(REPLAYED)),
+}
+"""Whether a report counts from now on -> status, what follows its id, and the headers."""
 
 
 async def _send_receipt(send: Send, report_id: bytes, *, counted: bool) -> None:
     """The JSON form of ``protocol.report.Receipt``: 201 if it counts from now on, else 200."""
-    start, end = (COUNTED_START, COUNTED) if counted else (REPLAYED_START, REPLAYED)
-    await send({**start, "headers": [*start["headers"]]})
+    status, end, headers = RECEIPTS[counted]
+    await send({"type": "http.response.start", "status": status, "headers": [*headers]})
     body = b'{"report":"%b%b' % (report_id.hex().encode(), end)
     await send({"type": "http.response.body", "body": body})

@@ -15,18 +15,10 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.curator.clock import Clock
 from privet.curator.collection.task_cache import CachedTask, Layout
-from privet.curator.datastore.base import (
-    Answers,
-    Outcome,
-    Outcomes,
-    ReportGroup,
-    Store,
-    no_task,
-)
+from privet.curator.datastore.base import Outcome, Outcomes, ReportGroup, Store, no_task
 from privet.curator.metrics import Metrics
 from privet.protocol.errors import (
     NotAuthorized,
@@ -36,7 +28,6 @@ from privet.protocol.errors import (
     TaskNotOpen,
     WrongPayload,
 )
-from privet.protocol.report import REPORT_ID_BYTES
 from privet.protocol.task import Task
 
 log = logging.getLogger(__name__)
@@ -157,7 +148,11 @@ class Writer:
         groups, places = [], []
         for task_id in sorted(by_task):  # one order for all curators: no deadlocks
             own = by_task[task_id]
-            task, group = reports[own[0]].task, _group([reports[place] for place in own])
+            task = reports[own[0]].task
+            group = task.group_of_bodies(
+                [(reports[place].layout, reports[place].body) for place in own],
+                [reports[place].invitation for place in own],
+            )
             valid = task.valid(group)
             if not valid.all():
                 for row in np.flatnonzero(~valid).tolist():
@@ -208,32 +203,6 @@ def refusal(outcome: Outcome, task: Task) -> PrivetError:
 
 def _moment(seconds: int | None) -> str:
     return "not set" if seconds is None else f"Unix time {seconds}"
-
-
-def _group(reports: Sequence[WaitingReport]) -> ReportGroup:
-    """Reports for one task in columns, in their order."""
-    ids = np.empty((len(reports), REPORT_ID_BYTES), dtype=np.uint8)
-    answers = []
-    layouts = dict.fromkeys(report.layout for report in reports)
-    for layout in layouts:
-        rows = None
-        bodies = [report.body for report in reports if report.layout is layout]
-        own_ids, columns = layout.columns(bodies)
-        if len(layouts) == 1:
-            ids = own_ids
-        else:
-            rows = np.flatnonzero([report.layout is layout for report in reports])
-            ids[rows] = own_ids
-        answers += [Answers(question, payloads, rows) for question, payloads in columns]
-    return reports[0].task.group(ids, answers, _invitations(reports))
-
-
-def _invitations(reports: Sequence[WaitingReport]) -> NDArray[np.uint8] | None:
-    """Invitations as rows of 32 bytes, zeros for none; None if there are none at all."""
-    if not any(report.invitation for report in reports):
-        return None
-    joined = b"".join(report.invitation or bytes(32) for report in reports)
-    return np.frombuffer(joined, dtype=np.uint8).reshape(-1, 32)
 
 
 def _fault(report: WaitingReport) -> PrivetError:

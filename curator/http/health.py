@@ -21,11 +21,11 @@ async def alive() -> dict[str, str]:
 def ready(request: Request) -> dict[str, Any]:
     """Answers 200 only if the database can be written now."""
     request.app.state.curator.store.check()
-    return {"status": "ready", "waiting": request.app.state.committer.waiting}
+    return {"status": "ready", "waiting": request.app.state.writer.waiting}
 
 
 @router.get("/metrics", summary="Prometheus metrics", response_class=Response)
 def metrics(request: Request) -> Response:
     """This process's counters; with several workers, those of the one that answers."""
     state = request.app.state
-    return Response(state.metrics.text(state.committer.waiting), media_type=CONTENT_TYPE_LATEST)
+    return Response(state.metrics.text(state.writer.waiting), media_type=CONTENT_TYPE_LATEST)

@@ -23,6 +23,7 @@ from privet.protocol.errors import (
     TooLarge,
     TooManyRequests,
     TooSlow,
+    UnsupportedMediaType,
     WrongPayload,
     WrongQuestions,
 )
@@ -84,6 +85,7 @@ FAULTS: tuple[type[PrivetError], ...] = (
     NotAuthorized,
     ReportConflict,
     TooLarge,
+    UnsupportedMediaType,
     InvalidReport,
     TaskMismatch,
     WrongQuestions,

@@ -184,7 +184,9 @@ class StatusView(Answer):
     rejects: dict[str, int] = Field(
         description="Refused reports by problem type.", examples=[{"wrong-payload": 2}]
     )
-    checksum: str = Field(description="XOR of SHA-256 over the counted report ids.")
+    checksum: str = Field(
+        description="Sum of the 64-bit halves of the counted report ids, modulo 2^64."
+    )
     buckets: list[BucketView]
     models: int = Field(description="Models fitted so far.")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privet.curator.clock import ManualClock
-from privet.curator.collection.columns import Columns, Gate
+from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.memory import MemoryStore
 from privet.curator.estimation import ESTIMATORS
 from privet.curator.partitioning import GROWERS
@@ -55,13 +55,13 @@ def survey_task(curator: Curator, **more: Any) -> Task:
 
 def answer(curator: Curator, task: Task, records: Sequence[Mapping[str, Any]]) -> None:
     """Let every record's holder send its report, past the network."""
-    gate = Gate(task)
+    cached = CachedTask(task)
     bodies = [make_report(task, record, os.urandom).pack() for record in records]
-    found = [(body, gate.layouts.find(body)) for body in bodies]
-    known = [(body, layout) for body, layout in found if layout is not None]
+    found = [(cached.layout_of(body), body) for body in bodies]
+    known = [(layout, body) for layout, body in found if layout is not None]
     assert len(known) == len(records)
-    columns = Columns.of_bodies(gate, known, [None] * len(known))
-    curator.store.take([columns], curator.clock.now())
+    group = cached.group_of_bodies(known, [None] * len(known))
+    curator.store.take([group], curator.clock.now())
 
 
 def thirds(n: int, seed: int = 1) -> list[dict[str, Any]]:

@@ -59,7 +59,7 @@ def operations() -> dict[str, APIOperation]:
     """Every call of the document, by its name."""
     app = create_app(Settings(), store=MemoryStore())
     schema = schemathesis.openapi.from_dict(app.api.openapi())
-    app.state.committer.stop()
+    app.state.writer.stop()
     app.state.rejects.close()
     found = [result.ok() for result in schema.get_all_operations()]
     return {f"{operation.method.upper()} {operation.path}": operation for operation in found}

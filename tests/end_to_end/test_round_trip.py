@@ -3,10 +3,8 @@
 The curator is a process of its own and is stopped, or killed, in the middle of the collection.
 """
 
-import hashlib
 import signal
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from pathlib import Path
 
 import httpx
@@ -20,6 +18,7 @@ from privet.protocol.features import encode_table
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Task
 from tests.curator import samples
+from tests.curator.datastore.made import slow_checksum
 from tests.end_to_end import population
 from tests.end_to_end.running_curator import RunningCurator
 
@@ -28,13 +27,6 @@ from tests.end_to_end.running_curator import RunningCurator
 def curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCurator]:
     with RunningCurator(tmp_path_factory.mktemp("curator")) as running:
         yield running
-
-
-def checksum(answers: Sequence[Answer]) -> str:
-    """XOR of SHA-256 over the report ids, computed the slow and obvious way."""
-    digests = [hashlib.sha256(bytes.fromhex(answer.report_id)).digest() for answer in answers]
-    both = [int.from_bytes(digest) for digest in digests]
-    return f"{reduce(lambda a, b: a ^ b, both, 0):064x}"
 
 
 def expected_sums(task: Task, answers: Sequence[Answer]) -> list[tuple[np.ndarray, int]]:
@@ -53,7 +45,9 @@ def assert_counted(curator: RunningCurator, task_id: str, answers: Sequence[Answ
     """The curator has these reports and no others; the sums on its disk are theirs exactly."""
     status = curator.get(f"/v1/tasks/{task_id}/status")
     assert status["reports"] == len(answers)
-    assert status["checksum"] == checksum(answers)
+    assert status["checksum"] == slow_checksum(
+        [bytes.fromhex(answer.report_id) for answer in answers]
+    )
     store = open_store(curator.database)
     try:
         kept = store.sums(task_id)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import uvicorn
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from privet.curator.collection.answers import send_answer
 from privet.transport.connections import BoundedConnection, HeadLimits
 
 SHORT = 0.2
@@ -31,7 +31,7 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
         message = await receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
-    await send_answer(send, 200, body)
+    await Response(body, media_type="application/json")(scope, receive, send)
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ import pytest
 
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.clock import ManualClock
-from privet.curator.collection.columns import Gate
+from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.base import Store
 from privet.curator.settings import Settings
@@ -31,7 +31,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def gate(store: Store) -> Gate:
+def cached(store: Store) -> CachedTask:
     """An open task of one question."""
     return open_task(store, task())
 
@@ -49,7 +49,7 @@ def app(settings: Settings, store: Store, clock: ManualClock) -> Iterator[Curato
     """The application."""
     made = create_app(settings, store=store, clock=clock)
     yield made
-    made.state.committer.stop()
+    made.state.writer.stop()
     made.state.rejects.close()
 
 

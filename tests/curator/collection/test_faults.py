@@ -10,7 +10,7 @@ from sqlalchemy import event
 
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.clock import ManualClock
-from privet.curator.collection.columns import Gate
+from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.sql import SqlStore
 from privet.curator.settings import Settings
@@ -56,7 +56,7 @@ def app(store: SqlStore, settings: Settings, clock: ManualClock) -> Iterator[Cur
     """An application over the store that can be made to fail."""
     made = create_app(settings, store=store, clock=clock)
     yield made
-    made.state.committer.stop()
+    made.state.writer.stop()
     made.state.rejects.close()
 
 
@@ -69,32 +69,32 @@ async def test_a_failed_commit_counts_nothing(
     http: httpx.AsyncClient, limited: Limited, store: SqlStore, pragma: str
 ) -> None:
     """503 with Retry-After, nothing half written, and the same bytes count once it works again."""
-    gate = open_task(store, task())
-    counted = [report(gate.task) for _ in range(3)]
+    cached = open_task(store, task())
+    counted = [report(cached.task) for _ in range(3)]
     for own in counted:
-        assert (await send(http, gate, own.pack())).status_code == 201
+        assert (await send(http, cached, own.pack())).status_code == 201
     limited.set(pragma)
-    failed = await fail(http, gate)
-    answer = await send(http, gate, failed[-1].pack())
+    failed = await fail(http, cached)
+    answer = await send(http, cached, failed[-1].pack())
     assert refused(answer, 503, "storage-failed")
     assert answer.headers["retry-after"]
     assert (await http.get("/healthz")).status_code == 200
     limited.set(None)
     still = {own.id: own for own in counted}
     for own in failed:
-        status = (await send(http, gate, own.pack())).status_code
+        status = (await send(http, cached, own.pack())).status_code
         assert status in (200, 201)
         still[own.id] = own
-    assert kept(store, gate.task) == total(gate.task, list(still.values()))
-    assert store.status(gate.task_id).reports == len(still)
+    assert kept(store, cached.task) == total(cached.task, list(still.values()))
+    assert store.status(cached.id).reports == len(still)
 
 
-async def fail(http: httpx.AsyncClient, gate: Gate) -> list[Any]:
+async def fail(http: httpx.AsyncClient, cached: CachedTask) -> list[Any]:
     """Send until the store cannot take more; all that was sent."""
     sent = []
     for _ in range(2_000):
-        sent.append(report(gate.task))
-        if (await send(http, gate, sent[-1].pack())).status_code == 503:
+        sent.append(report(cached.task))
+        if (await send(http, cached, sent[-1].pack())).status_code == 503:
             return sent
     pytest.fail("the store never failed")
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from privet.curator.app import create_app
-from privet.curator.collection.columns import Gate
+from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.base import Store
 from privet.curator.settings import Settings
@@ -28,7 +28,7 @@ class Target:
 
     def __init__(self) -> None:
         self.store: Store = open_store("memory:")
-        self.gate: Gate = open_task(self.store, task(questions=2), 0.0)
+        self.cached: CachedTask = open_task(self.store, task(questions=2), 0.0)
         self.app = create_app(Settings(), store=self.store)
         self.loop = asyncio.new_event_loop()
 
@@ -39,21 +39,21 @@ class Target:
     async def _post(self, call: str, body: bytes, kind: str) -> httpx.Response:
         transport = httpx.ASGITransport(self.app)
         async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
-            path = f"/v1/tasks/{self.gate.task_id}/{call}"
+            path = f"/v1/tasks/{self.cached.id}/{call}"
             return await http.post(path, content=body, headers={"content-type": kind})
 
     def close(self) -> None:
         """End the writer thread and the loop."""
-        self.app.state.committer.stop()
+        self.app.state.writer.stop()
         self.app.state.rejects.close()
         self.loop.run_until_complete(asyncio.sleep(0))
         self.loop.close()
 
     def check(self, call: str, body: bytes, kind: str) -> None:
         """Post, and hold the answer against what was counted."""
-        before = self.store.status(self.gate.task_id).reports
+        before = self.store.status(self.cached.id).reports
         answer = self.post(call, body, kind)
-        counted = self.store.status(self.gate.task_id).reports - before
+        counted = self.store.status(self.cached.id).reports - before
         assert answer.status_code < 500, answer.text
         if call == "reports":
             assert counted == (1 if answer.status_code == 201 else 0)
@@ -97,7 +97,7 @@ def test_any_bytes(target: Target, body: bytes) -> None:
 @given(st.data())
 def test_damaged_reports(target: Target, data: st.DataObject) -> None:
     """A real report with some bytes changed, cut, or inserted counts at most as itself."""
-    body = bytearray(report(target.gate.task).pack())
+    body = bytearray(report(target.cached.task).pack())
     for _ in range(data.draw(st.integers(0, 3))):
         place = data.draw(st.integers(0, len(body) - 1))
         body[place : place + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))

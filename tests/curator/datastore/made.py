@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from privet.curator.collection.columns import Columns, Gate
-from privet.curator.datastore.base import Store
+from privet.curator.collection.task_cache import CachedTask
+from privet.curator.datastore.base import Answers, ReportGroup, Store
 from privet.curator.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
-from privet.protocol.lifecycle import Move
+from privet.protocol.lifecycle import State
 from privet.protocol.partition import LEAF, Tree
 from privet.protocol.report import Report
 from privet.protocol.task import Question, Task
@@ -46,11 +46,10 @@ def public() -> PublicData:
     return PublicData(rng.uniform(size=(10, 1)), rng.integers(0, 2, 10).astype(np.float64))
 
 
-def open_task(store: Store, made: Task, now: float = NOW) -> Gate:
-    """Keep and open a task."""
-    store.create_task(made, {}, public(), now)
-    store.move(made.id, Move.OPEN, now)
-    return Gate(made)
+def open_task(store: Store, made: Task, now: float = NOW) -> CachedTask:
+    """Keep an open task."""
+    assert store.create_task(made, {}, public(), now, State.OPEN)
+    return CachedTask(made)
 
 
 def report(
@@ -64,27 +63,33 @@ def report(
     return Report(task=bytes.fromhex(made.id), id=own, answers=answers)
 
 
-def columns(
-    gate: Gate, reports: Sequence[Report], invitations: Sequence[bytes | None] | None = None
-) -> Columns:
-    """The columns of some reports."""
+def group(
+    cached: CachedTask,
+    reports: Sequence[Report],
+    invitations: Sequence[bytes | None] | None = None,
+) -> ReportGroup:
+    """Some reports as the store takes them."""
     bodies = []
     for body in (own.pack() for own in reports):
-        layout = gate.layouts.find(body)
+        layout = cached.layout_of(body)
         assert layout is not None
-        bodies.append((body, layout))
-    return Columns.of_bodies(gate, bodies, invitations or [None] * len(reports))
+        bodies.append((layout, body))
+    return cached.group_of_bodies(bodies, invitations or [None] * len(reports))
 
 
-def many(gate: Gate, count: int, seed: int) -> Columns:
+def many(cached: CachedTask, count: int, seed: int) -> ReportGroup:
     """``count`` reports of a one-question task with random ids, without packing each."""
-    from privet.curator.collection.columns import Part
-
     rng = np.random.default_rng(seed)
-    mechanism = gate.task.mechanisms[0]
+    mechanism = cached.task.mechanisms[0]
     payload = np.frombuffer(mechanism.privatize(0, rng.bytes), dtype=np.uint8)
     ids = rng.integers(0, 256, (count, 16), dtype=np.uint8)
-    return Columns(gate, ids, [Part(np.arange(count), [(0, np.tile(payload, (count, 1)))])])
+    return cached.group(ids, [Answers(0, np.tile(payload, (count, 1)))])
+
+
+def slow_checksum(ids: Sequence[bytes]) -> str:
+    """The checksum of some ids, one half of an id at a time."""
+    halves = [int.from_bytes(part, "big") for own in ids for part in (own[:8], own[8:])]
+    return f"{sum(halves) % 2**64:016x}"
 
 
 def total(made: Task, reports: Sequence[Report]) -> list[tuple[list[int], int]]:

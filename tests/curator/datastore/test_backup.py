@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, text
 
-from privet.curator.collection.columns import Gate
+from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.backup import backup, compare, verify
 from privet.curator.datastore.base import PUBLIC_MODEL
-from privet.curator.datastore.ids import BULK
+from privet.curator.datastore.report_ids import BULK
 from privet.protocol.errors import InvalidRequest
-from tests.curator.datastore.made import NOW, columns, kept, many, open_task, public, report, task
+from privet.protocol.lifecycle import State
+from tests.curator.datastore.made import NOW, group, kept, many, public, report, task
 
 Open = Callable[[str], Engine]
 ONNX = b"a public model that came along"
@@ -34,10 +35,10 @@ def source(url: str, open_database: Open) -> Engine:
         brought = name == "two"
         stated = {PUBLIC_MODEL: sha256(ONNX).hexdigest()} if brought else {}
         data = replace(public(), onnx=ONNX if brought else None)
-        store.create_task(task(name), stated, data, NOW)
-        gate = open_task(store, task(name))
-        store.take([columns(gate, [report(gate.task) for _ in range(5)])], NOW)
-        store.take([many(gate, BULK, seed=1)], NOW + 86_400)
+        store.create_task(task(name), stated, data, NOW, State.OPEN)
+        cached = CachedTask(task(name))
+        store.take([group(cached, [report(cached.task) for _ in range(5)])], NOW)
+        store.take([many(cached, BULK, seed=1)], NOW + 86_400)
     store.add_model(task("one").id, b"model", {}, NOW)
     store.close()
     return open_database(url)
@@ -56,7 +57,7 @@ def test_a_backup_serves_as_the_original(
         made = task(name)
         assert kept(restored, made) == kept(original, made)
         assert restored.status(made.id) == original.status(made.id)
-        again = restored.take([many(Gate(made), BULK, seed=1)], NOW)[0]
+        again = restored.take([many(CachedTask(made), BULK, seed=1)], NOW)[0]
         assert set(again.tolist()) == {1}
     assert restored.model(task("one").id) == b"model"
     assert restored.public_data(task("one").id).onnx is None
@@ -103,7 +104,7 @@ def test_comparison_names_the_bucket_that_differs(
     backup(source, copy)
     store = open_store(url)
     made = task("two")
-    store.take([columns(Gate(made), [report(made)])], NOW)
+    store.take([group(CachedTask(made), [report(made)])], NOW)
     differences = compare(source, copy)
     assert len(differences) == 1
     assert made.id[:12] in differences[0]

@@ -7,31 +7,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.base import PUBLIC_MODEL, ModelInfo, Outcome, Store, StoredToken
-from privet.curator.datastore.ids import BULK
+from privet.curator.datastore.report_ids import BULK
 from privet.protocol.errors import IllegalMove, ModelNotFound, TaskNotFound
 from privet.protocol.lifecycle import Move, State
 from tests.curator.datastore.made import (
     NOW,
-    columns,
+    group,
     kept,
     many,
     open_task,
     public,
     report,
+    slow_checksum,
     task,
     total,
 )
 
 MISSING = "0" * 64
-
-
-def xor(ids: list[bytes]) -> str:
-    """XOR of SHA-256, one id at a time."""
-    number = 0
-    for own in ids:
-        number ^= int.from_bytes(hashlib.sha256(own).digest(), "big")
-    return f"{number:064x}"
 
 
 def test_a_task_comes_back_as_it_was_given(store: Store) -> None:
@@ -63,11 +57,21 @@ def test_a_public_model_is_kept_with_the_public_data(store: Store) -> None:
     assert store.public_data(made.id).onnx is None
 
 
+def test_a_task_is_created_in_its_state(store: Store) -> None:
+    """A task that is created open counts at once, and came into its state when it was created."""
+    made = task()
+    assert store.create_task(made, {}, public(), NOW, State.OPEN)
+    stored = store.task(made.id)
+    assert (stored.state, stored.created, stored.moved) == (State.OPEN, NOW, NOW)
+    outcomes = store.take([group(CachedTask(made), [report(made)])], NOW)
+    assert outcomes[0].tolist() == [Outcome.COUNTED]
+
+
 def test_creating_a_task_again_changes_nothing(store: Store) -> None:
     """A second creation of the same task says so and leaves its sums, state and settings."""
     made = task()
-    gate = open_task(store, made)
-    store.take([columns(gate, [report(made)])], NOW)
+    cached = open_task(store, made)
+    store.take([group(cached, [report(made)])], NOW)
     before = kept(store, made)
     assert not store.create_task(made, {"other": 1}, public(), NOW + 1)
     assert kept(store, made) == before
@@ -117,28 +121,28 @@ def test_moves_follow_the_table(store: Store) -> None:
 def test_sums_are_those_of_the_reports(store: Store, allocation: str) -> None:
     """Sums, counts and checksum are what adding the reports one by one gives."""
     made = task(questions=3, allocation=allocation)
-    gate = open_task(store, made)
+    cached = open_task(store, made)
     reports = [report(made, question=i % 3, category=i % 4) for i in range(20)]
-    outcomes = store.take([columns(gate, reports)], NOW)
+    outcomes = store.take([group(cached, reports)], NOW)
     assert outcomes[0].tolist() == [Outcome.COUNTED] * 20
-    store.take([columns(gate, reports[:1])], NOW)
+    store.take([group(cached, reports[:1])], NOW)
     assert kept(store, made) == total(made, reports)
     status = store.status(made.id)
     assert status.reports == 20
     assert status.answers == tuple(n for _, n in total(made, reports))
-    assert status.checksum == xor([own.id for own in reports])
+    assert status.checksum == slow_checksum([own.id for own in reports])
 
 
 def test_an_id_counts_once(store: Store) -> None:
     """The same report again is a replay, another under its id a conflict; neither adds."""
     made = task()
-    gate = open_task(store, made)
+    cached = open_task(store, made)
     first, second = report(made), report(made)
     other = report(made, first.id)
     while other.answers == first.answers:
         other = report(made, first.id)
-    store.take([columns(gate, [first])], NOW)
-    outcomes = store.take([columns(gate, [first, second, other])], NOW)[0]
+    store.take([group(cached, [first])], NOW)
+    outcomes = store.take([group(cached, [first, second, other])], NOW)[0]
     assert outcomes.tolist() == [Outcome.REPLAYED, Outcome.COUNTED, Outcome.CONFLICT]
     assert kept(store, made) == total(made, [first, second])
 
@@ -146,12 +150,12 @@ def test_an_id_counts_once(store: Store) -> None:
 def test_repeats_within_a_group_are_found(store: Store) -> None:
     """Of several reports under one id in a group the first decides."""
     made = task()
-    gate = open_task(store, made)
+    cached = open_task(store, made)
     first = report(made)
     other = report(made, first.id)
     while other.answers == first.answers:
         other = report(made, first.id)
-    outcomes = store.take([columns(gate, [first, other, first])], NOW)[0]
+    outcomes = store.take([group(cached, [first, other, first])], NOW)[0]
     assert outcomes.tolist() == [Outcome.COUNTED, Outcome.CONFLICT, Outcome.REPLAYED]
     assert kept(store, made) == total(made, [first])
 
@@ -159,20 +163,21 @@ def test_repeats_within_a_group_are_found(store: Store) -> None:
 def test_ids_of_zeros_and_of_shared_beginnings_stay_apart(store: Store) -> None:
     """Ids that differ in any one byte, trailing zeros included, are different ids."""
     made = task()
-    gate = open_task(store, made)
+    cached = open_task(store, made)
     ids = [bytes(16)] + [bytes(i) + b"\x01" + bytes(15 - i) for i in range(16)]
-    outcomes = store.take([columns(gate, [report(made, own) for own in ids])], NOW)[0]
+    outcomes = store.take([group(cached, [report(made, own) for own in ids])], NOW)[0]
     assert outcomes.tolist() == [Outcome.COUNTED] * 17
-    assert store.status(made.id).checksum == xor(ids)
+    assert store.status(made.id).checksum == slow_checksum(ids)
 
 
 def test_tasks_do_not_share_ids(store: Store) -> None:
     """The same report id counts once in each of two tasks, in one call."""
     one, two = task("one"), task("two")
-    gates = open_task(store, one), open_task(store, two)
+    cached_tasks = open_task(store, one), open_task(store, two)
     own = os.urandom(16)
     groups = [
-        columns(gate, [report(made, own)]) for gate, made in zip(gates, (one, two), strict=True)
+        group(cached, [report(made, own)])
+        for cached, made in zip(cached_tasks, (one, two), strict=True)
     ]
     assert [o.tolist() for o in store.take(groups, NOW)] == [[Outcome.COUNTED]] * 2
 
@@ -180,39 +185,39 @@ def test_tasks_do_not_share_ids(store: Store) -> None:
 def test_only_an_open_task_counts(store: Store) -> None:
     """Draft, closed and unknown tasks count nothing new, and still know what they counted."""
     made = task()
-    gate = open_task(store, made)
+    cached = open_task(store, made)
     early, late = report(made), report(made)
-    store.take([columns(gate, [early])], NOW)
+    store.take([group(cached, [early])], NOW)
     store.move(made.id, Move.CLOSE, NOW)
-    outcomes = store.take([columns(gate, [early, late])], NOW)[0]
+    outcomes = store.take([group(cached, [early, late])], NOW)[0]
     assert outcomes.tolist() == [Outcome.REPLAYED, Outcome.NOT_OPEN]
     store.move(made.id, Move.OPEN, NOW)
-    assert store.take([columns(gate, [late])], NOW)[0].tolist() == [Outcome.COUNTED]
+    assert store.take([group(cached, [late])], NOW)[0].tolist() == [Outcome.COUNTED]
     assert kept(store, made) == total(made, [early, late])
     store.move(made.id, Move.DELETE, NOW)
-    assert store.take([columns(gate, [late])], NOW)[0].tolist() == [Outcome.NOT_OPEN]
+    assert store.take([group(cached, [late])], NOW)[0].tolist() == [Outcome.NO_TASK]
 
 
 def test_the_published_dates_hold(store: Store) -> None:
     """Reports count from the first second of collection until just before its end."""
     made = task(opens=100, closes=200)
-    gate = open_task(store, made, 0.0)
+    cached = open_task(store, made, 0.0)
     for now, expected in [
         (99.9, Outcome.NOT_OPEN),
         (100.0, Outcome.COUNTED),
         (199.9, Outcome.COUNTED),
         (200.0, Outcome.NOT_OPEN),
     ]:
-        assert store.take([columns(gate, [report(made)])], now)[0].tolist() == [expected]
+        assert store.take([group(cached, [report(made)])], now)[0].tolist() == [expected]
 
 
 def test_delete_removes_everything(store: Store) -> None:
     """A task made again after its deletion starts from nothing."""
     made = task()
-    gate = open_task(store, made)
+    cached = open_task(store, made)
     own = report(made)
-    store.take([columns(gate, [own])], NOW)
-    store.take([many(gate, BULK, seed=1)], NOW)
+    store.take([group(cached, [own])], NOW)
+    store.take([many(cached, BULK, seed=1)], NOW)
     store.add_model(made.id, b"model", {}, NOW)
     store.count_rejects(made.id, {"too-large": 1})
     store.move(made.id, Move.DELETE, NOW)
@@ -220,22 +225,22 @@ def test_delete_removes_everything(store: Store) -> None:
     open_task(store, made)
     status = store.status(made.id)
     assert (status.reports, status.rejects, store.models(made.id)) == (0, {}, [])
-    assert store.take([columns(gate, [own])], NOW)[0].tolist() == [Outcome.COUNTED]
-    assert store.take([many(gate, BULK, seed=1)], NOW)[0].tolist() == [Outcome.COUNTED] * BULK
+    assert store.take([group(cached, [own])], NOW)[0].tolist() == [Outcome.COUNTED]
+    assert store.take([many(cached, BULK, seed=1)], NOW)[0].tolist() == [Outcome.COUNTED] * BULK
 
 
 def test_buckets_divide_the_reports_by_time(store: Store) -> None:
     """Each bucket holds the reports and the checksum of its own stretch of time."""
     made = task()
-    gate = open_task(store, made)
+    cached = open_task(store, made)
     days = {0: [report(made)], 1: [report(made), report(made)]}
     for day, reports in days.items():
         for own in reports:
-            store.take([columns(gate, [own])], NOW + 86_400 * day)
+            store.take([group(cached, [own])], NOW + 86_400 * day)
     buckets = store.status(made.id).buckets
     assert [bucket.reports for bucket in buckets] == [1, 2]
     for bucket, reports in zip(buckets, days.values(), strict=True):
-        assert bucket.checksum == xor([own.id for own in reports])
+        assert bucket.checksum == slow_checksum([own.id for own in reports])
     assert buckets[1].starts - buckets[0].starts == 86_400
     assert buckets[0].starts <= NOW < buckets[0].starts + 86_400
 
@@ -265,14 +270,14 @@ def test_models_are_numbered_and_stay(store: Store) -> None:
 def test_an_invitation_serves_once(store: Store) -> None:
     """With invitations, each new report needs an unused one; a replay needs none."""
     made = task()
-    gate = open_task(store, made)
+    cached = open_task(store, made)
     good = [hashlib.sha256(bytes([i])).digest() for i in range(2)]
     store.invite(made.id, good)
     first, *others = [report(made) for _ in range(4)]
-    outcomes = store.take([columns(gate, [first], [good[0]])], NOW)[0]
+    outcomes = store.take([group(cached, [first], [good[0]])], NOW)[0]
     assert outcomes.tolist() == [Outcome.COUNTED]
     given = [None, good[0], good[1], None]
-    outcomes = store.take([columns(gate, [first, *others], given)], NOW)[0]
+    outcomes = store.take([group(cached, [first, *others], given)], NOW)[0]
     assert outcomes.tolist() == [
         Outcome.REPLAYED,
         Outcome.NOT_INVITED,
@@ -299,10 +304,10 @@ def test_tokens_are_kept_by_name(store: Store) -> None:
 def test_expiry_keeps_what_a_replay_could_need(store: Store) -> None:
     """Ids go only after the published end and the time to keep them; tasks after theirs."""
     ended, endless = task("ended", closes=1_000), task("endless")
-    gates = open_task(store, ended, 0.0), open_task(store, endless, 0.0)
-    for gate in gates:
-        store.take([columns(gate, [report(gate.task)])], 10.0)
-        store.take([many(gate, BULK, seed=1)], 10.0)
+    cached_tasks = open_task(store, ended, 0.0), open_task(store, endless, 0.0)
+    for cached in cached_tasks:
+        store.take([group(cached, [report(cached.task)])], 10.0)
+        store.take([many(cached, BULK, seed=1)], 10.0)
     assert store.expire(1_099.0, 100, 200).ids == 0
     removed = store.expire(1_100.0, 100, 200)
     assert (removed.tasks, removed.ids) == (0, BULK + 1)
@@ -324,16 +329,16 @@ def test_a_store_that_works_says_so(store: Store) -> None:
 def test_large_batches_and_single_reports_know_of_each_other(store: Store, size: int) -> None:
     """An id counted in a batch is known to later singles and batches, and the other way round."""
     made = task()
-    gate = open_task(store, made)
-    batch = many(gate, size, seed=3)
+    cached = open_task(store, made)
+    batch = many(cached, size, seed=3)
     assert (store.take([batch], NOW)[0] == Outcome.COUNTED).all()
     assert (store.take([batch], NOW)[0] == Outcome.REPLAYED).all()
     known = [report(made, batch.ids[i].tobytes()) for i in range(0, size, 97)]
-    outcomes = store.take([columns(gate, known)], NOW)[0]
+    outcomes = store.take([group(cached, known)], NOW)[0]
     assert set(outcomes.tolist()) <= {Outcome.REPLAYED, Outcome.CONFLICT}
     single = report(made)
-    store.take([columns(gate, [single])], NOW)
-    mixed = many(gate, size, seed=4)
+    store.take([group(cached, [single])], NOW)
+    mixed = many(cached, size, seed=4)
     mixed.ids[size // 2] = np.frombuffer(single.id, dtype=np.uint8)
     outcomes = store.take([mixed], NOW)[0]
     assert np.count_nonzero(outcomes == Outcome.COUNTED) == size - 1

@@ -13,25 +13,33 @@ The thresholds of runs are made small, so that rows, runs and merges all take pa
 import random
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Never
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from numpy.typing import NDArray
 
-from privet.curator.collection.columns import Gate
-from privet.curator.datastore import collecting, ids, open_store, runs
-from privet.curator.datastore.base import Addend, Outcome, Outcomes, Reports, Store
+from privet.curator.collection.task_cache import CachedTask
+from privet.curator.datastore import counting, open_store, report_ids
+from privet.curator.datastore.base import Answers, Outcome, Outcomes, Store
 from privet.protocol.lifecycle import Move, State
 from privet.protocol.report import Report
-from tests.curator.datastore.made import columns, kept, open_task, report, task, total
+from tests.curator.datastore.made import (
+    group,
+    kept,
+    open_task,
+    report,
+    slow_checksum,
+    task,
+    total,
+)
 from tests.curator.datastore.servers import empty_tables
-from tests.curator.datastore.test_contract import xor
 
 OPENS, CLOSES = 1_000, 2_000
 counts = st.integers(1, 12)
@@ -42,11 +50,11 @@ which = st.integers(0, 1)
 def small_runs() -> Iterator[None]:
     """Batches of eight reports become runs of pages of three; three runs of like size merge."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ids, "BULK", 8)
-        patch.setattr(collecting, "BULK", 8)
-        patch.setattr(runs, "PAGE", 3)
-        patch.setattr(runs, "LARGE", 60)
-        patch.setattr(runs, "FAN_IN", 3)
+        for module in (report_ids, counting):
+            patch.setattr(module, "BULK", 8)
+        patch.setattr(report_ids, "PAGE", 3)
+        patch.setattr(report_ids, "LARGE", 60)
+        patch.setattr(report_ids, "FAN_IN", 3)
         yield
 
 
@@ -54,18 +62,13 @@ class Crash(Exception):
     """The process dies here."""
 
 
-class Dying(Reports):
-    """Reports whose process dies in the middle of their transaction."""
+class Dying(Sequence[Answers]):
+    """Answers of reports whose process dies when it adds them up, after it claimed their ids."""
 
-    def __init__(self, reports: Reports) -> None:
-        self.task_id = reports.task_id
-        self.ids = reports.ids
-        self.fingerprints = reports.fingerprints
+    def __len__(self) -> int:
+        return 1
 
-    def checksum(self, chosen: NDArray[np.bool_]) -> bytes:
-        return bytes(32)
-
-    def addends(self, chosen: NDArray[np.bool_]) -> list[Addend]:
+    def __getitem__(self, index: object) -> Never:
         raise Crash
 
 
@@ -79,7 +82,7 @@ class Scenario(RuleBasedStateMachine):
         self.fresh()
         self.stores = [open_store(self.url) for _ in range(2)]
         self.made = task(questions=2, opens=OPENS, closes=CLOSES)
-        self.gate: Gate = open_task(self.stores[0], self.made, 0.0)
+        self.cached: CachedTask = open_task(self.stores[0], self.made, 0.0)
         self.now = float(OPENS)
         self.counted: list[Report] = []
         self.unsent: list[Report] = []
@@ -101,7 +104,7 @@ class Scenario(RuleBasedStateMachine):
         return state is State.OPEN and OPENS <= self.now < CLOSES
 
     def take(self, store: Store, reports: list[Report]) -> Outcomes:
-        return store.take([columns(self.gate, reports)], self.now)[0]
+        return store.take([group(self.cached, reports)], self.now)[0]
 
     @rule(curator=which, count=counts)
     def send_new(self, curator: int, count: int) -> None:
@@ -143,8 +146,9 @@ class Scenario(RuleBasedStateMachine):
         """Nothing of the transaction remains; the same reports are sent again later."""
         reports = [report(self.made) for _ in range(count)]
         if self.takes:
+            dying = replace(group(self.cached, reports), answers=Dying())
             with pytest.raises(Crash):
-                self.stores[curator].take([Dying(columns(self.gate, reports))], self.now)
+                self.stores[curator].take([dying], self.now)
             self.unsent += reports
             self.restart()
 
@@ -180,7 +184,7 @@ class Scenario(RuleBasedStateMachine):
             assert kept(store, self.made) == total(self.made, self.counted)
             status = store.status(self.made.id)
             assert status.reports == len(self.counted)
-            assert status.checksum == xor([own.id for own in self.counted])
+            assert status.checksum == slow_checksum([own.id for own in self.counted])
 
 
 few = settings(

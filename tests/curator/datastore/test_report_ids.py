@@ -1,0 +1,184 @@
+"""The book of ids: fast code against slow and obvious twins, and runs.
+
+Runs are few, forget nothing, and are believed only once they are durable.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import NoReturn
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sqlalchemy import func, select
+
+from privet.curator.datastore import counting, open_store, report_ids
+from privet.curator.datastore.base import (
+    CHECKSUM_MODULUS,
+    Outcome,
+    ReportGroup,
+    Store,
+    checksum,
+    checksum_text,
+)
+from privet.curator.datastore.report_ids import Filter, distinct, keys_of
+from privet.curator.datastore.schema import id_runs
+from privet.curator.datastore.sql import SqlStore
+from tests.curator.datastore.made import NOW, many, open_task, slow_checksum, task
+
+Ids = NDArray[np.uint8]
+
+
+def random_ids(count: int, seed: int = 0) -> Ids:
+    """Random report ids."""
+    return np.random.default_rng(seed).integers(0, 256, (count, 16), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 40_000])
+def test_the_checksum_is_the_sum_of_the_halves(count: int) -> None:
+    """Whole columns at once give what id by id gives."""
+    ids = random_ids(count)
+    assert checksum_text(checksum(ids)) == slow_checksum(keys_of(ids))
+
+
+def test_checksums_of_parts_make_that_of_the_whole() -> None:
+    """Order and batching do not matter, and taking a part away gives the rest."""
+    ids = random_ids(1_000)
+    first, second, whole = checksum(ids[:300]), checksum(ids[300:]), checksum(ids)
+    assert checksum(ids[::-1]) == whole
+    assert (first + second) % CHECKSUM_MODULUS == whole
+    assert (whole - second) % CHECKSUM_MODULUS == first
+
+
+def test_the_checksum_notices_faults() -> None:
+    """A lost id, a doubled one, and one with any byte changed give another checksum."""
+    ids = random_ids(5)
+    whole = checksum(ids)
+    assert checksum(ids[1:]) != whole
+    assert checksum(np.concatenate([ids, ids[:1]])) != whole
+    for place in range(16):
+        changed = ids.copy()
+        changed[2, place] ^= 1
+        assert checksum(changed) != whole
+
+
+def test_the_checksum_of_one_report_does_not_disclose_its_id() -> None:
+    """Different ids have the same checksum, 2^64 of them for each."""
+    one, other = np.zeros((1, 16), dtype=np.uint8), np.zeros((1, 16), dtype=np.uint8)
+    one[0, 0] = other[0, 8] = 5
+    assert checksum(one) == checksum(other)
+
+
+few_letters = st.lists(st.sampled_from([0, 1, 255]), min_size=16, max_size=16)
+
+
+@given(st.lists(few_letters, min_size=1, max_size=30))
+def test_distinct_finds_the_first_of_each(rows: list[list[int]]) -> None:
+    """Every id's first place, ascending by id, and for every row where its id comes first."""
+    ids = np.array(rows, dtype=np.uint8)
+    keys = keys_of(ids)
+    first, decider = distinct(ids)
+    assert [keys[place] for place in first] == sorted(set(keys))
+    deciders = list(range(len(keys))) if decider is None else decider.tolist()
+    assert deciders == [keys.index(key) for key in keys]
+
+
+def test_random_ids_are_sorted_by_their_first_bytes() -> None:
+    """Ids that differ in their first eight bytes are put in order, and known to be distinct."""
+    ids = random_ids(10_000)
+    first, decider = distinct(ids)
+    assert keys_of(ids[first]) == sorted(keys_of(ids))
+    assert decider is None
+
+
+def test_the_filter_forgets_nothing() -> None:
+    """An id that was added is always a suspect."""
+    known = random_ids(50_000)
+    kept = Filter(log_words=12)
+    kept.add(7, known)
+    assert kept.suspects(7, known).all()
+
+
+def test_the_filter_rarely_suspects_a_new_id() -> None:
+    """At 12 bits per id fewer than 3 % of new ids are suspects.
+
+    A word holds Poisson(64 / 12) ids of four bits; a new id's four bits are all set with a mean
+    probability of 0.015. Among 100 000 new ids more than 3 % would be 12 standard deviations off
+    even if words made them fall together in dozens; the seed is fixed, the filter's secret is not.
+    """
+    kept = Filter(log_words=14)
+    kept.add(1, random_ids(2**14 * 64 // 12, seed=1))
+    assert kept.suspects(1, random_ids(100_000, seed=2)).mean() < 0.03
+
+
+BATCH = 8
+FAN_IN = 3
+LARGE = 60
+BATCHES = 70
+
+
+@pytest.fixture
+def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of eight become runs of pages of three, merged by threes up to sixty ids."""
+    for module in (report_ids, counting):
+        monkeypatch.setattr(module, "BULK", BATCH)
+    monkeypatch.setattr(report_ids, "PAGE", 3)
+    monkeypatch.setattr(report_ids, "LARGE", LARGE)
+    monkeypatch.setattr(report_ids, "FAN_IN", FAN_IN)
+
+
+@pytest.fixture
+def stores(url: str) -> Iterator[Callable[[], Store]]:
+    """Opens curators' stores on one database."""
+    with ExitStack() as stack:
+
+        def opened() -> Store:
+            store = open_store(url)
+            stack.callback(store.close)
+            return store
+
+        yield opened
+
+
+@pytest.mark.usefixtures("small_runs")
+def test_runs_stay_few_and_forget_nothing(stores: Callable[[], Store]) -> None:
+    """Runs of like size are merged; every id is still known, here and after a new start."""
+    store = stores()
+    cached = open_task(store, task())
+    batches = [many(cached, BATCH, seed) for seed in range(BATCHES)]
+    for batch in batches:
+        assert (store.take([batch], NOW)[0] == Outcome.COUNTED).all()
+    assert isinstance(store, SqlStore)
+    with store.engine.connect() as connection:
+        count, total = connection.execute(select(func.count(), func.sum(id_runs.c.ids))).one()
+    assert total == BATCH * BATCHES
+    ranks = 2  # 8 and 24 are merged, 72 is large
+    assert count <= BATCH * BATCHES / LARGE + ranks * (FAN_IN - 1)
+    for own in (store, stores()):
+        for batch in batches:
+            assert (own.take([batch], NOW)[0] == Outcome.REPLAYED).all()
+    assert store.status(cached.id).reports == BATCH * BATCHES
+
+
+@pytest.mark.usefixtures("small_runs")
+def test_a_run_that_was_undone_is_not_remembered(
+    stores: Callable[[], Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another curator's run may get the number of one that never became durable."""
+    first, second = stores(), stores()
+    cached = open_task(first, task())
+    lost, others = many(cached, BATCH, seed=1), many(cached, BATCH, seed=2)
+
+    def fail(*_: object) -> NoReturn:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ReportGroup, "add_up", fail)
+        with pytest.raises(ZeroDivisionError):
+            first.take([lost], NOW)
+    assert (second.take([others], NOW)[0] == Outcome.COUNTED).all()
+    assert (first.take([others], NOW)[0] == Outcome.REPLAYED).all()
+    assert (first.take([lost], NOW)[0] == Outcome.COUNTED).all()
+    assert first.status(cached.id).reports == 2 * BATCH
