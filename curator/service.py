@@ -46,7 +46,6 @@ from privet.protocol.partition import describe_path
 from privet.protocol.task import Task
 
 INVITATION_BYTES = 16
-WITHOUT_REPORTS = frozenset({"public"})
 REGISTRIES: tuple[dict[str, Any], ...] = (MECHANISMS, GROWERS, ESTIMATORS)
 """What names stand for; entries of one's own are taken along to where a task or model is made."""
 
@@ -144,11 +143,12 @@ class Curator:
         """Fit and keep a numbered model; raises ``NotEnoughReports`` or ``InvalidRequest``."""
         name = DEFAULT_ESTIMATOR if estimator is None else estimator
         task, sums = self.store.task(task_id).task, self.store.sums(task_id)
-        if name in ESTIMATORS and name not in WITHOUT_REPORTS and not any(s.n for s in sums):
-            other = ", or fit the estimator 'public' on the public data alone"
+        if name in ESTIMATORS and ESTIMATORS[name].needs_reports and not any(s.n for s in sums):
+            others = [key for key, other in ESTIMATORS.items() if not other.needs_reports]
+            advice = f", or fit {', '.join(others)} on the public data alone"
             raise NotEnoughReports(
                 f"No report has come in yet, and {name} needs some: wait for holders"
-                f"{other if len(sums) == 1 else ''}."
+                f"{advice if len(sums) == 1 else ''}."
             )
         public = self.store.public_data(task_id)
         document, summary = run(

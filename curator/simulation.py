@@ -1,9 +1,9 @@
-"""Whole populations at once: the sums a task's holders would send, exact in distribution.
+"""Whole populations at once: the sums of all holders' reports, exact in distribution.
 
-Simulation stands in for holders where their records are at hand: in experiments, in the
-scikit-learn estimators, and in planning, where public records play the private ones. Every holder
-of a record behaves as ``privet.protocol.answering.make_report`` does: a numeric label is rounded at
-random for each question, and under allocation ``one`` the question is drawn at random.
+Used where the records are at hand: in experiments, in the scikit-learn estimators, and in planning,
+where public records play the private ones. Every holder of a record behaves as ``make_report`` of
+the protocol does: a numeric label is rounded at random for each question, and under allocation
+``one`` the question is drawn at random.
 """
 
 from collections.abc import Sequence
@@ -43,39 +43,6 @@ def simulate(
     return simulate_counts(task, X, y, np.random.default_rng(seed), copies=copies)
 
 
-def simulate_sums(
-    task: Task,
-    X: Floats,
-    y: Floats,
-    rng: np.random.Generator,
-    *,
-    copies: Integers | None = None,
-) -> list[tuple[Sums, int]]:
-    """What the curator would hold after all holders have reported: (sums, n) per question.
-
-    ``X`` has shape ``(rows, columns)``, encoded; ``y`` has shape ``(rows,)`` and holds class
-    indices or label values. ``copies``, shape ``(rows,)``, says how many holders have each record;
-    one by default. The cost does not depend on the number of holders where the mechanism's own
-    ``simulate`` does not.
-    """
-    copies = np.ones(len(X), dtype=np.int64) if copies is None else copies
-    results = []
-    for question, answering in enumerate(_allocate(task, copies, rng)):
-        partition, mechanism = task.tree_of(question), task.mechanisms[question]
-        sums = simulate_question(
-            partition,
-            mechanism,
-            label=task.label,
-            X=X,
-            y=y,
-            copies=answering,
-            rng=rng,
-            scale=task.label_scales[question],
-        )
-        results.append((sums, int(answering.sum())))
-    return results
-
-
 def simulate_counts(
     task: Task,
     X: Floats,
@@ -84,11 +51,28 @@ def simulate_counts(
     *,
     copies: Integers | None = None,
 ) -> list[QuestionCounts]:
-    """``simulate_sums`` in the form that estimators take, one entry per question."""
-    sums = simulate_sums(task, X, y, rng, copies=copies)
-    return [
-        QuestionCounts.of(task, question, vector, n) for question, (vector, n) in enumerate(sums)
-    ]
+    """The counts of each question after all holders have reported.
+
+    ``X`` has shape ``(rows, columns)``, encoded; ``y`` has shape ``(rows,)`` and holds class
+    indices or label values. ``copies``, shape ``(rows,)``, says how many holders have each record;
+    one by default. The cost does not depend on the number of holders where the mechanism's own
+    ``simulate`` does not.
+    """
+    copies = np.ones(len(X), dtype=np.int64) if copies is None else copies
+    counts = []
+    for question, answering in enumerate(_allocate(task, copies, rng)):
+        sums = simulate_question(
+            task.tree_of(question),
+            task.mechanisms[question],
+            label=task.label,
+            X=X,
+            y=y,
+            copies=answering,
+            rng=rng,
+            scale=task.label_scales[question],
+        )
+        counts.append(QuestionCounts.of(task, question, sums, int(answering.sum())))
+    return counts
 
 
 def simulate_question(
@@ -102,33 +86,32 @@ def simulate_question(
     rng: np.random.Generator,
     scale: LabelScale | None = None,
 ) -> Sums:
-    """The sums of all holders' answers to one question; arguments as in ``simulate_sums``.
+    """The sums of all holders' answers to one question; arguments as in ``simulate_counts``.
 
-    A number is told on ``scale``, by default on the label's range.
+    A number is reported on ``scale``, by default on the label's range.
     """
     cells = locate(partition, X).astype(np.int64)
     counts = np.zeros((mechanism.cells, mechanism.levels), dtype=np.int64)
-    told = y
     if isinstance(label, Range) and mechanism.slots > 1:
         scale = LabelScale.of(label, partition.cells) if scale is None else scale
-        told = scale.to_unit(cells, y)
-    for level, holders in _levels(mechanism, label, told, copies, rng):
+        y = scale.to_unit(cells, y)
+    for level, holders in _levels(mechanism, label, y, copies, rng):
         np.add.at(counts, (cells, level), holders)
     return mechanism.simulate(counts, rng)
 
 
 def _levels(
-    mechanism: Mechanism, label: Label, told: Floats, copies: Integers, rng: np.random.Generator
+    mechanism: Mechanism, label: Label, y: Floats, copies: Integers, rng: np.random.Generator
 ) -> Sequence[tuple[Integers, Integers]]:
     """Pairs of (level, number of holders at that level), each of shape ``(rows,)``.
 
-    ``told`` holds class indices, or numbers as shares of their scale.
+    ``y`` holds class indices, or numbers as shares of their scale.
     """
     if mechanism.slots == 1:
-        return [(np.zeros(len(told), dtype=np.int64), copies)]
+        return [(np.zeros(len(y), dtype=np.int64), copies)]
     if isinstance(label, Classes):
-        return [(told.astype(np.int64), copies)]
-    position = told * (mechanism.levels - 1)
+        return [(y.astype(np.int64), copies)]
+    position = y * (mechanism.levels - 1)
     below = np.minimum(np.floor(position), mechanism.levels - 2)
     above = rng.binomial(copies, position - below)
     level = below.astype(np.int64)

@@ -254,7 +254,7 @@ def test_a_draft_opens_closes_and_goes(curator: Curator) -> None:
 def test_fitting_needs_reports_unless_the_estimator_does_not(curator: Curator) -> None:
     """Without reports only ``public`` can be fitted; the refusal says so."""
     task = survey_task(curator)
-    with pytest.raises(NotEnoughReports, match="'public'"):
+    with pytest.raises(NotEnoughReports, match="or fit public on the public data"):
         curator.fit(task.id)
     with pytest.raises(ModelNotFound, match="fit one first"):
         curator.model(task.id)
@@ -267,7 +267,7 @@ def test_advice_fits_a_task_with_several_questions(curator: Curator) -> None:
     with pytest.raises(NotEnoughReports) as refused:
         curator.fit(task.id, "pruned")
     assert "public" not in refused.value.detail
-    with pytest.raises(InvalidRequest, match="fit pruned, averaged"):
+    with pytest.raises(InvalidRequest, match="use pruned, histogram"):
         curator.fit(task.id, "public")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from privet.curator.simulation import simulate_counts, simulate_sums
+from privet.curator.simulation import simulate_counts
 from privet.curator.trees import locate
 from privet.protocol.features import Classes, Numeric, Range
 from privet.protocol.label_scale import Centring
@@ -62,16 +62,16 @@ def collected(published: Task, X: np.ndarray, names: Sequence[object]) -> list[n
 def test_truthful_holders_are_simulated_as_they_answer():
     """Where chance plays no part, simulated sums are those of the holders' own reports."""
     published, (X, y) = task(CLASSES), people(3)
-    simulated = simulate_sums(published, X, y, np.random.default_rng(1))
+    simulated = simulate_counts(published, X, y, np.random.default_rng(1))
     answered = collected(published, X, [CLASSES.classes[int(k)] for k in y])
-    for (sums, n), truth in zip(simulated, answered, strict=True):
-        np.testing.assert_array_equal(sums, truth)
-        assert n == len(X)
+    for question, truth in zip(simulated, answered, strict=True):
+        np.testing.assert_array_equal(question.sums, truth)
+        assert question.n == len(X)
 
 
 @pytest.mark.parametrize("y", [-1.0, 3.0])
-def test_numbers_around_centres_are_simulated_as_they_are_told(y):
-    """At the ends of its cell's span, and beyond them, a number is told without any chance."""
+def test_numbers_around_centres_are_simulated_as_they_are_reported(y):
+    """At the ends of its cell's span, and beyond them, a number is reported without any chance."""
     plain = task(RANGE)
     centrings = (
         Centring(centres=(0.0, 2.5), radius=0.5),
@@ -83,10 +83,10 @@ def test_numbers_around_centres_are_simulated_as_they_are_told(y):
     ]
     published = plain.model_copy(update={"questions": questions})
     X = np.repeat([[0.1], [0.4], [0.6], [0.9]], 5, axis=0)
-    simulated = simulate_sums(published, X, np.full(len(X), y), np.random.default_rng(1))
+    simulated = simulate_counts(published, X, np.full(len(X), y), np.random.default_rng(1))
     answered = collected(published, X, [y] * len(X))
-    for (sums, _), truth in zip(simulated, answered, strict=True):
-        np.testing.assert_array_equal(sums, truth)
+    for question, truth in zip(simulated, answered, strict=True):
+        np.testing.assert_array_equal(question.sums, truth)
 
 
 def test_copies_stand_for_that_many_holders():
@@ -157,9 +157,9 @@ def test_rounding_has_the_variance_of_the_holders_own():
 def test_same_generator_state_gives_the_same_sums():
     """A simulation depends on its arguments and the state of the generator only."""
     published, (X, y) = task(CLASSES, epsilon=1.0), people(3)
-    first, again = (simulate_sums(published, X, y, np.random.default_rng(5)) for _ in range(2))
-    for (sums, _), (same, _) in zip(first, again, strict=True):
-        np.testing.assert_array_equal(sums, same)
+    first, again = (simulate_counts(published, X, y, np.random.default_rng(5)) for _ in range(2))
+    for one, same in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one.sums, same.sums)
 
 
 def test_a_billion_holders_cost_no_more_than_a_few():
