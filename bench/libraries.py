@@ -43,7 +43,10 @@ def _version(package: str) -> str:
 
 
 def _opendp(categories: int) -> Randomizers:
-    """k-ary randomized response, p = e^ε / (e^ε + m - 1), and bits flipped with f / 2 each."""
+    """k-ary randomized response, bits flipped with f / 2 each, and discrete Laplace noise.
+
+    The noise has our lattice's scale, 4 / ε of four steps each.
+    """
     dp: Any = import_module("opendp.prelude")
     dp.enable_features("contrib")
     p = exp(EPSILON) / (exp(EPSILON) + categories - 1)
@@ -52,6 +55,9 @@ def _opendp(categories: int) -> Randomizers:
     domain, f = dp.bitvector_domain(max_weight=1), 2 / (exp(EPSILON / 2) + 1)
     bits = dp.m.make_randomized_response_bitvec(domain, dp.discrete_distance(), f=f)
     yield "sue", partial(bits, np.packbits(np.arange(categories) == ITEM).tobytes())
+    vectors, distance = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+    noise = dp.m.make_laplace(vectors, distance, scale=16 / EPSILON)
+    yield "laplace", partial(noise, [int(category == ITEM) for category in range(categories)])
 
 
 def _pure_ldp(categories: int) -> Randomizers:

@@ -1,5 +1,6 @@
 """What every mechanism promises, proved report by report where there are few enough."""
 
+import contextlib
 import itertools
 import os
 from fractions import Fraction
@@ -355,6 +356,20 @@ def test_impossible_values(name: str, parameters: dict[str, Any]) -> None:
     """A parameter outside its range is an InvalidTask."""
     with pytest.raises(InvalidTask):
         create_mechanism(name, 1.0, 2, 2, parameters)
+
+
+@pytest.mark.parametrize("regression", [False, True])
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("value", [0, -1, 2**62, 1.5, 1e300, "", "x", True], ids=repr)
+def test_any_value_builds_or_is_refused(name: str, value: object, regression: bool) -> None:
+    """Whatever a task says of a parameter, a mechanism within ε is built, or InvalidTask raised."""
+    usual = create_mechanism(name, 1.0, 4, 2, regression=regression).parameters()
+    for parameter in usual:
+        with contextlib.suppress(InvalidTask):
+            built = create_mechanism(
+                name, 1.0, 4, 2, {**usual, parameter: value}, regression=regression
+            )
+            assert built.log_ratio() <= 1.0
 
 
 def test_unknown_mechanisms_are_refused() -> None:
