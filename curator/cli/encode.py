@@ -5,10 +5,9 @@ from typing import Annotated
 
 import typer
 
-from privet.curator.cli.options import AsJson
+from privet.curator.cli.options import AsJson, parsed, read_settings
 from privet.curator.cli.output import err, print_json, print_table
-from privet.curator.cli.plan import read_settings
-from privet.curator.cli.task import Setting, parsed
+from privet.curator.cli.task import Setting
 from privet.curator.publishing.table import read_table
 
 

@@ -5,10 +5,18 @@ from typing import Annotated, Any
 
 import typer
 
-from privet.curator.cli.options import URL, AsJson, ModelNumber, TaskName, Token, Url, connect
+from privet.curator.cli.options import (
+    URL,
+    AsJson,
+    ModelNumber,
+    TaskName,
+    Token,
+    Url,
+    connect,
+    parsed_value,
+)
 from privet.curator.cli.output import err, print_facts, print_json, print_table, when
 from privet.curator.cli.relays import relay_facts, relay_status
-from privet.curator.cli.task import parsed_value
 from privet.protocol.errors import InvalidRequest, PrivetError
 
 Parameter = Annotated[

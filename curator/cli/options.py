@@ -1,10 +1,13 @@
 """The options that many commands share."""
 
-from typing import Annotated
+import json
+from typing import Annotated, Any
 
 import typer
 
 from privet.curator.admin_client import DEFAULT_URL, CuratorClient
+from privet.curator.publishing.settings import TaskSettings
+from privet.protocol.errors import InvalidRequest
 
 Url = Annotated[str, typer.Option("--url", envvar="PRIVET_URL", help="Address of the curator.")]
 Token = Annotated[
@@ -25,3 +28,27 @@ URL = DEFAULT_URL
 def connect(url: str, token: str | None = None) -> CuratorClient:
     """A curator at ``url``."""
     return CuratorClient(url, token)
+
+
+def parsed(settings: list[str]) -> dict[str, Any]:
+    """Settings given as ``NAME=JSON``; raises ``InvalidRequest``."""
+    parsed = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise InvalidRequest(f"--set {setting}: write it as NAME=VALUE, for example seed=3.")
+        parsed[name] = parsed_value(value)
+    return parsed
+
+
+def parsed_value(text: str) -> Any:
+    """A value as JSON if it is JSON, else as text."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def read_settings(**given: Any) -> TaskSettings:
+    """Checked settings; raises ``InvalidRequest`` naming the option at fault."""
+    return TaskSettings.parse(json.dumps(given))

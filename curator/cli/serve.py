@@ -7,8 +7,8 @@ import typer
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from privet.curator.cli.options import parsed_value
 from privet.curator.cli.output import err
-from privet.curator.cli.task import parsed_value
 from privet.curator.settings import Settings
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.wire import first_fault

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from privet.curator.cli.options import URL, AsJson, TaskName, Token, Url, connect
+from privet.curator.cli.options import URL, AsJson, TaskName, Token, Url, connect, parsed
 from privet.curator.cli.output import (
     PLAIN,
     SHORT_ID,
@@ -18,13 +18,6 @@ from privet.curator.cli.output import (
     print_json,
     print_table,
     when,
-)
-from privet.curator.cli.plan import plan_for
-from privet.protocol.errors import InvalidRequest
-
-NOT_PLANNED = (
-    "The plan does not know the public model you bring: it is for the one that Privet makes of the "
-    "same records. Its grower, depth and mechanism are used; cells and fits start from yours."
 )
 
 app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
@@ -67,9 +60,6 @@ def create(
         ),
     ] = None,
     draft: Annotated[bool, typer.Option("--draft", help="Do not open it yet.")] = False,
-    auto: Annotated[
-        bool, typer.Option("--auto", help="Plan first: choose grower, depth and mechanism.")
-    ] = False,
     more: Setting = None,
     url: Url = URL,
     token: Token = None,
@@ -93,10 +83,6 @@ def create(
         **{key: value for key, value in given.items() if value is not None},
         **parsed(more or []),
     }
-    if auto:
-        settings |= plan_for(public, settings)
-        if public_model is not None:
-            err().print(NOT_PLANNED)
     api = connect(url, token)
     with err().status("Growing the partition on the public data ..."), ExitStack() as opened:
         files = {"public": public} | ({"public_model": public_model} if public_model else {})
@@ -264,22 +250,3 @@ def _feature(feature: dict[str, Any]) -> tuple[str, str, str, Any]:
     else:
         values = ", ".join(feature["categories"])
     return feature["name"], feature["kind"], values, feature["missing"]
-
-
-def parsed(settings: list[str]) -> dict[str, Any]:
-    """Settings given as ``NAME=JSON``; raises ``InvalidRequest``."""
-    parsed = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise InvalidRequest(f"--set {setting}: write it as NAME=VALUE, for example seed=3.")
-        parsed[name] = parsed_value(value)
-    return parsed
-
-
-def parsed_value(text: str) -> Any:
-    """A value as JSON if it is JSON, else as text."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text

@@ -1,223 +1,487 @@
-"""The planner itself: which trials to run."""
+"""What to expect of a collection before anybody is asked, from public records alone.
 
+In each fold (see ``folds``) the task that the settings lead to is published from some public
+records, the reports of others are simulated exactly in distribution, and the model that is fitted
+to them is judged on the rest, beside public models of fewer and of more records. The public
+models' losses at three sizes give a learning curve, a straight line in the logarithm of the number
+of records, which carries what was seen to all public records. No private record is involved, so
+planning costs no privacy.
+"""
+
+import json
+import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import ceil
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from math import ceil, exp, hypot, inf, isfinite, log, sqrt
+from pathlib import Path
 from typing import Any
 
-from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS
+import numpy as np
+
+from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, fit
 from privet.curator.estimation.counts import Label
-from privet.curator.partitioning import DEFAULT_GROWER, GROWERS
-from privet.curator.partitioning.distilled import distilled_depth
-from privet.curator.planning.inverse import EPSILONS, HOLDER_STEPS, most_trials, search
-from privet.curator.planning.judgement import best_choice
-from privet.curator.planning.losses import Losses
-from privet.curator.planning.outlook import Choice, Plan, Requirement
-from privet.curator.planning.rotations import PARTS
-from privet.curator.planning.study import Study
-from privet.curator.planning.summary import Summary
-from privet.curator.public_data import PublicData
-from privet.curator.publishing.build import encode_public
-from privet.curator.publishing.schema import infer_features, infer_label
+from privet.curator.planning.folds import PARTS, FoldModels, Part, make_folds, spread
+from privet.curator.public_data import Floats, PublicData
+from privet.curator.publishing.build import build_encoded, check_names, encode_columns
 from privet.curator.publishing.settings import TaskSettings
-from privet.protocol.errors import InvalidRequest, InvalidTask
-from privet.protocol.features import Range
-from privet.protocol.limits import MAX_REPORT_BYTES
-from privet.protocol.mechanisms import MECHANISMS
+from privet.curator.publishing.table import read_table
+from privet.curator.simulation import simulate_counts
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes, Feature
+from privet.protocol.mechanisms.base import Mechanism
+from privet.protocol.task import Task
 
-DEPTHS = (1, 2, 3, 4, 6, 8, 10)
+CERTAIN = 2.0
+"""Standard errors that a gain must be away from what it is compared with."""
+WORTHWHILE = 0.005
+"""Gain in accuracy, or in the explained share of a number's variance, that is worth asking for."""
 MOST_RECORDS = 1e9
-GRID_COLUMNS = 4
-"""Columns up to which a grid has parts to speak of."""
-
-Progress = Callable[[int, int], None]
-
-
-def plan(
-    label: Label,
-    public: PublicData,
-    *,
-    holders: int,
-    epsilon: float,
-    growers: Sequence[str] | None = None,
-    depths: Sequence[int] | None = None,
-    mechanisms: Sequence[str] | None = None,
-    estimator: str | None = None,
-    wanted: float | None = None,
-    max_report_bytes: int = MAX_REPORT_BYTES,
-    centred: bool | None = None,
-    seed: int = 0,
-    progress: Progress = lambda _done, _total: None,
-) -> Plan:
-    """Try growers and depths with the first mechanism, then all mechanisms on the best of them.
-
-    ``wanted`` asks what it would take to reach that accuracy (or mean squared error). Mechanisms
-    whose answers are longer than ``max_report_bytes`` are left out; ``centred`` is the setting of
-    that name. ``progress`` is told (done, total) steps. Raises ``InvalidRequest`` for unknown
-    names, and ``InvalidPublicData`` for too few public records.
-    """
-    estimator = estimator or DEFAULT_ESTIMATOR
-    names = tuple(mechanisms or MECHANISMS)
-    kinds = tuple(growers or _usual_growers(public.X.shape[1]))
-    _check(holders, kinds, names, estimator)
-    around = isinstance(label, Range) and centred is not False
-    asked = Asked(kinds, depths, names[0], ESTIMATORS[estimator].takes_base, around)
-    choices, usual = asked.choices(holders, epsilon), asked.usual(holders, epsilon)
-    silent = [] if asked.takes_base else choices
-    steps = 3 + 3 * len(silent) + len(choices) + len(names) - 1
-    if wanted is not None:
-        amounts = most_trials(HOLDER_STEPS) + most_trials(EPSILONS)
-        steps += amounts * len(asked.depths_for(holders, epsilon, kinds[0]))
-    counter = Counter(steps * PARTS, progress)
-    study = Study.of(label, public, estimator, seed, centred=centred, advance=counter)
-    summary = Summary(study, silent, holders, epsilon)
-    losses = {choice: study.losses(choice, holders, epsilon) for choice in choices}
-    leader = best_choice(losses, usual, study.everyone)
-    others = [Choice(leader.grower, leader.depth, name) for name in names[1:]]
-    losses |= _with_mechanisms(study, others, holders, epsilon, max_report_bytes)
-    required = None
-    if wanted is not None:
-        best = best_choice(losses, usual, study.everyone)
-        required = _requirement(summary, asked, best, wanted)
-    counter.finish()
-    return summary.plan(losses, usual, required)
-
-
-def plan_table(
-    columns: Mapping[str, Sequence[Any]], settings: TaskSettings, **options: Any
-) -> Plan:
-    """``plan`` for public columns by name, with the features and label that a task would publish.
-
-    Label, declared features, epsilon, holders, the longest answer and centring are the settings';
-    ``options`` are those of ``plan``. Errors are also those of reading the columns.
-    """
-    label = infer_label(columns, settings)
-    public = encode_public(infer_features(columns, settings), label, columns)
-    longest = settings.max_report_bytes or MAX_REPORT_BYTES
-    return plan(
-        label,
-        public,
-        holders=settings.holders,
-        epsilon=settings.epsilon,
-        max_report_bytes=longest,
-        centred=settings.centred,
-        **options,
-    )
+HOLDER_STEPS = tuple(10.0 ** (step / 2) for step in range(-4, 7))
+"""Multiples of the planned number of holders that are tried for a wanted score."""
+EPSILONS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Which choices a plan compares.
+class Figure:
+    """A number with its standard error."""
 
-    ``takes_base``: the estimator starts from a public model. ``centred``: the public model's own
-    cells have numbers told around their centres.
+    value: float
+    standard_error: float
+
+    @classmethod
+    def of(cls, per_row: Floats) -> "Figure":
+        """The mean over rows that judge independently."""
+        return cls(float(per_row.mean()), float(per_row.std(ddof=1) / sqrt(len(per_row))))
+
+
+class Verdict(StrEnum):
+    """Whether to collect private reports."""
+
+    COLLECT = "collect"
+    UNCLEAR = "unclear"
+    DO_NOT_COLLECT = "do not collect"
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What reaches a wanted score; None where nothing that was tried does.
+
+    ``holders`` goes with the planned epsilon and ``epsilon`` with the planned number of holders;
+    ``public_records`` is how many public records would do without any report. ``best_by_holders``
+    and ``best_by_epsilon`` are the best scores that either brought within what was tried.
     """
 
-    growers: tuple[str, ...]
-    depths: Sequence[int] | None
-    mechanism: str
-    takes_base: bool
-    centred: bool
+    wanted: float
+    holders: int | None
+    epsilon: float | None
+    public_records: int | None
+    best_by_holders: float
+    best_by_epsilon: float
 
-    def choices(self, holders: int, epsilon: float) -> list[Choice]:
-        """All growers with all depths."""
-        return [
-            Choice(grower, depth, self.mechanism)
-            for grower in self.growers
-            for depth in self.depths_for(holders, epsilon, grower)
+
+@dataclass(frozen=True)
+class Plan:
+    """What to expect of ``holders`` reports at ``epsilon`` in addition to ``public_records``.
+
+    ``score`` names what ``expected``, ``public_only`` and ``gain`` are: the accuracy, or the mean
+    squared error of a numeric label. A positive gain is an improvement either way. ``worth`` is
+    the number of further public records that would improve the public model as much. With
+    ``lower_bound`` the reports carry more information than the public records can show in the
+    trials, so the gain is at least what is stated. ``questions`` are the published questions'
+    mechanisms and cells, and ``report_bytes`` is the length of one report.
+    """
+
+    score: str
+    public_records: int
+    holders: int
+    epsilon: float
+    estimator: str
+    questions: tuple[dict[str, Any], ...]
+    report_bytes: int
+    expected: Figure
+    public_only: Figure
+    gain: Figure
+    worth: float
+    lower_bound: bool
+    verdict: Verdict
+    reason: str
+    required: Requirement | None
+
+    def to_document(self) -> dict[str, Any]:
+        """The plan as JSON values; an unlimited ``worth`` is null."""
+        worth = self.worth if isfinite(self.worth) else None
+        return {**asdict(self), "worth": worth, "verdict": str(self.verdict)}
+
+
+def plan(
+    public: str | Path | bytes | Mapping[str, Sequence[Any]] | Any,
+    *,
+    label: str,
+    epsilon: float,
+    holders: int,
+    estimator: str | None = None,
+    wanted: float | None = None,
+    simulation_seed: int = 0,
+    **settings: Any,
+) -> Plan:
+    """What ``holders`` reports at ``epsilon`` would bring to a task over these public records.
+
+    ``public`` is a CSV or Parquet file, its bytes, a DataFrame, or columns by name; ``settings``
+    are a task's others (docs/api.md), and what they leave out is as the task would be published.
+    ``wanted`` asks what it would take to reach that accuracy (or mean squared error). Raises
+    ``InvalidRequest`` for impossible settings and ``InvalidPublicData`` for too few records.
+    """
+    told = {"name": "plan", "label": label, "epsilon": epsilon, "holders": holders, **settings}
+    checked = TaskSettings.parse(json.dumps(told))
+    check_names(checked)
+    estimator = DEFAULT_ESTIMATOR if estimator is None else estimator
+    if estimator not in ESTIMATORS:
+        listed = ", ".join(sorted(ESTIMATORS))
+        raise InvalidRequest(f"Unknown estimator {estimator!r}: choose among {listed}.")
+    trials = Trials.of(checked, _columns(public), estimator, simulation_seed)
+    return Planner(trials, checked).plan(wanted)
+
+
+def _columns(public: Any) -> Mapping[str, Sequence[Any]]:
+    if isinstance(public, str | Path):
+        return read_table(Path(public).read_bytes())
+    if hasattr(public, "to_csv"):
+        return read_table(public.to_csv(index=False).encode())
+    if isinstance(public, Mapping):
+        return public
+    return read_table(bytes(public))
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Simulated collections over the folds of one public data set.
+
+    Losses are per row, each judging once, shape ``(rows,)``: 1 for a wrong class and 0 for the
+    right one, or the squared error of a number.
+    """
+
+    features: tuple[Feature, ...]
+    label: Label
+    public: PublicData
+    estimator: str
+    seed: int
+    models: FoldModels
+
+    @classmethod
+    def of(
+        cls, settings: TaskSettings, columns: Mapping[str, Sequence[Any]], estimator: str, seed: int
+    ) -> "Trials":
+        """Deal the rows; raises ``InvalidPublicData`` if there are too few to play all parts."""
+        features, label, public = encode_columns(settings, columns)
+        slots = label.slots if isinstance(label, Classes) else 0
+        models = FoldModels(public, slots, make_folds(label, public, seed))
+        return cls(features, label, public, estimator, seed, models)
+
+    def losses(self, settings: TaskSettings) -> Floats:
+        """Losses of the model fitted to the reports that these settings ask for."""
+        return self._judged(lambda number: self._collect(settings, number))
+
+    def public_losses(self, part: Part) -> Floats:
+        """Losses of a model of public records alone."""
+        return self._judged(lambda number: self.models.predictions(number, part))
+
+    def task(self, settings: TaskSettings, number: int, part: Part) -> Task:
+        """The task published from some of a fold's records."""
+        data, base = self.models.rows(number, part), self.models.model(number, part)
+        return build_encoded(settings, self.features, self.label, data, base)
+
+    def _collect(self, settings: TaskSettings, number: int) -> Floats:
+        """One simulated collection, and what its model predicts for the judges, ``(judges, S)``.
+
+        The generator depends on the seed and the arguments only, not on the order of the trials.
+        """
+        fold, task = self.models.folds[number], self.task(settings, number, Part.KNOWN)
+        case = f"{settings.holders} {settings.epsilon}".encode()
+        rng = np.random.default_rng([self.seed, number, zlib.crc32(case)])
+        X, y = self.public.X[fold.people], self.public.y[fold.people]
+        copies = spread(settings.holders, len(y), rng)
+        counts = [
+            replace(each, holders_per_record=max(1.0, each.n / len(y)))
+            for each in simulate_counts(task, X, y, rng, copies=copies)
         ]
+        takes_base = ESTIMATORS[self.estimator].takes_base
+        base = self.models.model(number, Part.KNOWN) if takes_base else None
+        known = self.models.rows(number, Part.KNOWN)
+        model = fit(self.estimator, self.label, known, counts, base)
+        return model.predict(self.public.X[fold.judges]).values
 
-    def usual(self, holders: int, epsilon: float) -> Choice | None:
-        """What would be published without a plan, which others must surely beat, if asked for."""
-        depth = distilled_depth(holders, epsilon, centred=self.centred)
-        usual = Choice(DEFAULT_GROWER, depth, self.mechanism)
-        return usual if self.takes_base and usual in self.choices(holders, epsilon) else None
-
-    def depths_for(self, holders: int, epsilon: float, grower: str) -> Sequence[int]:
-        """The depths asked for, or the usual ones and the grower's own."""
-        if self.depths is not None:
-            return self.depths
-        if not GROWERS[grower].uses_public_model:
-            return DEPTHS
-        return sorted({*DEPTHS, distilled_depth(holders, epsilon, centred=self.centred)})
-
-
-class Counter:
-    """Steps done of those announced."""
-
-    def __init__(self, total: int, progress: Progress) -> None:
-        self._done, self._total, self._progress = 0, total, progress
-
-    def __call__(self) -> None:
-        """One more step."""
-        self._done = min(self._done + 1, self._total)
-        self._progress(self._done, self._total)
-
-    def finish(self) -> None:
-        """Some announced steps were not needed."""
-        if self._done < self._total:
-            self._progress(self._total, self._total)
+    def _judged(self, predict: Callable[[int], Floats]) -> Floats:
+        losses = np.empty(len(self.public))
+        for number, fold in enumerate(self.models.folds):
+            predicted, truth = predict(number), self.public.y[fold.judges]
+            if isinstance(self.label, Classes):
+                losses[fold.judges] = predicted.argmax(axis=1) != truth
+            else:
+                losses[fold.judges] = (predicted[:, 0] - truth) ** 2
+        return losses
 
 
-def _requirement(summary: Summary, asked: Asked, best: Choice, wanted: float) -> Requirement:
-    study, holders, epsilon = summary.study, summary.holders, summary.epsilon
-    only = replace(asked, growers=(best.grower,), mechanism=best.mechanism)
+@dataclass(frozen=True)
+class LearningCurve:
+    """The public model's loss as ``level - slope * ln(records)``, fitted to a few sizes."""
 
-    def expected(holders: float, epsilon: float) -> float:
-        people = max(1, round(holders))
-        choices = only.choices(people, epsilon)
-        losses = {choice: study.losses(choice, people, epsilon) for choice in choices}
-        return summary.prospect(losses, only.usual(people, epsilon)).expected().value
+    level: float
+    slope: float
+    slope_error: float = 0.0
 
-    loss = 1.0 - wanted if study.classes else wanted
-    numbers = [max(1.0, float(round(holders * step))) for step in HOLDER_STEPS]
-    people, with_most = search(numbers, lambda n: expected(n, epsilon), loss)
-    budget, with_largest = search(EPSILONS, lambda e: expected(holders, e), loss)
-    records = summary.curve.needed(loss)
-    return Requirement(
-        wanted=wanted,
-        holders=None if people is None else round(people),
-        epsilon=budget,
-        public_records=ceil(records) if records < MOST_RECORDS else None,
-        most_holders=1.0 - with_most if study.classes else with_most,
-        most_epsilon=1.0 - with_largest if study.classes else with_largest,
+    @classmethod
+    def of(cls, records: Sequence[int], losses: Sequence[Floats]) -> "LearningCurve":
+        """Least squares over the sizes, of losses per row that judges; never a rising curve."""
+        x = np.log(np.asarray(records, dtype=np.float64))
+        weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+        slope = Figure.of(-np.tensordot(weights, np.stack(losses), axes=1))
+        falling = max(slope.value, 0.0)
+        level = float(np.mean([loss.mean() for loss in losses]) + falling * x.mean())
+        return cls(level, falling, slope.standard_error)
+
+    def needed(self, loss: float) -> float:
+        """How many records bring the loss down to ``loss``; infinite where no number does."""
+        steps = (self.level - loss) / self.slope if self.slope else inf
+        return exp(steps) if steps < 100.0 else inf
+
+    def worth(self, gain: float, records: int) -> float:
+        """How many more records than ``records`` would lower the loss by ``gain``."""
+        if gain <= 0.0:
+            return 0.0
+        steps = gain / self.slope if self.slope else inf
+        return records * (exp(steps) - 1.0) if steps < 100.0 else inf
+
+    def carried(self, gain: Figure, records: int, full: int) -> Figure:
+        """A gain over ``records`` public records, as it will be over ``full`` of them.
+
+        Reports are worth the same number m of public records in both places, so the gain becomes
+        slope * ln(1 + m / full); on a flat curve it stays what it is.
+        """
+        if self.slope == 0.0:
+            return gain
+        share = records / full
+        growth = log(share) + gain.value / self.slope
+        whole = float(np.logaddexp(log(1.0 - share), growth))
+        steepness = exp(growth - whole)
+        return Figure(self.slope * whole, steepness * gain.standard_error)
+
+    def extended(self, loss: Figure, records: int, full: int) -> Figure:
+        """A loss with ``records`` public records, as it will be with ``full`` of them."""
+        steps = log(full / records)
+        value = max(loss.value - self.slope * steps, 0.0)
+        return Figure(value, hypot(loss.standard_error, self.slope_error * steps))
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Losses per row of public models on ``known`` and on ``most`` of the ``every`` records.
+
+    A collection is tried in addition to ``known`` public records, with the reports of people who
+    are the rest of ``most``; what a plan promises is for all ``every`` of them.
+    """
+
+    alone: Floats
+    alone_most: Floats
+    curve: LearningCurve
+    known: int
+    most: int
+    every: int
+
+    @classmethod
+    def of(cls, trials: Trials) -> "Comparison":
+        """Public models judged at three sizes."""
+        every = len(trials.public)
+        most = every - every // PARTS
+        known = round(most / 2)
+        sizes = {Part.HALF: known // 2, Part.KNOWN: known, Part.MOST: most}
+        losses = [trials.public_losses(part) for part in sizes]
+        curve = LearningCurve.of(list(sizes.values()), losses)
+        return cls(losses[1], losses[2], curve, known, most, every)
+
+    def gain(self, planned: Floats) -> Figure:
+        """How much less the plan loses than the best public model when both have ``most`` records.
+
+        At least the measured advantage of the plan with ``known`` over public models with ``most``:
+        a curator could leave records unused. Where that is small, the gain over ``known`` carried
+        along the learning curve, up to what half as many public records again would bring.
+        """
+        ahead = Figure.of(self.alone_most - planned)
+        carried = self.curve.carried(Figure.of(self.alone - planned), self.known, self.most)
+        bounded = min(carried.value, self.curve.slope * log(1.5))
+        return ahead if ahead.value >= bounded else Figure(bounded, carried.standard_error)
+
+    def public_only(self) -> Figure:
+        """The public models' loss with every record, along the learning curve from ``most``."""
+        return self.curve.extended(Figure.of(self.alone_most), self.most, self.every)
+
+    def expected(self, planned: Floats) -> Figure:
+        """The plan's loss with every public record."""
+        error = self.curve.extended(Figure.of(planned), self.most, self.every).standard_error
+        return Figure(max(self.public_only().value - self.gain(planned).value, 0.0), error)
+
+
+class Planner:
+    """The figures of one plan."""
+
+    def __init__(self, trials: Trials, settings: TaskSettings) -> None:
+        self.trials, self.settings = trials, settings
+        self.classes = isinstance(trials.label, Classes)
+        self.score = "accuracy" if self.classes else "mean squared error"
+        self.compared = Comparison.of(trials)
+
+    def plan(self, wanted: float | None) -> Plan:
+        """The whole answer; ``wanted`` is an accuracy or a mean squared error."""
+        compared, settings = self.compared, self.settings
+        task = self.trials.task(settings, 0, Part.MOST)
+        planned = self.trials.losses(settings)
+        gain, scale = compared.gain(planned), 1.0 if self.classes else self.trials.public.y.var()
+        verdict = verdict_on(gain, WORTHWHILE * float(scale))
+        bound = information(task, settings.holders) > compared.most - compared.known
+        found = Plan(
+            score=self.score,
+            public_records=compared.every,
+            holders=settings.holders,
+            epsilon=settings.epsilon,
+            estimator=self.trials.estimator,
+            questions=tuple(_questions(task)),
+            report_bytes=task.longest_report,
+            expected=self._scored(compared.expected(planned)),
+            public_only=self._scored(compared.public_only()),
+            gain=gain,
+            worth=compared.curve.worth(gain.value, compared.every),
+            lower_bound=bound,
+            verdict=verdict,
+            reason="",
+            required=None if wanted is None else self._requirement(wanted),
+        )
+        return replace(found, reason=_reason(found))
+
+    def _scored(self, loss: Figure) -> Figure:
+        return Figure(1.0 - loss.value, loss.standard_error) if self.classes else loss
+
+    def _requirement(self, wanted: float) -> Requirement:
+        loss = 1.0 - wanted if self.classes else wanted
+
+        def expected(holders: float, epsilon: float) -> float:
+            losses = self.trials.losses(_changed(self.settings, holders, epsilon))
+            return self.compared.expected(losses).value
+
+        holders, epsilon = self.settings.holders, self.settings.epsilon
+        numbers = [max(1.0, float(round(holders * step))) for step in HOLDER_STEPS]
+        people, by_holders = least_amount(numbers, lambda n: expected(n, epsilon), loss)
+        budget, by_epsilon = least_amount(EPSILONS, lambda e: expected(holders, e), loss)
+        records = self.compared.curve.needed(loss)
+        return Requirement(
+            wanted=wanted,
+            holders=None if people is None else round(people),
+            epsilon=budget,
+            public_records=ceil(records) if records < MOST_RECORDS else None,
+            best_by_holders=1.0 - by_holders if self.classes else by_holders,
+            best_by_epsilon=1.0 - by_epsilon if self.classes else by_epsilon,
+        )
+
+
+def _changed(settings: TaskSettings, holders: float, epsilon: float) -> TaskSettings:
+    """The settings for another population; an epsilon of a question's own keeps its share."""
+    share = epsilon / settings.epsilon
+    questions = tuple(
+        question.model_copy(update={"epsilon": question.epsilon and question.epsilon * share})
+        for question in settings.questions
     )
+    update = {"holders": max(1, round(holders)), "epsilon": epsilon, "questions": questions}
+    return settings.model_copy(update=update)
 
 
-def _with_mechanisms(
-    study: Study, choices: Sequence[Choice], holders: int, epsilon: float, longest: int
-) -> dict[Choice, Losses]:
-    """The losses of those choices whose mechanism serves this label at a size that can be sent."""
-    losses = {}
-    for choice in choices:
-        try:
-            mechanism = study.mechanism(
-                choice.mechanism, epsilon, study.partition(0, choice.grower, choice.depth)
-            )
-        except InvalidTask:
-            continue
-        if mechanism.report_bytes <= longest:
-            losses[choice] = study.losses(choice, holders, epsilon)
-    return losses
-
-
-def _usual_growers(columns: int) -> list[str]:
+def _questions(task: Task) -> list[dict[str, Any]]:
     return [
-        name
-        for name in GROWERS
-        if name != "random_max_edge" and (name != "grid" or columns <= GRID_COLUMNS)
+        {"mechanism": question.mechanism, "cells": mechanism.cells, "bytes": mechanism.report_bytes}
+        for question, mechanism in zip(task.questions, task.mechanisms, strict=True)
     ]
 
 
-def _check(holders: int, growers: Sequence[str], mechanisms: Sequence[str], estimator: str) -> None:
-    for what, names, known in (
-        ("grower", growers, GROWERS),
-        ("mechanism", mechanisms, MECHANISMS),
-        ("estimator", [estimator], ESTIMATORS),
-    ):
-        unknown = [name for name in names if name not in known]
-        if unknown:
-            listed = ", ".join(sorted(known))
-            raise InvalidRequest(f"Unknown {what} {unknown[0]!r}: choose among {listed}.")
-    if holders < 1:
-        raise InvalidRequest(f"{holders} holders cannot be planned for: give at least 1.")
+def least_amount(
+    amounts: Sequence[float], loss: Callable[[float], float], wanted: float
+) -> tuple[float | None, float]:
+    """The least of increasing ``amounts`` whose ``loss`` is at most ``wanted``, and the least loss.
+
+    Found by bisection, since more holders or more epsilon never hurt much, and then interpolated
+    between its neighbours on a logarithmic scale; None if the largest amount does not reach it.
+    """
+    tried = {len(amounts) - 1: loss(amounts[-1])}
+    low, high = -1, len(amounts) - 1
+    while tried[high] <= wanted and high - low > 1:
+        middle = (low + high) // 2
+        tried[middle] = loss(amounts[middle])
+        low, high = (low, middle) if tried[middle] <= wanted else (middle, high)
+    least = min(tried.values())
+    if tried[high] > wanted:
+        return None, least
+    if low < 0:
+        return float(amounts[high]), least
+    share = (tried[low] - wanted) / (tried[low] - tried[high])
+    start, end = log(amounts[low]), log(amounts[high])
+    return exp(start + share * (end - start)), least
+
+
+def information(task: Task, holders: int) -> float:
+    """How many public records would say as much about the cells' labels as so many reports.
+
+    In a cell of share 1/K, m records give the contrast of two slots with variance m / K; reports
+    give it with the mechanism's noise c in addition to n / K. Equal signal to noise at equal
+    contrast makes m = (n**2 / K) / (c + n / K).
+    """
+    answers = holders / len(task.questions) if task.allocation == "one" else holders
+    return sum(_information(mechanism, answers) for mechanism in task.mechanisms)
+
+
+def _information(mechanism: Mechanism, n: float) -> float:
+    if mechanism.slots == 1:
+        return 0.0
+    shape = (mechanism.cells, mechanism.slots)
+    noise = mechanism.slot_covariance(ceil(n), np.full(shape, n / np.prod(shape)))
+    contrast = noise[:, 0, 0] + noise[:, 1, 1] - noise[:, 0, 1] - noise[:, 1, 0]
+    per_cell = n / mechanism.cells
+    return float(np.mean(n * per_cell / (contrast + per_cell)))
+
+
+def verdict_on(gain: Figure, worthwhile: float) -> Verdict:
+    """Collect if the gain is certainly above 0 and worthwhile; do not if it certainly is not."""
+    margin = CERTAIN * gain.standard_error
+    if gain.value >= worthwhile and gain.value > margin:
+        return Verdict.COLLECT
+    if gain.value + margin < worthwhile:
+        return Verdict.DO_NOT_COLLECT
+    return Verdict.UNCLEAR
+
+
+def _reason(plan: Plan) -> str:
+    """The verdict in words, with its figures."""
+    figures = (
+        f"{plan.holders} reports at epsilon {plan.epsilon:g}: expected {plan.score} "
+        f"{plan.expected.value:.4g} ± {plan.expected.standard_error:.2g}, against "
+        f"{plan.public_only.value:.4g} from the public records alone."
+    )
+    if plan.verdict is Verdict.DO_NOT_COLLECT:
+        advice = (
+            "Private reports add nothing worth asking for: use the public model, unless people "
+            "may differ from the public records, which no plan can see."
+        )
+    elif plan.verdict is Verdict.UNCLEAR:
+        advice = (
+            f"{plan.public_records} public records are too few to tell whether that is a gain: "
+            "add public records, or plan with more holders or a larger epsilon."
+        )
+    elif not isfinite(plan.worth):
+        advice = "More public records would not bring that: collect."
+    else:
+        advice = f"That is what about {plan.worth:.2g} more public records would bring: collect."
+    if not plan.lower_bound:
+        return f"{figures} {advice}"
+    what = (
+        "expect at least that"
+        if plan.verdict is Verdict.COLLECT
+        else "a gain that takes more records to see is not excluded"
+    )
+    limit = "So many reports carry more information than the public records can show in the trials"
+    return f"{figures} {advice} {limit}: {what}."

@@ -51,9 +51,20 @@ def build_task(
     Raises ``InvalidPublicData`` for data nothing can be grown on, ``InvalidTask`` for settings
     that lead to no answerable task, and ``TooLarge`` above the published limits.
     """
-    _check_names(settings)
+    check_names(settings)
     features, label, public = encode_columns(settings, columns)
     base = None if bring is None else bring(label, public)
+    return build_encoded(settings, features, label, public, base), public
+
+
+def build_encoded(
+    settings: TaskSettings,
+    features: tuple[Feature, ...],
+    label: Label,
+    public: PublicData,
+    base: BaseModel | None = None,
+) -> Task:
+    """``build_task`` for encoded public records and the public model to start from, if any."""
     trees = [_tree_settings(settings, i, public, label) for i in range(len(settings.questions))]
     distinct = list(dict.fromkeys(trees))
     partitions = [_grow(tree, public, label, base) for tree in distinct]
@@ -62,7 +73,7 @@ def build_task(
         _centring(settings, i, tree.grower, label, public, partitions[place], base)
         for i, (tree, place) in enumerate(zip(trees, places, strict=True))
     ]
-    return _task(settings, features, label, partitions, places, centrings), public
+    return _task(settings, features, label, partitions, places, centrings)
 
 
 def encode_columns(
@@ -248,7 +259,8 @@ def _question(
     }
 
 
-def _check_names(settings: TaskSettings) -> None:
+def check_names(settings: TaskSettings) -> None:
+    """Raise ``InvalidTask`` for unknown growers, mechanisms and criteria, before any work."""
     for question in settings.questions:
         _check_known("grower", question.grower or settings.grower, GROWERS)
         _check_known("mechanism", question.mechanism or settings.mechanism, (*MECHANISMS, AUTO))

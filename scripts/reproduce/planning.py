@@ -2,7 +2,7 @@
 
     python -m scripts.reproduce.planning --data ../shared/data
 
-A plan is made from public records alone; then the task it asks for is published, the holders
+A plan is made from public records alone; then the task it describes is published, the holders
 report, and the model is judged on test records that nobody has seen. "One population": public,
 private and test records are dealt anew from all records together, so that holders resemble the
 public records, as every promise assumes. "As collected": the public records are the ones that the
@@ -10,24 +10,22 @@ set's protocol names, and its holders may differ. Means over seeds go to
 ``expected/planning.csv``, after every set. A set whose file is missing is skipped.
 """
 
-from collections.abc import Callable, Iterator
+import csv
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
 
-from privet.curator.estimation import fit
-from privet.curator.partitioning import GROWERS, default_criterion
-from privet.curator.partitioning.distilled import distilled_depth
-from privet.curator.planning import Choice, Plan, plan
-from privet.curator.planning.losses import row_losses
-from privet.curator.trees import locate
+from privet import PrivateTreeClassifier, PrivateTreeRegressor, plan
+from privet.curator.planning import Plan
+from privet.curator.public_data import PublicData
 from privet.protocol.features import Classes
-from scripts.reproduce.accuracy import ask, centred, public_scores, score, slots_of
+from scripts.reproduce.accuracy import public_scores, score
 from scripts.reproduce.datasets import (
     PUBLIC_ROWS,
     REGRESSION,
@@ -40,14 +38,25 @@ from scripts.reproduce.datasets import (
     take,
 )
 from scripts.reproduce.lpct_design import LABEL, draw
-from scripts.reproduce.promises import COLLECTED, EXPECTED, ONE, key, table, write
-from scripts.reproduce.real import read
+from scripts.reproduce.real import Rows, read
 
+EXPECTED = Path(__file__).parent / "expected" / "planning.csv"
+ONE, COLLECTED = "one population", "as collected"
 MOST_PUBLIC = 1000
 """Of more public records a sample is planned with."""
 SIZES = {"anonymity": 100, "diabetes": 200, "employ": 200, "rice": 300, "census": 500}
 """Public records where all records are dealt anew."""
 SURE = 1.96
+HEAD = (
+    "set",
+    "ε",
+    "public / private",
+    "promised",
+    "happened",
+    "covered",
+    "public alone",
+    "yes / ? / no",
+)
 
 
 @dataclass(frozen=True)
@@ -65,17 +74,16 @@ class Outcome:
 
     public: int
     private: int
-    told: Plan
+    plan: Plan
     happened: float
     uncertain: float
     public_happened: float
-    unplanned: float
 
     @property
     def covered(self) -> bool:
         """Whether promise and outcome agree within 1.96 standard errors of both."""
-        both = np.hypot(self.told.expected.standard_error, self.uncertain)
-        return bool(abs(self.told.expected.value - self.happened) <= SURE * both)
+        both = np.hypot(self.plan.expected.standard_error, self.uncertain)
+        return bool(abs(self.plan.expected.value - self.happened) <= SURE * both)
 
 
 def cases(folder: Path) -> Iterator[Case]:
@@ -101,80 +109,115 @@ def outcome(split: Split, epsilon: float, seed: int) -> Outcome:
     some = np.random.default_rng(seed).permutation(len(split.public))[:MOST_PUBLIC]
     split = Split(take(split.public, some), split.private, split.test, split.label)
     found = plan(
-        split.label,
-        split.public,
-        holders=len(split.private),
+        {**columns(split.public), "y": split.public.y},
+        label="y",
         epsilon=epsilon,
-        mechanisms=("subset",),
-        seed=seed,
+        holders=len(split.private),
+        simulation_seed=seed,
+        **label_settings(split),
     )
-    depth = distilled_depth(len(split.private), epsilon, centred=slots_of(split) == 0)
-    usual = Choice("distilled", depth, "subset")
-    lost = losses(split, found.best.choice, epsilon, seed)
+    lost = losses(split, epsilon, seed)
+    mean = float(lost.mean())
     return Outcome(
         public=len(split.public),
         private=len(split.private),
-        told=found,
-        happened=as_score(split, lost),
+        plan=found,
+        happened=1.0 - mean if isinstance(split.label, Classes) else mean,
         uncertain=float(lost.std() / np.sqrt(len(lost))),
         public_happened=score(split, public_scores(split, split.test.X)),
-        unplanned=as_score(split, losses(split, usual, epsilon, seed)),
     )
 
 
-def losses(split: Split, choice: Choice, epsilon: float, seed: int) -> Floats:
-    """What each test record loses with the model of one collection by this choice."""
-    rng = np.random.default_rng([seed, round(1000 * epsilon)])
-    partition = GROWERS[choice.grower](
-        split.public.X,
-        split.public.y,
-        depth=choice.depth,
-        classes=slots_of(split),
-        criterion=default_criterion(slots_of(split)),
-        min_leaf=0,
-        rng=np.random.default_rng(0),
-    )
-    scale = centred(split, partition) if choice.grower == "distilled" else None
-    question = ask(split, partition, choice.mechanism, epsilon, rng, scale)
-    model = fit("drift", split.label, split.public, [question])
-    cells = locate(partition, split.test.X)
-    values = model.predict_from(cells, public_scores(split, split.test.X)).values
-    return row_losses(split.label, values, split.test.y)[0]
+def columns(data: PublicData) -> dict[str, Any]:
+    """The encoded columns by name."""
+    return {f"x{place}": column for place, column in enumerate(data.X.T)}
 
 
-def as_score(split: Split, lost: Floats) -> float:
-    """The accuracy, or the mean squared error."""
-    mean = float(lost.mean())
-    return 1.0 - mean if isinstance(split.label, Classes) else mean
+def label_settings(split: Split) -> dict[str, Any]:
+    """The label as the set declares it."""
+    if isinstance(split.label, Classes):
+        return {"classes": [str(code) for code in range(split.label.slots)]}
+    return {"label_type": "range", "label_range": [split.label.low, split.label.high]}
+
+
+def losses(split: Split, epsilon: float, seed: int) -> Floats:
+    """What each test record loses with the model of one collection, ``(rows,)``."""
+    public, private = (split.public.X, split.public.y), (split.private.X, split.private.y)
+    if isinstance(split.label, Classes):
+        classifier = PrivateTreeClassifier(epsilon, random_state=seed).fit(*private, public=public)
+        return np.asarray(classifier.predict(split.test.X) != split.test.y, dtype=np.float64)
+    ends = (split.label.low, split.label.high)
+    regressor = PrivateTreeRegressor(epsilon, label_range=ends, random_state=seed)
+    predicted = regressor.fit(*private, public=public).predict(split.test.X)
+    return np.asarray((predicted - split.test.y) ** 2)
 
 
 def row(case: Case, epsilon: float, found: list[Outcome]) -> dict[str, str | float]:
     """The means of one case over its seeds."""
-    told = [each.told for each in found]
+    plans = [each.plan for each in found]
     happened = np.array([each.happened for each in found])
     means = {
-        "promised": np.mean([plan.expected.value for plan in told]),
-        "uncertainty": np.mean([plan.expected.standard_error for plan in told]),
+        "promised": np.mean([plan.expected.value for plan in plans]),
+        "uncertainty": np.mean([plan.expected.standard_error for plan in plans]),
         "happened": happened.mean(),
         "standard_error": happened.std(ddof=1) / np.sqrt(len(found)) if len(found) > 1 else 0.0,
-        "public_promised": np.mean([plan.public_only.value for plan in told]),
+        "public_promised": np.mean([plan.public_only.value for plan in plans]),
         "public_happened": np.mean([each.public_happened for each in found]),
-        "unplanned": np.mean([each.unplanned for each in found]),
     }
-    verdicts = [str(plan.verdict) for plan in told]
+    verdicts = [str(plan.verdict) for plan in plans]
     return {
-        "set": case.name,
         "population": case.population,
+        "set": case.name,
         "epsilon": epsilon,
         "public": found[0].public,
         "private": found[0].private,
+        **{name: round(float(mean), 5) for name, mean in means.items()},
         "covered": sum(each.covered for each in found),
         "collect": verdicts.count("collect"),
         "unclear": verdicts.count("unclear"),
         "do_not": verdicts.count("do not collect"),
         "seeds": len(found),
-        **{name: round(float(mean), 5) for name, mean in means.items()},
     }
+
+
+def markdown(rows: Rows) -> str:
+    """Rows as a table for the documentation, and how many promises were kept in all."""
+    kept, made = (sum(int(row[name]) for row in rows) for name in ("covered", "seeds"))
+    last = ["all", "", "", "", "", f"{kept} of {made}", "", ""]
+    lines = [list(HEAD), ["---"] * len(HEAD), *map(shown, rows), last]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def shown(row: Mapping[str, str | float]) -> list[str]:
+    """One line of the table; see ``HEAD``."""
+    digits = 3 if float(row["happened"]) < 1 else 2
+
+    def number(name: str) -> str:
+        return f"{float(row[name]):.{digits}f}"
+
+    return [
+        str(row["set"]),
+        f"{float(row['epsilon']):g}",
+        f"{row['public']} / {row['private']}",
+        f"{number('promised')} ± {number('uncertainty')}",
+        f"{number('happened')} ± {number('standard_error')}",
+        f"{row['covered']} of {row['seeds']}",
+        f"{number('public_promised')} / {number('public_happened')}",
+        f"{row['collect']} / {row['unclear']} / {row['do_not']}",
+    ]
+
+
+def write(file: Path, rows: Rows) -> None:
+    """All rows, so that an interrupted run keeps what it has."""
+    with file.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]), extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def key(row: Mapping[str, str | float]) -> tuple[str, str, float]:
+    """What a row is about."""
+    return str(row["set"]), str(row["population"]), float(row["epsilon"])
 
 
 def main(
@@ -202,7 +245,7 @@ def main(
         for spent in epsilon or [2.0]:
             found = row(case, spent, [outcome(case.deal(s), spent, s) for s in range(seeds)])
             rows = [old for old in rows if key(old) != key(found)] + [found]
-            console.print(table(case.population, [found]))
+            console.print(", ".join(shown(found)))
             write(output, rows)
 
 

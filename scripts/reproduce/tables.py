@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import rankdata
 
-from scripts.reproduce import consistency, promises
+from scripts.reproduce import consistency, planning
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION
 from scripts.reproduce.gains import gains
 from scripts.reproduce.real import Rows, read
@@ -36,12 +36,12 @@ def main() -> None:
         "coverage": covered(read(HERE / "expected" / "coverage.csv")),
     }
     fill(DOCS / "accuracy.md", tables)
-    kept = read(promises.EXPECTED)
+    kept = read(planning.EXPECTED)
     fill(
         DOCS / "planning.md",
         {
-            population: promises.markdown([r for r in kept if r["population"] == population])
-            for population in (promises.ONE, promises.COLLECTED)
+            population: planning.markdown([r for r in kept if r["population"] == population])
+            for population in (planning.ONE, planning.COLLECTED)
         },
     )
 

@@ -1,0 +1,155 @@
+"""Who plays which part in a plan's simulated collections, and the public models of each fold.
+
+Strategy. The public rows are dealt into five parts of like labels. In each of five folds two parts
+are the public data, two are the people whose reports are simulated, and the fifth judges; so every
+row judges once, and never a model that any of its own data went into. The people's records are
+used as evenly as possible until there are as many holders as planned. A few distinct records can
+teach only what they know, however often they are used: with many more holders than public
+records, the trial understates what a real population would teach.
+
+The public models are the curator's own stack with fewer trees. All candidates are fitted to each
+fold's rows but the judges'. What they predict for their judges settles a fold's weights, without
+those of its own judges, and the models of fewer rows have the same weights.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.curator.estimation.counts import Label
+from privet.curator.public_data import Floats, PublicData
+from privet.curator.public_model.base import BaseModel
+from privet.curator.public_model.candidates import VALIDATION_TREES, candidates
+from privet.curator.public_model.stacking import constant, fitted, mixed, too_few, weights_for
+from privet.protocol.errors import InvalidPublicData
+from privet.protocol.features import Classes
+
+Integers = NDArray[np.int64]
+
+PARTS = 5
+FEWEST_RECORDS = 20
+
+
+class Part(StrEnum):
+    """Which of a fold's rows are the public data."""
+
+    HALF = "half of the known ones"
+    KNOWN = "the known ones"
+    MOST = "all but the judges"
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Row numbers by the part they play."""
+
+    known: Integers
+    people: Integers
+    judges: Integers
+
+    def public(self, part: Part) -> Integers:
+        """The rows that are the public data."""
+        if part is Part.MOST:
+            return np.concatenate([self.known, self.people])
+        return self.known[::2] if part is Part.HALF else self.known
+
+
+def make_folds(label: Label, public: PublicData, seed: int) -> tuple[Fold, ...]:
+    """Five folds over parts that have like labels.
+
+    Raises ``InvalidPublicData`` unless every part can have records of two labels.
+    """
+    if len(public) < FEWEST_RECORDS:
+        raise InvalidPublicData(
+            f"Planning needs at least {FEWEST_RECORDS} public records, and there are "
+            f"{len(public)}: add some, or create the task without a plan."
+        )
+    common = np.sort(np.unique(public.y, return_counts=True)[1])[::-1]
+    if isinstance(label, Classes) and (len(common) < 2 or common[1] < PARTS):
+        raise InvalidPublicData(
+            f"Planning needs at least {PARTS} public records of each of two classes: "
+            "add records of the rarer ones, or create the task without a plan."
+        )
+    shuffled = np.random.default_rng(seed).permutation(len(public))
+    by_label = shuffled[np.argsort(public.y[shuffled], kind="stable")]
+    parts = [by_label[part::PARTS] for part in range(PARTS)]
+    return tuple(
+        Fold(
+            known=np.concatenate([parts[(judge + step) % PARTS] for step in (1, 2)]),
+            people=np.concatenate([parts[(judge + step) % PARTS] for step in (3, 4)]),
+            judges=parts[judge],
+        )
+        for judge in range(PARTS)
+    )
+
+
+def spread(holders: int, records: int, rng: np.random.Generator) -> Integers:
+    """How many holders have each record: as evenly as possible, the rest drawn at random."""
+    copies = np.full(records, holders // records, dtype=np.int64)
+    copies[rng.permutation(records)[: holders % records]] += 1
+    return copies
+
+
+@dataclass(frozen=True, eq=False)
+class FoldModels:
+    """The public models, fitted once per fold and part; ``slots`` is 0 for a numeric label."""
+
+    public: PublicData
+    slots: int
+    folds: tuple[Fold, ...]
+    _models: dict[tuple[int, Part], BaseModel] = field(default_factory=dict)
+
+    def rows(self, number: int, part: Part) -> PublicData:
+        """The records that are a fold's public data."""
+        chosen = self.folds[number].public(part)
+        return PublicData(self.public.X[chosen], self.public.y[chosen])
+
+    def model(self, number: int, part: Part) -> BaseModel:
+        """The public model of these records."""
+        key = (number, part)
+        if key not in self._models:
+            self._models[key] = self._fit(number, part)
+        return self._models[key]
+
+    def predictions(self, number: int, part: Part) -> Floats:
+        """What the public model predicts for the fold's judges, ``(judges, S)``."""
+        return self.model(number, part).predict(self.public.X[self.folds[number].judges])
+
+    def _fit(self, number: int, part: Part) -> BaseModel:
+        data = self.rows(number, part)
+        if too_few(data.y):
+            return constant(data.y, data.X.shape[1], self.slots)
+        members = candidates(len(data), data.X.shape[1], self.slots)
+        weights = self._weights(number)
+        if part is Part.MOST:
+            return mixed(members, self._on_most[number], weights)
+        models = fitted(members, data.X, data.y, self.slots, weights, VALIDATION_TREES)
+        return mixed(members, models, weights)
+
+    @cached_property
+    def _on_most(self) -> list[list[BaseModel]]:
+        """Every candidate fitted to all rows but a fold's judges, by fold."""
+        found = []
+        for number in range(len(self.folds)):
+            data = self.rows(number, Part.MOST)
+            members = candidates(len(data), data.X.shape[1], self.slots)
+            ones = np.ones(len(members))
+            models = fitted(members, data.X, data.y, self.slots, ones, VALIDATION_TREES)
+            found.append([model for model in models if model is not None])
+        return found
+
+    @cached_property
+    def _out_of_fold(self) -> Floats:
+        """What each candidate predicts for each row when it is a judge, ``(members, rows, S)``."""
+        predicted = np.zeros((len(self._on_most[0]), len(self.public), self.slots or 1))
+        for fold, models in zip(self.folds, self._on_most, strict=True):
+            for place, model in enumerate(models):
+                predicted[place, fold.judges] = model.predict(self.public.X[fold.judges])
+        return predicted
+
+    def _weights(self, number: int) -> Floats:
+        others = self.folds[number].public(Part.MOST)
+        members = candidates(len(others), self.public.X.shape[1], self.slots)
+        return weights_for(members, self._out_of_fold[:, others], self.public.y[others], self.slots)
