@@ -96,7 +96,7 @@ def create_app(
     metrics = Metrics()
     writer = Writer(store, clock, metrics, max_queue=settings.max_queue)
     rejects = Rejects(store.count_rejects)
-    workers = workers or Workers(settings.max_jobs, settings.max_waiting_jobs)
+    workers = Workers(settings.max_jobs, settings.max_waiting_jobs) if workers is None else workers
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

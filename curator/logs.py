@@ -1,11 +1,15 @@
-"""Structured logs: what happened, never payloads, tokens or addresses.
+"""Structured logs: what happened, never payloads, tokens or passwords.
 
 Everything goes through the standard library's logging, so that the server's and the database's
-own messages come out in the same form.
+own messages come out in the same form. Secrets are hidden at the one place that all of it passes,
+in the handler's formatter: fields by their names, and in messages and tracebacks whatever looks
+like a token, says ``name=value`` of such a field, or is a secret that the settings hold.
 """
 
 import logging
+import re
 import sys
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import structlog
@@ -13,45 +17,90 @@ from structlog.typing import EventDict
 
 SECRETS = frozenset(
     {
-        "authorization",
-        "token",
+        "address",
         "admin_token",
-        "payload",
-        "payloads",
+        "authorization",
         "body",
         "client",
-        "address",
         "invitation",
         "password",
+        "payload",
+        "payloads",
+        "privet-invitation",
+        "privet_admin_token",
+        "token",
     }
 )
+"""Names of fields whose values are never logged."""
 HIDDEN = "hidden"
+
+_NAMES = "|".join(sorted(SECRETS, key=len, reverse=True))
+_IN_TEXT = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"(?<=://)(?P<kept>[^\s:/@]*:)[^\s@]+(?=@)",  # the password in a database's address
+        r"\b(?P<kept>(?:bearer|basic)\s+)[\w.~+/=-]+",
+        rf"(?P<kept>\b(?:{_NAMES})\s*=\s*|['\"](?:{_NAMES})['\"]\s*:\s*)(?!bearer\b|basic\b)"
+        r"(?:b?'[^']*'|b?\"[^\"]*\"|[^\s,;)}\]]+)",
+    )
+)
+_TOKEN = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])(?:[\w-]{43}|[\w-]{22})(?![\w-])")
+"""32 or 16 random bytes, as ``secrets.token_urlsafe`` writes tokens and invitations."""
 
 _SHARED: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
+    structlog.stdlib.ExtraAdder(),
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
 
 
-def hide_secrets(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """A structlog processor: replace the values of fields that must not be logged."""
-    return {key: HIDDEN if key in SECRETS else value for key, value in event.items()}
+class SecretsHider:
+    """A structlog processor that hides secret fields, and ``known`` secrets wherever they occur."""
+
+    def __init__(self, known: Collection[str] = ()) -> None:
+        self._known = sorted(filter(None, known), key=len, reverse=True)
+
+    def __call__(self, _logger: Any, _method: str, event: EventDict) -> EventDict:
+        """The event without its secrets."""
+        return {name: self._hidden(name, value) for name, value in event.items()}
+
+    def _hidden(self, name: str, value: Any) -> Any:
+        if name.lower() in SECRETS or isinstance(value, bytes | bytearray | memoryview):
+            return HIDDEN
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, Mapping):
+            return {key: self._hidden(str(key), part) for key, part in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self._hidden("", part) for part in value]
+        return self._hidden_in_text(str(value))
+
+    def _hidden_in_text(self, text: str) -> str:
+        for secret in self._known:
+            text = text.replace(secret, HIDDEN)
+        for pattern in _IN_TEXT:
+            text = pattern.sub(rf"\g<kept>{HIDDEN}", text)
+        return _TOKEN.sub(HIDDEN, text)
 
 
-def set_up_logs(level: str, form: str) -> None:
-    """Send all logs of ``level`` and above to standard error, for people or as JSON lines."""
+def set_up_logs(level: str, form: str, secrets: Collection[str] = ()) -> None:
+    """Send all logs of ``level`` and above to standard error, for people or as JSON lines.
+
+    ``secrets`` are values that are hidden wherever they occur.
+    """
     last: Any = (
         structlog.processors.JSONRenderer()
         if form == "json"
         else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     )
     formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=[*_SHARED, hide_secrets],
+        foreign_pre_chain=_SHARED,
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
+            SecretsHider(secrets),
             last,
         ],
     )
@@ -63,7 +112,7 @@ def set_up_logs(level: str, form: str) -> None:
     logging.getLogger("uvicorn.access").disabled = True
     logging.getLogger("alembic").setLevel(logging.WARNING)
     structlog.configure(
-        processors=[*_SHARED, hide_secrets, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
     )

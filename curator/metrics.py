@@ -33,6 +33,9 @@ class Metrics:
         self._queue = Gauge(
             "privet_queue_reports", "Reports that wait for the disk.", registry=self.registry
         )
+        self._jobs = Gauge(
+            "privet_jobs", "Fits and new tasks under way or waiting.", registry=self.registry
+        )
         self._fit_seconds = Histogram(
             "privet_fit_seconds",
             "Time that one fit takes.",
@@ -57,7 +60,8 @@ class Metrics:
         """One model was fitted."""
         self._fit_seconds.labels(estimator).observe(seconds)
 
-    def text(self, waiting: int) -> bytes:
-        """The text form, with ``waiting`` reports in the queue now."""
+    def text(self, waiting: int, jobs: int) -> bytes:
+        """The text form, with ``waiting`` reports in the queue and ``jobs`` under way now."""
         self._queue.set(waiting)
+        self._jobs.set(jobs)
         return generate_latest(self.registry)

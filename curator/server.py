@@ -37,7 +37,7 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
     made just now, or None. Raises ``StorageFailed`` for a database that cannot be used and
     ``PrivetError`` for an address that cannot be listened on.
     """
-    set_up_logs(settings.log_level, settings.log_format)
+    set_up_logs(settings.log_level, settings.log_format, settings.secrets)
     if settings.workers > 1 and settings.database == "memory:":
         raise PrivetError(
             "Several workers cannot share memory: give --workers 1, or a database of a file or "
@@ -135,7 +135,7 @@ def _head_limits(settings: Settings) -> HeadLimits:
 
 def _application(settings: Settings) -> CuratorApp:
     """What each worker runs; a worker is a new process, with logs to set up."""
-    set_up_logs(settings.log_level, settings.log_format)
+    set_up_logs(settings.log_level, settings.log_format, settings.secrets)
     app = create_app(settings, signer=signer_for(settings))
     gc.collect()
     gc.freeze()  # what a start makes stays; looking through it again takes time from every report

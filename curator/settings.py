@@ -123,3 +123,8 @@ class Settings(BaseSettings):
     shutdown_seconds: float = Field(
         default=10.0, gt=0, description="Time to finish what has been accepted before stopping."
     )
+
+    @property
+    def secrets(self) -> list[str]:
+        """Values that are never shown: the admin token."""
+        return [] if self.admin_token is None else [self.admin_token.get_secret_value()]

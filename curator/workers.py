@@ -86,7 +86,7 @@ class Workers:
 
     async def call(self, function: Callable[[Run], T]) -> T:
         """``function(run)`` in a thread; raises ``Overloaded`` if too many wait already."""
-        if len(self._jobs) >= self._limit:
+        if len(self) >= self._limit:
             raise Overloaded(
                 f"{self._limit} fits and new tasks are under way or waiting here: try again later."
             )
@@ -98,6 +98,10 @@ class Workers:
         finally:
             self._jobs.discard(job)
             job.kill()
+
+    def __len__(self) -> int:
+        """Calls that go on or wait."""
+        return len(self._jobs)
 
     def close(self) -> None:
         """Kill what goes on and drop what waits."""

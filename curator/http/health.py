@@ -28,4 +28,5 @@ def ready(request: Request) -> dict[str, Any]:
 def metrics(request: Request) -> Response:
     """This process's counters; with several workers, those of the one that answers."""
     state = request.app.state
-    return Response(state.metrics.text(state.writer.waiting), media_type=CONTENT_TYPE_LATEST)
+    text = state.metrics.text(state.writer.waiting, len(state.workers))
+    return Response(text, media_type=CONTENT_TYPE_LATEST)

@@ -2,7 +2,9 @@
 
 import json
 import logging
+import secrets
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import structlog
@@ -38,3 +40,65 @@ def test_less_important_events_are_left_out(capsys: pytest.CaptureFixture[str]) 
     text = capsys.readouterr().err
     assert "large" in text
     assert "small" not in text
+
+
+TOKEN = secrets.token_urlsafe(32)
+
+
+class Described:
+    """An object whose text has a secret in it."""
+
+    def __str__(self) -> str:
+        return f"Request(token={TOKEN!r})"
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+@pytest.mark.parametrize(
+    ("message", "arguments", "extra"),
+    [
+        ("The token is %s.", (TOKEN,), {}),
+        ("Refused %(token)s.", ({"token": TOKEN},), {}),
+        ("Refused %s.", ({"Authorization": "Bearer s3cret"},), {}),
+        ("Authorization: Bearer s3cret", (), {}),
+        ("No connection to postgresql://user:s3cret@host/name.", (), {}),
+        ("The body is payload=%r.", (b"s3cret",), {}),
+        ("Of %s.", (Described(),), {}),
+        ("Started with %s.", ("operator's own words",), {}),
+        ("Sent.", (), {"token": "s3cret", "Authorization": "s3cret", "invitation": "s3cret"}),
+        ("Sent.", (), {"headers": {"authorization": "s3cret", "list": [{"body": "s3cret"}]}}),
+        ("Sent.", (), {"content": b"s3cret"}),
+    ],
+)
+def test_no_way_of_logging_tells_a_secret(
+    form: str, message: str, arguments: Any, extra: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a message, its arguments or extra fields, of the standard library or of structlog."""
+    set_up_logs("info", form, ["operator's own words"])
+    logging.getLogger("a.library").warning(message, *arguments, extra=extra)
+    structlog.get_logger("curator").warning(message, *arguments, **extra)
+    text = capsys.readouterr().err
+    assert text.count(HIDDEN) >= 2
+    for secret in (TOKEN, "s3cret", "operator's own words"):
+        assert secret not in text
+
+
+def test_a_traceback_tells_no_secret(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not by the error's own message."""
+    set_up_logs("info", "json")
+    try:
+        float(TOKEN)
+    except ValueError:
+        logging.getLogger("a.library").exception("failed")
+    line = json.loads(capsys.readouterr().err)
+    assert "could not convert string to float: 'hidden'" in line["exception"]
+
+
+def test_what_is_no_secret_stays(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ids, addresses of databases without a password, and plain fields are told."""
+    set_up_logs("info", "json")
+    task = secrets.token_hex(32)
+    message = "Opened %s at postgresql://user@host/name: took 3 of 4"
+    logging.getLogger("a.library").info(message, task, extra={"reports": 3, "seconds": 0.5})
+    line = json.loads(capsys.readouterr().err)
+    assert line["event"] == message % task
+    assert (line["reports"], line["seconds"]) == (3, 0.5)

@@ -1,14 +1,9 @@
 """A curator as a process: it starts with helpful errors and stops without losing anything."""
 
-import os
 import resource
 import signal
 import socket
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -21,36 +16,7 @@ from privet.protocol.errors import PrivetError, StorageFailed
 from privet.protocol.report import REPORT_MEDIA_TYPE
 from scripts.crash_test import Count, Curators, run_trial
 from tests.curator.datastore.made import kept, open_task, report, task, total
-
-SCRIPT = """
-from privet.curator.settings import Settings
-from privet.curator.server import serve
-serve(Settings(), show=lambda url, token: print(url, token, flush=True))
-"""
-
-
-@contextmanager
-def served(database: str, **settings: str) -> Iterator[tuple[str, str, subprocess.Popen[str]]]:
-    """A curator process; its address, first token and process."""
-    chosen = {"database": database, "port": "0", **settings}
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PRIVET_")}
-    environment |= {f"PRIVET_{name.upper()}": value for name, value in chosen.items()}
-    process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT], env=environment, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    try:
-        url, token = process.stdout.readline().split()
-        yield url, token, process
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-
-
-def wait_until_ready(url: str) -> None:
-    """Until the curator answers; its port is bound before it is shown, so connections queue."""
-    assert httpx.get(f"{url}/readyz", timeout=60).status_code == 200
+from tests.curator.processes import served, wait_until_ready
 
 
 def test_a_stop_signal_drains(tmp_path: Path) -> None:

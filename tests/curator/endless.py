@@ -1,0 +1,65 @@
+"""Estimators and a grower of one's own, registered by the script that starts a curator.
+
+Their functions stand at the top of a module that can be imported, so worker processes find them.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from privet.curator.estimation import ESTIMATORS, Estimator, Model, Parameter
+from privet.curator.estimation.weighted import fit_public
+from privet.curator.partitioning import GROWERS, Grower
+from privet.curator.partitioning.grower import Growth
+from privet.protocol.partition import Partition
+
+SCRIPT = """
+from privet.curator.settings import Settings
+from privet.curator.server import serve
+from tests.curator import endless
+endless.register()
+serve(Settings(), show=lambda url, token: print(url, token, flush=True))
+"""
+
+
+def never_ends(*_: Any, note: str) -> Model:
+    """Start a process, write both ids and the names of all PRIVET variables, and stay."""
+    child = subprocess.Popen(["sleep", "1000"])
+    names = [name for name in os.environ if name.startswith("PRIVET_")]
+    temporary = Path(f"{note}.new")
+    temporary.write_text(f"{os.getpid()} {child.pid} {' '.join(names)}")
+    temporary.rename(note)
+    while True:
+        time.sleep(1)
+
+
+def dies(*_: Any) -> Model:
+    """End as a process does that takes too much memory."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def fails(*_: Any) -> Model:
+    """Fail as a bug does."""
+    raise ZeroDivisionError("a bug of its own")
+
+
+def mine(growth: Growth) -> Partition:
+    """Grow a grid."""
+    return GROWERS["grid"].grow(growth)
+
+
+def register() -> None:
+    """Let this process know them."""
+    note = {"note": Parameter("", "Where to write process ids.")}
+    for estimator in (
+        Estimator("never_ends", "Stays.", never_ends, note),
+        Estimator("dies", "Ends.", dies),
+        Estimator("fails", "Fails.", fails),
+        Estimator("own_public", "Public counts.", fit_public),
+    ):
+        ESTIMATORS[estimator.name] = estimator
+    GROWERS["mine"] = Grower("mine", mine)

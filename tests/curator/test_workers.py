@@ -1,0 +1,237 @@
+"""Fits and new tasks in processes of their own: they end with their caller, and delay nobody."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import httpx
+import pytest
+
+from privet.curator.datastore import open_store
+from privet.protocol.report import REPORT_MEDIA_TYPE
+from tests.curator import endless, samples
+from tests.curator.datastore.made import open_task, report, task
+from tests.curator.processes import served, wait_until_ready
+
+SECRET = "a token for tests"
+ADMIN = {"Authorization": f"Bearer {SECRET}"}
+
+
+@dataclass(frozen=True)
+class Served:
+    """A curator with one task that has one report, and estimators of its own."""
+
+    url: str
+    process: subprocess.Popen[str]
+    folder: Path
+
+    def send(self, count: int) -> list[int]:
+        """Send reports; the status of each answer."""
+        headers = {"content-type": REPORT_MEDIA_TYPE}
+        bodies = [report(MADE).pack() for _ in range(count)]
+        with httpx.Client(base_url=self.url, timeout=30, headers=headers) as http:
+            address = f"/v1/tasks/{MADE.id}/reports"
+            return [http.post(address, content=body).status_code for body in bodies]
+
+    def fit(self, estimator: str) -> httpx.Response:
+        """Fit a model and wait for it."""
+        body = {"estimator": estimator}
+        return httpx.post(f"{self.url}{MODELS}", json=body, headers=ADMIN, timeout=60)
+
+    def jobs(self) -> int:
+        """Fits under way or waiting, by its metrics."""
+        text = httpx.get(f"{self.url}/metrics", timeout=60).text
+        return int(float(re.search(r"^privet_jobs (.+)$", text, re.M)[1]))  # type: ignore[index]
+
+    def start_endless_fit(self, note: str = "note") -> tuple[socket.socket, list[int]]:
+        """The connection of a fit that never ends, and the processes it runs in."""
+        path = self.folder / note
+        body = f'{{"estimator": "never_ends", "parameters": {{"note": "{path}"}}}}'
+        address = httpx.URL(self.url)
+        connection = socket.create_connection((address.host, address.port or 0), timeout=60)
+        connection.sendall(
+            f"POST {MODELS} HTTP/1.1\r\nHost: curator\r\nAuthorization: Bearer {SECRET}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+        )
+        wait_until(path.exists)
+        return connection, [int(word) for word in path.read_text().split()[:2]]
+
+
+MADE = task()
+MODELS = f"/v1/tasks/{MADE.id}/models"
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Served]:
+    """A curator that computes one thing at a time and lets one wait."""
+    database = f"sqlite:///{folder}/privet.db"
+    store = open_store(database)
+    open_task(store, MADE, 0.0)
+    store.close()
+    settings = {"max_jobs": "1", "max_waiting_jobs": "1", "shutdown_seconds": "1"}
+    with served(database, endless.SCRIPT, admin_token=SECRET, **settings) as (url, _, process):
+        wait_until_ready(url)
+        curator = Served(url, process, folder)
+        assert curator.send(1) == [201]
+        yield curator
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("curator")) as curator:
+        yield curator
+
+
+@pytest.fixture
+def curator(lasting: Served, tmp_path: Path) -> Served:
+    """The curator of this file's tests, with a folder for each."""
+    return replace(lasting, folder=tmp_path)
+
+
+@pytest.fixture
+def doomed(tmp_path: Path) -> Iterator[Served]:
+    """A curator that a test ends."""
+    with serving(tmp_path) as curator:
+        yield curator
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Until it holds; a minute at most, on however busy a machine."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def ended(process: int) -> bool:
+    """Whether a process is gone, or dead and not yet buried."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return state == "Z"
+
+
+def test_a_fit_ends_with_its_caller(curator: Served) -> None:
+    """Its process is killed with all that it started, and the next fit has its place."""
+    connection, processes = curator.start_endless_fit()
+    assert not any(map(ended, processes))
+    connection.close()
+    wait_until(lambda: all(map(ended, processes)))
+    assert curator.fit("own_public").status_code == 201
+
+
+def test_reports_are_answered_during_a_fit(curator: Served) -> None:
+    """However long it takes, they are taken in and counted."""
+    connection, processes = curator.start_endless_fit()
+    with closing(connection):
+        assert curator.send(200) == [201] * 200
+        assert not any(map(ended, processes))
+
+
+def test_a_stop_ends_a_fit(doomed: Served) -> None:
+    """After the time that is given to what goes on; its caller is told why."""
+    connection, processes = doomed.start_endless_fit()
+    with closing(connection):
+        doomed.process.send_signal(signal.SIGTERM)
+        answer = connection.makefile("rb").read()
+        doomed.process.wait(30)
+    wait_until(lambda: all(map(ended, processes)))
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert b"urn:privet:problem:overloaded" in answer
+
+
+def test_a_killed_curator_leaves_no_process(doomed: Served) -> None:
+    """Workers end with it, however it ends."""
+    connection, processes = doomed.start_endless_fit()
+    with closing(connection):
+        doomed.process.kill()
+        wait_until(lambda: all(map(ended, processes)))
+
+
+def test_so_many_go_on_and_so_many_wait(curator: Served) -> None:
+    """One goes on, one waits, and the third is refused; the one that waits gets the place."""
+    connection, _ = curator.start_endless_fit()
+    found: list[httpx.Response] = []
+    waiting = threading.Thread(target=lambda: found.append(curator.fit("own_public")))
+    waiting.start()
+    wait_until(lambda: curator.jobs() == 2)
+    refused = curator.fit("own_public")
+    assert refused.status_code == 503
+    assert refused.headers["retry-after"]
+    assert refused.json()["type"] == "urn:privet:problem:overloaded"
+    assert found == []
+    connection.close()
+    waiting.join()
+    assert found[0].status_code == 201
+
+
+def test_a_process_that_dies_is_named_and_replaced(curator: Served) -> None:
+    """The caller gets a problem that says so, and the next fit a new process."""
+    answer = curator.fit("dies")
+    assert answer.status_code == 500
+    assert "died (exit code -9)" in answer.json()["detail"]
+    failed = curator.fit("fails")
+    assert failed.status_code == 500
+    assert "a bug of its own" not in failed.text
+    assert curator.fit("own_public").status_code == 201
+
+
+def test_workers_know_no_secret(curator: Served) -> None:
+    """No variable of the curator's is in their environment."""
+    connection, processes = curator.start_endless_fit()
+    with closing(connection):
+        assert (curator.folder / "note").read_text().split()[2:] == []
+        for process in processes:
+            assert SECRET.encode() not in Path(f"/proc/{process}/environ").read_bytes()
+
+
+def test_a_grower_of_ones_own_makes_a_task(curator: Served) -> None:
+    """What is registered in the curator's process is known to its workers."""
+    answer = httpx.post(
+        f"{curator.url}/v1/tasks",
+        headers=ADMIN,
+        files={"public": ("public.csv", samples.survey())},
+        data={"settings": '{"name": "t", "label": "label", "epsilon": 1, "grower": "mine"}'},
+        timeout=60,
+    )
+    assert answer.status_code == 201, answer.text
+
+
+def test_processes_are_used_again(curator: Served) -> None:
+    """What one fit has worked out, as the public model, serves the next."""
+    assert curator.fit("own_public").status_code == 201
+    before = workers_of(curator)
+    assert curator.fit("own_public").status_code == 201
+    assert workers_of(curator) == before
+
+
+def workers_of(curator: Served) -> set[int]:
+    """The processes that compute for a curator: they lead sessions of their own."""
+    found = set()
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and ancestor(int(folder.name), curator.process.pid):
+            with_session = int(folder.name)
+            if os.getsid(with_session) == with_session:
+                found.add(with_session)
+    return found
+
+
+def ancestor(process: int, wanted: int) -> bool:
+    """Whether ``wanted`` started a process, directly or not."""
+    while process > 1:
+        try:
+            process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        if process == wanted:
+            return True
+    return False
