@@ -5,7 +5,8 @@
 on an integer lattice: a 1 is ``resolution`` steps long and the noise is discrete Laplace with
 ``e^{-a |z|}``, a = ε / (4 resolution), clamped far out (ε / (2 resolution) if U is all there is).
 A numeric label is coded on ``resolution + 1`` points, so V carries it without first rounding it to
-its ends.
+its ends. In the symbols of ``vector_pair``, a and g are the exact means of the clamped noise, and
+s / g^2 is 2 (4/ε)^2 up to the lattice and the clamp.
 
 Between two holders two coordinates of U and two of V differ, by at most ``resolution`` steps each:
 4 x resolution x a = ε.
