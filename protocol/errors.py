@@ -4,7 +4,7 @@ PrivetError
 ├── InvalidTask            a task, partition or mechanism that cannot be built or published
 │   └── TaskMismatch       the bytes do not hash to the id they were asked for by
 ├── InvalidRecord          a record that does not fit the task's features or label
-├── InvalidPublicData      a public data set that nothing can be grown on
+├── InvalidPublicData      public data from which no task can be built
 ├── InvalidReport          a report that no honest holder could have sent
 │   ├── MalformedReport    the bytes are not a report
 │   ├── WrongQuestions     the answers are not those the task's allocation asks for

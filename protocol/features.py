@@ -36,9 +36,9 @@ look like another one or overwrite the text next to it."""
 
 def showable(name: str) -> str:
     """``name`` unless it has such characters; the ``ValueError`` says which one to remove."""
-    found = UNSHOWABLE.search(name)
-    if found is not None:
-        msg = f"remove character {found.start() + 1}, the control character U+{ord(found[0]):04X}"
+    match = UNSHOWABLE.search(name)
+    if match is not None:
+        msg = f"remove character {match.start() + 1}, the control character U+{ord(match[0]):04X}"
         raise ValueError(msg)
     return name
 
@@ -92,12 +92,15 @@ class Categorical(Message):
         _check_distinct(f"feature {self.name!r}: categories", self.categories)
         for rule in (self.missing, self.unknown):
             if rule is not None and rule not in self.categories:
-                msg = f"feature {self.name!r}: stand-in {rule!r} is not one of its categories"
+                msg = (
+                    f"feature {self.name!r}: the replacement {rule!r} is not one of its categories"
+                )
                 raise ValueError(msg)
         return self
 
 
 Feature = Annotated[Numeric | Categorical, Field(discriminator="kind")]
+Features = Sequence[Numeric | Categorical]
 
 
 class Classes(Message):
@@ -146,9 +149,6 @@ class Range(Message):
 Label = Annotated[Classes | Range, Field(discriminator="kind")]
 
 
-Features = Sequence[Numeric | Categorical]
-
-
 @dataclass(frozen=True)
 class Column:
     """One encoded column: which feature it comes from, and which category if it is an indicator."""
@@ -170,7 +170,7 @@ def encode_record(features: Features, record: Mapping[str, Any]) -> Matrix:
     """One record as a vector of shape ``(columns,)``.
 
     Raises ``InvalidRecord`` for a missing or unknown field, a value of the wrong kind, NaN or
-    infinity, and an unlisted category where the task publishes no stand-in.
+    infinity, and an unlisted category for which the task publishes no replacement.
     """
     _check_fields(features, record)
     values: list[float] = []
@@ -180,7 +180,7 @@ def encode_record(features: Features, record: Mapping[str, Any]) -> Matrix:
 
 
 def encode_table(features: Features, table: Mapping[str, Sequence[Any]]) -> Matrix:
-    """Many records, given as columns by name, as a matrix of shape ``(rows, columns)``.
+    """Many records, as columns by name, encoded as a matrix of shape ``(rows, columns)``.
 
     Row i equals ``encode_record`` of record i. Errors are those of ``encode_record`` and name the
     first row at fault in the first field at fault; columns of unequal length raise too.
@@ -231,7 +231,8 @@ def _encode_value(feature: Numeric | Categorical, value: Any) -> list[float]:
         if value is None:
             raise InvalidRecord(f"The field {feature.name!r} is missing: give it a value.")
     if isinstance(feature, Numeric):
-        return [_scale(feature, _number(feature.name, value))]
+        number, width = _number(feature.name, value), feature.high - feature.low
+        return [min(max((number - feature.low) / width, 0.0), 1.0) if width else 0.0]
     text = _known_category(feature, category_text(value))
     return [float(category == text) for category in feature.categories]
 
@@ -245,12 +246,6 @@ def _known_category(feature: Categorical, text: str) -> str:
             f"it must be one of {_listed(feature.categories)}."
         )
     return feature.unknown
-
-
-def _scale(feature: Numeric, value: float) -> float:
-    if feature.high == feature.low:
-        return 0.0
-    return min(max((value - feature.low) / (feature.high - feature.low), 0.0), 1.0)
 
 
 def _number(name: str, value: Any) -> float:
@@ -273,7 +268,7 @@ def _encode_column(feature: Numeric | Categorical, values: Sequence[Any]) -> Mat
 
 
 def _as_numbers(values: Sequence[Any]) -> Matrix | None:
-    """A column of numbers and missing values as an array with NaN; None if it has others."""
+    """A column of numbers and missing values, these as NaN; None if it holds anything else."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
         return values.astype(np.float64)
     if set(map(type, values)) <= {float, int, type(None)}:
@@ -290,19 +285,20 @@ def _encode_row(feature: Numeric | Categorical, row: int, value: Any) -> list[fl
 
 
 def _encode_categories(feature: Categorical, values: Sequence[Any]) -> Matrix:
-    """Each different value is encoded once; values that compare equal have equal text."""
-    kinds: list[list[float]] = []
-    kind_of: dict[Any, int] = {}
-    kind = np.empty(len(values), dtype=np.intp)
+    """Encodes each distinct text or integer once; values that compare equal have equal text."""
+    encoded: list[list[float]] = []
+    index_of: dict[Any, int] = {}
+    index = np.empty(len(values), dtype=np.intp)
     for row, value in enumerate(values):
-        known = kind_of.get(value) if isinstance(value, str | int) else None
+        hashable = isinstance(value, str | int)
+        known = index_of.get(value) if hashable else None
         if known is None:
-            known = len(kinds)
-            kinds.append(_encode_row(feature, row, value))
-            if isinstance(value, str | int):
-                kind_of[value] = known
-        kind[row] = known
-    return np.array(kinds, dtype=np.float64).reshape(-1, len(feature.categories))[kind]
+            known = len(encoded)
+            encoded.append(_encode_row(feature, row, value))
+            if hashable:
+                index_of[value] = known
+        index[row] = known
+    return np.array(encoded, dtype=np.float64).reshape(-1, len(feature.categories))[index]
 
 
 def _encode_numbers(feature: Numeric, values: Matrix) -> Matrix:

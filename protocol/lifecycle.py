@@ -1,4 +1,4 @@
-"""The life of a task, as one table: the illegal move is the absent key."""
+"""The life of a task as one table; a move that is not in it is illegal."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from privet.protocol.errors import IllegalMove
 
 
 class State(StrEnum):
-    """Where a task stands."""
+    """The state of a task."""
 
     DRAFT = "draft"
     OPEN = "open"

@@ -1,8 +1,8 @@
 """A curator's signature of a task: the bytes that are signed, and the header that carries it.
 
 Ed25519 (RFC 8032) over a fixed prefix and the task's id, which is the SHA-256 of its canonical
-bytes: neither the bytes nor the id change when a task is signed. The prefix keeps a signature from
-meaning anything else.
+bytes: neither the bytes nor the id change when a task is signed. Because of the prefix a signature
+cannot be mistaken for one of anything else.
 """
 
 import re
@@ -31,12 +31,12 @@ class Signature:
     @classmethod
     def parse(cls, header: str) -> "Signature | None":
         """The signature in a header; None for anything else."""
-        found = re.fullmatch(SIGNATURE_PATTERN, header)
-        return found and cls(bytes.fromhex(found[1]), bytes.fromhex(found[2]))
+        match = re.fullmatch(SIGNATURE_PATTERN, header)
+        return match and cls(bytes.fromhex(match[1]), bytes.fromhex(match[2]))
 
 
 def signed_message(task_id: str) -> bytes:
-    """What a curator signs of the task ``task_id``."""
+    """The bytes that a curator signs for the task ``task_id``."""
     return PREFIX + bytes.fromhex(task_id)
 
 

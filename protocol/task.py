@@ -1,8 +1,8 @@
-"""The task: one immutable question to a population, and everything needed to answer it.
+"""The task: what a population is asked, and everything needed to answer it.
 
-A task is a list of questions plus an allocation. Its canonical bytes are what a curator publishes
-and their SHA-256 is its id; every report carries the id, so holder and curator cannot disagree
-about what was asked.
+A task is a list of questions and an allocation of holders to them, with the features, label and
+partitions that the questions refer to. A curator publishes its canonical bytes; their SHA-256 is
+its id. Every report carries the id, so holder and curator cannot disagree about what was asked.
 """
 
 import hashlib
@@ -229,7 +229,7 @@ class Task(wire.Message):
         if expected_id is not None and hashlib.sha256(data).hexdigest() != expected_id:
             raise TaskMismatch(
                 "The task's bytes do not hash to the id they were asked for by: "
-                "do not answer it, and tell its curator."
+                "do not answer it, and inform its curator."
             )
         try:
             fields = wire.unpack(data, TASK_BOUNDS)

@@ -192,7 +192,7 @@ def badly_centred() -> dict[str, dict[str, Any]]:
         },
         "a radius of zero": {"centring": {"centres": centres, "radius": 0.0}},
         "a radius beyond the range": {"centring": {"centres": centres, "radius": 1001.6}},
-        "a radius lost beside a centre": {"centring": {"centres": centres, "radius": 1e-14}},
+        "a radius lost in rounding": {"centring": {"centres": centres, "radius": 1e-14}},
         "centres without a radius": {"centring": {"centres": centres}},
         "centres for the cell alone": {"asks": "cell"},
         "a centring spelled out as absent": {"centring": None},

@@ -1,4 +1,4 @@
-"""What a partition says of all its nodes at once; the cells' values in node order or cell order."""
+"""Arrays over all nodes of a partition: sums, depths, ancestors, boxes."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def ancestors(partition: Partition, depth: int) -> Index:
 def boxes(partition: Partition) -> tuple[Floats, Floats]:
     """Lower and upper corners of all nodes within the unit cube, each ``(nodes, columns)``.
 
-    A node that no record can reach has a lower corner that is not below the upper one.
+    A node that holds no record has a lower corner that is not below the upper one.
     """
     low = np.zeros((partition.nodes, partition.columns))
     high = np.ones_like(low)

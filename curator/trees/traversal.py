@@ -1,6 +1,6 @@
 """From rows to leaves, many rows and trees at a time, about as fast as compiled tree code.
 
-Nodes are renumbered tree by tree and level by level so that a right child stands just before its
+Nodes are renumbered tree by tree and level by level so that a right child comes just before its
 left sibling, and one step is ``node = first[node] + goes_left(value, threshold[node])``. A leaf's
 threshold is NaN, with which no comparison holds, and its first child is itself, so every row takes
 the same number of steps and stays where it has arrived. Rows are taken in blocks that stay in the
@@ -28,7 +28,7 @@ STRIDE = 8
 
 
 class Leaves(NamedTuple):
-    """The leaves that ``rows`` reach in ``trees``, ``(trees, rows)``; valid until the next ones."""
+    """The leaves of ``rows`` in ``trees``, ``(trees, rows)``; overwritten by the next block."""
 
     rows: slice
     trees: slice
@@ -63,7 +63,7 @@ class Traversal:
         right: Index,
         answer: NDArray[Any],
     ) -> "Traversal":
-        """Renumber trees given by parallel arrays over all their nodes, ``left < 0`` at leaves."""
+        """Renumber trees, parallel arrays over all their nodes, ``left < 0`` at leaves."""
         order, steps = _by_tree_and_level(roots, left, right)
         number = np.empty(len(order), dtype=np.intp)
         number[order] = np.arange(len(order))
@@ -100,30 +100,34 @@ class Traversal:
         return total
 
     def _leaves(self, X: Numbers) -> Iterator[Leaves]:
-        """The renumbered leaves that rows of ``X`` reach, one block of rows and trees at a time."""
+        """The renumbered leaves of the rows of ``X``, one block of rows and trees at a time."""
         rows_at_once = max(1, min(len(X), BLOCK))
         trees_at_once = max(1, BLOCK // rows_at_once)
-        work = _Work(rows_at_once, min(trees_at_once, len(self.start)), X.shape[1], self.threshold)
+        buffers = _Buffers(
+            rows_at_once, min(trees_at_once, len(self.start)), X.shape[1], self.threshold
+        )
         for at in range(0, len(X), rows_at_once):
             rows = slice(at, min(at + rows_at_once, len(X)))
             block = np.ascontiguousarray(X[rows], dtype=self.threshold.dtype)
             for first in range(0, len(self.start), trees_at_once):
                 trees = slice(first, min(first + trees_at_once, len(self.start)))
-                yield Leaves(rows, trees, self._walk(block, trees, work))
+                yield Leaves(rows, trees, self._walk(block, trees, buffers))
 
-    def _walk(self, block: Numbers, trees: slice, work: "_Work") -> Wide:
+    def _walk(self, block: Numbers, trees: slice, buffers: "_Buffers") -> Wide:
         start, rows = self.start[trees], len(block)
-        node = work.node[: len(start) * rows]
+        node = buffers.node[: len(start) * rows]
         node.reshape(len(start), rows)[:] = start[:, None]
-        offset = work.offset(len(start), rows)
-        self._go(block.reshape(-1), node, offset, int(self.steps[trees].max()), work)
+        offset = buffers.offset(len(start), rows)
+        self._descend(block.reshape(-1), node, offset, int(self.steps[trees].max()), buffers)
         return node.reshape(len(start), rows)
 
-    def _go(self, flat: Numbers, node: Wide, offset: Wide, steps: int, work: "_Work") -> None:
+    def _descend(
+        self, flat: Numbers, node: Wide, offset: Wide, steps: int, buffers: "_Buffers"
+    ) -> None:
         """Move every entry of ``node``, whose row begins at ``offset``, by ``steps``."""
         now = slice(len(node))
-        at, value = work.at[now], work.value[now]
-        threshold, is_left = work.threshold[now], work.is_left[now]
+        at, value = buffers.at[now], buffers.value[now]
+        threshold, is_left = buffers.threshold[now], buffers.is_left[now]
         for _ in range(min(steps, STRIDE)):
             self.feature.take(node, out=at, mode="clip")
             at += offset
@@ -135,16 +139,16 @@ class Traversal:
         if steps <= STRIDE:
             return
         self.first.take(node, out=at, mode="clip")
-        going = np.flatnonzero(np.not_equal(at, node, out=is_left))
-        if len(going) > len(node) // 2:
-            self._go(flat, node, offset, steps - STRIDE, work)
-        elif len(going):
-            late = node[going]
-            self._go(flat, late, offset[going], steps - STRIDE, work)
-            node[going] = late
+        moving = np.flatnonzero(np.not_equal(at, node, out=is_left))
+        if len(moving) > len(node) // 2:
+            self._descend(flat, node, offset, steps - STRIDE, buffers)
+        elif len(moving):
+            late = node[moving]
+            self._descend(flat, late, offset[moving], steps - STRIDE, buffers)
+            node[moving] = late
 
 
-class _Work:
+class _Buffers:
     """Temporary arrays for a block of rows and trees, reused from block to block."""
 
     def __init__(self, rows: int, trees: int, columns: int, like: Numbers) -> None:

@@ -58,7 +58,7 @@ def test_values_outside_the_range_go_to_its_ends() -> None:
 
 
 def test_published_rules_replace_missing_and_unknown_values() -> None:
-    """None, NaN, empty text and an absent field take the stand-in; so does an unlisted category."""
+    """None, NaN, empty text and an absent field are replaced; so is an unlisted category."""
     shop, none = [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]
     for value in (None, math.nan, "", "  ", "circus"):
         assert encode_record(FEATURES, {"age": 20, "work": value}).tolist() == [0.0, *none]
@@ -157,7 +157,7 @@ def test_a_numeric_label_is_rounded_without_bias(levels: int) -> None:
 
 
 def test_labels_draw_the_same_bytes_whatever_they_are() -> None:
-    """Eight bytes for every class and every number, so that the count tells nothing."""
+    """Eight bytes for every class and every number, so that the count reveals nothing."""
     asked: list[int] = []
 
     def randomness(n: int) -> bytes:
@@ -190,8 +190,8 @@ def test_text_of_all_languages_is_a_name(name: str) -> None:
 def test_what_hides_or_overwrites_text_is_refused(character: str) -> None:
     """In names, categories and classes alike; the fault says which character, and where."""
     name = f"a{character}b"
-    told = rf"remove character 2, the control character U\+{ord(character):04X}"
-    with pytest.raises(ValueError, match=told):
+    fault = rf"remove character 2, the control character U\+{ord(character):04X}"
+    with pytest.raises(ValueError, match=fault):
         showable(name)
     for make in (
         lambda: Numeric(name=name, low=0.0, high=1.0),

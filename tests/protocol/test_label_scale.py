@@ -1,4 +1,4 @@
-"""Numbers told around a centre per cell: what may be published, and what holders make of it."""
+"""Numeric labels reported relative to a centre per cell: what may be published, what is drawn."""
 
 from typing import Any
 
@@ -57,10 +57,10 @@ def test_the_levels_mean_is_the_clipped_label(levels: int, cell: int) -> None:
     centre, radius = CENTRING.centres[cell], CENTRING.radius
     for y in (0.0, 0.1, 99.0, 100.0, 299.9, 300.0, 333.3, 500.0, 701.0, 999.0, 1000.0):
         law = level_law(y, levels, scale.span(cell))
-        told = centre + radius * (2 * np.arange(levels) / (levels - 1) - 1)
+        points = centre + radius * (2 * np.arange(levels) / (levels - 1) - 1)
         assert law.sum() == 1.0
         assert np.count_nonzero(law) <= 2
-        assert law @ told == pytest.approx(np.clip(y, centre - radius, centre + radius), abs=1e-9)
+        assert law @ points == pytest.approx(np.clip(y, centre - radius, centre + radius), abs=1e-9)
 
 
 @given(st.floats(0.0, 1000.0), st.integers(0, 3), st.booleans())
@@ -145,7 +145,7 @@ def test_centrings_that_cannot_be_answered_are_refused(fault: str, changes: dict
 
 
 def test_classes_have_no_centres() -> None:
-    """A class is told as it is."""
+    """A class is reported as it is."""
     with pytest.raises(InvalidTask, match="only a question about a numeric label"):
         make_task(label=CLASSES, questions=(question(),))
 

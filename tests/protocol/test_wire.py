@@ -88,17 +88,17 @@ def test_hostile_bytes_are_a_value_error(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "told"),
+    ("low", "high", "text"),
     [
         (2.0, 1.0, "Feature 'x': low 2.0 must not be above high 1.0."),
         (-1e308, 1e308, "Feature 'x': the range from -1e+308 to 1e+308 is too wide"),
     ],
 )
-def test_a_fault_is_told_in_our_words(low: float, high: float, told: str) -> None:
+def test_a_fault_is_described_in_our_words(low: float, high: float, text: str) -> None:
     """What a model's own check says is passed on without the framework's preamble."""
     with pytest.raises(ValidationError) as caught:
         Numeric(name="x", low=low, high=high)
-    assert wire.first_fault(caught.value).startswith(told)
+    assert wire.first_fault(caught.value).startswith(text)
 
 
 def test_an_unknown_field_is_told_with_advice() -> None:
