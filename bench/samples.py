@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
 from privet.protocol.features import Classes
-from privet.protocol.mechanisms import MECHANISMS, Mechanism
+from privet.protocol.mechanisms import Mechanism, create_mechanism
 from privet.protocol.mechanisms.base import Payloads
 from privet.protocol.partition import Partition
 
@@ -43,7 +43,7 @@ def full_tree(cells: int, columns: int = 8) -> Partition:
 
 def mechanism(cells: int, name: str = "subset") -> Mechanism:
     """A mechanism for two classes in each cell."""
-    return MECHANISMS[name].create(EPSILON, cells, LABEL.slots)
+    return create_mechanism(name, EPSILON, cells, LABEL.slots)
 
 
 def reports(randomizer: Mechanism, count: int) -> Payloads:

@@ -36,9 +36,8 @@ def margin_variance(mechanism: Mechanism) -> float:
 
 def _combined_variance(mechanism: Mechanism, weights: list[int]) -> float:
     even = np.ones((mechanism.cells, mechanism.slots))
-    in_cell = np.zeros_like(even)
-    in_cell[0] = weights
-    return mechanism.linear_variance(in_cell, even.size, even) / even.size
+    covariance = mechanism.slot_covariance(even.size, even)[0]
+    return float(weights @ covariance @ np.array(weights)) / even.size
 
 
 def accuracy_tables() -> str:

@@ -25,7 +25,7 @@ from privet.curator.public_model.knowledge import public_knowledge, residual_cen
 from privet.curator.trees import boxes
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import LabelScale
-from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.partition import Partition
 
 Floats = NDArray[np.float64]
@@ -165,7 +165,7 @@ def collected(
         told = rng.random(len(cells)) < scale.to_unit(cells, y)
         ones = np.bincount(cells, told, minlength=partition.cells).astype(np.int64)
     counts = np.stack([per_cell - ones, ones], axis=1)
-    mechanism = MECHANISMS["subset"].create(
+    mechanism = SubsetSelection.create(
         epsilon, partition.cells, 2, regression=isinstance(label, Range)
     )
     sums = mechanism.simulate(counts, rng)

@@ -24,7 +24,7 @@ from privet.curator.estimation import QuestionCounts, fit
 from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
 from privet.curator.trees import locate
-from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.mechanisms.base import Mechanism
 from privet.protocol.partition import Partition
 from scripts.reproduce.lpct_design import LABEL, CellAccuracy, Design, bayes_accuracy
@@ -134,7 +134,7 @@ def label_counts(partition: Partition, data: PublicData) -> NDArray[np.int64]:
 @cache
 def mechanism_of(name: str, epsilon: float, cells: int) -> Mechanism:
     """A mechanism for binary labels, built once per process."""
-    return MECHANISMS[name].create(epsilon, cells, 2)
+    return create_mechanism(name, epsilon, cells, 2)
 
 
 def summarize(design: Design, replications: list[list[Trial]]) -> list[Row]:

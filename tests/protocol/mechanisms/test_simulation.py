@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms import MECHANISMS, Mechanism, label_response, laplace
+from privet.protocol.mechanisms import (
+    MECHANISMS,
+    Mechanism,
+    create_mechanism,
+    label_response,
+    laplace,
+)
 from privet.protocol.mechanisms.projective_space import (
     ProjectiveSpace,
     by_coordinates,
@@ -118,7 +124,7 @@ def test_stretches_do_not_matter(module: ModuleType, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_a_billion_holders(name: str) -> None:
     """10^9 holders with 1024 categories are drawn, and as accurately as stated."""
-    mechanism = MECHANISMS[name].create(1.0, 512, 2)
+    mechanism = create_mechanism(name, 1.0, 512, 2)
     rng = np.random.default_rng(14)
     counts = rng.multinomial(10**9, rng.dirichlet(np.ones(1024))).reshape(512, 2)
     sums = mechanism.simulate(counts, rng)
