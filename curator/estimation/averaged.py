@@ -25,9 +25,9 @@ from privet.curator.estimation.tree_averaging import SPLIT, Information, Posteri
 from privet.curator.public_data import Floats, PublicData
 
 STRENGTHS = (0.0, 0.5, 1.0, 1.5)
-"""kappa, from public data that say nothing to weaker than the holders' own. Set by hand."""
+"""kappa: public data without any signal, with a weaker, an equal and a stronger one. By hand."""
 BLURS = (0.02, 0.1, 0.3)
-"""rho, from a share's two points to most of its range. Set by hand, never tuned."""
+"""rho: public shares nearly right, off by a tenth, hardly a guide. By hand, never tuned."""
 WIDTHS = (1.0,)
 CENTRED_WIDTHS = (1.0, 0.3)
 """Prior deviations of g in units of s; numbers differ less from their cell's centre. By hand; the

@@ -148,7 +148,7 @@ def cell_masses(question: QuestionCounts, q: Floats, points: Floats, rows: int) 
     reference points per cell and ``rows`` is how many public records they stand for. d is what the
     reported shares differ from the public ones beyond two standard deviations of chance.
     """
-    public = (points + 0.5) / (points + 0.5).sum()
+    public = (points + 0.5) / (points + 0.5).sum()  # 0.5: Jeffreys' prior on each cell
     if question.n == 0:
         return np.asarray(public)
     reported, noise = reported_masses(question, q, public)

@@ -1,11 +1,11 @@
 """Public prior, private correction: the default estimator.
 
-The public model f_Q says what to expect; reports say only how the holders differ from it. In cell
+The public model f_Q predicts; reports only show how the holders differ from it. In cell
 l the expected shares are q_l, f_Q's mean there, and the true ones
 
     p_l = q_l + a_l theta_l,    a_l = 4 q_l (1 - q_l) for classes, 1 for a numeric label.
 
-For classes theta is (a quarter of) a shift of log-odds: a rare class that becomes twice as common
+For classes 4 theta is a shift of log-odds to first order: a rare class that becomes twice as common
 is one shift everywhere, and cells where f_Q is sure move on strong evidence only. Reports enter as
 contrasts against q_l (``contrasts``), which do not depend on the cells' masses. theta has the
 prior N(0, s^2) on each leaf of a pruning; it is averaged over prunings (``tree_averaging``) and
@@ -39,9 +39,10 @@ INTERVAL_WIDTHS = {0.003: 0.0, 0.03: 0.0, 0.1: 0.3, 0.2: 0.4, 0.4: 0.3, 0.8: 0.0
 """The same for errors and intervals, without "no drift", which would state a certainty that f_Q
 does not have. Set by hand so that they cover (``python -m scripts.reproduce.coverage``)."""
 CENTRED_INTERVAL_WIDTHS = {0.003: 0.0, 0.03: 0.2, 0.1: 0.3, 0.2: 0.3, 0.4: 0.2, 0.8: 0.0}
-"""The same for numbers around centres, from which most cells differ by less."""
+"""The same for numbers around centres, from which most cells differ by less; see there."""
 LEAST_SCALE = 0.01
-"""Least a, that of q = .0025: a class that f_Q does not know can still move. Set by hand."""
+"""Least a, that of q = .0025, so that theta is defined where f_Q excludes a class; such a class
+moves slowly. Set by hand."""
 
 
 def fit_drift(
@@ -103,7 +104,8 @@ def posterior_of_theta(
     """The posterior of theta, and what errors and intervals are made from, ``(cells, slots)``.
 
     That is the mean squared error of the posterior's mean under the prior ``INTERVAL_WIDTHS``:
-    where reports say little an estimate stays with the public model, and its interval is wide.
+    where reports carry little information an estimate stays with the public model, and its
+    interval is wide.
     """
     tree, information = contrasts.tree, contrasts.information()
     posteriors = [average(tree, information, width, split) for width in WIDTHS]

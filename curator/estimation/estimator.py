@@ -65,7 +65,8 @@ class Estimator:
 
     ``labels`` are the kinds of label it serves, and ``max_classes`` how many classes at most.
     ``one_question``: it takes tasks with one question, which asks for the label.
-    ``takes_base``: it can start from a public model. ``needs_reports``: it says nothing without.
+    ``takes_base``: it can start from a public model. ``needs_reports``: the curator
+    does not fit it before the first report.
     """
 
     name: str

@@ -41,7 +41,7 @@ def reports(
     mechanism: str = "subset",
     regression: bool = False,
 ) -> QuestionCounts:
-    """What holders with these true ``(cells, slots)`` counts would have said."""
+    """What holders with these true ``(cells, slots)`` counts would have reported."""
     counts = np.asarray(counts, dtype=np.int64)
     randomizer = create_mechanism(mechanism, epsilon, *counts.shape, regression=regression)
     sums = randomizer.simulate(counts, np.random.default_rng(seed))

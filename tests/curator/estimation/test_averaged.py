@@ -1,4 +1,4 @@
-"""What reports say of a deviation from even shares, whatever shares they were contrasted with."""
+"""The reports' likelihood of a deviation from even shares, whatever they were contrasted with."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_a_likelihood_of_g_is_that_of_the_deviation_it_implies(slots: int) -> No
 
 
 def test_evidence_of_counts_is_what_reports_add_to_the_public_ones() -> None:
-    """Reports that say nothing have evidence 1, whatever the public counts are."""
+    """Reports without information have evidence 1, whatever the public counts are."""
     private = contrasts(np.full((4, 2), 0.5))
     mute = Contrasts(private.question, private.q, np.full(4, 1e-12), private.scale)
     known = np.array([[5.0, 1.0], [2.0, 2.0], [0.0, 0.0], [1.0, 9.0]])

@@ -1,4 +1,4 @@
-"""Numbers told around a centre per cell: every estimator reads them as they were told."""
+"""Numbers reported relative to a centre per cell: every estimator reads them so."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ COUNTS = np.array([[900, 100], [400, 600], [50, 950], [500, 500]])
 ESTIMATORS = ("weighted", "private", "ratio", "averaged", "drift")
 
 
-def told(label: Range, centres: np.ndarray, seed: int = 1) -> QuestionCounts:
+def around_centres(label: Range, centres: np.ndarray, seed: int = 1) -> QuestionCounts:
     """The same reports of (cell, level), read around these centres."""
     question = reports(TREE, COUNTS, 2.0, seed, regression=True)
     centring = Centring(centres=tuple(centres.tolist()), radius=RADIUS)
@@ -32,7 +32,7 @@ def told(label: Range, centres: np.ndarray, seed: int = 1) -> QuestionCounts:
 
 
 def constant(value: float) -> BaseModel:
-    """A public model that says the same of everybody."""
+    """A public model that predicts the same for everybody."""
     return BaseModel("constant", (Linear("identity", np.zeros((2, 1)), np.array([value])),), (1.0,))
 
 
@@ -51,7 +51,7 @@ def test_one_centre_for_all_cells_is_a_narrower_range(name: str) -> None:
     """
     public = public_rows(NUMBER, 80, seed=2)
     narrow = Range(name="y", low=1.0 - RADIUS, high=1.0 + RADIUS)
-    centred = fitted(name, NUMBER, public, told(NUMBER, np.full(4, 1.0)), 1.0)
+    centred = fitted(name, NUMBER, public, around_centres(NUMBER, np.full(4, 1.0)), 1.0)
     plain = reports(TREE, COUNTS, 2.0, 1, regression=True)
     twin = fitted(name, narrow, public, plain, 1.0)
     intervals = () if name == "drift" else ("standard_error", "low", "high")
@@ -65,8 +65,8 @@ def test_a_centre_shifts_its_cell_and_nothing_else(name: str) -> None:
     """Values less their centres, errors and influence are those around one common centre."""
     public = public_rows(NUMBER, 80, seed=3)
     wide = Range(name="y", low=-50.0, high=50.0)
-    model = fit(name, wide, public, [told(wide, CENTRES)])
-    twin = fit(name, wide, public, [told(wide, np.zeros(4))])
+    model = fit(name, wide, public, [around_centres(wide, CENTRES)])
+    twin = fit(name, wide, public, [around_centres(wide, np.zeros(4))])
     np.testing.assert_allclose(model.values[:, 0] - CENTRES, twin.values[:, 0])
     np.testing.assert_allclose(model.low[:, 0] - CENTRES, twin.low[:, 0])
     np.testing.assert_allclose(model.high[:, 0] - CENTRES, twin.high[:, 0])
@@ -79,7 +79,7 @@ def test_values_are_possible_and_influence_is_at_most_the_span(name: str) -> Non
     """Values and intervals lie within the label's range and the radius; so does all influence."""
     public = public_rows(NUMBER, 80, seed=4)
     edge = np.array([NUMBER.low, 0.5, 3.0, NUMBER.high])
-    model = fitted(name, NUMBER, public, told(NUMBER, edge), 1.0)
+    model = fitted(name, NUMBER, public, around_centres(NUMBER, edge), 1.0)
     low, high = np.maximum(edge - RADIUS, NUMBER.low), np.minimum(edge + RADIUS, NUMBER.high)
     for array in (model.low, model.values, model.high):
         assert (array[:, 0] >= low - 1e-9).all()
@@ -89,18 +89,18 @@ def test_values_are_possible_and_influence_is_at_most_the_span(name: str) -> Non
     np.testing.assert_array_equal(model.influence_of(10**9), 2 * RADIUS)
 
 
-def test_public_labels_alone_are_not_cut_at_the_reach() -> None:
-    """`public` averages public labels as they are, whatever holders can tell."""
+def test_public_labels_alone_are_not_cut_at_the_radius() -> None:
+    """`public` averages public labels as they are, whatever holders can report."""
     public = public_rows(NUMBER, 80, seed=5)
-    centred = fit("public", NUMBER, public, [told(NUMBER, CENTRES)])
-    plain = fit("public", NUMBER, public, [replace(told(NUMBER, CENTRES), scale=None)])
+    centred = fit("public", NUMBER, public, [around_centres(NUMBER, CENTRES)])
+    plain = fit("public", NUMBER, public, [replace(around_centres(NUMBER, CENTRES), scale=None)])
     np.testing.assert_array_equal(centred.values, plain.values)
 
 
-def test_no_reports_leave_the_public_model_also_where_it_is_beyond_the_reach() -> None:
-    """A public model that says 6 where the centre is -1 is kept: only reports correct it."""
+def test_no_reports_leave_the_public_model_also_where_it_is_beyond_the_radius() -> None:
+    """A public model that predicts 6 where the centre is -1 is kept: only reports correct it."""
     public = public_rows(NUMBER, 80, seed=6)
-    question = told(NUMBER, CENTRES)
+    question = around_centres(NUMBER, CENTRES)
     nothing = replace(question, sums=np.zeros_like(question.sums), n=0)
     model = fit("drift", NUMBER, public, [nothing], base=constant(6.0))
     X = np.random.default_rng(7).random((50, 2))
@@ -108,8 +108,10 @@ def test_no_reports_leave_the_public_model_also_where_it_is_beyond_the_reach() -
 
 
 def test_documents_keep_the_span() -> None:
-    """Also what dishonest reports can have moved survives a file; older files have no span."""
-    model = fit("private", NUMBER, public_rows(NUMBER, 80, seed=8), [told(NUMBER, CENTRES)])
+    """The cap on influence survives a file; older files have no span."""
+    model = fit(
+        "private", NUMBER, public_rows(NUMBER, 80, seed=8), [around_centres(NUMBER, CENTRES)]
+    )
     document = model.to_document()
     assert Model.from_document(document).span == model.span == 2 * RADIUS
     del document["span"]
@@ -119,7 +121,7 @@ def test_documents_keep_the_span() -> None:
 def collected(
     tree: Partition, X: np.ndarray, y: np.ndarray, scale: LabelScale | None, seed: int
 ) -> QuestionCounts:
-    """Reports of holders with records (X, y), told on ``scale``."""
+    """Reports of holders with records (X, y), on ``scale``."""
     mechanism = create_mechanism("subset", 4.0, tree.cells, 2, regression=True)
     sums = simulate_question(
         tree,
@@ -134,7 +136,7 @@ def collected(
     return QuestionCounts(tree, mechanism, sums, len(y), scale=scale)
 
 
-def test_cell_means_are_unbiased_and_less_noisy_by_the_square_of_the_reach() -> None:
+def test_cell_means_are_unbiased_and_less_noisy_by_the_square_of_the_radius() -> None:
     """Means of 400 collections against the truth, and their variances around centres and without.
 
     Each mean within 4.9 standard errors (false alarm 1e-6 each, of 8). Counts that add up to the
@@ -171,11 +173,11 @@ def _means(question: QuestionCounts, scale: LabelScale, size: np.ndarray) -> np.
 
 
 @pytest.mark.parametrize(("name", "least"), [("private", 0.9), ("drift", 0.8)])
-def test_intervals_cover_cell_means_that_stray_from_their_centres(name: str, least: float) -> None:
+def test_intervals_cover_cell_means_that_differ_from_their_centres(name: str, least: float) -> None:
     """480 intervals of 16 cells whose means differ from the public model's by a little in each.
 
     Intervals of `private` cover 95 %, which 0.9 misses by five standard errors of 0.01. Those of
-    `drift` are posterior: cells that it takes to stray alike are covered less often, by design.
+    `drift` are posterior: cells that it takes to differ alike are covered less often, by design.
     """
     label, tree, found = Range(name="y", low=0.0, high=100.0), complete(4), []
     slope = BaseModel(
@@ -203,8 +205,8 @@ def noisy(X: np.ndarray, shift: np.ndarray, rng: np.random.Generator) -> PublicD
     return PublicData(X, y.clip(0.0, 100.0))
 
 
-def test_labels_beyond_the_reach_are_biased_towards_the_centre() -> None:
-    """The documented limit: a cell all of whose labels lie further away is told at its end."""
+def test_labels_beyond_the_radius_are_biased_towards_the_centre() -> None:
+    """The documented limit: a cell all of whose labels lie further away is reported at its end."""
     X = np.random.default_rng(10).random((4000, 2))
     centring = Centring(centres=(0.0,) * 4, radius=1.0)
     scale = LabelScale.of(NUMBER, 4, centring)
@@ -213,7 +215,7 @@ def test_labels_beyond_the_reach_are_biased_towards_the_centre() -> None:
     np.testing.assert_allclose(model.values, 1.0, atol=0.1)
 
 
-def test_the_reach_is_three_root_mean_squares_of_public_residuals() -> None:
+def test_the_radius_is_three_root_mean_squares_of_public_residuals() -> None:
     """Centres are the means, clipped to the range; the radius has a floor and a ceiling."""
     tree = complete(1)
     X = np.array([[0.2, 0.5], [0.7, 0.5]] * 10)

@@ -1,4 +1,4 @@
-"""Intervals cover the cells' true shares as often as they say."""
+"""Intervals cover the cells' true shares as often as they state."""
 
 import numpy as np
 import pytest

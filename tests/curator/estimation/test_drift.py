@@ -143,7 +143,7 @@ def test_no_reports_give_the_public_model() -> None:
 
 
 def test_a_plain_tree_gives_each_cell_one_value() -> None:
-    """With ``plain`` there is no public model beside the tree."""
+    """With ``plain`` the model has no public model."""
     public = public_rows(BINARY, 60, seed=12)
     tree = grown(BINARY, public, 3)
     question = reports(tree, np.full((tree.cells, 2), 100), 1.0, seed=13)
@@ -191,7 +191,7 @@ def furthest_moved(
     model: Model,
     base: BaseModel | None = None,
 ) -> float:
-    """How far one report more moves a value, at most, in parts of what the model states."""
+    """The most that one report more changes a value, as a multiple of what the model states."""
     rng, mechanism, worst = np.random.default_rng(21), question.mechanism, 0.0
     for category in range(mechanism.cells * mechanism.slots):
         payload = np.frombuffer(mechanism.privatize(category, rng.bytes), dtype=np.uint8)

@@ -50,8 +50,8 @@ def test_document_round_trip_keeps_predictions(label: str, based: bool) -> None:
     for name in ("values", "low", "high", "cells"):
         np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
     np.testing.assert_array_equal(before.labels(model.label), after.labels(again.label))
-    told = ("weighted", {"weight": 2.0, "counts": "automatic"}, model.n)
-    assert (again.estimator, again.parameters, again.n) == told
+    expected = ("weighted", {"weight": 2.0, "counts": "automatic"}, model.n)
+    assert (again.estimator, again.parameters, again.n) == expected
     np.testing.assert_array_equal(again.influence_of(3), model.influence_of(3))
 
 
@@ -83,7 +83,7 @@ def test_plain_form_follows_the_tree_alone() -> None:
 
 @pytest.mark.parametrize("based", [False, True])
 def test_labels_name_the_likeliest_class(based: bool) -> None:
-    """Classes are told by name, the first of equals; numbers as numbers."""
+    """Classes are named, the first of equals; numbers are numbers."""
     model = with_base(fitted(THREE)) if based else fitted(THREE)
     found = model.predict(np.random.default_rng(8).random((200, 2)))
     likeliest = [THREE.classes[place] for place in found.values.argmax(axis=1)]

@@ -69,7 +69,7 @@ def test_fieller_interval_is_the_set_of_acceptable_ratios() -> None:
 
 
 def test_interval_is_everything_where_the_mass_may_be_zero() -> None:
-    """A mass that cannot be told from zero allows every share."""
+    """A mass that may be zero allows every share."""
     low, high = fieller_interval(np.array([[1.0, 1.0]]), np.eye(2)[None] * 100.0)
     assert (low == 0).all()
     assert (high == 1).all()

@@ -106,7 +106,7 @@ def test_empty_cells_of_public_data_are_undecided() -> None:
 
 
 def test_one_report_moves_a_value_no_further_than_stated() -> None:
-    """Swapping one report for the worst other one moves each value at most `influence(1)`."""
+    """One report more, of any kind, changes each value by at most `influence_of(1)`."""
     partition, public = complete(1), public_rows(BINARY, 50, seed=11)
     question = reports(partition, np.full((2, 2), 5000), epsilon=1.0, seed=12)
     model = fit("private", BINARY, public, [question])
