@@ -5,9 +5,11 @@ from itertools import count
 import msgpack
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from privet.protocol.batch import Batch
-from privet.protocol.errors import MalformedReport, PrivetError, TooLarge
+from privet.protocol.errors import MalformedReport, PrivetError, TooLarge, WrongQuestions
 from privet.protocol.report import Report, make_report
 from privet.protocol.task import Question, Task
 from scripts.make_message_vectors import CENTRED, CLASSIFY, RECORDS, REGRESS, Stream
@@ -106,6 +108,20 @@ def test_whatever_else_is_sent_is_malformed(nested: bytes) -> None:
     """Without exhausting the stack or the memory."""
     with pytest.raises(MalformedReport):
         Batch.unpack(nested, CLASSIFY)
+
+
+@given(st.data())
+def test_damaged_bytes_are_refused_or_are_a_batch(data: st.DataObject) -> None:
+    """Whatever is cut off or overwritten: a published error, or columns that belong together."""
+    packed = bytearray(batch_of(CENTRED, 2)[0].pack())
+    for at in data.draw(st.lists(st.integers(0, len(packed) - 1), min_size=1, max_size=4)):
+        packed[at] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, len(packed)))
+    try:
+        batch = Batch.unpack(bytes(packed[cut:] if cut < 5 else packed[:cut]), CENTRED)
+    except (MalformedReport, WrongQuestions):
+        return
+    assert len(batch.ids) == len(batch.payloads) == len(batch.valid(CENTRED))
 
 
 def test_a_million_rows_are_views_of_the_columns() -> None:
