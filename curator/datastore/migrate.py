@@ -37,15 +37,15 @@ def prepare(engine: Engine) -> None:
         check_schema(engine)
 
 
-def upgrade(engine: Engine) -> None:
-    """Bring the schema up to this version's, in one transaction."""
+def upgrade(engine: Engine, revision: str = "head") -> None:
+    """Bring the schema up to ``revision``, by default this version's, in one transaction."""
     config = _config()
     with engine.connect().execution_options(privet_writes=True) as connection:
         config.attributes["connection"] = connection
         with connection.begin():
             if engine.dialect.name == "postgresql":
                 connection.exec_driver_sql(ONE_AT_A_TIME)
-            alembic_upgrade(config, "head")
+            alembic_upgrade(config, revision)
 
 
 def check_schema(engine: Engine) -> None:

@@ -367,12 +367,11 @@ def _unpacked(packed: bytes) -> Ids:
 def ids_of_task(connection: Connection, task_no: int) -> Iterator[Ids]:
     """All ids of a task, some at a time, in no order."""
     rows = select(report_ids.c.id).where(report_ids.c.task_no == task_no)
-    streaming = connection.execution_options(yield_per=READ_AT_ONCE)
-    for part in streaming.execute(rows).scalars().partitions(READ_AT_ONCE):
-        yield _unpacked(b"".join(map(bytes, part)))
     pages = select(id_pages.c.ids).where(id_pages.c.task_no == task_no)
-    for packed in connection.execution_options(yield_per=16).scalars(pages):
-        yield _unpacked(packed)
+    for query, at_once in ((rows, READ_AT_ONCE), (pages, READ_AT_ONCE // PAGE)):
+        found = connection.scalars(query, execution_options={"yield_per": at_once})
+        for part in found.partitions():
+            yield _unpacked(b"".join(map(bytes, part)))
 
 
 def remove_some(connection: Connection, task_no: int) -> int:

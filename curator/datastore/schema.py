@@ -140,15 +140,5 @@ tokens = Table(
     Column("created", Float, nullable=False),
 )
 
-OF_A_TASK = (
-    public_data,
-    report_ids,
-    id_runs,
-    id_pages,
-    buckets,
-    sums,
-    rejects,
-    invitations,
-    models,
-)
-"""Tables whose rows go with their task at once; report ids are swept away after it."""
+OF_A_TASK = (public_data, buckets, sums, rejects, invitations, models)
+"""Tables whose rows go with their task at once; its report ids are removed after it."""

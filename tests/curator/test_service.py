@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from privet.protocol.errors import (
     ModelNotFound,
     NotEnoughReports,
     PrivetError,
+    StorageFailed,
     TaskNotFound,
     TooLarge,
 )
@@ -72,6 +73,20 @@ def thirds(n: int, seed: int = 1) -> list[dict[str, Any]]:
 
 
 PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True}
+
+
+def test_a_task_is_created_and_opened_at_once(
+    curator: Curator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No second transaction can fail and leave a draft that a retry answers as the open task."""
+
+    def fail(*_: object) -> NoReturn:
+        raise StorageFailed("the disk is full")
+
+    monkeypatch.setattr(curator.store, "move", fail)
+    for created in (True, False):
+        stored, new = curator.create_task(settings(), samples.survey())
+        assert (stored.state, new) == (State.OPEN, created)
 
 
 def test_a_task_is_published_open_with_what_the_public_data_says(curator: Curator) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 from collections.abc import AsyncIterator
 
 import httpx
@@ -13,7 +14,6 @@ from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.base import Store
 from privet.protocol.errors import PROBLEM_BASE
 from privet.protocol.lifecycle import Move
-from privet.protocol.limits import MAX_REPORT_BYTES
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
 
@@ -150,6 +150,37 @@ async def test_bad_json_is_refused(
     assert refused(answer, 400, "malformed-report")
 
 
+@pytest.mark.parametrize(
+    "kind",
+    ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "application/msgpack"],
+)
+async def test_another_content_type_is_refused(
+    http: httpx.AsyncClient, store: Store, cached: CachedTask, kind: str
+) -> None:
+    """415 that names what to send, whatever the body is."""
+    own = report(cached.task)
+    answer = await http.post(path(cached), content=own.pack(), headers={"content-type": kind})
+    assert refused(answer, 415, "unsupported-media-type")
+    assert REPORT_MEDIA_TYPE in answer.json()["detail"]
+    assert store.status(cached.id).reports == 0
+
+
+async def test_content_types_of_reports(http: httpx.AsyncClient, cached: CachedTask) -> None:
+    """The report's own type, in any case and with parameters, JSON, and none at all."""
+    binary, in_json = report(cached.task).pack(), json.dumps(report(cached.task).to_json())
+    cases: list[tuple[str | bytes, str | None]] = [
+        (binary, REPORT_MEDIA_TYPE),
+        (binary, REPORT_MEDIA_TYPE.upper()),
+        (binary, None),
+        (in_json, "application/json"),
+        (in_json, "Application/JSON; charset=utf-8"),
+    ]
+    for body, kind in cases:
+        headers = {} if kind is None else {"content-type": kind}
+        answer = await http.post(path(cached), content=body, headers=headers)
+        assert answer.status_code in (200, 201), kind
+
+
 async def test_one_answer_of_several_questions(http: httpx.AsyncClient, store: Store) -> None:
     """Where each holder answers one question, each report counts for its own."""
     made = task(questions=3, allocation="one")
@@ -213,9 +244,14 @@ async def test_a_body_without_a_length_is_bounded(
     assert sent <= cached.max_body_bytes + 2**17
 
 
-def test_a_body_is_bounded_by_its_task(cached: CachedTask) -> None:
-    """For a task of short reports no long body is kept."""
-    assert cached.task.longest_report < cached.max_body_bytes < 2**17 < MAX_REPORT_BYTES
+async def test_a_body_is_bounded_by_its_task(http: httpx.AsyncClient, cached: CachedTask) -> None:
+    """Two of its longest reports and 64 KiB, in either form, as docs/protocol.md says."""
+    limit = 2 * cached.task.longest_report + 65_536
+    for kind in (REPORT_MEDIA_TYPE, "application/json"):
+        for size, status in ((limit, 400), (limit + 1, 413)):
+            headers = {"content-type": kind}
+            answer = await http.post(path(cached), content=b"\xc1" * size, headers=headers)
+            assert answer.status_code == status
 
 
 async def test_a_body_in_pieces_counts(http: httpx.AsyncClient, cached: CachedTask) -> None:

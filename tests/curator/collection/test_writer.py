@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Sequence
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,7 +13,8 @@ from privet.curator.collection.writer import Writer
 from privet.curator.datastore.base import Outcomes, ReportGroup, Store
 from privet.curator.datastore.report_ids import BULK
 from privet.curator.metrics import Metrics
-from tests.curator.datastore.made import kept, report, total
+from privet.protocol.errors import Overloaded, PrivetError, StorageFailed
+from tests.curator.datastore.made import group, kept, report, total
 
 
 def put(writer: Writer, cached: CachedTask, body: bytes) -> "asyncio.Future[bool]":
@@ -44,6 +46,52 @@ async def test_a_task_is_one_group_whatever_its_reports_came_by(
     assert not await again
     writer.stop()
     assert kept(store, cached.task) == total(cached.task, reports)
+
+
+async def test_a_failed_commit_is_logged_with_its_tasks(
+    store: Store,
+    cached: CachedTask,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Single reports and batches fail for their senders, and the log names the task each time."""
+    writer = Writer(store, clock, Metrics(), max_queue=10)
+    for error in (StorageFailed("the disk is full"), ZeroDivisionError()):
+        caplog.clear()
+        monkeypatch.setattr(store, "take", Mock(side_effect=error))
+        body = report(cached.task).pack()
+        with pytest.raises(PrivetError):
+            await put(writer, cached, body)
+        with pytest.raises(PrivetError):
+            await writer.put_batch(group(cached, [report(cached.task)]))
+        assert [cached.id in record.getMessage() for record in caplog.records] == [True, True]
+    writer.stop()
+
+
+async def test_a_full_queue_and_a_stopped_writer_take_no_more(
+    store: Store, cached: CachedTask, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was taken is finished, what comes later is refused."""
+    go_on, take = threading.Event(), store.take
+
+    def wait_and_take(groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
+        go_on.wait()
+        return take(groups, now)
+
+    monkeypatch.setattr(store, "take", wait_and_take)
+    writer = Writer(store, clock, Metrics(), max_queue=2)
+    bodies = [report(cached.task).pack() for _ in range(3)]
+    waiting = [put(writer, cached, body) for body in bodies[:2]]
+    with pytest.raises(Overloaded):
+        put(writer, cached, bodies[2])
+    go_on.set()
+    assert await asyncio.gather(*waiting) == [True, True]
+    writer.stop()
+    with pytest.raises(Overloaded):
+        put(writer, cached, bodies[2])
+    with pytest.raises(Overloaded):
+        writer.put_batch(group(cached, [report(cached.task)]))
 
 
 async def test_all_who_load_a_task_at_once_share_it(store: Store, cached: CachedTask) -> None:

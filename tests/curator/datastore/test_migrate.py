@@ -1,18 +1,24 @@
 """Start-up brings up an empty database and refuses any that is not this version's."""
 
-from collections.abc import Callable
+import json
+import os
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sqlalchemy import Engine, inspect, text
 
+from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
+from privet.curator.datastore.backup import verify
+from privet.curator.datastore.base import Outcome
 from privet.curator.datastore.migrate import upgrade
 from privet.curator.datastore.schema import metadata
 from privet.protocol.errors import StorageFailed
-from tests.curator.datastore.made import NOW, public, task
+from privet.protocol.task import Task
+from tests.curator.datastore.made import NOW, group, report, slow_checksum, task
 from tests.curator.datastore.servers import drop_database, new_database
 
 Open = Callable[[str], Engine]
@@ -42,25 +48,91 @@ def test_every_column_is_explained(postgres_url: str, open_database: Open) -> No
             assert column["comment"], f"{name}.{column['name']}"
 
 
-def test_an_older_database_is_brought_up(tmp_path: Path, open_database: Open) -> None:
-    """A database of the first schema is refused, migrated, and then holds what it held."""
-    address = f"sqlite:///{tmp_path}/privet.db"
-    made, data = task(), public()
-    store = open_store(address)
-    store.create_task(made, {}, data, NOW)
-    store.close()
-    engine = open_database(address)
-    execute(engine, "ALTER TABLE public_data DROP COLUMN onnx")
-    execute(engine, "UPDATE alembic_version SET version_num = '0001'")
+@pytest.fixture
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database without tables, SQLite or PostgreSQL."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/privet.db"
+        return
+    url = new_database()
+    yield url
+    drop_database(url)
+
+
+def fill_first_schema(engine: Engine, made: Task, ids: list[bytes]) -> None:
+    """A task with ids in a row and in a run, three buckets and a model, as kept at first."""
+    upgrade(engine, "0001")
+    values = {
+        "id": made.id,
+        "canonical": made.canonical,
+        "x": np.zeros((2, 1)).tobytes(),
+        "y": np.arange(2.0).tobytes(),
+        "packed": b"".join(ids[2:]),
+        "numbers": bytes(8 * len(ids[2:])),
+        "xor": bytes(range(32)),
+        "model": json.dumps({"task": made.id, "created": NOW, "model": OLD_MODEL}).encode(),
+    }
+    statements = [
+        """INSERT INTO tasks (id, state, created, moved, invited, ids_gone, canonical, settings)
+        VALUES (:id, 'open', 1, 1, FALSE, FALSE, :canonical, '{}')""",
+        "INSERT INTO public_data (task_no, rows, x, y) VALUES (1, 2, :x, :y)",
+        "INSERT INTO id_runs (task_no, run, ids) VALUES (1, 1, 3)",
+        """INSERT INTO id_pages (task_no, run, page, ids, fingerprints)
+        VALUES (1, 1, 0, :packed, :numbers)""",
+        """INSERT INTO buckets (task_no, starts, curator, reports, checksum)
+        VALUES (1, 0, 0, 2, :xor), (1, 0, 1, 1, :xor), (1, 86400, 0, 2, :xor)""",
+        "INSERT INTO models (task_no, number, created, document) VALUES (1, 1, 7, :model)",
+    ]
+    with engine.connect().execution_options(privet_writes=True) as connection, connection.begin():
+        for statement in statements:
+            connection.execute(text(statement), values)
+        for own in ids[:2]:
+            row = {"own": own}
+            connection.execute(text("INSERT INTO report_ids VALUES (1, :own, 0)"), row)
+
+
+OLD_MODEL = {
+    "estimator": "drift",
+    "parameters": {"depth": 1},
+    "n": 5,
+    "partition": {"feature": [0, -1, -1]},
+    "facts": {"reports": 5},
+}
+
+
+@pytest.mark.parametrize("empty_url", ["sqlite", "postgresql"], indirect=True)
+def test_an_older_database_is_brought_up(empty_url: str, open_database: Open) -> None:
+    """A database of the first schema is refused, migrated, and then holds what it held.
+
+    Its checksums are computed anew from the ids, so that it verifies.
+    """
+    made, ids = task(), sorted(os.urandom(16) for _ in range(5))
+    engine = open_database(empty_url)
+    fill_first_schema(engine, made, ids)
     with pytest.raises(StorageFailed, match="privet migrate"):
-        open_store(address)
+        open_store(empty_url)
     upgrade(engine)
-    store = open_store(address)
-    kept = store.public_data(made.id)
-    assert kept.onnx is None
-    assert kept.y.tolist() == data.y.tolist()
-    assert store.create_task(task("new"), {}, replace(data, onnx=b"onnx"), NOW)
-    assert store.public_data(task("new").id).onnx == b"onnx"
+    store = open_store(empty_url)
+    status = store.status(made.id)
+    assert (status.reports, status.checksum) == (5, slow_checksum(ids))
+    assert [bucket.checksum for bucket in status.buckets] == [status.checksum, "0" * 16]
+    assert not any("checksum" in fault for found in verify(engine) for fault in found.faults)
+    assert store.public_data(made.id).onnx is None
+    assert store.public_data(made.id).y.tolist() == [0.0, 1.0]
+    assert json.loads(store.model(made.id)) == OLD_MODEL
+    (info,) = store.models(made.id)
+    assert (info.number, info.created) == (1, 7.0)
+    assert info.summary == {
+        "estimator": "drift",
+        "parameters": {"depth": 1},
+        "reports": 5,
+        "cells": 2,
+        "facts": {"reports": 5},
+    }
+    cached = CachedTask(made)
+    assert store.take([group(cached, [report(made)])], NOW)[0].tolist() == [Outcome.COUNTED]
+    again = store.take([group(cached, [report(made, ids[0]), report(made, ids[4])])], NOW)[0]
+    assert set(again.tolist()) <= {Outcome.REPLAYED, Outcome.CONFLICT}
     store.close()
 
 

@@ -131,7 +131,6 @@ def _create_models() -> None:
         _column("task_no", sa.Integer(), TASK),
         _column("number", sa.Integer(), "1, 2, ... in order of fitting."),
         _column("created", sa.Float(), "When it was fitted, Unix time."),
-        _column("summary", sa.Text(), "What lists of models show of it, as JSON."),
         _column("document", sa.LargeBinary(), "The model, as its own document."),
         sa.PrimaryKeyConstraint("task_no", "number"),
     )

@@ -24,6 +24,8 @@ SOURCES = (
     "SELECT ids FROM id_pages WHERE task_no = :task_no",
 )
 
+AT_ONCE = 10_000
+
 
 def upgrade() -> None:
     """Compute the sums anew from the ids that are there."""
@@ -32,9 +34,10 @@ def upgrade() -> None:
     for task_no in list(connection.scalars(sa.text(TASKS))):
         total = 0
         for source in SOURCES:
-            streamed = connection.execution_options(yield_per=10_000)
-            found = streamed.execute(sa.text(source), {"task_no": task_no}).scalars()
-            for part in found.partitions(10_000):
+            found = connection.execute(
+                sa.text(source), {"task_no": task_no}, execution_options={"yield_per": AT_ONCE}
+            )
+            for part in found.scalars().partitions():
                 halves = np.frombuffer(b"".join(map(bytes, part)), dtype=">u8")
                 total = (total + int(halves.sum(dtype=np.uint64))) % 2**64
         values = {"checksum": total.to_bytes(8, "big"), "task_no": task_no}

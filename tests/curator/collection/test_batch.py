@@ -1,0 +1,171 @@
+"""The call for many reports, over HTTP without a network."""
+
+import asyncio
+import hashlib
+import threading
+from collections.abc import Sequence
+
+import httpx
+import numpy as np
+import pytest
+
+from privet.curator.app import CuratorApp
+from privet.curator.collection.task_cache import CachedTask
+from privet.curator.datastore.base import Outcomes, ReportGroup, Store
+from privet.curator.settings import Settings
+from privet.protocol.batch import Batch
+from privet.protocol.lifecycle import Move
+from privet.protocol.report import Report
+from tests.curator.collection.test_upload import refused, send
+from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
+
+
+def pack(reports: Sequence[Report], invitations: Sequence[bytes] | None = None) -> bytes:
+    """A batch of reports that answer the same questions."""
+    rows = [b"".join(payload for _, payload in own.answers) for own in reports]
+    return Batch(
+        questions=tuple(question for question, _ in reports[0].answers),
+        ids=np.frombuffer(b"".join(own.id for own in reports), np.uint8).reshape(-1, 16),
+        payloads=np.frombuffer(b"".join(rows), np.uint8).reshape(len(reports), -1),
+        invitations=None
+        if invitations is None
+        else np.frombuffer(b"".join(invitations), np.uint8).reshape(-1, 32),
+    ).pack()
+
+
+async def send_batch(http: httpx.AsyncClient, cached: CachedTask, body: bytes) -> httpx.Response:
+    """Post one batch."""
+    return await http.post(f"/v1/tasks/{cached.id}/reports/batch", content=body)
+
+
+def impossible(own: Report) -> Report:
+    """The same report with an answer that no holder could send."""
+    return own.model_copy(update={"answers": ((0, b"\xff" * len(own.answers[0][1])),)})
+
+
+async def test_every_report_of_a_batch_counts_once_or_is_listed(
+    http: httpx.AsyncClient, app: CuratorApp, store: Store, cached: CachedTask
+) -> None:
+    """New, repeated, known, conflicting and impossible reports each have their own outcome."""
+    known, taken = report(cached.task), report(cached.task)
+    for own in (known, taken):
+        assert (await send(http, cached, own.pack())).status_code == 201
+    other = report(cached.task, taken.id)
+    while other.answers == taken.answers:
+        other = report(cached.task, taken.id)
+    new, bad = [report(cached.task) for _ in range(3)], impossible(report(cached.task))
+    answer = await send_batch(http, cached, pack([known, new[0], bad, new[1], new[1], other]))
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json() == {
+        "counted": 2,
+        "replayed": 2,
+        "failed": {"report-conflict": [taken.id.hex()], "wrong-payload": [bad.id.hex()]},
+    }
+    assert kept(store, cached.task) == total(cached.task, [known, taken, *new[:2]])
+    text = (await http.get("/metrics")).text
+    for name, count in {
+        "counted": 4,
+        "replayed": 2,
+        "report-conflict": 1,
+        "wrong-payload": 1,
+    }.items():
+        assert f'privet_reports_total{{outcome="{name}"}} {count}.0' in text
+    app.state.rejects.close()
+    assert store.status(cached.id).rejects == {"report-conflict": 1, "wrong-payload": 1}
+
+
+async def test_a_batch_of_impossible_reports_counts_nothing(
+    http: httpx.AsyncClient, store: Store, cached: CachedTask
+) -> None:
+    """It is answered, with all ids listed."""
+    bad = [impossible(report(cached.task)) for _ in range(2)]
+    answer = await send_batch(http, cached, pack(bad))
+    assert answer.json() == {
+        "counted": 0,
+        "replayed": 0,
+        "failed": {"wrong-payload": [own.id.hex() for own in bad]},
+    }
+    assert store.status(cached.id).reports == 0
+
+
+async def test_a_batch_answers_one_question_of_several(
+    http: httpx.AsyncClient, store: Store
+) -> None:
+    """Where each holder answers one question, a batch counts for its own."""
+    made = task(questions=3, allocation="one")
+    cached = open_task(store, made)
+    reports = [report(made, question=2) for _ in range(4)]
+    assert (await send_batch(http, cached, pack(reports))).json()["counted"] == 4
+    assert kept(store, made) == total(made, reports)
+
+
+async def test_invitations_come_in_a_column(
+    http: httpx.AsyncClient, store: Store, cached: CachedTask
+) -> None:
+    """Each report needs its own unused invitation."""
+    good = hashlib.sha256(b"golden").digest()
+    store.invite(cached.id, [good])
+    reports = [report(cached.task) for _ in range(3)]
+    answer = await send_batch(http, cached, pack(reports, [bytes(32), good, good]))
+    assert answer.json() == {
+        "counted": 1,
+        "replayed": 0,
+        "failed": {"not-authorized": [reports[0].id.hex(), reports[2].id.hex()]},
+    }
+
+
+async def test_a_batch_for_a_task_that_is_closed_or_gone(
+    http: httpx.AsyncClient, store: Store, cached: CachedTask
+) -> None:
+    """A closed task still knows what it counted; of one that is deleted nothing is left."""
+    known, late = report(cached.task), report(cached.task)
+    assert (await send_batch(http, cached, pack([known]))).json()["counted"] == 1
+    store.move(cached.id, Move.CLOSE, NOW)
+    assert (await send_batch(http, cached, pack([known, late]))).json() == {
+        "counted": 0,
+        "replayed": 1,
+        "failed": {"task-not-open": [late.id.hex()]},
+    }
+    store.move(cached.id, Move.DELETE, NOW)
+    answer = await send_batch(http, cached, pack([late]))
+    assert answer.json()["failed"] == {"task-not-found": [late.id.hex()]}
+
+
+async def test_limits_of_a_batch(
+    http: httpx.AsyncClient, settings: Settings, cached: CachedTask
+) -> None:
+    """Too many reports, too many bytes and what is no batch are refused whole."""
+    reports = [report(cached.task) for _ in range(settings.max_batch_reports + 1)]
+    assert refused(await send_batch(http, cached, pack(reports)), 413, "too-large")
+    large = bytes(settings.max_batch_bytes + 1)
+    assert refused(await send_batch(http, cached, large), 413, "too-large")
+    assert refused(await send_batch(http, cached, b"\xc1"), 400, "malformed-report")
+
+
+async def test_batches_beyond_those_under_way_are_told_to_wait(
+    http: httpx.AsyncClient,
+    settings: Settings,
+    store: Store,
+    cached: CachedTask,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While as many batches as allowed wait for the disk, one more is a 503 with Retry-After."""
+    waiting, go_on, take = threading.Event(), threading.Event(), store.take
+
+    def wait_and_take(groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
+        waiting.set()
+        go_on.wait(30)
+        return take(groups, now)
+
+    monkeypatch.setattr(store, "take", wait_and_take)
+    bodies = [pack([report(cached.task)]) for _ in range(settings.max_batches)]
+    under_way = [asyncio.create_task(send_batch(http, cached, body)) for body in bodies]
+    while not waiting.is_set():
+        await asyncio.sleep(0.01)
+    answer = await send_batch(http, cached, pack([report(cached.task)]))
+    assert refused(answer, 503, "overloaded")
+    assert answer.headers["retry-after"]
+    go_on.set()
+    assert [(await own).json()["counted"] for own in under_way] == [1] * settings.max_batches
+    assert (await send_batch(http, cached, pack([report(cached.task)]))).json()["counted"] == 1

@@ -1,0 +1,107 @@
+"""Removing report ids: what cannot be removed now is removed later, and undoes nothing."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+from sqlalchemy import func, select
+
+from privet.curator.clock import ManualClock
+from privet.curator.datastore import garbage_collection, open_store
+from privet.curator.datastore.base import Expired
+from privet.curator.datastore.garbage_collection import collect_garbage
+from privet.curator.datastore.memory import MemoryStore
+from privet.curator.datastore.report_ids import BULK
+from privet.curator.datastore.schema import id_pages, leftovers, report_ids
+from privet.curator.datastore.sql import SqlStore
+from privet.curator.settings import Settings
+from privet.protocol.errors import StorageFailed
+from privet.protocol.lifecycle import Move, State
+from tests.curator.datastore.made import NOW, group, many, open_task, report, task
+
+DAY = 86_400
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Makes every removal of report ids fail."""
+
+    def fail(*_: object) -> int:
+        raise StorageFailed("no") from OSError("the disk is full")
+
+    return lambda: monkeypatch.setattr("privet.curator.datastore.sql.remove_listed_ids", fail)
+
+
+def ids_kept(store: SqlStore) -> int:
+    """Rows and pages of report ids, and tasks listed for removal."""
+    with store.engine.connect() as connection:
+        tables = (report_ids, id_pages, leftovers)
+        return sum(connection.scalar(select(func.count()).select_from(t)) or 0 for t in tables)
+
+
+def filled(url: str) -> SqlStore:
+    """A store with a task that closes, with ids in rows and in a run."""
+    store = open_store(url)
+    assert isinstance(store, SqlStore)
+    cached = open_task(store, task(closes=int(NOW) + 10))
+    store.take([group(cached, [report(cached.task)])], NOW)
+    store.take([many(cached, BULK, seed=1)], NOW)
+    return store
+
+
+def test_a_delete_is_done_though_ids_cannot_be_removed(
+    url: str, failing: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task is gone and the call says so; the next round removes what was left."""
+    store = filled(url)
+    failing()
+    assert store.move(task(closes=int(NOW) + 10).id, Move.DELETE, NOW) is State.DELETED
+    assert store.tasks() == []
+    assert ids_kept(store) > 1
+    monkeypatch.undo()
+    assert store.expire(NOW, DAY, None) == Expired(tasks=0, ids=BULK + 1)
+    assert ids_kept(store) == 0
+    store.close()
+
+
+def test_an_expiry_is_done_though_ids_cannot_be_removed(
+    url: str,
+    failing: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What was expired is reported, the failure is logged, and the next round goes on."""
+    store = filled(url)
+    failing()
+    assert store.expire(NOW + 2 * DAY, DAY, DAY) == Expired(tasks=1, ids=0)
+    assert "the disk is full" in caplog.text
+    monkeypatch.undo()
+    assert store.expire(NOW + 2 * DAY, DAY, DAY) == Expired(tasks=0, ids=BULK + 1)
+    store.close()
+
+
+@pytest.mark.parametrize("error", [StorageFailed("the disk is full"), ZeroDivisionError("a bug")])
+async def test_a_failing_round_does_not_end_garbage_collection(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever one round raises is logged, and there is a next one."""
+    monkeypatch.setattr(garbage_collection, "EVERY_SECONDS", 0.0)
+    store, settled = MemoryStore(), asyncio.Event()
+    rounds, loop = 0, asyncio.get_running_loop()
+
+    def expire(*_: object) -> Expired:
+        nonlocal rounds
+        rounds += 1
+        if rounds == 1:
+            raise error
+        loop.call_soon_threadsafe(settled.set)
+        return Expired(tasks=0, ids=0)
+
+    monkeypatch.setattr(store, "expire", expire)
+    running = asyncio.create_task(collect_garbage(store, Settings(), ManualClock(NOW)))
+    await asyncio.wait_for(settled.wait(), 30)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    assert "expiry failed" in caplog.text
