@@ -38,11 +38,11 @@ from privet.curator.public_model.onnx_trial import tried_model
 from privet.curator.publishing.build import build_task
 from privet.curator.publishing.settings import TaskSettings, unix_seconds
 from privet.curator.publishing.table import read_table
+from privet.curator.trees import describe_path
 from privet.curator.workers import Run, run_here
 from privet.protocol.errors import InvalidTask, NotEnoughReports
 from privet.protocol.lifecycle import Move, State
 from privet.protocol.mechanisms import MECHANISMS
-from privet.protocol.partition import describe_path
 from privet.protocol.task import Task
 
 INVITATION_BYTES = 16

@@ -9,7 +9,7 @@ partition and walks it with many rows at a time lives in the curator.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Annotated
 
 import numpy as np
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from privet.protocol.errors import InvalidTask
-from privet.protocol.features import Column, Numeric
 from privet.protocol.limits import MAX_COLUMNS, MAX_DEPTH, MAX_NODES
 from privet.protocol.wire import Message
 
@@ -172,27 +171,6 @@ class Tree(Message):
     def cells(self) -> int:
         """Number of leaves."""
         return self.left.count(LEAF)
-
-
-def describe_split(partition: Partition, columns: tuple[Column, ...], node: int, left: bool) -> str:
-    """The condition under which records go ``left`` (or else right) at an inner node.
-
-    In the features' own units: ``age < 37.5``, ``age >= 37.5``, ``occupation is not farming``.
-    """
-    column = columns[int(partition.feature[node])]
-    feature = column.feature
-    if not isinstance(feature, Numeric):
-        return f"{feature.name} is {'not ' if left else ''}{column.category}"
-    at = feature.low + float(partition.threshold[node]) * (feature.high - feature.low)
-    return f"{feature.name} {'<' if left else '>='} {at:.6g}"
-
-
-def describe_path(partition: Partition, columns: tuple[Column, ...], cell: int) -> list[str]:
-    """The conditions on the path from the root to a cell; empty if there is one cell."""
-    return [
-        describe_split(partition, columns, node, left=int(partition.left[node]) == child)
-        for node, child in pairwise(partition.path(cell))
-    ]
 
 
 def _levels(tree: Partition) -> Iterator[Index]:

@@ -1,7 +1,8 @@
-"""Trees, many rows or all nodes at a time: traversal, tables of cells, sums over nodes."""
+"""Trees, many rows or all nodes at a time: traversal, tables of cells, sums over nodes, words."""
 
 from privet.curator.trees.cell_table import locate
+from privet.curator.trees.descriptions import describe_path
 from privet.curator.trees.nodes import ancestors, boxes, node_depth, node_sums
 from privet.curator.trees.traversal import Traversal
 
-__all__ = ["Traversal", "ancestors", "boxes", "locate", "node_depth", "node_sums"]
+__all__ = ["Traversal", "ancestors", "boxes", "describe_path", "locate", "node_depth", "node_sums"]

@@ -6,11 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privet.protocol.errors import InvalidTask
-from privet.protocol.features import columns_of, encode_record
 from privet.protocol.limits import MAX_DEPTH
-from privet.protocol.partition import LEAF, Partition, describe_path, describe_split
-from tests.protocol.examples import FEATURES, SPLITS
-from tests.strategies import eighths, partitions
+from privet.protocol.partition import LEAF, Partition
+from tests.strategies import partitions
 
 COLUMNS = 3
 points = st.lists(
@@ -144,43 +142,3 @@ def test_depth_is_limited_before_it_costs_time() -> None:
         with pytest.raises(InvalidTask, match="deep"):
             chain(depth)
     assert time.perf_counter() - started < 1.0
-
-
-TASK_COLUMNS = columns_of(FEATURES)
-
-
-def test_splits_read_in_the_features_own_units() -> None:
-    """Both sides of a numeric and of a categorical split, as a person would say them."""
-    assert describe_split(SPLITS, TASK_COLUMNS, 0, left=True) == "age < 40"
-    assert describe_split(SPLITS, TASK_COLUMNS, 2, left=False) == "age >= 50"
-    assert describe_split(SPLITS, TASK_COLUMNS, 1, left=True) == "work is not farm"
-    assert describe_split(SPLITS, TASK_COLUMNS, 1, left=False) == "work is farm"
-
-
-def test_a_path_lists_every_split() -> None:
-    """From the root to the cell; the undivided space needs no words."""
-    assert describe_path(SPLITS, TASK_COLUMNS, 2) == ["age >= 40", "age < 50"]
-    assert describe_path(Partition.root(4), TASK_COLUMNS, 0) == []
-
-
-def holds(sentence: str, record: dict[str, object]) -> bool:
-    """Whether a sentence about age or work is true of a record."""
-    if sentence.startswith("work is not "):
-        return record["work"] != sentence.removeprefix("work is not ")
-    if sentence.startswith("work is "):
-        return record["work"] == sentence.removeprefix("work is ")
-    return bool(eval(sentence, {"__builtins__": {}}, {"age": record["age"]}))
-
-
-@given(
-    partitions(4, eighths),
-    st.floats(20, 60).map(lambda age: round(age, 1)),
-    st.sampled_from(["farm", "shop", "none"]),
-)
-def test_the_words_are_true_of_every_record_in_the_cell(
-    partition: Partition, age: float, work: str
-) -> None:
-    """Each sentence of the path holds for a record that lies there."""
-    record = {"age": age, "work": work}
-    cell = partition.locate_one(encode_record(FEATURES, record))
-    assert all(holds(s, record) for s in describe_path(partition, TASK_COLUMNS, cell))

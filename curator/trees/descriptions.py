@@ -1,0 +1,27 @@
+"""The splits of a partition in the features' own units, for people to read."""
+
+from itertools import pairwise
+
+from privet.protocol.features import Column, Numeric
+from privet.protocol.partition import Partition
+
+
+def describe_split(partition: Partition, columns: tuple[Column, ...], node: int, left: bool) -> str:
+    """The condition under which records go ``left`` (or else right) at an inner node.
+
+    In the features' own units: ``age < 37.5``, ``age >= 37.5``, ``occupation is not farming``.
+    """
+    column = columns[int(partition.feature[node])]
+    feature = column.feature
+    if not isinstance(feature, Numeric):
+        return f"{feature.name} is {'not ' if left else ''}{column.category}"
+    at = feature.low + float(partition.threshold[node]) * (feature.high - feature.low)
+    return f"{feature.name} {'<' if left else '>='} {at:.6g}"
+
+
+def describe_path(partition: Partition, columns: tuple[Column, ...], cell: int) -> list[str]:
+    """The conditions on the path from the root to a cell; empty if there is one cell."""
+    return [
+        describe_split(partition, columns, node, left=int(partition.left[node]) == child)
+        for node, child in pairwise(partition.path(cell))
+    ]
