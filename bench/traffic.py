@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import msgpack
 import numpy as np
 import psutil
 
@@ -18,6 +17,7 @@ from bench.http_load import post
 from privet.curator.collection.task_cache import Layout
 from privet.curator.datastore import open_store
 from privet.curator.public_data import PublicData
+from privet.protocol.batch import Batch
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import State
 from privet.protocol.partition import Tree
@@ -113,10 +113,8 @@ def batch(task: Task, count: int) -> bytes:
         for i in range(min(PAYLOADS, count))
     ]
     payloads = np.resize(np.array(rows), (count, mechanism.report_bytes))
-    packed: bytes = msgpack.packb(
-        {"version": 1, "ids": os.urandom(16 * count), "payloads": payloads.tobytes()}
-    )
-    return packed
+    ids = np.frombuffer(os.urandom(16 * count), dtype=np.uint8).reshape(count, 16)
+    return Batch((0,), ids, payloads).pack()
 
 
 def processor_seconds(pid: int) -> float:

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 
 from privet.curator.http.problems import described
 from privet.curator.http.requests import ADMIN_SCHEME, EXAMPLE_ID, READER_SCHEME
+from privet.protocol.batch import BATCH_MEDIA_TYPE
 from privet.protocol.errors import (
     InvalidReport,
     MalformedReport,
@@ -77,7 +78,6 @@ def _tell_tokens(call: Document) -> None:
         call["security"] = [{READER_SCHEME: []}, {}]
 
 
-BATCH_MEDIA_TYPE = "application/vnd.privet.reports+msgpack"
 FAULTS: tuple[type[PrivetError], ...] = (
     MalformedReport,
     TaskNotFound,

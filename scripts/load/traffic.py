@@ -4,16 +4,15 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.protocol.batch import BATCH_MEDIA_TYPE, Batch
 from privet.protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Task
 from scripts.load.sender import HEAD_END, Message
 from scripts.load.spool import Rows, Shard, groups
 
-BATCH_MEDIA_TYPE = "application/vnd.privet.reports+msgpack"
 DAWDLE_SECONDS = 2.0
 CUT = 5
 AT_A_TIME = 4_096
@@ -83,21 +82,9 @@ def batches(shards: Sequence[Shard], task: Task, to: Address, size: int) -> Iter
         rows = shard.read()
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
-            body = columns(part, shard.group if task.allocation == "one" else None)
+            questions = groups(task)[shard.group]
+            body = Batch(questions, part[:, :REPORT_ID_BYTES], part[:, REPORT_ID_BYTES:]).pack()
             yield Message("batch", to.head(BATCH_MEDIA_TYPE, len(body)) + body, len(part))
-
-
-def columns(rows: Rows, question: int | None) -> bytes:
-    """The batch call's body for spooled rows."""
-    fields = {
-        "ids": rows[:, :REPORT_ID_BYTES].tobytes(),
-        "payloads": rows[:, REPORT_ID_BYTES:].tobytes(),
-        "version": 1,
-    }
-    if question is not None:
-        fields["question"] = question
-    packed: bytes = msgpack.packb(fields)
-    return packed
 
 
 @dataclass(frozen=True, eq=False)
