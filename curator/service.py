@@ -145,7 +145,7 @@ class Curator:
         task, sums = self.store.task(task_id).task, self.store.sums(task_id)
         if name in ESTIMATORS and ESTIMATORS[name].needs_reports and not any(s.n for s in sums):
             others = [key for key, other in ESTIMATORS.items() if not other.needs_reports]
-            advice = f", or fit {', '.join(others)} on the public data alone"
+            advice = f", or fit {', '.join(map(repr, others))} on the public data alone"
             raise NotEnoughReports(
                 f"No report has come in yet, and {name} needs some: wait for holders"
                 f"{advice if len(sums) == 1 else ''}."

@@ -9,16 +9,13 @@ from importlib.metadata import version as installed_version
 import typer
 
 from privet.curator.cli import (
+    access,
     database,
-    encode,
-    key,
-    mechanisms,
     model,
+    offline,
     plan,
-    predict,
     serve,
     task,
-    token,
 )
 from privet.curator.cli.output import print_error
 from privet.protocol.errors import PrivetError
@@ -31,17 +28,17 @@ app = typer.Typer(
 )
 app.command()(serve.serve)
 app.add_typer(task.app, name="task")
-app.add_typer(token.app, name="token")
-app.add_typer(key.app, name="key")
+app.add_typer(access.tokens, name="token")
+app.add_typer(access.keys, name="key")
 app.command()(model.fit)
-app.command()(predict.predict)
+app.command()(model.predict)
 app.command()(model.export)
 app.command()(model.status)
 app.command()(model.models)
 app.command()(model.card)
 app.command()(plan.plan)
-app.command()(encode.encode)
-app.command()(mechanisms.mechanisms)
+app.command()(offline.encode)
+app.command()(offline.mechanisms)
 app.command()(database.backup)
 app.command()(database.verify)
 app.command()(database.migrate)

@@ -1,10 +1,13 @@
-"""``privet fit``, ``models``, ``card``, ``export`` and ``status``."""
+"""``privet fit``, ``models``, ``card``, ``export``, ``predict`` and ``status``."""
 
+import csv
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from privet.curator.admin_client import CuratorClient, Predictions
 from privet.curator.cli.options import (
     URL,
     AsJson,
@@ -16,8 +19,10 @@ from privet.curator.cli.options import (
     parsed_value,
 )
 from privet.curator.cli.output import err, print_facts, print_json, print_table, when
-from privet.curator.cli.relays import relay_facts, relay_status
+from privet.curator.publishing.table import read_table
 from privet.protocol.errors import InvalidRequest, PrivetError
+
+ROWS_SHOWN = 20
 
 Parameter = Annotated[
     list[str] | None,
@@ -35,13 +40,9 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a model from the reports so far, and keep it under the next number."""
-    api = connect(url, token)
-    body: dict[str, Any] = {"parameters": _parameters(parameter or [])}
-    if estimator is not None:
-        body["estimator"] = estimator
-    task_id = api.task_id(task)
+    parameters = _parameters(parameter or [])
     with err().status("Fitting ..."):
-        model = api.post(f"/v1/tasks/{task_id}/models", body)
+        model = connect(url, token).fit(task, estimator, **parameters)
     if as_json:
         print_json(model)
     else:
@@ -50,8 +51,7 @@ def fit(
 
 def models(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
     """List the models of a task."""
-    api = connect(url)
-    found = api.get(f"/v1/tasks/{api.task_id(task)}/models")
+    found = connect(url).models(task)
     if as_json:
         print_json(found)
         return
@@ -106,10 +106,9 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show how a collection stands."""
-    api = connect(url)
-    found = api.get(f"/v1/tasks/{api.task_id(task)}/status")
+    found = connect(url).status(task)
     if relay is not None:
-        found["relay"] = relay_status(relay, found["id"], found["reports"])
+        found["relay"] = _relay_status(relay, found["id"], found["reports"])
     if as_json:
         print_json(found)
         return
@@ -123,8 +122,131 @@ def status(
         "checksum": found["checksum"],
     }
     if relay is not None:
-        facts |= relay_facts(found["relay"], found["reports"])
+        facts |= _relay_facts(found["relay"], found["reports"])
     print_facts(f"Task {found['id'][:12]}", facts)
+
+
+def predict(
+    task: TaskName,
+    *,
+    record: Annotated[str | None, typer.Option(help="One record as a JSON object.")] = None,
+    csv_file: Annotated[
+        Path | None,
+        typer.Option("--csv", exists=True, dir_okay=False, help="CSV or Parquet file of records."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="CSV file to write.")] = None,
+    model: ModelNumber = None,
+    url: Url = URL,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Predict for one record, or for every row of a file."""
+    if (record is None) == (csv_file is None):
+        raise typer.BadParameter("give either --record or --csv")
+    if record is not None and out is not None:
+        raise typer.BadParameter("--out goes with --csv")
+    api = connect(url, token)
+    if record is not None:
+        _predict_record(api, f"/v1/tasks/{api.task_id(task)}/predict", model, record, as_json)
+    elif csv_file is not None:
+        columns = read_table(csv_file.read_bytes())
+        with err().status("Predicting ..."):
+            found = api.predict(task, columns, model=model)
+        _deliver(found, out, as_json)
+
+
+def _predict_record(
+    api: CuratorClient, address: str, model: int | None, text: str, as_json: bool
+) -> None:
+    try:
+        record = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidRequest(f"--record is not JSON ({error}): write it as {{...}}.") from None
+    found = api.post(address, {"model": model, "records": [record]})
+    prediction = found["predictions"][0]
+    if as_json:
+        print_json({"model": found["model"], **prediction})
+        return
+    facts = {"label": prediction["label"]}
+    if prediction.get("probabilities") is None:
+        facts["95 % interval"] = f"{prediction['low']:.4g} to {prediction['high']:.4g}"
+    else:
+        for name, p in prediction["probabilities"].items():
+            low, high = prediction["low"][name], prediction["high"][name]
+            facts[f"P({name})"] = f"{p:.4f}, 95 % interval {low:.4f} to {high:.4f}"
+    facts |= {"because": " and ".join(prediction["path"]) or "there is one cell only"}
+    print_facts(f"Prediction of model {found['model']}", facts)
+
+
+def _deliver(found: Predictions, out: Path | None, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+    elif out is not None:
+        _write(out, found)
+        err().print(f"Wrote {len(found['label'])} predictions to {out}.")
+    else:
+        header, rows = _rows(found)
+        print_table(f"Predictions of model {found['model']}", header, rows[:ROWS_SHOWN])
+        if len(rows) > ROWS_SHOWN:
+            err().print(f"The first {ROWS_SHOWN} of {len(rows)} rows; --out writes them all.")
+
+
+def _rows(found: Predictions) -> tuple[list[str], list[list[Any]]]:
+    classes = found["classes"]
+    names = [""] if classes is None else [f" {name}" for name in classes]
+    kinds = ("low", "high") if classes is None else ("p", "low", "high")
+    header = ["prediction", *(kind + name for name in names for kind in kinds), "cell"]
+    values = {"p": found["values"], "low": found["low"], "high": found["high"]}
+    rows = [
+        [
+            label,
+            *(values[kind][row][i] for i in range(len(names)) for kind in kinds),
+            found["cell"][row],
+        ]
+        for row, label in enumerate(found["label"])
+    ]
+    return header, rows
+
+
+def _write(target: Path, found: Predictions) -> None:
+    header, rows = _rows(found)
+    try:
+        with target.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([header, *rows])
+    except OSError as error:
+        raise PrivetError(f"Cannot write {target}: {error.strerror}.") from None
+
+
+def _relay_status(relay_url: str, task_id: str, reports: int) -> dict[str, Any]:
+    """The relay's own status of a task that the curator has counted ``reports`` of.
+
+    Raises ``PrivetError`` if it is no relay's, or speaks of more reports than were counted.
+    """
+    found: dict[str, Any] = CuratorClient(relay_url).get(f"/v1/tasks/{task_id}/status")
+    if not {"counted", "local_epsilon", "central"} <= set(found):
+        raise PrivetError(f"{relay_url} is not a relay: give the address that holders send to.")
+    if found["counted"] > reports:
+        raise PrivetError(
+            f"The relay speaks of {found['counted']} reports delivered and this curator counted "
+            f"{reports}: it is a relay of another curator."
+        )
+    return found
+
+
+def _relay_facts(found: dict[str, Any], reports: int) -> dict[str, Any]:
+    """The two guarantees, each on a line of its own."""
+    through = f"{found['counted']} of {reports} reports, which came through this relay"
+    central = found["central"]
+    stated = f"no more than the local one, for {through}: too few went together"
+    if central is not None:
+        stated = (
+            f"({central['epsilon']:.3g}, {central['delta']:g}) against who sees the curator's "
+            f"side alone, for {through} in shuffled batches of {central['reports']} or more"
+        )
+    return {
+        "local epsilon": f"{found['local_epsilon']:g} against everybody, for every report",
+        "central (epsilon, delta)": stated,
+    }
 
 
 def _facts(model: dict[str, Any]) -> dict[str, Any]:

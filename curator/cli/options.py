@@ -21,6 +21,10 @@ TaskName = Annotated[
 ModelNumber = Annotated[
     int | None, typer.Option("--model", help="Number of the model; by default the latest.")
 ]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=JSON", help="Any other setting, for example seed=3."),
+]
 
 URL = DEFAULT_URL
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from privet.curator.cli.options import URL, AsJson, TaskName, Token, Url, connect, parsed
+from privet.curator.cli.options import URL, AsJson, Setting, TaskName, Token, Url, connect, parsed
 from privet.curator.cli.output import (
     PLAIN,
     SHORT_ID,
@@ -21,11 +21,6 @@ from privet.curator.cli.output import (
 )
 
 app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
-
-Setting = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=JSON", help="Any other setting, for example seed=3."),
-]
 
 
 @app.command()
@@ -108,7 +103,7 @@ def create(
 @app.command("list")
 def list_tasks(url: Url = URL, as_json: AsJson = False) -> None:
     """List all tasks, oldest first."""
-    tasks = connect(url).get("/v1/tasks")
+    tasks = connect(url).tasks()
     if as_json:
         print_json(tasks)
         return
@@ -130,8 +125,7 @@ def list_tasks(url: Url = URL, as_json: AsJson = False) -> None:
 @app.command()
 def show(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
     """Show one task: its features, questions and what a holder spends."""
-    api = connect(url)
-    view = api.get(f"/v1/tasks/{api.task_id(task)}")
+    view = connect(url).task(task)
     if as_json:
         print_json(view)
     else:
@@ -141,13 +135,13 @@ def show(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
 @app.command("open")
 def open_task(task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
     """Take reports, for the first time or again."""
-    _move(task, "open", url, token, as_json)
+    _print_move(connect(url, token).open(task), as_json)
 
 
 @app.command()
 def close(task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
     """Take no more reports; fitting and predicting go on."""
-    _move(task, "close", url, token, as_json)
+    _print_move(connect(url, token).close(task), as_json)
 
 
 @app.command()
@@ -160,12 +154,11 @@ def invite(
     as_json: AsJson = False,
 ) -> None:
     """Make single-use invitations; from then on the task counts invited reports only."""
-    api = connect(url, token)
-    made = api.post(f"/v1/tasks/{api.task_id(task)}/invitations", {"count": count})
+    invitations = connect(url, token).invite(task, count)
     if as_json:
-        print_json(made)
+        print_json({"invitations": invitations})
         return
-    for invitation in made["invitations"]:
+    for invitation in invitations:
         typer.echo(invitation)
     err().print("They are shown this once. A holder answers with --invitation.", **PLAIN)
 
@@ -211,9 +204,7 @@ def print_view(view: dict[str, Any]) -> None:
     print_table("Questions", [key.replace("_", " ") for key in keys], rows)
 
 
-def _move(task: str, move: str, url: str, token: str | None, as_json: bool) -> None:
-    api = connect(url, token)
-    summary = api.post(f"/v1/tasks/{api.task_id(task)}/{move}")
+def _print_move(summary: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(summary)
     else:

@@ -1,0 +1,81 @@
+"""``privet token`` and ``privet key``: who may call, and what holders know their curator by."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privet.curator.cli.options import URL, AsJson, Token, Url, connect
+from privet.curator.cli.output import err, print_json, print_table, when
+from privet.protocol.errors import InvalidRequest
+
+tokens = typer.Typer(no_args_is_help=True, help="Give and take tokens.")
+keys = typer.Typer(no_args_is_help=True, help="The key that tasks are signed with.")
+
+TokenName = Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")]
+
+
+@tokens.command()
+def issue(
+    name: TokenName,
+    scope: Annotated[str, typer.Option(help="admin or reader.")] = "admin",
+    url: Url = URL,
+    token: Token = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Make a token; an earlier one of that name ends at once, so this also rotates it."""
+    made = connect(url, token).call("PUT", f"/v1/tokens/{name}", json={"scope": scope}).json()
+    if as_json:
+        print_json(made)
+        return
+    typer.echo(made["token"])
+    err().print("It is shown this once.")
+
+
+@tokens.command("list")
+def list_tokens(url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
+    """List names and scopes, never the tokens themselves."""
+    found = connect(url, token).get("/v1/tokens")
+    if as_json:
+        print_json(found)
+        return
+    rows = [(kept["name"], kept["scope"], when(kept["created"])) for kept in found]
+    print_table("Tokens", ("name", "scope", "created"), rows)
+
+
+@tokens.command()
+def revoke(name: TokenName, url: Url = URL, token: Token = None) -> None:
+    """End a token at once."""
+    connect(url, token).call("DELETE", f"/v1/tokens/{name}")
+    err().print(f"Token {name} is no longer good.")
+
+
+@keys.command()
+def make(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the key.")],
+) -> None:
+    """Make a key for --signing-key; every curator of one database gets a copy of the file."""
+    from privet.curator.signing import make_key, read_key
+
+    try:
+        make_key(path)
+    except FileExistsError:
+        raise InvalidRequest(f"{path} is there already: keep it, or name another file.") from None
+    typer.echo(read_key(path).key.hex())
+    err().print("Holders pin this with --curator-key. Keep the file: nobody else may read it.")
+
+
+@keys.command()
+def show(url: Url = URL, as_json: AsJson = False) -> None:
+    """Show the key that a curator signs with, for holders to pin."""
+    found = connect(url).get("/v1/key")
+    if as_json:
+        print_json(found)
+    elif found["key"] is None:
+        raise InvalidRequest(
+            "This curator does not sign its tasks: make a key with 'privet key make', and start "
+            "it with --signing-key."
+        )
+    else:
+        typer.echo(found["key"])
