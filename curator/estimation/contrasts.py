@@ -106,14 +106,15 @@ class Contrasts:
         by_counts = np.abs(np.eye(self.q.shape[1]) - self.q[:, :, None])
         return np.asarray((self._slope / self.variance)[:, :, None] * by_counts)
 
-    def log_odds_influence(self, apart: Floats) -> float:
-        """The most that replacing one report can change the log odds of two hypotheses.
+    def total_influence(self, weights: Floats) -> float:
+        """The most that replacing one report can change the sum of ``weights * |H|``.
 
-        ``apart``, ``(cells, slots)``, is the size of the difference of their posterior means of
-        theta: the derivative of a log evidence by H is the posterior mean.
+        ``weights``, ``(cells, slots)``, are not negative; what slots have in common counts once.
+        With the difference of two posterior means of theta as weights this bounds the change of
+        the log odds of the two, since the derivative of a log evidence by H is the posterior mean.
         """
-        weights = np.einsum("ks,kst->kt", apart, self.derivative)
-        return self.independent * self.question.total_influence(weights)
+        of_counts = np.einsum("ks,kst->kt", weights, self.derivative)
+        return self.independent * self.question.total_influence(of_counts)
 
     def estimates(self, posterior: Posterior, variance: Floats | None = None) -> SlotEstimates:
         """Shares q + a theta with standard errors, 95 % intervals and influence.
@@ -128,7 +129,7 @@ class Contrasts:
         order, and how reports change the masses and variances.
         """
         between = np.sqrt(posterior.between)
-        influence = posterior.influence + between * self.log_odds_influence(between)
+        influence = posterior.influence + between * self.total_influence(between)
         raw = self.q + self.scale * posterior.mean
         error = self.scale * np.sqrt(posterior.variance if variance is None else variance)
         return SlotEstimates(

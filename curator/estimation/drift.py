@@ -157,7 +157,7 @@ def excess_slope(contrasts: Contrasts, found: Posterior, rival: Posterior) -> Fl
     """
     apart = rival.mean - found.mean
     log_odds = rival.log_evidence - found.log_evidence
-    if log_odds + contrasts.log_odds_influence(np.abs(apart)) <= 0.0:
+    if log_odds + contrasts.total_influence(np.abs(apart)) <= 0.0:
         return np.zeros_like(apart)
     return np.asarray(0.5 * (1.0 - weight_of_rival(log_odds)) ** 2 * apart**2)
 

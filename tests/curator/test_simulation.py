@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -29,7 +30,13 @@ CLASSES = Classes(name="y", classes=("a", "b", "c"))
 RANGE = Range(name="y", low=-1.0, high=3.0)
 
 
-def task(label, *, epsilon=TRUTHFUL, mechanism="subset", allocation="all") -> Task:
+def task(
+    label: Classes | Range,
+    *,
+    epsilon: float = TRUTHFUL,
+    mechanism: str = "subset",
+    allocation: Literal["one", "all"] = "all",
+) -> Task:
     """A question about halves and one about quarters of the unit interval."""
     return Task(
         name="simulated",
@@ -59,7 +66,7 @@ def collected(published: Task, X: np.ndarray, names: Sequence[object]) -> list[n
     return sums
 
 
-def test_truthful_holders_are_simulated_as_they_answer():
+def test_truthful_holders_are_simulated_as_they_answer() -> None:
     """Where chance plays no part, simulated sums are those of the holders' own reports."""
     published, (X, y) = task(CLASSES), people(3)
     simulated = simulate_counts(published, X, y, np.random.default_rng(1))
@@ -70,7 +77,7 @@ def test_truthful_holders_are_simulated_as_they_answer():
 
 
 @pytest.mark.parametrize("y", [-1.0, 3.0])
-def test_numbers_around_centres_are_simulated_as_they_are_reported(y):
+def test_numbers_around_centres_are_simulated_as_they_are_reported(y: float) -> None:
     """At the ends of its cell's span, and beyond them, a number is reported without any chance."""
     plain = task(RANGE)
     centrings = (
@@ -89,7 +96,7 @@ def test_numbers_around_centres_are_simulated_as_they_are_reported(y):
         np.testing.assert_array_equal(question.sums, truth)
 
 
-def test_copies_stand_for_that_many_holders():
+def test_copies_stand_for_that_many_holders() -> None:
     """A record with k copies counts as k holders."""
     published, (X, y) = task(CLASSES), people(3)
     copies = np.arange(len(X)) * 1000
@@ -102,7 +109,7 @@ def test_copies_stand_for_that_many_holders():
         assert question.n == copies.sum()
 
 
-def test_one_question_per_holder_splits_the_population_evenly():
+def test_one_question_per_holder_splits_the_population_evenly() -> None:
     """Under allocation ``one`` each holder answers one question drawn by chance.
 
     The number answering the first is Binomial(n, 1/2): two-sided at 1e-6 (4.9 sigma), and the
@@ -122,7 +129,7 @@ def test_one_question_per_holder_splits_the_population_evenly():
 
 
 @pytest.mark.parametrize("mechanism", ["subset", "laplace"])
-def test_numbers_are_rounded_without_bias_for_each_question(mechanism):
+def test_numbers_are_rounded_without_bias_for_each_question(mechanism: str) -> None:
     """The estimated label sum of a cell has the true sum as its mean; both questions draw anew.
 
     Mean of 100 simulations against the truth at 1e-6 per cell (4.9 standard errors).
@@ -137,7 +144,7 @@ def test_numbers_are_rounded_without_bias_for_each_question(mechanism):
     assert (np.abs(sums.mean(axis=0) - truth) < 4.9 * error).all()
 
 
-def test_rounding_has_the_variance_of_the_holders_own():
+def test_rounding_has_the_variance_of_the_holders_own() -> None:
     """At a truthful epsilon all variance is the rounding's, n t (1 - t), drawn per question.
 
     The ratio of the sample variance of 1000 draws to its value is chi-square: at 1e-6 it stays
@@ -154,7 +161,7 @@ def test_rounding_has_the_variance_of_the_holders_own():
     assert abs(np.corrcoef(drawn.T)[0, 1]) < 4.9 / np.sqrt(1000)
 
 
-def test_same_generator_state_gives_the_same_sums():
+def test_same_generator_state_gives_the_same_sums() -> None:
     """A simulation depends on its arguments and the state of the generator only."""
     published, (X, y) = task(CLASSES, epsilon=1.0), people(3)
     first, again = (simulate_counts(published, X, y, np.random.default_rng(5)) for _ in range(2))
@@ -162,7 +169,7 @@ def test_same_generator_state_gives_the_same_sums():
         np.testing.assert_array_equal(one.sums, same.sums)
 
 
-def test_a_billion_holders_cost_no_more_than_a_few():
+def test_a_billion_holders_cost_no_more_than_a_few() -> None:
     """Populations are counted, not walked: 10**9 holders of 60 records are simulated at once."""
     published, (X, y) = task(CLASSES, epsilon=1.0, mechanism="laplace"), people(3)
     copies = np.full(len(X), 10**9 // len(X))

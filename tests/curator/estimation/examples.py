@@ -21,12 +21,17 @@ def complete(depth: int, columns: int = 2) -> Partition:
         low, high = boxes[node]
         level = (node + 1).bit_length() - 1
         if level == depth:
-            feature.append(LEAF), threshold.append(0.0), left.append(LEAF), right.append(LEAF)
+            feature.append(LEAF)
+            threshold.append(0.0)
+            left.append(LEAF)
+            right.append(LEAF)
             continue
         split = level % columns
         at = (low[split] + high[split]) / 2
-        feature.append(split), threshold.append(at)
-        left.append(2 * node + 1), right.append(2 * node + 2)
+        feature.append(split)
+        threshold.append(at)
+        left.append(2 * node + 1)
+        right.append(2 * node + 2)
         below, above = high.copy(), low.copy()
         below[split] = above[split] = at
         boxes += [(low, below), (above, high)]

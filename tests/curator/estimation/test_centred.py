@@ -169,7 +169,7 @@ def _means(question: QuestionCounts, scale: LabelScale, size: np.ndarray) -> np.
     The contrast of the slots, not slot 1 alone, so that the mass plays no part.
     """
     contrast = (question.counts[:, 1] - question.counts[:, 0]) / size
-    return scale.low + scale.width * (1.0 + contrast) / 2.0
+    return np.asarray(scale.low + scale.width * (1.0 + contrast) / 2.0)
 
 
 @pytest.mark.parametrize(("name", "least"), [("private", 0.9), ("drift", 0.8)])

@@ -19,7 +19,7 @@ from tests.curator.estimation.examples import (
     reports,
 )
 
-LABELS = {"binary": BINARY, "three": THREE, "number": NUMBER}
+LABELS: dict[str, Classes | Range] = {"binary": BINARY, "three": THREE, "number": NUMBER}
 
 
 def fitted(label: Classes | Range) -> Model:

@@ -20,7 +20,7 @@ def test_closed_form_weight_is_the_maximum(seed: int) -> None:
     lead_p, lead_q = rng.uniform(1, 50, 2) * rng.choice([-1, 1])
 
     def signal(weight: float) -> float:
-        return (lead_p + weight * lead_q) ** 2 / (u + weight**2 * size)
+        return float((lead_p + weight * lead_q) ** 2 / (u + weight**2 * size))
 
     found = float(best_weight(*(np.array([v]) for v in (u, lead_p, lead_q, size)))[0])
     numeric = minimize_scalar(lambda w: -signal(np.exp(w)), bounds=(-12, 12), method="bounded")

@@ -78,6 +78,7 @@ def test_negative_counts_are_none_where_they_are_clipped(
 ) -> None:
     """Eq. 8 on clipped counts for numbers, or where asked; intervals are the unbiased counts'."""
     numeric = isinstance(label, Range)
+    low, high = (label.low, label.high) if isinstance(label, Range) else (0.0, 1.0)
     partition, public = complete(5), public_rows(label, 200, seed=11)
     truth = np.random.default_rng(12).integers(0, 9, size=(32, 2))
     question = reports(partition, truth, epsilon=0.5, seed=13, regression=numeric)
@@ -88,7 +89,7 @@ def test_negative_counts_are_none_where_they_are_clipped(
     total = private + 40.0 * public_counts(label, public, partition)
     clear = total.sum(axis=1) > 0.0
     share = np.clip(total[:, 1] / total.sum(axis=1), 0.0, 1.0)[clear]
-    wanted = label.low + share * (label.high - label.low) if numeric else share
+    wanted = low + share * (high - low)
     assert (question.counts < 0.0).any()
     np.testing.assert_allclose(model.values[clear, -1], wanted)
     np.testing.assert_array_equal(model.low, np.minimum(plain.low, model.values))
