@@ -2,27 +2,23 @@
 
 ``Holder`` (asynchronous) and ``BlockingHolder`` fetch a task, check it, explain it, perturb one
 record with the operating system's randomness and send the one report. ``ReportClient`` is the
-wire; a ``Ledger`` remembers what was drawn and what it cost. ``HolderError`` and its classes are
-what this side refuses; what the curator refuses arrives as a class of ``privet.protocol.errors``.
+wire; a ``Ledger`` remembers what was drawn and what it cost. Every error is a ``PrivetError``:
+``HolderError`` where this side refuses, ``TransportError`` where no curator answers, and a class of
+``privet.protocol.errors`` where the record does not fit or the curator refuses.
 """
 
 from privet.client.blocking import BlockingHolder
+from privet.client.errors import BudgetSpent, HolderError, LedgerFailed, TaskRefused
 from privet.client.explanation import Explanation
 from privet.client.holder import Holder
-from privet.client.ledger import DEFAULT_CAP, Answer, Ledger, MemoryLedger
-from privet.client.sqlite_ledger import SqliteLedger
-from privet.transport.curator_client import ReportClient
+from privet.client.ledger import DEFAULT_CAP, Answer, Ledger, MemoryLedger, SqliteLedger
 from privet.transport.errors import (
-    BudgetSpent,
     CuratorUnreachable,
-    HolderError,
-    LedgerFailed,
-    TaskRefused,
+    TransportError,
     UnexpectedAnswer,
     UnsafeAddress,
 )
-from privet.transport.offer import Offer
-from privet.transport.retry import Retry
+from privet.transport.report_client import Offer, ReportClient, Retry
 
 __all__ = [
     "DEFAULT_CAP",
@@ -41,6 +37,7 @@ __all__ = [
     "Retry",
     "SqliteLedger",
     "TaskRefused",
+    "TransportError",
     "UnexpectedAnswer",
     "UnsafeAddress",
 ]

@@ -10,12 +10,10 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from privet.client.explanation import Explanation
 from privet.client.holder import Holder
-from privet.client.ledger import Answer, Ledger
-from privet.client.sqlite_ledger import SqliteLedger
+from privet.client.ledger import Answer, Ledger, SqliteLedger
 from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.task import Task
-from privet.transport.curator_client import ReportClient
-from privet.transport.offer import Offer
+from privet.transport.report_client import Offer, ReportClient
 
 
 class BlockingHolder:

@@ -8,36 +8,65 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.table import Table
 from rich.text import Text
 
 from privet.client.blocking import BlockingHolder
+from privet.client.errors import BudgetSpent, TaskRefused
 from privet.client.explanation import Explanation
-from privet.client.ledger import DEFAULT_CAP, Answer
-from privet.client.options import Cap, CuratorKey, Insecure, Json, LedgerPath, Subject, TaskUrl
-from privet.client.show import answer_json, show_answers, show_explanation, show_json, state
-from privet.client.sqlite_ledger import SqliteLedger
+from privet.client.ledger import DEFAULT_CAP, Answer, SqliteLedger
+from privet.client.pinning import signed_by
 from privet.protocol.errors import (
     InvalidRecord,
     Overloaded,
     PrivetError,
     StorageFailed,
     TaskMismatch,
+    TooSlow,
 )
 from privet.protocol.report import encode_labelled
 from privet.protocol.task import Task
-from privet.transport.curator_client import ReportClient
-from privet.transport.errors import BudgetSpent, CuratorUnreachable, TaskRefused, UnsafeAddress
-from privet.transport.text import plain
+from privet.transport.errors import CuratorUnreachable, UnsafeAddress
+from privet.transport.report_client import ReportClient, printable
 
 FAULT, REFUSED, KEPT = 1, 3, 4
 REFUSALS = (BudgetSpent, TaskRefused, TaskMismatch, UnsafeAddress)
-POSTPONED = (CuratorUnreachable, Overloaded, StorageFailed)
+POSTPONED = (CuratorUnreachable, Overloaded, StorageFailed, TooSlow)
 MAX_RECORD_BYTES = 16 * 2**20
+
+TaskUrl = Annotated[str, typer.Argument(metavar="TASK-URL", help="Where the task is published.")]
+Subject = Annotated[
+    str, typer.Option(help="Whom the record is about; epsilon adds up per subject.")
+]
+Cap = Annotated[
+    float,
+    typer.Option(min=0.0, envvar="PRIVET_HOLDER_CAP", help="Most epsilon a subject may spend."),
+]
+LedgerPath = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="PRIVET_HOLDER_LEDGER",
+        help="The file that keeps answers and epsilon; by default in your data folder.",
+    ),
+]
+CuratorKey = Annotated[
+    str | None,
+    typer.Option(
+        envvar="PRIVET_HOLDER_CURATOR_KEY",
+        help="Answer only tasks signed with this key of the curator's, 64 hexadecimal digits.",
+    ),
+]
+Insecure = Annotated[
+    bool, typer.Option("--insecure-http", help="Allow plain http to other machines.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 app = typer.Typer(
     help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
@@ -52,11 +81,14 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Fetch a task, check it, and say in plain words what answering would mean."""
-    made = _holder(None, "me", DEFAULT_CAP, insecure_http, curator_key)
+    made = _open_holder(None, "me", DEFAULT_CAP, insecure_http, curator_key)
     with _faults(drawn=False), made as holder:
         offer = holder.offer(url)
-        told = holder.explain(offer.task, offer.words(curator_key))
-    _tell(told, as_json)
+        explanation = holder.explain(offer.task, signed_by(offer, curator_key))
+    if as_json:
+        _print_json(explanation.to_json())
+    else:
+        _print_explanation(Console(), explanation)
 
 
 @app.command()
@@ -82,17 +114,17 @@ def answer(
     as_json: Json = False,
 ) -> None:
     """Explain a task, ask, then perturb the record and send the one report."""
-    with _faults(), _holder(ledger, subject, cap, insecure_http, curator_key) as holder:
+    with _faults(), _open_holder(ledger, subject, cap, insecure_http, curator_key) as holder:
         with _faults(drawn=False):
             offer = holder.offer(url)
         task = offer.task
         earlier = holder.ledger.find(subject, task.id)
-        told = holder.explain(task, offer.words(curator_key))
+        explanation = holder.explain(task, signed_by(offer, curator_key))
         if not as_json:
-            _tell(told, as_json)
+            _print_explanation(Console(), explanation)
         fields = _fitting(holder, task, record) if earlier is None else {}
         if dry_run:
-            _dry(told, earlier, as_json)
+            _dry_run(explanation, earlier, as_json)
         elif yes or earlier is not None or _agreed():
             _done(holder.answer(url, fields, invitation), earlier, as_json)
         else:
@@ -112,10 +144,10 @@ def budget(
         kept = SqliteLedger(ledger, cap)
         answers, spent = kept.answers(subject), kept.spent(subject)
     if as_json:
-        listed = [answer_json(a) for a in answers]
-        show_json({"subject": subject, "spent": spent, "cap": cap, "answers": listed})
+        listed = [_answer_json(a) for a in answers]
+        _print_json({"subject": subject, "spent": spent, "cap": cap, "answers": listed})
     else:
-        show_answers(Console(), answers, spent, cap)
+        _print_answers(Console(), answers, spent, cap)
 
 
 @app.command()
@@ -126,12 +158,12 @@ def resend(
     as_json: Json = False,
 ) -> None:
     """Send again, byte for byte, every answer that was never counted; spends nothing."""
-    with _faults(), _holder(ledger, subject, DEFAULT_CAP, insecure_http) as holder:
+    with _faults(), _open_holder(ledger, subject, DEFAULT_CAP, insecure_http) as holder:
         outcomes = holder.resend()
     if as_json:
-        show_json([answer_json(outcome) for outcome in outcomes])
+        _print_json([_answer_json(outcome) for outcome in outcomes])
     for outcome in [] if as_json else outcomes:
-        _say(f"{outcome.task[:16]}: {state(outcome)}")
+        _say(f"{outcome.task[:16]}: {_state(outcome)}")
     if not (outcomes or as_json):
         _say("Every answer has been counted.")
     if any(not outcome.counted for outcome in outcomes):
@@ -143,7 +175,7 @@ def main() -> None:
     app()
 
 
-def _holder(
+def _open_holder(
     ledger: Path | None,
     subject: str,
     cap: float,
@@ -189,25 +221,18 @@ def _agreed() -> bool:
         return False
 
 
-def _tell(told: Explanation, as_json: bool) -> None:
+def _dry_run(explanation: Explanation, earlier: Answer | None, as_json: bool) -> None:
     if as_json:
-        show_json(told.to_json())
-    else:
-        show_explanation(Console(), told)
-
-
-def _dry(told: Explanation, earlier: Answer | None, as_json: bool) -> None:
-    if as_json:
-        show_json({**told.to_json(), "answered": earlier is not None, "dry_run": True})
+        _print_json({**explanation.to_json(), "answered": earlier is not None, "dry_run": True})
     elif earlier is not None:
-        _say(f"Answered before ({state(earlier)}). Dry run: nothing was sent.")
+        _say(f"Answered before ({_state(earlier)}). Dry run: nothing was sent.")
     else:
         _say("The record fits. Dry run: nothing was drawn and nothing was sent.")
 
 
 def _done(answered: Answer, earlier: Answer | None, as_json: bool) -> None:
     if as_json:
-        show_json(answer_json(answered))
+        _print_json(_answer_json(answered))
     elif earlier is not None and earlier.counted:
         _say("Answered before and counted: nothing was sent, and no epsilon was spent.")
     else:
@@ -216,8 +241,61 @@ def _done(answered: Answer, earlier: Answer | None, as_json: bool) -> None:
         )
 
 
+def _print_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    Console(soft_wrap=True, highlight=False, markup=False).print(json.dumps(value, indent=2))
+
+
+def _print_explanation(console: Console, shown: Explanation) -> None:
+    """The explanation as a panel; text from the task is never read as markup."""
+    parts = [Text(shown.description.strip())] if shown.description.strip() else []
+    parts += _section("Read on this device, and never sent", [*shown.reads, shown.label])
+    parts += _section("Computed on this device", list(shown.computes))
+    parts += _section("Sent", [shown.sends])
+    parts += _section("What that tells about you", [shown.means])
+    parts += _section("Who signed this task", [shown.signed_by]) if shown.signed_by else []
+    console.print(Panel(Group(*parts), title=Text(shown.name), subtitle=Text(shown.task[:16])))
+
+
+def _section(title: str, lines: list[str]) -> list[Text]:
+    return [Text(f"\n{title}", style="bold"), *(Text(f"  {printable(line)}") for line in lines)]
+
+
+def _answer_json(answer: Answer) -> dict[str, Any]:
+    """An answer without its bytes."""
+    return {
+        "subject": answer.subject,
+        "task": answer.task,
+        "url": answer.url,
+        "epsilon": answer.epsilon,
+        "report": answer.report_id,
+        "bytes": len(answer.report),
+        "drawn": answer.drawn,
+        "counted": answer.counted,
+        "fault": answer.fault,
+    }
+
+
+def _print_answers(console: Console, answers: list[Answer], spent: float, cap: float) -> None:
+    """A table of answers and what they add up to."""
+    table = Table("drawn", "task", "epsilon", "state")
+    for answer in answers:
+        drawn = datetime.fromtimestamp(answer.drawn, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
+        table.add_row(drawn, answer.task[:16], f"{answer.epsilon:g}", Text(_state(answer)))
+    if answers:
+        console.print(table)
+    console.print(f"Spent {spent:g} of epsilon {cap:g}; {max(cap - spent, 0):g} left.")
+
+
+def _state(answer: Answer) -> str:
+    """Where an answer stands, in a few words."""
+    if answer.counted:
+        return "counted"
+    return f"kept, not counted: {printable(answer.fault or 'never sent', 200)}"
+
+
 def _say(sentence: str) -> None:
-    Console(stderr=True, soft_wrap=True).print(Text(plain(sentence)))
+    Console(stderr=True, soft_wrap=True).print(Text(printable(sentence)))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import Any
 
 from privet.protocol.features import Categorical, Classes, Numeric
 from privet.protocol.task import Question, Task
-from privet.transport.text import plain
+from privet.transport.report_client import printable
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Explanation:
     def of(cls, task: Task, signed_by: str = "") -> "Explanation":
         """The explanation of a checked task; ``signed_by`` in words, as of its ``Offer``."""
         return cls(
-            name=plain(task.name),
+            name=printable(task.name),
             task=task.id,
-            description=plain(task.description, 10_000),
+            description=printable(task.description, 10_000),
             reads=tuple(_feature(feature) for feature in task.features),
             label=_label(task),
             computes=tuple(_question(task, index) for index in _asked(task)),
@@ -50,7 +50,7 @@ class Explanation:
 
 
 def _feature(feature: Numeric | Categorical) -> str:
-    name = plain(feature.name, 200)
+    name = printable(feature.name, 200)
     if isinstance(feature, Numeric):
         words = f"{name}: a number, taken as {feature.low:g} to {feature.high:g}"
     else:
@@ -59,14 +59,14 @@ def _feature(feature: Numeric | Categorical) -> str:
 
 
 def _label(task: Task) -> str:
-    name = plain(task.label.name, 200)
+    name = printable(task.label.name, 200)
     if isinstance(task.label, Classes):
         return f"{name}: one of {_some(task.label.classes)}"
     return f"{name}: a number, taken as {task.label.low:g} to {task.label.high:g}"
 
 
 def _some(names: tuple[str, ...]) -> str:
-    shown = ", ".join(plain(name, 40) for name in names[:8])
+    shown = ", ".join(printable(name, 40) for name in names[:8])
     return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
 
 

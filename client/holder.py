@@ -13,16 +13,16 @@ from typing import Any, TypeVar
 
 from anyio import to_thread
 
+from privet.client.errors import TaskRefused
 from privet.client.explanation import Explanation
 from privet.client.ledger import SLACK, Answer, Ledger
+from privet.client.pinning import check_key
 from privet.protocol.errors import InvalidRequest, PrivetError, TaskNotOpen
 from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.report import make_report
 from privet.protocol.task import Task
 from privet.transport.address import TaskAddress
-from privet.transport.curator_client import ReportClient
-from privet.transport.errors import TaskRefused
-from privet.transport.offer import Offer
+from privet.transport.report_client import Offer, ReportClient
 
 T = TypeVar("T")
 INVITATION = re.compile(r"[!-~]{1,200}")
@@ -53,7 +53,7 @@ class Holder:
         return await self._offered(self.http.address(task_url))
 
     def explain(self, task: Task, signed_by: str = "") -> Explanation:
-        """What answering ``task`` would read, send and mean; ``signed_by`` as ``Offer.words``."""
+        """What answering ``task`` would read, send and mean; ``signed_by`` in words."""
         return Explanation.of(task, signed_by)
 
     async def check(self, task: Task) -> None:
@@ -106,7 +106,7 @@ class Holder:
     async def _offered(self, address: TaskAddress) -> Offer:
         offer = await self.http.offer(address)
         if self.curator_key is not None:
-            offer.check_key(self.curator_key)
+            check_key(offer, self.curator_key)
         return offer
 
     def _draw(self, task: Task, address: TaskAddress, record: Mapping[str, Any]) -> Answer:

@@ -1,10 +1,7 @@
 """Run a curator: make sure that it can work, show the first token, serve until told to stop."""
 
 import asyncio
-import errno
 import gc
-import resource
-import socket
 from collections.abc import Callable
 from functools import partial
 from typing import cast
@@ -20,12 +17,14 @@ from privet.curator.settings import Settings
 from privet.curator.signing import signer_for
 from privet.curator.tokens import Tokens
 from privet.protocol.errors import PrivetError
-from privet.transport.connections import BoundedConnection, HeadLimits
+from privet.transport.connections import (
+    BoundedConnection,
+    ConnectionLimits,
+    allow_connections,
+    listen,
+)
 
-BACKLOG = 2048
 KEEP_ALIVE_SECONDS = 30
-OTHER_FILES = 256
-"""Files of a process beside its connections."""
 WORKER_SECONDS = 120
 """Time a worker has to come up or to answer its supervisor before it is replaced."""
 
@@ -55,44 +54,6 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
             Multiprocess(config, [listener]).run()
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; raises ``PrivetError`` that says why there is none."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen(BACKLOG)
-    except OSError as error:
-        listener.close()
-        raise PrivetError(
-            f"Cannot listen on {host} port {port}: {error.strerror or error}. {_listen_hint(error)}"
-        ) from None
-    listener.set_inheritable(True)
-    return listener
-
-
-def _listen_hint(error: OSError) -> str:
-    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-        return "Give --host an address of this machine: 127.0.0.1, or 0.0.0.0 for all it has."
-    if error.errno == errno.EACCES:
-        return "Give a --port from 1024 on (0 takes a free one)."
-    return "Is another curator running there? Stop it, or give another --port (0 takes a free one)."
-
-
-def allow_connections(count: int) -> None:
-    """Let this process and its workers have as many open files as ``count`` connections need.
-
-    Systems often start a process with less than they allow it to ask for.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = (
-        count + OTHER_FILES if hard == resource.RLIM_INFINITY else min(count + OTHER_FILES, hard)
-    )
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
 def _prepare(settings: Settings) -> str | None:
     """Open the database, and make the key and the first token if there are none yet."""
     store = open_store(settings.database, settings.bucket_seconds)
@@ -112,7 +73,7 @@ def _config(settings: Settings) -> uvicorn.Config:
         factory=True,
         log_config=None,
         access_log=False,
-        http=cast("type[asyncio.Protocol]", partial(BoundedConnection, _head_limits(settings))),
+        http=cast("type[asyncio.Protocol]", partial(BoundedConnection, _limits(settings))),
         ws="none",
         server_header=False,
         proxy_headers=bool(settings.trusted_proxies),
@@ -124,8 +85,8 @@ def _config(settings: Settings) -> uvicorn.Config:
     )
 
 
-def _head_limits(settings: Settings) -> HeadLimits:
-    return HeadLimits(
+def _limits(settings: Settings) -> ConnectionLimits:
+    return ConnectionLimits(
         bytes=settings.max_header_bytes,
         headers=settings.max_headers,
         seconds=settings.header_seconds,

@@ -144,9 +144,9 @@ PROBLEMS: dict[type[PrivetError], ProblemType] = {
     TaskNotOpen: ProblemType("task-not-open", "The task takes no reports", 409),
     ReportConflict: ProblemType("report-conflict", "The report id was used with other bytes", 409),
     NotEnoughReports: ProblemType("not-enough-reports", "There is nothing to fit yet", 409),
-    Overloaded: ProblemType("overloaded", "The curator is busy", 503),
+    Overloaded: ProblemType("overloaded", "The server is busy", 503),
     TooManyRequests: ProblemType("too-many-requests", "Too many calls from one address", 429),
-    StorageFailed: ProblemType("storage-failed", "The curator could not write", 503),
+    StorageFailed: ProblemType("storage-failed", "The server could not write", 503),
 }
 
 ERRORS_BY_URI: dict[str, type[PrivetError]] = {

@@ -1,145 +1,232 @@
-"""The relay as an ASGI application: what holders ask of a curator, and the relay's own status.
+"""The relay's HTTP: what holders ask of a curator, batches of other relays, and its own status.
 
 It reads no address and no time, and logs neither. It answers 202 where a curator answers 201: the
 report is durable here and will be delivered, but is not in any sum yet.
 """
 
 import asyncio
-import json
+import hashlib
+import logging
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
 
+import numpy as np
 from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
-from privet.protocol.errors import InvalidRequest, PrivetError, TooLarge, WrongPayload, problem_of
+from privet.protocol.batch import Batch
+from privet.protocol.errors import (
+    Overloaded,
+    ReportConflict,
+    TaskNotFound,
+    WrongPayload,
+    problem_of,
+)
 from privet.protocol.limits import MAX_REPORT_BYTES
+from privet.protocol.report import Receipt, Report
 from privet.protocol.signature import SIGNATURE_HEADER
-from privet.protocol.task import TASK_MEDIA_TYPE
-from privet.relay.batches import MAX_BATCH_BYTES
-from privet.relay.forwarding import Forwarder
-from privet.relay.intake import Intake
-from privet.relay.spool import Spool
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from privet.relay.errors import CuratorDown, RelayError, SpoolFailed
+from privet.relay.spool import Spool, StoredReport
 from privet.relay.status import RelayStatus
+from privet.transport.address import TaskAddress
+from privet.transport.bodies import Head, read_body
+from privet.transport.errors import CuratorUnreachable, UnexpectedAnswer
+from privet.transport.problems import add_problem_handlers, problem_response
+from privet.transport.report_client import Offer, ReportClient
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Reply = tuple[int, str, bytes] | tuple[int, str, bytes, str | None]
-"""Status, media type, body; with a task, the curator's signature, which a relay passes on."""
-
-PATH = re.compile(r"^/v1/tasks/(?P<task>[0-9a-f]{64})(?P<rest>/reports|/reports/batch|/status)?$")
+MAX_WAITING = 10_000
+MAX_TOGETHER = 2_000
+MAX_BATCHES = 4
+MAX_BATCH_BYTES = 16 * 2**20
 BODY_SECONDS = 30.0
-IMPOSSIBLE = problem_of(WrongPayload("")).name
+SPARE_BYTES = 2**16
+"""How much longer than twice a report a body may be and still hear what is wrong with it."""
+LARGE = 2**14
+"""Bytes of a report above which another thread looks at it."""
+TASK_ID = re.compile(r"[0-9a-f]{64}")
+ADDRESSES = "A relay has /v1/tasks/{id}, and below it /reports, /reports/batch and /status"
+HINTS = {
+    404: f"There is nothing at this address. {ADDRESSES}.",
+    405: f"This address does not take this method. {ADDRESSES}; GET a task or a status, POST "
+    "reports.",
+}
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
-class RelayApp:
-    """The application; it forwards every ``every`` seconds while its lifespan lasts."""
+@dataclass
+class Waiting:
+    """A report whose sender waits for it to be durable."""
 
-    def __init__(self, intake: Intake, forwarder: Forwarder, spool: Spool, every: float) -> None:
-        self._intake = intake
-        self._forwarder = forwarder
+    report: StoredReport
+    kept: asyncio.Future[bool]
+
+
+class Relay:
+    """Takes reports for the tasks of one curator; ``run`` writes them, a group at a time."""
+
+    def __init__(self, client: ReportClient, curator: str, spool: Spool, least: int) -> None:
+        self._client = client
+        self._curator = curator.rstrip("/")
         self._spool = spool
-        self._every = every
+        self._least = least
+        self._queue: asyncio.Queue[Waiting] = asyncio.Queue(MAX_WAITING)
+        self._batches = 0
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One connection's lifespan or request, as ASGI 3 has it."""
-        if scope["type"] == "lifespan":
-            await self._lifespan(receive, send)
-        elif scope["type"] == "http":
-            await _respond(send, *await self._answer(scope, receive))
+    def address(self, task_id: str) -> TaskAddress:
+        """Where the curator publishes a task; raises ``UnsafeAddress``."""
+        return self._client.address(f"{self._curator}/v1/tasks/{task_id}")
 
-    async def _lifespan(self, receive: Receive, send: Send) -> None:
-        await receive()
-        works = (self._intake.run(), self._forwarder.run(self._every))
-        workers = [asyncio.create_task(work) for work in works]
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        for worker in workers:
-            worker.cancel()
-            with suppress(asyncio.CancelledError):
-                await worker
-        await send({"type": "lifespan.shutdown.complete"})
+    async def run(self) -> None:
+        """Write what waits until cancelled; those who wait for it hear of a failing disk."""
+        while True:
+            group = [await self._queue.get()]
+            while len(group) < MAX_TOGETHER and not self._queue.empty():
+                group.append(self._queue.get_nowait())
+            try:
+                kept = await self._in_spool(self._spool.add, [entry.report for entry in group])
+            except SpoolFailed as error:
+                for entry in group:
+                    if not entry.kept.done():
+                        entry.kept.set_exception(error)
+                continue
+            for entry, done in zip(group, kept, strict=True):
+                if not entry.kept.done():
+                    entry.kept.set_result(done)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Reply:
-        if (scope["method"], scope["path"]) == ("GET", "/healthz"):
-            return 200, "application/json", b'{"status":"ok"}'
-        match = PATH.match(scope["path"])
+    async def get_task(self, request: Request) -> Response:
+        """The task, with the curator's signature."""
+        offer = await self._offer(request)
+        signature = offer.signature
+        headers = {} if signature is None else {SIGNATURE_HEADER: signature.header}
+        return Response(offer.task.canonical, headers=headers, media_type=TASK_MEDIA_TYPE)
+
+    async def get_status(self, request: Request) -> Response:
+        """What this relay states of a task."""
+        task = (await self._offer(request)).task
+        tallies = await self._in_spool(self._spool.tallies, task.id)
+        status = RelayStatus.of(task.id, task.epsilon, self._least, tallies)
+        return JSONResponse(status.model_dump())
+
+    async def post_report(self, request: Request) -> Response:
+        """Keep one report and answer when it is durable."""
+        task = (await self._offer(request)).task
+        head = Head.of(request.scope)
+        limit = min(MAX_REPORT_BYTES, 2 * task.longest_report + SPARE_BYTES)
+        body = await read_body(request.receive, head, limit=limit, seconds=BODY_SECONDS)
+        if len(body) > LARGE:
+            report = await to_thread.run_sync(_checked, task, body)
+        else:
+            report = _checked(task, body)
+        entry = Waiting(
+            _stored(task, report, head.invitation), asyncio.get_running_loop().create_future()
+        )
         try:
-            if match is None:
-                raise InvalidRequest(
-                    "The relay knows /v1/tasks/{id}, its /reports, /reports/batch and /status."
-                )
-            return await self._of_task(scope, receive, match["task"], match["rest"])
-        except PrivetError as error:
-            return _problem(error)
+            self._queue.put_nowait(entry)
+        except asyncio.QueueFull:
+            raise Overloaded("The relay's queue is full: send the report again later.") from None
+        if not await entry.kept:
+            raise ReportConflict("This report id waits here with other bytes: draw a new id.")
+        receipt = Receipt(report=report.id.hex(), counted=False)
+        return JSONResponse(receipt.model_dump(), 202)
 
-    async def _of_task(
-        self, scope: Scope, receive: Receive, task_id: str, rest: str | None
-    ) -> Reply:
-        call = (scope["method"], rest)
-        if call == ("GET", None):
-            offer = await self._intake.offer(task_id)
-            signed = None if offer.signature is None else offer.signature.header
-            return 200, TASK_MEDIA_TYPE, offer.task.canonical, signed
-        if call == ("GET", "/status"):
-            return 200, "application/json", (await self._status(task_id)).model_dump_json().encode()
-        if call == ("POST", "/reports"):
-            invitation = dict(scope["headers"]).get(b"privet-invitation")
-            receipt = await self._intake.accept(
-                task_id, await _body(receive, MAX_REPORT_BYTES), invitation
+    async def post_batch(self, request: Request) -> Response:
+        """Keep another relay's batch; say how many are durable, and which are impossible."""
+        with self._batch_turn():
+            task = (await self._offer(request)).task
+            head = Head.of(request.scope)
+            body = await read_body(
+                request.receive, head, limit=MAX_BATCH_BYTES, seconds=BODY_SECONDS
             )
-            return 202, "application/json", receipt.model_dump_json().encode()
-        if call == ("POST", "/reports/batch"):
-            body = await _body(receive, MAX_BATCH_BYTES)
-            held, impossible = await self._intake.accept_batch(task_id, body)
-            failed = {IMPOSSIBLE: impossible} if impossible else {}
-            return 202, "application/json", json.dumps({"held": held, "failed": failed}).encode()
-        raise InvalidRequest("GET a task and its /status; POST its /reports and /reports/batch.")
+            possible, impossible = await to_thread.run_sync(_sorted_out, task, body)
+            if len(possible):
+                await self._in_spool(self._spool.add_batch, task.id, possible)
+        failed = {problem_of(WrongPayload("")).name: impossible} if impossible else {}
+        return JSONResponse({"held": len(possible), "failed": failed}, 202)
 
-    async def _status(self, task_id: str) -> RelayStatus:
-        task = await self._intake.task(task_id)
-        tallies = await to_thread.run_sync(self._spool.tallies, task_id)
-        return RelayStatus.of(task_id, task.epsilon, self._forwarder.least, tallies)
+    async def _offer(self, request: Request) -> Offer:
+        """The task that a request's path names, from the curator and checked."""
+        task_id = request.path_params["task_id"]
+        if not TASK_ID.fullmatch(task_id):
+            raise TaskNotFound("There is no such task: an id has 64 hexadecimal digits.")
+        try:
+            return await self._client.offer(self.address(task_id))
+        except (CuratorUnreachable, UnexpectedAnswer) as error:
+            log.warning("the curator does not answer: %s", error.detail)
+            raise CuratorDown(
+                "The relay gets no answer from its curator, so it cannot check anything: try again "
+                "later."
+            ) from None
 
+    @contextmanager
+    def _batch_turn(self) -> Iterator[None]:
+        if self._batches >= MAX_BATCHES:
+            raise Overloaded("Too many batches are under way: send this one again later.")
+        self._batches += 1
+        try:
+            yield
+        finally:
+            self._batches -= 1
 
-async def _body(receive: Receive, most: int) -> bytes:
-    body = bytearray()
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            more = True
-            while more:
-                message = await receive()
-                body += message.get("body", b"")
-                more = message.get("more_body", False)
-                if len(body) > most:
-                    raise TooLarge(f"This call takes at most {most} bytes: send less at a time.")
-    except TimeoutError:
-        raise InvalidRequest("The body came too slowly: send it again.") from None
-    return bytes(body)
-
-
-def _problem(error: PrivetError) -> Reply:
-    kind = problem_of(error)
-    document = {
-        "type": kind.uri,
-        "title": kind.title,
-        "status": kind.status,
-        "detail": error.detail,
-    }
-    return kind.status, "application/problem+json", json.dumps(document).encode()
+    async def _in_spool(self, verb: Callable[..., T], *args: object) -> T:
+        """Call the spool in a thread; its errors are for the log, and less is said to senders."""
+        try:
+            return await to_thread.run_sync(verb, *args)
+        except SpoolFailed as error:
+            log.error("nothing was stored: %s", error.detail)  # noqa: TRY400 - the detail says all
+            raise type(error)("The relay could not store this: send it again later.") from None
 
 
-async def _respond(
-    send: Send, status: int, media_type: str, body: bytes, signature: str | None = None
-) -> None:
-    headers = [
-        (b"content-type", media_type.encode()),
-        (b"content-length", str(len(body)).encode()),
-        (b"retry-after", b"1") if status in {429, 503} else (b"cache-control", b"no-store"),
-    ]
-    if signature is not None:
-        headers.append((SIGNATURE_HEADER.lower().encode(), signature.encode()))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def create_app(relay: Relay) -> Starlette:
+    """The ASGI application of a relay whose ``run`` is running."""
+
+    async def health(_request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def on_relay_error(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RelayError)  # noqa: S101  # what the handler is registered for
+        return problem_response(error, request.url.path, error.status)
+
+    task = "/v1/tasks/{task_id}"
+    app = Starlette(
+        routes=[
+            Route("/healthz", health),
+            Route(task, relay.get_task),
+            Route(f"{task}/status", relay.get_status),
+            Route(f"{task}/reports", relay.post_report, methods=["POST"]),
+            Route(f"{task}/reports/batch", relay.post_batch, methods=["POST"]),
+        ]
+    )
+    app.router.redirect_slashes = False
+    add_problem_handlers(app, HINTS)
+    app.add_exception_handler(RelayError, on_relay_error)
+    return app
+
+
+def _checked(task: Task, body: bytes) -> Report:
+    report = Report.unpack(body)
+    report.check(task)
+    return report
+
+
+def _stored(task: Task, report: Report, invitation: bytes | None) -> StoredReport:
+    """What is kept of a report."""
+    questions, payloads = zip(*report.answers, strict=True)
+    digest = None if invitation is None else hashlib.sha256(invitation).digest()
+    return StoredReport(task.id, questions, report.id, b"".join(payloads), digest)
+
+
+def _sorted_out(task: Task, body: bytes) -> tuple[Batch, list[str]]:
+    """The possible reports of a batch, and the ids of the others in hexadecimal."""
+    batch = Batch.unpack(body, task)
+    valid = batch.valid(task)
+    impossible = [row.tobytes().hex() for row in batch.ids[np.flatnonzero(~valid)]]
+    return (batch.take(valid) if impossible else batch), impossible

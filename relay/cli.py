@@ -1,27 +1,42 @@
-"""``privet-relay``: run a relay until it is stopped, or ask one for its status."""
+"""``privet-relay``: run a relay until it is stopped, or ask one for its status.
+
+Exit status: 0 done, or stopped by a signal; 1 the spool, the curator, the address or the answer is
+at fault, as one sentence says; 2 wrong usage; 3 the relay ended by an error of its own, which is
+in the log.
+"""
 
 import asyncio
 import json
-import socket
+import logging
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, cast
 
 import typer
 from rich.console import Console
 
 from privet.protocol.errors import PrivetError
-from privet.relay.app import RelayApp
+from privet.relay.errors import CannotServe
 from privet.relay.forwarding import Forwarder
-from privet.relay.intake import Intake
 from privet.relay.spool import Spool
 from privet.relay.status import RelayStatus
-from privet.transport.curator_client import ReportClient
-from privet.transport.errors import HolderError
-from privet.transport.retry import Retry
+from privet.transport.report_client import ReportClient, Retry
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+FAULT, BROKEN = 1, 3
+KEEP_ALIVE_SECONDS = 30
+STOP_SECONDS = 10
+
+Insecure = Annotated[
+    bool, typer.Option("--insecure-http", help="Allow plain http to other machines.")
+]
+
+log = logging.getLogger(__name__)
+app = typer.Typer(
+    help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+)
 
 
 @app.command()
@@ -30,14 +45,14 @@ def serve(
     *,
     spool: Annotated[Path, typer.Option(help="The file that keeps reports on their way.")],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8100,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+    ] = 8100,
     least: Annotated[
         int, typer.Option(min=1, help="Fewest reports that are forwarded together.")
     ] = 1_000,
     every: Annotated[float, typer.Option(min=0.01, help="Seconds between two forwardings.")] = 60.0,
-    insecure_http: Annotated[
-        bool, typer.Option("--insecure-http", help="Allow plain http to other machines.")
-    ] = False,
+    insecure_http: Insecure = False,
 ) -> None:
     """Take holders' reports, forget who sent them, and forward them in shuffled batches.
 
@@ -54,19 +69,17 @@ def status(
         str, typer.Argument(metavar="TASK-URL", help="The task's address at the relay.")
     ],
     *,
-    insecure_http: Annotated[
-        bool, typer.Option("--insecure-http", help="Allow plain http to other machines.")
-    ] = False,
+    insecure_http: Insecure = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Ask a relay what it has delivered of a task, and what its shuffling adds to epsilon."""
     with _faults():
-        found = RelayStatus.parse(asyncio.run(_status(url, insecure_http=insecure_http)))
+        answer = RelayStatus.parse(asyncio.run(_status(url, insecure_http=insecure_http)))
     if as_json:
-        print(json.dumps(found.model_dump(), indent=2))
+        print(json.dumps(answer.model_dump(), indent=2))
         return
     console = Console(highlight=False, soft_wrap=True, markup=False)
-    for name, value in found.lines():
+    for name, value in answer.lines():
         console.print(f"{name:<26}{value}")
 
 
@@ -81,7 +94,10 @@ def _faults() -> Iterator[None]:
         yield
     except PrivetError as error:
         typer.echo(error.detail, err=True)
-        raise typer.Exit(1) from None
+        raise typer.Exit(FAULT) from None
+    except ExceptionGroup as failure:
+        log.critical("the relay cannot go on", exc_info=failure)
+        raise typer.Exit(BROKEN) from None
 
 
 async def _status(url: str, *, insecure_http: bool) -> bytes:
@@ -92,34 +108,43 @@ async def _status(url: str, *, insecure_http: bool) -> bytes:
 async def _serve(
     curator: str, path: Path, at: tuple[str, int], least: int, every: float, *, insecure_http: bool
 ) -> None:
-    uvicorn = _server()
-    spool = Spool(path)
-    try:
-        async with ReportClient(insecure_http=insecure_http) as client:
-            intake = Intake(client, curator, spool)
-            intake.address("0" * 64)
-            app = RelayApp(intake, Forwarder(client, intake, spool, least), spool, every)
-            with _listener(at) as listener:
-                address = "http://{}:{}".format(*listener.getsockname())
-                typer.echo(f"Relay for {curator} at {address}", err=True)
-                config = uvicorn.Config(app, access_log=False, log_level="warning", lifespan="on")
-                await uvicorn.Server(config).serve([listener])
-    finally:
-        spool.close()
-
-
-def _server() -> Any:
     try:
         import uvicorn
+
+        from privet.relay.app import Relay, create_app
+        from privet.transport.connections import (
+            BoundedConnection,
+            ConnectionLimits,
+            allow_connections,
+            listen,
+        )
     except ImportError:
-        raise HolderError("A relay needs a web server: pip install 'privet[relay]'.") from None
-    return uvicorn
-
-
-def _listener(at: tuple[str, int]) -> socket.socket:
-    try:
-        return socket.create_server(at)
-    except OSError as error:
-        raise HolderError(
-            f"Cannot listen on {at[0]}:{at[1]} ({error.strerror}): choose another --port."
-        ) from None
+        raise CannotServe("A relay needs a web server: pip install 'privet[relay]'.") from None
+    limits = ConnectionLimits()
+    async with ReportClient(insecure_http=insecure_http) as client:
+        client.address(f"{curator.rstrip('/')}/v1/tasks/{'0' * 64}")
+        with Spool(path) as spool, listen(*at) as listener:
+            relay = Relay(client, curator, spool, least)
+            forwarder = Forwarder(client, relay.address, spool, least)
+            allow_connections(limits.connections)
+            config = uvicorn.Config(
+                create_app(relay),
+                access_log=False,
+                log_level="error",
+                http=cast("type[asyncio.Protocol]", partial(BoundedConnection, limits)),
+                ws="none",
+                lifespan="off",
+                server_header=False,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=STOP_SECONDS,
+            )
+            server = uvicorn.Server(config)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, server.handle_exit)  # also before it serves, and after
+            address = "http://{}:{}".format(*listener.getsockname())
+            typer.echo(f"Relay for {curator} at {address}", err=True)
+            async with asyncio.TaskGroup() as group:
+                workers = [group.create_task(relay.run()), group.create_task(forwarder.run(every))]
+                await server.serve([listener])
+                for worker in workers:
+                    worker.cancel()

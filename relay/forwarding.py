@@ -5,20 +5,20 @@ import json
 import logging
 import re
 from collections import Counter
+from collections.abc import Callable
 
 from anyio import to_thread
 
+from privet.protocol.batch import INVITATION_DIGEST_BYTES
 from privet.protocol.errors import PrivetError
 from privet.protocol.report import REPORT_ID_BYTES
-from privet.relay.bundle import DIGEST_BYTES, Bundle
-from privet.relay.intake import Intake
-from privet.relay.sealing import MAX_BYTES
-from privet.relay.spool import Spool
+from privet.relay.errors import SpoolFailed
+from privet.relay.spool import MAX_BYTES, Group, Spool
 from privet.relay.status import OWN_COUNTS, TAKEN
-from privet.transport.curator_client import ReportClient
-from privet.transport.errors import LedgerFailed, UnexpectedAnswer
+from privet.transport.address import TaskAddress
+from privet.transport.errors import UnexpectedAnswer
+from privet.transport.report_client import ReportClient
 
-BATCH_MEDIA_TYPE = "application/vnd.privet.reports+msgpack"
 MAX_BATCH = 50_000
 REASON = re.compile(r"[a-z][a-z-]{0,63}")
 
@@ -26,21 +26,29 @@ log = logging.getLogger(__name__)
 
 
 class Forwarder:
-    """Forwards a task's reports as soon as ``least`` of them wait, never fewer together."""
+    """Forwards a task's reports as soon as ``least`` of them wait, never fewer together.
 
-    def __init__(self, client: ReportClient, intake: Intake, spool: Spool, least: int) -> None:
+    ``address`` says where the curator publishes a task, by the task's id.
+    """
+
+    def __init__(
+        self, client: ReportClient, address: Callable[[str], TaskAddress], spool: Spool, least: int
+    ) -> None:
         self._client = client
-        self._intake = intake
+        self._address = address
         self._spool = spool
-        self.least = least
+        self._least = least
 
     async def run(self, every: float) -> None:
-        """Forward what may go, every ``every`` seconds, until cancelled."""
+        """Forward what may go, every ``every`` seconds, until cancelled.
+
+        A spool that fails is tried again at the next turn; other exceptions end this.
+        """
         while True:
             await asyncio.sleep(every)
             try:
                 await self.forward()
-            except LedgerFailed as error:
+            except SpoolFailed as error:
                 log.warning("nothing was forwarded: %s", error.detail)
 
     async def forward(self) -> None:
@@ -49,16 +57,16 @@ class Forwarder:
         What fails stays as it is and is sent again, the same reports in the same order.
         """
         stuck = await self._send_sealed()
-        for task, question, waiting, width in await to_thread.run_sync(self._spool.groups):
-            if task not in stuck:
-                stuck |= await self._forward(task, question, waiting, width)
+        for group in await to_thread.run_sync(self._spool.groups):
+            if group.task not in stuck:
+                stuck |= await self._forward(group)
 
-    async def _forward(self, task: str, question: int, waiting: int, width: int) -> set[str]:
-        """Seal and send a group, unless something stays here; the tasks that do."""
-        left, stuck = waiting, set[str]()
-        while left >= self.least and not stuck:
-            about = share(left, self.least, width)
-            key = (task, question, self.least, about)
+    async def _forward(self, group: Group) -> set[str]:
+        """Seal and send a group until too few are left or something stays; the tasks that do."""
+        left, stuck = group.waiting, set[str]()
+        while left >= self._least and not stuck:
+            about = batch_size(left, self._least, group.width)
+            key = (group.task, group.questions, self._least, about)
             if not await to_thread.run_sync(self._spool.seal, *key):
                 break
             left -= about
@@ -70,33 +78,30 @@ class Forwarder:
         stuck = set()
         numbers = await to_thread.run_sync(self._spool.sealed)
         for number in numbers:
-            bundle = await to_thread.run_sync(self._spool.bundle, number)
+            task, batch = await to_thread.run_sync(self._spool.batch, number)
             try:
-                outcome = await self._sent(bundle)
+                reply = await self._client.send_batch(self._address(task), batch.pack())
+                outcome = outcome_of(reply, len(batch))
             except PrivetError as error:
-                log.warning("reports of task %s stay here: %s", bundle.task[:16], error.detail)
-                stuck.add(bundle.task)
+                log.warning("reports of task %s stay here: %s", task[:16], error.detail)
+                stuck.add(task)
                 continue
             await to_thread.run_sync(self._spool.settle, number, outcome)
         if numbers:
-            await to_thread.run_sync(self._spool.forget)
+            await to_thread.run_sync(self._spool.purge)
         return stuck
 
-    async def _sent(self, bundle: Bundle) -> dict[str, int]:
-        address = self._intake.address(bundle.task)
-        reply = await self._client.send_batch(address, BATCH_MEDIA_TYPE, bundle.packed())
-        return outcome_of(reply, len(bundle))
 
-
-def share(waiting: int, least: int, width: int) -> int:
+def batch_size(waiting: int, least: int, width: int) -> int:
     """How many of those that wait go out together: as even as can be, none left over alone.
 
     Not more than fit into a batch that curators and relays take, with payloads of ``width`` bytes,
     unless ``least`` are more already.
     """
-    most = max(1, min(MAX_BATCH, MAX_BYTES // (REPORT_ID_BYTES + width + DIGEST_BYTES)))
-    lots = max(1, min(-(-waiting // most), waiting // least))
-    return -(-waiting // lots)
+    row = REPORT_ID_BYTES + width + INVITATION_DIGEST_BYTES
+    most = max(1, min(MAX_BATCH, MAX_BYTES // row))
+    batches = max(1, min(-(-waiting // most), waiting // least))
+    return -(-waiting // batches)
 
 
 def outcome_of(reply: bytes, sent: int) -> dict[str, int]:
@@ -105,9 +110,9 @@ def outcome_of(reply: bytes, sent: int) -> dict[str, int]:
     Reasons are words that cannot pass for the relay's own counts.
     """
     try:
-        told = json.loads(reply)
-        refused = {reason: len(ids) for reason, ids in told["failed"].items()}
-        outcome = Counter(refused) + Counter({kind: int(told.get(kind, 0)) for kind in TAKEN})
+        account = json.loads(reply)
+        refused = {reason: len(ids) for reason, ids in account["failed"].items()}
+        outcome = Counter(refused) + Counter({kind: int(account.get(kind, 0)) for kind in TAKEN})
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         refused, outcome = {}, Counter()
     if outcome.total() != sent or not all(map(_is_reason, refused)):

@@ -1,42 +1,57 @@
-"""Limits on what a client sends around a body: how long a head may take, and how long it may be.
+"""What a server of the project takes on its connections: how many, how long a head, for how long.
 
 uvicorn's parser waits for ever and keeps all that it is given. Here a client that has begun a
 request, or opened a connection for one, must finish the head in time; so must one that goes on
 sending a body after it has been answered. Bytes that bring no request forward (a head without end,
-trailers) are counted from the last step on. Bodies have limits of their own, where they are read.
+trailers) are counted from the last step on. A client that takes nothing of its answer is cut off.
+Bodies have limits of their own, where they are read.
+
+This subclasses uvicorn's protocol for httptools, whose methods and attributes are not documented:
+``pyproject.toml`` bounds both versions, and moving a bound takes ``tests/transport`` to pass.
 """
 
-from asyncio import BaseTransport, TimerHandle, Transport
+import errno
+import resource
+import socket
+from asyncio import AbstractEventLoop, BaseTransport, TimerHandle, Transport
 from dataclasses import dataclass
 from http.client import SERVICE_UNAVAILABLE
 from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from privet.transport.errors import CannotListen
 from privet.transport.problems import http_problem
-from privet.transport.transports import WholeWrites
+
+BACKLOG = 2048
+OTHER_FILES = 256
+"""Files of a process that are not its connections."""
+LINGER_SECONDS = 0.5
+MOST_HELD = 65_536
+"""Bytes of an answer that are held back at most."""
+NOTHING, HEAD, BODY = range(3)
+"""What part of a request is arriving; plain numbers, since every request passes all of them."""
 
 
 @dataclass(frozen=True)
-class HeadLimits:
-    """How much of a head is read, for how many seconds, on how many connections of a process."""
+class ConnectionLimits:
+    """Bytes, headers and seconds of a head; connections of a process.
 
-    bytes: int
-    headers: int
-    seconds: float
-    connections: int
+    ``stalled`` is for how many seconds a client may take nothing of its answer.
+    """
 
-
-LINGER_SECONDS = 0.5
-NOTHING, HEAD, BODY = range(3)
-"""What part of a request is arriving; plain numbers, since every request passes all of them."""
+    bytes: int = 32 * 1024
+    headers: int = 100
+    seconds: float = 10.0
+    connections: int = 4096
+    stalled: float = 60.0
 
 
 class BoundedConnection(HttpToolsProtocol):
     """uvicorn's connection, within ``limits``."""
 
-    def __init__(self, limits: HeadLimits, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, limits: ConnectionLimits, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self._limits = limits
         self._clock: TimerHandle | None = None
         self._stage = NOTHING
@@ -44,6 +59,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._since_advance = 0
         self._short = True
         self._refused = False
+        self._stall: TimerHandle | None = None
         self._fault = (400, "The request is not HTTP/1.1: send it again, from an HTTP client.")
 
     def connection_made(self, transport: BaseTransport) -> None:
@@ -56,8 +72,9 @@ class BoundedConnection(HttpToolsProtocol):
             self._start_clock()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the deadline."""
+        """Forget the deadlines."""
         self._stop_clock()
+        self._stop_stall()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -116,6 +133,16 @@ class BoundedConnection(HttpToolsProtocol):
         if self._stage == BODY and self._is_answered() and not self.transport.is_closing():
             self._start_clock()
 
+    def pause_writing(self) -> None:
+        """More is waiting for the client than fits on the way."""
+        super().pause_writing()
+        self._watch_stall()
+
+    def resume_writing(self) -> None:
+        """The client has taken most of it."""
+        super().resume_writing()
+        self._stop_stall()
+
     def send_400_response(self, msg: str) -> None:
         """What uvicorn answers to what is not HTTP."""
         del msg
@@ -148,6 +175,21 @@ class BoundedConnection(HttpToolsProtocol):
             self._clock.cancel()
             self._clock = None
 
+    def _watch_stall(self) -> None:
+        left = self.transport.get_write_buffer_size()
+        self._stall = self.loop.call_later(self._limits.stalled, self._still_stalled, left)
+
+    def _still_stalled(self, before: int) -> None:
+        if self.transport.get_write_buffer_size() >= before:
+            self.transport.abort()
+        else:
+            self._watch_stall()
+
+    def _stop_stall(self) -> None:
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
+
     def _too_late(self) -> None:
         self._clock = None
         if self.transport.is_closing():
@@ -178,3 +220,89 @@ class BoundedConnection(HttpToolsProtocol):
         self._stop_clock()
         self.transport.write_eof()
         self._clock = self.loop.call_later(LINGER_SECONDS, self.transport.close)
+
+
+class WholeWrites:
+    """A transport that writes what one step of the event loop gives it all at once.
+
+    uvicorn writes the head and the body of an answer apart. Each write is a call of the operating
+    system and a packet, which cost more than all else that a small answer takes.
+    """
+
+    def __init__(self, transport: Transport, loop: AbstractEventLoop) -> None:
+        self._transport = transport
+        self._call_soon = loop.call_soon
+        self._parts: list[bytes] = []
+        self._held = 0
+        self.abort = transport.abort
+        self.get_extra_info = transport.get_extra_info
+        self.get_write_buffer_size = transport.get_write_buffer_size
+        self.is_closing = transport.is_closing
+        self.pause_reading = transport.pause_reading
+        self.resume_reading = transport.resume_reading
+        self.set_protocol = transport.set_protocol
+
+    def write(self, data: bytes) -> None:
+        """Write ``data`` at the end of this step, or now if much is waiting already."""
+        if not self._parts:
+            self._call_soon(self.flush)
+        self._parts.append(data)
+        self._held += len(data)
+        if self._held > MOST_HELD:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is waiting."""
+        if self._parts:
+            whole = b"".join(self._parts)
+            self._parts.clear()
+            self._held = 0
+            self._transport.write(whole)
+
+    def write_eof(self) -> None:
+        """Say that nothing more comes, after everything has been written."""
+        self.flush()
+        self._transport.write_eof()
+
+    def close(self) -> None:
+        """Close after everything has been written."""
+        self.flush()
+        self._transport.close()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; raises ``CannotListen``, which says why there is none."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise CannotListen(
+            f"Cannot listen on {host} port {port}: {error.strerror or error}. {_listen_hint(error)}"
+        ) from None
+    listener.set_inheritable(True)
+    return listener
+
+
+def _listen_hint(error: OSError) -> str:
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return "Give --host an address of this machine: 127.0.0.1, or 0.0.0.0 for all it has."
+    if error.errno == errno.EACCES:
+        return "Give a --port from 1024 on (0 takes a free one)."
+    return "Is another server running there? Stop it, or give another --port (0 takes a free one)."
+
+
+def allow_connections(count: int) -> None:
+    """Let this process and its workers have as many open files as ``count`` connections need.
+
+    Systems often start a process with less than they allow it to ask for.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = (
+        count + OTHER_FILES if hard == resource.RLIM_INFINITY else min(count + OTHER_FILES, hard)
+    )
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,34 +1,26 @@
-"""What a holder's own side can refuse or fail at, drawn as a tree; none of it crosses the wire.
+"""What goes wrong on the way between two roles; none of it crosses the wire.
 
-PrivetError                  (protocol.errors: what a curator answers arrives as one of those)
-└── HolderError
+PrivetError                  (protocol.errors: what the other side answers arrives as one of those)
+└── TransportError
     ├── UnsafeAddress        not a task's address, or one that would be read on the way
-    ├── TaskRefused          a task that promises less privacy than it says, or is not open
-    ├── BudgetSpent          answering would take the subject past its cap
-    ├── CuratorUnreachable   no answer after several attempts; the drawn report is kept
+    ├── CuratorUnreachable   no answer after several attempts
     ├── UnexpectedAnswer     something answered, but not as a curator does
-    └── LedgerFailed         the ledger cannot be read or written; nothing was sent
+    └── CannotListen         a server's own address is taken, or not this machine's
 """
 
 from privet.protocol.errors import PrivetError
 
 
-class HolderError(PrivetError): ...
+class TransportError(PrivetError): ...
 
 
-class UnsafeAddress(HolderError): ...
+class UnsafeAddress(TransportError): ...
 
 
-class TaskRefused(HolderError): ...
+class CuratorUnreachable(TransportError): ...
 
 
-class BudgetSpent(HolderError): ...
+class UnexpectedAnswer(TransportError): ...
 
 
-class CuratorUnreachable(HolderError): ...
-
-
-class UnexpectedAnswer(HolderError): ...
-
-
-class LedgerFailed(HolderError): ...
+class CannotListen(TransportError): ...

@@ -6,7 +6,7 @@ from pathlib import Path
 import typer
 
 from privet.client import DEFAULT_CAP, BlockingHolder, SqliteLedger, cli
-from privet.client.sqlite_ledger import default_path
+from privet.client.ledger import default_path
 from tests.client.stub_curator import StubCurator
 
 TEXT = (Path(__file__).parents[2] / "docs" / "holder.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from privet.client import Answer, BudgetSpent, Ledger, LedgerFailed, MemoryLedger, SqliteLedger
-from privet.client.sqlite_ledger import default_path
+from privet.client.ledger import default_path
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from privet.client import BlockingHolder, Holder, HolderError, MemoryLedger, Offer, TaskRefused
 from privet.client.cli import app
+from privet.client.pinning import check_key, signed_by
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.signature import SIGNATURE_HEADER, Signature, signed_message
 from privet.protocol.task import Task
@@ -53,13 +54,13 @@ def test_vectors(case: dict[str, Any]) -> None:
     task.__dict__["id"] = case["task"]
     offer = Offer(task, Signature.parse(case["header"]))
     if case["success"]:
-        offer.check_key(case["key"])
+        check_key(offer, case["key"])
         secret = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(case["secret"]))
         made = Signature(bytes.fromhex(case["key"]), secret.sign(signed_message(case["task"])))
         assert made.header == case["header"]
     else:
         with pytest.raises(TaskRefused, match=case["key"]):
-            offer.check_key(case["key"])
+            check_key(offer, case["key"])
 
 
 def test_the_vectors_are_what_the_script_writes() -> None:
@@ -140,7 +141,7 @@ async def test_without_the_package_nothing_is_trusted(monkeypatch: pytest.Monkey
     with pytest.raises(HolderError, match=r"pip install 'privet\[pinned\]'"):
         await holder.answer(URL, no_record())
     offer = Offer(TASK, Signature.parse(signed(OURS)))
-    assert "privet[pinned]" in offer.words(None)
+    assert "privet[pinned]" in signed_by(offer)
     free = Holder(publishing(signed(OURS)).client(), MemoryLedger())
     assert (await free.answer(URL, RECORD)).counted
 
@@ -148,10 +149,10 @@ async def test_without_the_package_nothing_is_trusted(monkeypatch: pytest.Monkey
 def test_words_say_who_signed() -> None:
     """Each of the cases that a person may meet."""
     good, wrong = Signature.parse(signed(OURS)), Signature.parse(signed(OURS, make_task(name="b")))
-    assert Offer(TASK).words(None).startswith("Nobody: this curator does not sign")
-    assert Offer(TASK, good).words(None).startswith(f"The key {KEY}. ")
-    assert Offer(TASK, good).words(KEY) == f"The key that you pinned, {KEY}."
-    assert Offer(TASK, wrong).words(None).startswith("Nobody: its signature is not")
+    assert signed_by(Offer(TASK)).startswith("Nobody: this curator does not sign")
+    assert signed_by(Offer(TASK, good)).startswith(f"The key {KEY}. ")
+    assert signed_by(Offer(TASK, good), KEY) == f"The key that you pinned, {KEY}."
+    assert signed_by(Offer(TASK, wrong)).startswith("Nobody: its signature is not")
 
 
 def test_the_command_line_shows_and_pins(tmp_path: Path) -> None:
@@ -189,6 +190,6 @@ def test_programs_without_an_event_loop_pin_too() -> None:
 
 def test_importing_the_holder_does_not_load_the_package() -> None:
     """The base installation does not have it, and a start does not pay for it."""
-    code = "import client.cli, sys; print('cryptography' in sys.modules)"
+    code = "import privet.client.cli, sys; print('cryptography' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"

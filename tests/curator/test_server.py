@@ -1,6 +1,5 @@
 """A curator as a process: it starts with helpful errors and stops without losing anything."""
 
-import resource
 import signal
 import socket
 import threading
@@ -10,7 +9,7 @@ import httpx
 import pytest
 
 from privet.curator.datastore import open_store
-from privet.curator.server import OTHER_FILES, allow_connections, listen, serve
+from privet.curator.server import serve
 from privet.curator.settings import Settings
 from privet.protocol.errors import PrivetError, StorageFailed
 from privet.protocol.report import REPORT_MEDIA_TYPE
@@ -92,24 +91,6 @@ def test_a_killed_curator_loses_nothing(tmp_path: Path) -> None:
     assert (count.missing, count.lost, count.doubled) == (0, 0, 0)
 
 
-def test_a_port_in_use_is_named() -> None:
-    """The error says which port, and what to do."""
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        port = other.getsockname()[1]
-        with pytest.raises(PrivetError, match=rf"port {port}.*another --port"):
-            listen("127.0.0.1", port)
-
-
-def test_a_host_that_is_not_here_is_not_blamed_on_another_curator() -> None:
-    """A name that means nothing and an address of another machine: the hint is about the host."""
-    for host in ("no.such.host.invalid", "192.0.2.1"):
-        with pytest.raises(PrivetError, match=r"--host an address of this machine") as told:
-            listen(host, 0)
-        assert "another curator" not in told.value.detail
-
-
 def test_a_slow_head_is_cut_off_in_production(tmp_path: Path) -> None:
     """The settings reach the server: a head that does not come is answered 408."""
     with served(f"sqlite:///{tmp_path}/privet.db", header_seconds="0.3") as (url, _, _process):
@@ -119,19 +100,6 @@ def test_a_slow_head_is_cut_off_in_production(tmp_path: Path) -> None:
             connection.sendall(b"GET /healthz HTTP/1.1\r\n")
             with connection.makefile("rb") as answer:
                 assert answer.readline().startswith(b"HTTP/1.1 408 ")
-
-
-def test_files_are_allowed_for_all_connections() -> None:
-    """The process may open as many files as the settings need, or as many as it can get."""
-    before, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        allow_connections(before)
-        after, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        assert after == (before + OTHER_FILES if hard < 0 else min(before + OTHER_FILES, hard))
-        allow_connections(1)
-        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == after
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (before, hard))
 
 
 def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from privet.client import Answer, Holder, MemoryLedger, ReportClient
 from privet.protocol import wire
 from privet.protocol.report import Report, make_report
 from privet.protocol.task import Task
+from privet.relay import cli
 from privet.relay.cli import app
 from tests.client.stub_curator import StubCurator
 from tests.protocol.examples import RECORD
@@ -138,6 +139,54 @@ async def keep_sending_batches(url: str, task: Task, held: dict[bytes, bytes]) -
                 reply = await http.post(address, content=wire.pack(columns))
                 assert reply.json() == {"held": 20, "failed": {}}
                 held |= rows
+
+
+BROKEN_WORK = """
+import sys
+from privet.relay import {module}
+async def fail(*_):
+    raise RuntimeError("a fault that nobody foresaw")
+{module}.{name}.run = fail
+from privet.relay.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("work", ["forwarding.Forwarder", "app.Relay"])
+def test_an_unforeseen_failure_ends_the_relay(
+    work: str, curator: StubCurator, tmp_path: Path
+) -> None:
+    """A relay that can no longer write or forward does not go on taking reports: it says why."""
+    module, name = work.split(".")
+    code = BROKEN_WORK.format(module=module, name=name)
+    options = ["--curator", curator.root, "--spool", str(tmp_path / "spool"), "--port", "0"]
+    command = [sys.executable, "-c", code, "serve", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 3
+    assert "RuntimeError: a fault that nobody foresaw" in done.stderr
+
+
+def test_a_stop_signal_ends_the_relay_in_order(curator: StubCurator, tmp_path: Path) -> None:
+    """Exit status 0, and the spool's log is folded into its file."""
+    with running(curator, tmp_path / "spool") as (_, process):
+        process.terminate()
+        assert process.wait(30) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["spool"]
+
+
+def test_a_long_head_is_refused(relay_url: str) -> None:
+    """A relay has limits on connections, as a curator has."""
+    answer = httpx.get(f"{relay_url}/healthz", headers={"X": "1" * 33_000})
+    assert answer.status_code == 431
+    assert "32768 bytes" in answer.json()["detail"]
+
+
+def test_exit_statuses_are_those_of_the_page() -> None:
+    """docs/relay.md has a line for every status, and no other."""
+    page = (Path(__file__).parents[2] / "docs" / "relay.md").read_text(encoding="utf-8")
+    table = page.split("| exit status |")[1].split("\n\n")[0]
+    listed = {int(row.split("|")[1]) for row in table.splitlines()[2:]}
+    assert listed == {0, cli.FAULT, 2, cli.BROKEN}
 
 
 def reported(answer: Answer) -> Report:

@@ -2,7 +2,8 @@ import asyncio
 import contextlib
 import json
 import os
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from privet.client import Holder, LedgerFailed, MemoryLedger, ReportClient, UnexpectedAnswer
+from privet.client import Holder, MemoryLedger, ReportClient, UnexpectedAnswer
 from privet.protocol import wire
+from privet.protocol.batch import Batch
 from privet.protocol.errors import (
     PROBLEMS,
     MalformedReport,
     Overloaded,
     PrivetError,
     ReportConflict,
+    StorageFailed,
     TaskNotFound,
     TooManyRequests,
     WrongPayload,
@@ -28,11 +31,11 @@ from privet.protocol.errors import (
 from privet.protocol.report import Report, make_report
 from privet.protocol.signature import SIGNATURE_HEADER, Signature
 from privet.protocol.task import TASK_MEDIA_TYPE, Question, Task
-from privet.relay import Forwarder, Intake, RelayApp, Spool
-from privet.relay.batches import MAX_BATCH_BYTES
-from privet.relay.bundle import ALL_QUESTIONS
+from privet.relay.app import MAX_BATCH_BYTES, MAX_BATCHES, Relay, create_app
 from privet.relay.cli import app
-from privet.relay.forwarding import outcome_of, share
+from privet.relay.errors import SpoolFailed
+from privet.relay.forwarding import Forwarder, batch_size, outcome_of
+from privet.relay.spool import Group, Spool
 from tests.client.fakes import Network, media, problem
 from tests.protocol.examples import RECORD, make_task
 
@@ -68,22 +71,18 @@ class BatchCurator:
 
 @contextlib.asynccontextmanager
 async def relaying(
-    curator: BatchCurator, path: Path, least: int = 3, every: float = 3600.0
+    curator: Callable[[httpx.Request], httpx.Response], path: Path, least: int = 3
 ) -> AsyncIterator[tuple[ReportClient, Forwarder]]:
     """A relay in this process: the holders' way to it, and its forwarder."""
-    spool = Spool(path)
     client = Network([curator]).client(attempts=1)
-    intake = Intake(client, CURATOR, spool)
-    forwarder = Forwarder(client, intake, spool, least)
-    relay = RelayApp(intake, forwarder, spool, every)
-    writer = asyncio.create_task(intake.run())
-    http = httpx.AsyncClient(transport=httpx.ASGITransport(relay))
-    try:
-        yield ReportClient(http), forwarder
-    finally:
-        writer.cancel()
-        await http.aclose()
-        spool.close()
+    with Spool(path) as spool:
+        relay = Relay(client, CURATOR, spool, least)
+        forwarder = Forwarder(client, relay.address, spool, least)
+        transport = httpx.ASGITransport(create_app(relay), raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport) as http:
+            running = asyncio.create_task(relay.run())
+            yield ReportClient(http), forwarder
+            running.cancel()
 
 
 async def test_the_curators_signature_passes_through(tmp_path: Path) -> None:
@@ -125,12 +124,12 @@ async def test_reports_pass_through_unchanged_and_once(task: Task, tmp_path: Pat
         ids = np.frombuffer(columns["ids"], dtype="V16")
         width = len(columns["payloads"]) // len(ids)
         payloads = np.frombuffer(columns["payloads"], dtype=f"V{width}")
-        question = columns.get("question", ALL_QUESTIONS)
+        question = columns.get("question")
         arrived |= {
             (i.tobytes(), question, p.tobytes()) for i, p in zip(ids, payloads, strict=True)
         }
     assert arrived == {
-        (r.id, r.answers[0][0] if task is ONE else ALL_QUESTIONS, b"".join(p for _, p in r.answers))
+        (r.id, r.answers[0][0] if task is ONE else None, b"".join(p for _, p in r.answers))
         for r in reports
     }
     assert sum(len(columns["ids"]) for columns in curator.batches) == 40 * 16
@@ -184,9 +183,7 @@ async def test_impossible_reports_are_refused_at_the_relay(tmp_path: Path) -> No
         with pytest.raises(ReportConflict):
             await relay.send(address, clash.pack(), clash.id.hex())
         with pytest.raises(TaskNotFound):
-            await relay.task(relay.address(f"{RELAY}/v1/tasks/{'0' * 64}"))
-        for path in ("/", "/v1/tasks/7", f"/v1/tasks/{BOTH.id}/models"):
-            assert (await relay._http.get(RELAY + path)).status_code == 422
+            await relay.offer(relay.address(f"{RELAY}/v1/tasks/{'0' * 64}"))
         assert (await relay._http.get(f"{RELAY}/healthz")).status_code == 200
         big = await relay._http.post(address.reports, content=bytes(2**21 + 1))
         assert big.status_code == 413
@@ -223,7 +220,7 @@ async def test_batches_of_another_relay_are_kept_and_sent_on(tmp_path: Path) -> 
             "ids": bytes(range(16 * 5)),
             "payloads": b"".join([wrong, *good]),
         }
-        reply = await relay.send_batch(address, "x/y", wire.pack(columns))
+        reply = await relay.send_batch(address, wire.pack(columns))
         failed = {"wrong-payload": [bytes(range(16)).hex()]}
         assert json.loads(reply) == {"held": 4, "failed": failed}
         assert outcome_of(reply, 5) == {"held": 4, "wrong-payload": 1}
@@ -232,10 +229,10 @@ async def test_batches_of_another_relay_are_kept_and_sent_on(tmp_path: Path) -> 
         assert sorted(curator.batches[0]["ids"]) == list(range(16, 80))
         for fault in ({"version": 2}, {"question": 2}, {"ids": b""}, {"ids": b"7" * 17}, {"a": 1}):
             with pytest.raises((MalformedReport, WrongQuestions)):
-                await relay.send_batch(address, "x/y", wire.pack({**columns, **fault}))
+                await relay.send_batch(address, wire.pack({**columns, **fault}))
         for body in (b"", b"\xc1", wire.pack({**columns, "ids": 7}), wire.pack([1])):
             with pytest.raises(MalformedReport):
-                await relay.send_batch(address, "x/y", body)
+                await relay.send_batch(address, body)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +265,7 @@ def test_a_curator_must_account_for_every_report(reply: bytes) -> None:
 def test_a_batch_is_never_too_large_to_be_taken(waiting: int, width: int) -> None:
     """Long reports go out in fewer together, though never in fewer than ``least``."""
     for least in (10, 1_000):
-        together = share(waiting, least, width)
+        together = batch_size(waiting, least, width)
         assert together >= min(waiting, least)
         assert together <= 2 * least or together * (48 + width) <= MAX_BATCH_BYTES
 
@@ -301,9 +298,9 @@ async def test_a_spool_that_fails_once_does_not_end_forwarding(
     async with relaying(curator, tmp_path / "spool", least=1) as (relay, forwarder):
         await answer(relay, BOTH, 1)
         works = Spool.groups
-        turns = iter([LedgerFailed("disk full")])
+        turns = iter([SpoolFailed("disk full")])
 
-        def groups(spool: Spool) -> list[tuple[str, int, int, int]]:
+        def groups(spool: Spool) -> list[Group]:
             for error in turns:
                 raise error
             return works(spool)
@@ -325,25 +322,127 @@ async def test_a_busy_curator_is_passed_on_with_a_time_to_wait(tmp_path: Path) -
         def busy(_request: httpx.Request, error: PrivetError = error) -> httpx.Response:
             return problem(error)
 
-        spool = Spool(tmp_path / str(status))
-        client = Network([busy]).client(attempts=1)
-        intake = Intake(client, CURATOR, spool)
-        app = RelayApp(intake, Forwarder(client, intake, spool, 3), spool, 3600.0)
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app)) as http:
-            answer = await http.get(f"{RELAY}/v1/tasks/{BOTH.id}")
-        spool.close()
+        async with relaying(busy, tmp_path / str(status)) as (relay, _):
+            answer = await relay._http.get(f"{RELAY}/v1/tasks/{BOTH.id}")
         assert answer.status_code == status
         assert answer.headers["retry-after"] == "1"
 
 
 def test_a_relay_that_cannot_start_says_why(tmp_path: Path) -> None:
-    """A spool that is no file, an unsafe curator: one sentence and an exit status."""
-    with pytest.raises(LedgerFailed):
-        Spool(tmp_path)
-    for curator, spool, status in [
-        ("http://curator.example", tmp_path / "spool", 1),
-        ("http://127.0.0.1:1", tmp_path, 1),
-    ]:
-        result = CliRunner().invoke(app, ["serve", "--curator", curator, "--spool", str(spool)])
-        assert result.exit_code == status
-        assert len(result.stderr.strip().splitlines()) == 1
+    """A spool that is no file, an unsafe curator, a used port: one sentence and exit status 1."""
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        for curator, spool, port, said in [
+            ("http://curator.example", tmp_path / "spool", 0, "--insecure-http"),
+            ("http://127.0.0.1:1", tmp_path, 0, "--spool"),
+            ("http://127.0.0.1:1", tmp_path / "spool", used.getsockname()[1], "another --port"),
+        ]:
+            options = ["--curator", curator, "--spool", str(spool), "--port", str(port)]
+            result = CliRunner().invoke(app, ["serve", *options])
+            assert result.exit_code == 1
+            assert len(result.stderr.strip().splitlines()) == 1
+            assert said in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/", 404),
+        ("GET", "/v1/tasks/7", 404),
+        ("GET", f"/v1/tasks/{BOTH.id}/models", 404),
+        ("GET", f"/v1/tasks/{BOTH.id}/reports", 405),
+        ("DELETE", f"/v1/tasks/{BOTH.id}", 405),
+    ],
+)
+async def test_what_a_relay_has_not_is_said_as_http_says_it(
+    method: str, path: str, status: int, tmp_path: Path
+) -> None:
+    """An unknown address is 404 and a wrong method 405, as problem documents with a hint."""
+    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (relay, _):
+        answer = await relay._http.request(method, RELAY + path)
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json()["status"], answer.json()["instance"]) == (status, path)
+    assert ("/reports/batch" in answer.json()["detail"]) == (path != "/v1/tasks/7")
+
+
+async def test_a_full_spool_is_insufficient_storage(tmp_path: Path) -> None:
+    """507 for single reports and batches; what is said names no file."""
+    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (relay, forwarder):
+        await answer(relay, BOTH, 1)
+        database = forwarder._spool._db
+        (pages,) = database.execute("PRAGMA page_count").fetchone()
+        database.execute(f"PRAGMA max_page_count = {pages}")
+        url = f"{RELAY}/v1/tasks/{BOTH.id}/reports"
+        reports = [make_report(BOTH, RECORD, os.urandom) for _ in range(1_000)]
+        batch = Batch(
+            (0, 1),
+            np.array([list(report.id) for report in reports], np.uint8),
+            np.array([list(b"".join(p for _, p in r.answers)) for r in reports], np.uint8),
+        )
+        refused = await relay._http.post(f"{url}/batch", content=batch.pack())
+        posts = (relay._http.post(url, content=report.pack()) for report in reports)
+        refusals = [reply for reply in await asyncio.gather(*posts) if reply.status_code != 202]
+        assert refusals
+        for reply in (refused, *refusals):
+            assert reply.status_code == 507
+            assert reply.json()["type"] == PROBLEMS[StorageFailed].uri
+            assert str(tmp_path) not in reply.text
+
+
+async def test_a_curator_that_does_not_answer_is_a_bad_gateway(tmp_path: Path) -> None:
+    """502, which holders try again after a pause; no name of the curator is said."""
+
+    def down(_request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused")
+
+    def strange(_request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, text="hello")
+
+    for number, curator in enumerate((down, strange)):
+        async with relaying(curator, tmp_path / str(number)) as (relay, _):
+            reply = await relay._http.get(f"{RELAY}/v1/tasks/{BOTH.id}")
+        assert reply.status_code == 502
+        assert reply.json()["type"] == PROBLEMS[Overloaded].uri
+        assert "curator.example" not in reply.text
+
+
+async def test_batches_beyond_the_turns_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    """503 at once while as many as are handled at a time have not arrived."""
+    over, reading = asyncio.Event(), []
+
+    async def slow() -> AsyncIterator[bytes]:
+        reading.append(True)
+        yield b"begun"
+        await over.wait()
+
+    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (relay, _):
+        url = f"{RELAY}/v1/tasks/{BOTH.id}/reports/batch"
+        begun = [
+            asyncio.create_task(relay._http.post(url, content=slow())) for _ in range(MAX_BATCHES)
+        ]
+        async with asyncio.timeout(30):
+            while len(reading) < MAX_BATCHES:
+                await asyncio.sleep(0.01)
+        refused = await relay._http.post(url, content=b"")
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        over.set()
+        assert {(await each).status_code for each in begun} == {400}
+
+
+async def test_a_batch_hides_with_single_reports(tmp_path: Path) -> None:
+    """In a task with one question, singles and batches, with or without its number, are one crowd.
+
+    Whatever the allocation: two singles and two batches of two go out as one batch of six.
+    """
+    for allocation in ("all", "one"):
+        task = make_task(questions=(ask,), allocation=allocation)
+        curator = BatchCurator(task)
+        async with relaying(curator, tmp_path / allocation, least=6) as (relay, forwarder):
+            address = relay.address(f"{RELAY}/v1/tasks/{task.id}")
+            for question in ({}, {"question": 0}):
+                payloads = [task.mechanisms[0].privatize(i, os.urandom) for i in range(2)]
+                columns = {"version": 1, "ids": os.urandom(32), "payloads": b"".join(payloads)}
+                await relay.send_batch(address, wire.pack({**columns, **question}))
+            await answer(relay, task, 2)
+            await forwarder.forward()
+        assert [len(columns["ids"]) for columns in curator.batches] == [6 * 16]

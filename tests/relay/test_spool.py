@@ -1,63 +1,80 @@
+import gc
 import stat
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgpack
+import numpy as np
 import pytest
 
-from privet.relay import Spool
-from privet.relay.bundle import ALL_QUESTIONS, Bundle, drawn_order, joined
-from privet.relay.spool import Parcel
+from privet.protocol.batch import Batch
+from privet.relay.errors import SpoolFailed
+from privet.relay.spool import Spool, StoredReport, random_order
+
+BOTH = (0, 1)
 
 
-def parcels(count: int, **more: Any) -> list[Parcel]:
-    return [
-        Parcel("t", ALL_QUESTIONS, bytes([i]) * 16, bytes([i]) * 2, **more) for i in range(count)
-    ]
+def reports(count: int, **more: Any) -> list[StoredReport]:
+    return [StoredReport("t", BOTH, bytes([i]) * 16, bytes([i]) * 2, **more) for i in range(count)]
 
 
-def bundle(first: int, count: int) -> Bundle:
-    """Reports whose payloads are the first bytes of their ids."""
-    ids = [number.to_bytes(2, "big") * 8 for number in range(first, first + count)]
-    payloads = b"".join(each[:2] for each in ids)
-    return Bundle("t", ALL_QUESTIONS, b"".join(ids), payloads)
+def batch(first: int, count: int, *, invited: bool = False) -> Batch:
+    """Reports whose payloads are the first bytes of their ids, and their invitations, too."""
+    numbers = np.arange(first, first + count, dtype=">u2")
+    ids = np.tile(numbers.view(np.uint8).reshape(-1, 2), 8)
+    return Batch(BOTH, ids, ids[:, :2], np.tile(ids, 2) if invited else None)
 
 
-def ids_of(columns: Bundle) -> list[bytes]:
-    return [columns.ids[at : at + 16] for at in range(0, len(columns.ids), 16)]
+def numbers_of(batch: Batch) -> list[int]:
+    """What ``batch`` made the reports of, in their order."""
+    return [int.from_bytes(row[:2].tobytes(), "big") for row in batch.ids]
 
 
-def test_bundles_are_shuffled_as_a_whole() -> None:
+def test_a_batch_is_shuffled_as_a_whole(tmp_path: Path) -> None:
     """Rows stay together, and their order is another one: by chance equal once in 10^306."""
-    sent = bundle(0, 170)
-    digests = b"".join(bytes([i]) * 32 for i in range(170))
-    invited = Bundle(sent.task, sent.question, sent.ids, sent.payloads, digests)
-    shuffled = invited.shuffled()
-    columns = msgpack.unpackb(shuffled.packed())
-    order = [int.from_bytes(each[:2], "big") for each in ids_of(shuffled)]
-    assert columns["payloads"] == b"".join(i.to_bytes(2, "big") for i in order)
-    assert columns["invitations"] == b"".join(bytes([i]) * 32 for i in order)
-    assert sorted(order) == list(range(170)) != order
+    with Spool(tmp_path / "spool") as spool:
+        spool.add_batch("t", batch(0, 170, invited=True))
+        assert spool.seal("t", BOTH, 170, 170)
+        task, shuffled = spool.batch(*spool.sealed())
+    assert (task, shuffled.questions) == ("t", BOTH)
+    assert sorted(numbers_of(shuffled)) == list(range(170)) != numbers_of(shuffled)
+    assert (shuffled.payloads == shuffled.ids[:, :2]).all()
+    assert shuffled.invitations is not None
+    assert (shuffled.invitations == np.tile(shuffled.ids, 2)).all()
+
+
+def test_reports_with_and_without_invitations_go_together(tmp_path: Path) -> None:
+    """Where one has an invitation, the others have 32 zeros."""
+    with Spool(tmp_path / "spool") as spool:
+        spool.add(reports(1))
+        spool.add([StoredReport("t", BOTH, b"i" * 16, b"ii", b"d" * 32)])
+        spool.add_batch("t", batch(1000, 2))
+        assert spool.seal("t", BOTH, 4, 4)
+        _, sealed = spool.batch(*spool.sealed())
+    assert sealed.invitations is not None
+    rows = zip(sealed.ids, sealed.invitations, strict=True)
+    found = {report_id.tobytes(): digest.tobytes() for report_id, digest in rows}
+    assert found.pop(b"i" * 16) == b"d" * 32
+    assert set(found.values()) == {bytes(32)}
 
 
 def test_every_order_is_as_likely() -> None:
     """Of three, 6000 times: chi-square with 5 degrees of freedom, false alarm 10^-9."""
-    orders = Counter(tuple(drawn_order(3).tolist()) for _ in range(6000))
+    orders = Counter(tuple(random_order(3).tolist()) for _ in range(6000))
     assert sum((n - 1000) ** 2 / 1000 for n in orders.values()) < 51.0
     assert len(orders) == 6
 
 
 def test_a_report_sent_twice_hides_nobody(tmp_path: Path) -> None:
     """An upstream relay's repeated batch counts once towards the least that go together."""
-    spool = Spool(tmp_path / "spool")
-    for _ in range(3):
-        spool.add_bundle(bundle(0, 10))
-    assert not spool.seal("t", ALL_QUESTIONS, 11, 30)
-    assert spool.tallies("t") == {"waiting": 30}
-    assert spool.seal("t", ALL_QUESTIONS, 10, 30)
-    assert [len(spool.bundle(number)) for number in spool.sealed()] == [10]
-    spool.close()
+    with Spool(tmp_path / "spool") as spool:
+        for _ in range(3):
+            spool.add_batch("t", batch(0, 10))
+        assert not spool.seal("t", BOTH, 11, 30)
+        assert spool.tallies("t") == {"waiting": 30}
+        assert spool.seal("t", BOTH, 10, 30)
+        assert [len(spool.batch(number)[1]) for number in spool.sealed()] == [10]
 
 
 @pytest.mark.parametrize(
@@ -75,40 +92,62 @@ def test_no_rest_is_left_alone(
     sizes: list[int], singles: int, about: int, expected: list[int], tmp_path: Path
 ) -> None:
     """What goes together is about as large as asked for, at least ten, and leaves no few behind."""
-    spool, first = Spool(tmp_path / "spool"), 2000
-    for size in sizes:
-        spool.add_bundle(bundle(first, size))
-        first += size
-    spool.add(parcels(singles))
-    while spool.seal("t", ALL_QUESTIONS, 10, about):
-        pass
-    sealed = [spool.bundle(number) for number in spool.sealed()]
-    assert sum(map(len, sealed)) == sum(expected)
-    assert len(set(ids_of(joined(sealed)))) == sum(expected)
+    first = 2000
+    with Spool(tmp_path / "spool") as spool:
+        for size in sizes:
+            spool.add_batch("t", batch(first, size))
+            first += size
+        spool.add(reports(singles))
+        while spool.seal("t", BOTH, 10, about):
+            pass
+        sealed = [spool.batch(number)[1] for number in spool.sealed()]
+    assert len({row.tobytes() for each in sealed for row in each.ids}) == sum(expected)
     assert all(len(each) >= 10 for each in sealed)
     assert sorted(map(len, sealed)) == expected
-    spool.close()
 
 
 def test_the_spool_keeps_no_order_time_or_address(tmp_path: Path) -> None:
     """Two orders of arrival leave the same rows, and delivered rows leave no trace on disk."""
     rows = []
-    for name, sent in (("a", parcels(20)), ("b", parcels(20)[::-1])):
-        spool = Spool(tmp_path / name)
-        assert spool.add(sent) == [True] * 20
-        spool.add_bundle(bundle(1000, 20))
-        rows.append(spool._db.execute("SELECT * FROM waiting").fetchall())
-        columns = {row[1] for row in spool._db.execute("PRAGMA table_info(waiting)")}
-        assert columns == {"task", "question", "id", "payload", "invitation"}
-        assert spool.seal("t", ALL_QUESTIONS, 1, 40)
-        (number,) = spool.sealed()
-        spool.settle(number, {"counted": 40})
-        spool.forget()
-        assert spool.tallies("t") == {"waiting": 0, "counted": 40, "smallest_batch": 40}
-        left = b"".join(path.read_bytes() for path in tmp_path.glob(f"{name}*"))
-        assert bytes([7]) * 16 not in left
-        assert (1003).to_bytes(2, "big") * 8 not in left
-        for path in tmp_path.glob(f"{name}*"):
-            assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        spool.close()
+    for name, sent in (("a", reports(20)), ("b", reports(20)[::-1])):
+        with Spool(tmp_path / name) as spool:
+            assert spool.add(sent) == [True] * 20
+            spool.add_batch("t", batch(1000, 20))
+            rows.append(spool._db.execute("SELECT * FROM waiting").fetchall())
+            columns = {row[1] for row in spool._db.execute("PRAGMA table_info(waiting)")}
+            assert columns == {"task", "questions", "id", "payload", "invitation"}
+            assert spool.seal("t", BOTH, 1, 40)
+            (number,) = spool.sealed()
+            spool.settle(number, {"counted": 40})
+            spool.purge()
+            assert spool.tallies("t") == {"waiting": 0, "counted": 40, "smallest_batch": 40}
+            left = b"".join(path.read_bytes() for path in tmp_path.glob(f"{name}*"))
+            assert bytes([7]) * 16 not in left
+            assert (1003).to_bytes(2, "big") * 8 not in left
+            for path in tmp_path.glob(f"{name}*"):
+                assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert rows[0] == rows[1]
+
+
+def test_a_report_waits_under_its_id_once(tmp_path: Path) -> None:
+    """The same again changes nothing; another payload under its id is refused."""
+    with Spool(tmp_path / "spool") as spool:
+        (report,) = reports(1)
+        other = replace(report, payload=b"xx")
+        assert spool.add([report, report, other]) == [True, True, False]
+        assert spool.tallies("t") == {"waiting": 1}
+
+
+def test_a_spool_that_cannot_be_used_says_so_and_is_closed(tmp_path: Path) -> None:
+    """A folder, a damaged file, another version: SpoolFailed with the path and what to do.
+
+    A connection that stays open is a ResourceWarning, which is an error from Python 3.13 on.
+    """
+    damaged, newer = tmp_path / "damaged", tmp_path / "newer"
+    damaged.write_bytes(b"this is not a database" * 100)
+    with Spool(newer) as spool:
+        spool._db.execute("PRAGMA user_version = 9")
+    for path in (tmp_path, damaged, newer, damaged / "below"):
+        with pytest.raises(SpoolFailed, match=f"{path}.*--spool"):
+            Spool(path)
+    gc.collect()

@@ -1,15 +1,19 @@
-"""All that a holder says over HTTP: fetch a task, send a report.
+"""The holder's and the relay's side of HTTP: fetch a task, send reports, ask for a status.
 
 Whatever answers is taken to be hostile: answers are read up to a limit and within a deadline,
 never decompressed, redirects are not followed, cookies are not kept. A problem document becomes
-the exception its type names. One object serves any number of holders and keeps its connections.
+the exception its type names, never its text. What may pass (no connection, a busy or failing
+server) is tried again with the same bytes. One object serves any number of holders and keeps its
+connections.
 """
 
 import asyncio
+import json
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from secrets import SystemRandom
 from types import TracebackType
 from typing import Self
 
@@ -17,16 +21,14 @@ import anyio
 import httpx
 from pydantic import ValidationError
 
+from privet.protocol.batch import BATCH_MEDIA_TYPE
+from privet.protocol.errors import ERRORS_BY_URI, PrivetError
 from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.report import REPORT_MEDIA_TYPE, Receipt
-from privet.protocol.signature import Signature
+from privet.protocol.signature import SIGNATURE_HEADER, Signature
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from privet.transport.address import TaskAddress
-from privet.transport.errors import CuratorUnreachable
-from privet.transport.offer import Offer
-from privet.transport.replies import Reply, error_in, read, unexpected
-from privet.transport.retry import RETRIED, Retry
-from privet.transport.text import plain
+from privet.transport.errors import CuratorUnreachable, UnexpectedAnswer
 
 MAX_ANSWER_BYTES = 64 * 1024
 MAX_BATCH_ANSWER_BYTES = 8 * 2**20
@@ -35,10 +37,49 @@ TASKS_KEPT = 16
 FETCH_ATTEMPTS = 3
 CONNECTIONS = 16
 """Calls at a time; the others wait here, where waiting costs nothing, not in the pool."""
+RETRIED = frozenset({408, 429, 500, 502, 503, 504})
+"""HTTP statuses after which the same bytes may be sent again."""
 DELIVERED = frozenset({200, 201, 202})
 """Durable: counted before, counted now, or held by a relay that will deliver it."""
 
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+CHECK_ADDRESS = "check that the address is a Privet curator's"
+
 Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Retry:
+    """``attempts`` calls in all; pauses double from ``first`` to ``longest`` seconds.
+
+    Each pause is drawn evenly between half of itself and the whole, so that holders who were
+    turned away together do not come back together.
+    """
+
+    attempts: int = 6
+    first: float = 0.5
+    longest: float = 30.0
+
+    def pauses(self) -> Iterator[float]:
+        """The seconds to wait before each further attempt."""
+        chance = SystemRandom()
+        for attempt in range(self.attempts - 1):
+            pause = min(self.first * 2**attempt, self.longest)
+            yield pause * chance.uniform(0.5, 1.0)
+
+    def asked_for(self, retry_after: str | None) -> float:
+        """The pause a ``Retry-After`` header in seconds asks for, within reason; else 0."""
+        if retry_after is None or not retry_after.isascii() or not retry_after.isdigit():
+            return 0.0
+        return min(float(retry_after[:9]), 2 * self.longest)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A task whose hash has been checked, and the signature that came with it, if any."""
+
+    task: Task
+    signature: Signature | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +91,18 @@ class Call:
     headers: dict[str, str]
     content: bytes | None
     limit: int
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back: never more than was asked for."""
+
+    url: str
+    status: int
+    media_type: str
+    retry_after: str | None
+    body: bytes
+    signature: str | None = None
 
 
 class ReportClient:
@@ -92,10 +145,6 @@ class ReportClient:
         """The checked address; raises ``UnsafeAddress``."""
         return TaskAddress.parse(task_url, insecure_http=self._insecure_http)
 
-    async def task(self, address: TaskAddress) -> Task:
-        """The task of ``offer``."""
-        return (await self.offer(address)).task
-
     async def offer(self, address: TaskAddress) -> Offer:
         """The task at ``address``, its hash checked against the id there, with its signature.
 
@@ -131,17 +180,17 @@ class ReportClient:
         try:
             receipt = Receipt.model_validate_json(reply.body)
         except ValidationError:
-            raise unexpected(reply, "no receipt") from None
+            raise _unexpected(reply, "no receipt") from None
         if receipt.report != report_id:
-            raise unexpected(reply, "a receipt for another report")
+            raise _unexpected(reply, "a receipt for another report")
         return receipt
 
-    async def send_batch(self, address: TaskAddress, media_type: str, batch: bytes) -> bytes:
+    async def send_batch(self, address: TaskAddress, batch: bytes) -> bytes:
         """Post many reports at once, as a relay does; the account of them that comes back.
 
         Raises what the curator answered, or ``CuratorUnreachable``.
         """
-        headers = {"Content-Type": media_type, "Accept": "application/json"}
+        headers = {"Content-Type": BATCH_MEDIA_TYPE, "Accept": "application/json"}
         url = f"{address.reports}/batch"
         call = Call("POST", url, headers, batch, MAX_BATCH_ANSWER_BYTES)
         reply = await self._persist(call, self._retry)
@@ -170,7 +219,7 @@ class ReportClient:
         if reply.status != 200:
             raise error_in(reply)
         if reply.media_type != TASK_MEDIA_TYPE:
-            raise unexpected(reply, f"{plain(reply.media_type, 100)!r} instead of a task")
+            raise _unexpected(reply, f"{printable(reply.media_type, 100)!r} instead of a task")
         signature = None if reply.signature is None else Signature.parse(reply.signature)
         offer = Offer(Task.parse(reply.body, address.id), signature)
         self._offers[address.id] = offer
@@ -207,7 +256,7 @@ class ReportClient:
             with anyio.fail_after(DEADLINE):
                 response = await self._http.send(request, stream=True, follow_redirects=False)
                 try:
-                    return await read(response, call.url, call.limit)
+                    return await _read(response, call.url, call.limit)
                 finally:
                     await response.aclose()
 
@@ -220,3 +269,54 @@ def new_http() -> httpx.AsyncClient:
         limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
     )
+
+
+def error_in(reply: Reply) -> PrivetError:
+    """The exception that a reply stands for, by its problem type and never by its text."""
+    if 300 <= reply.status < 400:
+        return _unexpected(reply, "a redirect, which is not followed; ask for the new address")
+    if reply.media_type != PROBLEM_MEDIA_TYPE:
+        return _unexpected(reply, f"{printable(reply.media_type, 100) or 'nothing'!r}")
+    try:
+        problem = json.loads(reply.body)
+    except (ValueError, RecursionError):
+        return _unexpected(reply, "a damaged problem document")
+    if not isinstance(problem, dict):
+        return _unexpected(reply, "a damaged problem document")
+    detail = problem.get("detail") or problem.get("title") or f"HTTP status {reply.status}"
+    kind = problem.get("type")
+    error = ERRORS_BY_URI.get(kind, PrivetError) if isinstance(kind, str) else PrivetError
+    return error(printable(str(detail)))
+
+
+async def _read(response: httpx.Response, url: str, limit: int) -> Reply:
+    """Uncompressed bytes only, so that what is counted is what is kept."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise UnexpectedAnswer(
+            f"{url} answers in compressed form: a curator would not; {CHECK_ADDRESS}."
+        )
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > limit:
+            raise UnexpectedAnswer(f"{url} sends more than {limit} bytes; {CHECK_ADDRESS}.")
+    return Reply(
+        url=url,
+        status=response.status_code,
+        media_type=response.headers.get("content-type", "").split(";")[0].strip().lower(),
+        retry_after=response.headers.get("retry-after"),
+        signature=response.headers.get(SIGNATURE_HEADER),
+        body=bytes(body),
+    )
+
+
+def _unexpected(reply: Reply, what: str) -> UnexpectedAnswer:
+    return UnexpectedAnswer(f"{reply.url} answered {reply.status} with {what}; {CHECK_ADDRESS}.")
+
+
+def printable(text: str, longest: int = 1_000) -> str:
+    """``text`` without control characters, and not longer than ``longest``."""
+    shown = "".join(
+        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+    return shown if len(shown) <= longest else shown[: longest - 3] + "..."

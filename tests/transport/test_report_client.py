@@ -15,13 +15,13 @@ from privet.protocol.errors import (
     TaskMismatch,
     TaskNotFound,
     TaskNotOpen,
+    TooSlow,
 )
 from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.report import make_report
 from privet.protocol.task import TASK_MEDIA_TYPE
 from privet.transport.address import TaskAddress
-from privet.transport.curator_client import MAX_ANSWER_BYTES
-from privet.transport.replies import Reply, error_in
+from privet.transport.report_client import MAX_ANSWER_BYTES, Offer, Reply, error_in
 from tests.client.fakes import ADDRESS, TASK, URL, Network, media, problem, publish, receipt
 from tests.protocol.examples import RECORD, make_task
 
@@ -33,8 +33,8 @@ async def test_a_task_is_fetched_in_its_canonical_form_and_once() -> None:
     """The request asks for msgpack, uncompressed; the second call needs no request."""
     network = Network([publish])
     async with network.client() as client:
-        assert await client.task(ADDRESS) == TASK
-        assert await client.task(ADDRESS) is await client.task(ADDRESS)
+        assert await client.offer(ADDRESS) == Offer(TASK)
+        assert await client.offer(ADDRESS) is await client.offer(ADDRESS)
     (request,) = network.requests
     assert str(request.url) == URL
     assert request.headers["accept"] == TASK_MEDIA_TYPE
@@ -46,11 +46,11 @@ async def test_callers_at_once_share_one_fetch_and_its_outcome() -> None:
     network = Network([httpx.ConnectError("down")] * 3 + [publish])
     client = network.client()
     outcomes = await asyncio.gather(
-        *(client.task(ADDRESS) for _ in range(50)), return_exceptions=True
+        *(client.offer(ADDRESS) for _ in range(50)), return_exceptions=True
     )
     assert {type(outcome) for outcome in outcomes} == {CuratorUnreachable}
     assert len(network.requests) == 3
-    assert await asyncio.gather(*(client.task(ADDRESS) for _ in range(50))) == [TASK] * 50
+    assert await asyncio.gather(*(client.offer(ADDRESS) for _ in range(50))) == [Offer(TASK)] * 50
     assert len(network.requests) == 4
 
 
@@ -60,7 +60,7 @@ async def test_another_task_than_asked_for_is_a_mismatch() -> None:
         200, content=make_task(name="other").canonical, headers=media(TASK_MEDIA_TYPE)
     )
     with pytest.raises(TaskMismatch):
-        await Network([other]).client().task(ADDRESS)
+        await Network([other]).client().offer(ADDRESS)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ async def test_what_no_curator_says_is_named_as_such(reply: httpx.Response) -> N
     """Portals, redirects, damaged or compressed answers raise UnexpectedAnswer with advice."""
     network = Network([reply])
     with pytest.raises(UnexpectedAnswer, match="curator"):
-        await network.client().task(ADDRESS)
+        await network.client().offer(ADDRESS)
     assert len(network.requests) == 1
 
 
@@ -104,7 +104,7 @@ async def test_endless_answers_are_cut_off(path: str) -> None:
 
     network = Network([lambda _: httpx.Response(200, content=endless())])
     with pytest.raises(UnexpectedAnswer, match="more than"):
-        await (network.client().task(ADDRESS) if path == "task" else network.client().send(*SENT))
+        await (network.client().offer(ADDRESS) if path == "task" else network.client().send(*SENT))
     assert limit < sent <= limit + 2**17
 
 
@@ -127,6 +127,7 @@ FAULTS = [
     httpx.Response(502, text="gateway"),
     httpx.Response(429, text="slowly"),
     problem(Overloaded("busy")),
+    problem(TooSlow("again")),
 ]
 
 
@@ -220,4 +221,4 @@ async def test_a_task_that_is_none_is_invalid() -> None:
     address = TaskAddress.parse(f"https://curator.example/v1/tasks/{sha256(junk).hexdigest()}")
     served = httpx.Response(200, content=junk, headers=media(TASK_MEDIA_TYPE))
     with pytest.raises(InvalidTask):
-        await Network([served]).client().task(address)
+        await Network([served]).client().offer(address)

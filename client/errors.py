@@ -1,0 +1,24 @@
+"""What a holder itself refuses or fails at, to protect its record; none of it crosses the wire.
+
+PrivetError                  catch this one for everything that a holder's call can end in
+├── HolderError              this holder's own refusal; a missing package is one too
+│   ├── TaskRefused          a task that promises less privacy than it says, or is not signed
+│   ├── BudgetSpent          answering would take the subject past its cap
+│   └── LedgerFailed         the ledger cannot be read or written; nothing was sent
+├── TransportError           (transport.errors) unsafe address, no answer, not a curator's answer
+└── InvalidRecord, ...       (protocol.errors) the record does not fit, or what the curator answered
+"""
+
+from privet.protocol.errors import PrivetError
+
+
+class HolderError(PrivetError): ...
+
+
+class TaskRefused(HolderError): ...
+
+
+class BudgetSpent(HolderError): ...
+
+
+class LedgerFailed(HolderError): ...

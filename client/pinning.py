@@ -1,0 +1,59 @@
+"""Whose task it is: the curator's signature, checked against the key that a holder pinned."""
+
+from privet.client.errors import HolderError, TaskRefused
+from privet.protocol.signature import Signature, parse_key, signed_message
+from privet.transport.report_client import Offer
+
+
+def check_key(offer: Offer, pinned: str) -> None:
+    """Raise ``TaskRefused`` unless the task is signed with the key ``pinned``, in hexadecimal.
+
+    ``InvalidRequest`` if that is no key, and ``HolderError`` if the package that checks
+    signatures is not installed.
+    """
+    key = parse_key(pinned)
+    if offer.signature is None:
+        raise TaskRefused(
+            f"The task is not signed, and you pinned the curator's key {key.hex()}: do not "
+            "answer it, and ask whoever gave you the key."
+        )
+    if not _is_valid(Signature(key, offer.signature.value), offer.task.id):
+        raise TaskRefused(
+            f"The task is not signed with the curator's key {key.hex()} that you pinned (it "
+            f"came with {offer.signature.key.hex()}): do not answer it, and ask whoever gave "
+            "you the key."
+        )
+
+
+def signed_by(offer: Offer, pinned: str | None = None) -> str:
+    """Who signed the task, for a person to read; ``pinned`` has been checked before."""
+    if offer.signature is None:
+        return "Nobody: this curator does not sign its tasks."
+    key = offer.signature.key.hex()
+    if pinned is not None:
+        return f"The key that you pinned, {parse_key(pinned).hex()}."
+    try:
+        valid = _is_valid(offer.signature, offer.task.id)
+    except HolderError:
+        return f"It says: the key {key}. To check it, pip install 'privet[pinned]'."
+    if not valid:
+        return f"Nobody: its signature is not that of the key {key} it came with."
+    return f"The key {key}. To take tasks from this curator only, pin it with --curator-key."
+
+
+def _is_valid(signature: Signature, task_id: str) -> bool:
+    """Whether the owner of the signature's key made it for the task."""
+    try:
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    except ImportError:
+        raise HolderError(
+            "Checking a curator's key needs a package that is not installed: "
+            "pip install 'privet[pinned]'. Nothing was drawn and nothing was sent."
+        ) from None
+    try:
+        key = Ed25519PublicKey.from_public_bytes(signature.key)
+        key.verify(signature.value, signed_message(task_id))
+    except (InvalidSignature, ValueError):
+        return False
+    return True

@@ -1,0 +1,40 @@
+"""What a relay itself fails at.
+
+PrivetError
+└── RelayError
+    ├── CannotServe       it cannot start: a package is missing
+    ├── CuratorDown       its curator does not answer, so nothing can be checked; also Overloaded
+    └── SpoolFailed       the spool cannot be read or written; also StorageFailed
+        └── SpoolFull     there is no room left for it
+
+Those that are also an error of the protocol reach holders as that one, who then keep their answer
+and send it again; ``status`` is the HTTP status where it is not that error's.
+"""
+
+from typing import ClassVar
+
+from privet.protocol.errors import Overloaded, PrivetError, StorageFailed
+
+
+class RelayError(PrivetError):
+    """Base of them all."""
+
+    status: ClassVar[int | None] = None
+
+
+class CannotServe(RelayError): ...
+
+
+class CuratorDown(RelayError, Overloaded):
+    """Bad Gateway."""
+
+    status = 502
+
+
+class SpoolFailed(RelayError, StorageFailed): ...
+
+
+class SpoolFull(SpoolFailed):
+    """Insufficient Storage."""
+
+    status = 507
