@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import pytest
 import uvicorn
-from privet.curator.collection.answers import send_answer
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
@@ -43,7 +42,9 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
         message = await receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
-    await send_answer(send, 200, body)
+    headers = [(b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 @asynccontextmanager
