@@ -1,10 +1,10 @@
 """Measure what Privet's parts cost, one line per figure.
 
-python -m bench                     everything, under ten minutes on two quiet cores
+python -m bench                     everything, some fifteen minutes on two quiet cores
 python -m bench --quick             small sizes, about a minute
 python -m bench --only growing      one section
-python -m bench --write-docs        everything, then docs/performance.md from it
-python -m bench --only-docs         docs/performance.md from the last saved full run
+python -m bench --write-docs        everything, then the tables of docs/performance.md
+python -m bench --only-docs         those tables from the last saved full run
 """
 
 import os
@@ -20,13 +20,13 @@ from bench.document import write_document
 from bench.figures import Effort, Figure, Section
 from bench.growing import growing
 from bench.history import FOLDER, Run, compared, last
-from bench.libraries import ABSENT, versions
+from bench.intake import intake
 from bench.marks import judged
 from bench.predicting import predicting
 from bench.privatizing import privatizing
-from bench.serving import taking_in
 from bench.simulating import simulating
 
+PAGE = Path("docs/performance.md")
 SECTIONS: dict[str, Section] = {
     "growing": growing,
     "privatizing": privatizing,
@@ -34,7 +34,7 @@ SECTIONS: dict[str, Section] = {
     "fitting": fitting,
     "predicting": predicting,
     "simulating": simulating,
-    "intake": taking_in,
+    "intake": intake,
     "rest_predict": answering,
 }
 
@@ -48,7 +48,7 @@ def main(
     write_docs: Annotated[bool, typer.Option("--write-docs", help="Write the page.")] = False,
     only_docs: Annotated[bool, typer.Option("--only-docs", help="Measure nothing.")] = False,
     folder: Annotated[Path, typer.Option(help="Where runs are kept.")] = FOLDER,
-    docs: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("docs"),
+    page: Annotated[Path, typer.Option(help="The page to write into.")] = PAGE,
 ) -> None:
     """Run the benchmarks, save them, and compare with the last run."""
     if unknown := set(only or ()) - set(SECTIONS):
@@ -62,8 +62,8 @@ def main(
         run = run or last(folder, Effort.FULL)
         if run is None:
             raise typer.BadParameter("no full run is saved: run without --only-docs first")
-        for path in write_document(run, docs):
-            print(f"wrote {path}")
+        write_document(run, page)
+        print(f"wrote {page}")
 
 
 def _measured(effort: Effort, only: list[str] | None, folder: Path) -> Run:
@@ -75,8 +75,6 @@ def _measured(effort: Effort, only: list[str] | None, folder: Path) -> Run:
             figures.append(figure)
     run = Run.now(effort, figures, load)
     print(f"\n{len(figures)} figures in {perf_counter() - started:.0f} s")
-    if absent := [name for name, found in versions().items() if found == ABSENT]:
-        print(f"{ABSENT}, so not compared with: {', '.join(absent)}")
     for line in judged(figures):
         print(line)
     if before := last(folder, effort):

@@ -10,7 +10,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bench.figures import Effort, Figure
-from bench.libraries import versions
 
 FOLDER = Path("privet-data/bench")
 NOTABLE = 1.25
@@ -31,7 +30,7 @@ class Run:
     @classmethod
     def now(cls, effort: Effort, figures: Sequence[Figure], load_average: float) -> "Run":
         """A run on this machine that ends now; the load is that of before it began."""
-        packages = {name: version(name) for name in ("numpy", "scikit-learn")} | versions()
+        packages = {name: version(name) for name in ("numpy", "scikit-learn", "opendp")}
         return cls(
             effort=effort,
             started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

