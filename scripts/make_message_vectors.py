@@ -257,7 +257,7 @@ def read_for_classify(data: bytes) -> None:
     Report.unpack(data).check(CLASSIFY)
 
 
-def columns_of(task: Task, seed: str, count: int = 3) -> dict[str, Any]:
+def batch_fields(task: Task, seed: str, count: int = 3) -> dict[str, Any]:
     """Fields of the batch of ``count`` reports to a task, without ``question``."""
     reports = [make_report(task, RECORDS[task.id][0], Stream(f"{seed} {i}")) for i in range(count)]
     return {
@@ -290,8 +290,9 @@ def good_batch(name: str, task: Task, data: bytes) -> dict[str, Any]:
 
 def good_batches() -> list[dict[str, Any]]:
     """Batches that every reader takes, by name."""
-    one = columns_of(CLASSIFY, "batch")
-    digests = b"".join(hashlib.sha256(b"invitation %d" % i).digest() for i in range(3))
+    one = batch_fields(CLASSIFY, "batch")
+    digests = [hashlib.sha256(f"invitation {i}".encode()).digest() for i in range(2)]
+    invited = {**one, "invitations": digests[0] + bytes(32) + digests[1]}
     record = RECORDS[REGRESS.id][0]
     drawn = [make_report(REGRESS, record, Stream(f"one question {i}")) for i in range(20)]
     second = [report for report in drawn if report.answers[0][0] == 1]
@@ -305,15 +306,15 @@ def good_batches() -> list[dict[str, Any]]:
         good_batch("the only question, named", CLASSIFY, wire.pack({**one, "question": 0})),
         good_batch("the only question, not named", CLASSIFY, wire.pack(one)),
         good_batch("keys in another order", CLASSIFY, backwards),
-        good_batch("with invitations", CLASSIFY, wire.pack({**one, "invitations": digests})),
-        good_batch("all of three questions", CENTRED, wire.pack(columns_of(CENTRED, "three"))),
+        good_batch("two invitations in three reports", CLASSIFY, wire.pack(invited)),
+        good_batch("all of three questions", CENTRED, wire.pack(batch_fields(CENTRED, "three"))),
         good_batch("one of three questions", REGRESS, some.pack()),
     ]
 
 
 def bad_batches() -> list[dict[str, Any]]:
     """What every reader must refuse of a relay, by name."""
-    one = columns_of(CLASSIFY, "batch")
+    one = batch_fields(CLASSIFY, "batch")
     malformed: dict[str, dict[str, Any]] = {
         "another version": {"version": 2},
         "truth as version": {"version": True},
@@ -335,8 +336,11 @@ def bad_batches() -> list[dict[str, Any]]:
     wrong: dict[str, tuple[Task, dict[str, Any]]] = {
         "a question that is not asked": (CLASSIFY, {**one, "question": 1}),
         "a huge question": (CLASSIFY, {**one, "question": 2**63}),
-        "one question where all are asked": (CENTRED, {**columns_of(CENTRED, "3"), "question": 0}),
-        "no question where each answers one": (REGRESS, columns_of(REGRESS, "batch")),
+        "one question where all are asked": (
+            CENTRED,
+            {**batch_fields(CENTRED, "3"), "question": 0},
+        ),
+        "no question where each answers one": (REGRESS, batch_fields(REGRESS, "batch")),
     }
     packed = wire.pack(one)
     raw = {

@@ -4,7 +4,10 @@ import re
 from pathlib import Path
 
 from privet.protocol import limits
+from privet.protocol.batch import COLUMNS
 from privet.protocol.errors import PROBLEM_BASE, PROBLEMS
+from privet.protocol.features import Categorical, Classes, Numeric, Range
+from privet.protocol.label_scale import Centring
 from privet.protocol.lifecycle import MOVES
 from privet.protocol.partition import Tree
 from privet.protocol.report import REPORT_BOUNDS, Report
@@ -45,7 +48,8 @@ def test_the_limits_are_those_enforced() -> None:
 
 
 def test_every_field_has_its_place() -> None:
-    """No field of task, tree, question or report goes unmentioned."""
+    """No field of a message or its parts goes unmentioned."""
     in_bold = set(re.findall(r"\*\*(\w+)\*\*", TEXT))
-    for model in (Task, Tree, Question, Report):
+    for model in (Task, Numeric, Categorical, Classes, Range, Tree, Question, Centring, Report):
         assert set(model.model_fields) <= in_bold
+    assert in_bold >= COLUMNS
