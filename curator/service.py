@@ -115,10 +115,6 @@ class Curator:
         """What anyone may know about a task's collection; raises ``TaskNotFound``."""
         return self.store.status(task_id)
 
-    def is_collecting(self, stored: StoredTask) -> bool:
-        """Whether a report would be counted now."""
-        return stored.takes_reports(self.clock.now())
-
     def invite(self, task_id: str, count: int) -> list[str]:
         """New invitations, each good for one report; only their SHA-256 is kept.
 

@@ -28,9 +28,9 @@ def write_json(task: Task, fitted: FittedModel) -> bytes:
 
 def write_onnx(task: Task, fitted: FittedModel) -> bytes:
     """The model as an ONNX graph over raw features."""
-    from privet.curator.models import onnx_export
+    from privet.curator.models import onnx
 
-    return onnx_export.write_onnx(task, fitted)
+    return onnx.write_onnx(task, fitted)
 
 
 EXPORTS: dict[str, Export] = {

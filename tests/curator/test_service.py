@@ -119,6 +119,32 @@ def test_creating_is_idempotent_by_content(curator: Curator, clock: ManualClock)
     assert curator.create_task(settings(depth=1), samples.survey())[1]
 
 
+def test_creating_and_opening_are_one(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No second call of the store could fail and leave a draft that the retry answers 200 for."""
+
+    def fail(*_: object) -> None:
+        raise StorageFailed("The disk is full.")
+
+    monkeypatch.setattr(curator.store, "move", fail)
+    stored, created = curator.create_task(settings(), samples.survey())
+    assert (stored.state, created) == (State.OPEN, True)
+
+
+def test_lists_of_models_read_no_model(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers, estimators and facts are kept beside the models, which may be large."""
+    task = survey_task(curator)
+    fitted = curator.fit(task.id, "public")
+
+    def fail(*_: object) -> None:
+        raise AssertionError("a model was read")
+
+    monkeypatch.setattr(curator.store, "model", fail)
+    assert curator.models(task.id) == [fitted]
+    assert curator.model_info(task.id) == fitted
+    assert fitted.summary["estimator"] == "public"
+    assert fitted.summary["cells"] == task.trees[0].cells
+
+
 def test_growing_at_random_is_repeatable(curator: Curator) -> None:
     """A published seed makes random growers repeatable; another seed gives another partition."""
     tasks = [survey_task(curator, grower="random_max_edge", seed=s, depth=4) for s in (1, 1, 2)]
@@ -246,11 +272,11 @@ def test_collecting_follows_state_and_clock(curator: Curator, clock: ManualClock
     seen = []
     for moment in (start - 1, start, start + 99, start + 100):
         clock.move_to(moment)
-        seen.append(curator.is_collecting(stored))
+        seen.append(stored.takes_reports(clock.now()))
     assert seen == [False, True, True, False]
     clock.move_to(start)
     curator.move(stored.task.id, Move.CLOSE)
-    assert not curator.is_collecting(curator.task(stored.task.id))
+    assert not curator.task(stored.task.id).takes_reports(clock.now())
 
 
 def test_a_draft_opens_closes_and_goes(curator: Curator) -> None:

@@ -12,20 +12,30 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import ModelProto, TensorProto, checker, helper, numpy_helper
+from onnx import (
+    ModelProto,
+    TensorProto,
+    checker,
+    compose,
+    helper,
+    numpy_helper,
+    version_converter,
+)
 
 from privet.curator.estimation import Model
 from privet.curator.models.cache import FittedModel
-from privet.curator.models.onnx_joining import join
 from privet.curator.public_model.base import BaseModel, Component, Linear, OnnxModel, Trees
+from privet.curator.public_model.onnx import ML, open_session, read_graph
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Categorical, Classes, Numeric
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
+PREFIX = "public model/"
+OLDEST_ENCODER = 2
+"""Version of ai.onnx.ml since which LabelEncoder means what it does now."""
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 9
 DOUBLE, INT64 = TensorProto.DOUBLE, TensorProto.INT64
-ML = "ai.onnx.ml"
 WRITING = Lock()
 
 
@@ -176,7 +186,7 @@ def _component(graph: Graph, component: Component, X: str) -> str:
 
 def _brought(graph: Graph, component: OnnxModel, X: str) -> str:
     """``OnnxModel.predict``."""
-    found = join(
+    found = _join(
         graph.model,
         graph.versions,
         component.data,
@@ -282,3 +292,43 @@ def _input(feature: Numeric | Categorical) -> str:
 
 def _kind(feature: Numeric | Categorical) -> int:
     return int(DOUBLE if isinstance(feature, Numeric) else TensorProto.STRING)
+
+
+def _join(model: ModelProto, versions: dict[str, int], data: bytes, given: str) -> str:
+    """Put the graph of ``data`` into ``model``, fed by ``given``; the name of its scores.
+
+    ``versions`` of operator sets are raised to what both can be read with. Raises
+    ``InvalidRequest`` if there are none.
+    """
+    session = open_session(data)
+    own = _at_least(read_graph(data), versions)
+    for entry in own.opset_import:
+        versions[entry.domain] = max(versions.get(entry.domain, 0), entry.version)
+    model.ir_version = max(model.ir_version, own.ir_version)
+    own = compose.add_prefix(own, PREFIX)
+    model.graph.node.append(helper.make_node("Identity", [given], [PREFIX + session.input]))
+    model.graph.node.extend(own.graph.node)
+    model.graph.initializer.extend(own.graph.initializer)
+    model.graph.sparse_initializer.extend(own.graph.sparse_initializer)
+    return PREFIX + session.scores
+
+
+def _at_least(own: ModelProto, versions: dict[str, int]) -> ModelProto:
+    """The brought model with operators of at least these versions."""
+    ml = max((entry.version for entry in own.opset_import if entry.domain == ML), default=0)
+    if ml < OLDEST_ENCODER and any(node.op_type == "LabelEncoder" for node in own.graph.node):
+        raise _cannot(f"its LabelEncoder is that of {ML} {ml}")
+    plain = max((entry.version for entry in own.opset_import if not entry.domain), default=0)
+    if plain >= versions[""]:
+        return own
+    try:
+        return version_converter.convert_version(own, versions[""])
+    except (RuntimeError, version_converter.ConvertError) as error:
+        raise _cannot(f"operator set {plain} cannot be raised to {versions['']}") from error
+
+
+def _cannot(reason: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"The public model cannot be made part of an ONNX file ({reason}): export JSON, or bring "
+        f"it converted with target_opset={{'': 18, '{ML}': 3}}."
+    )
