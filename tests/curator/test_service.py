@@ -295,7 +295,7 @@ def test_a_draft_opens_closes_and_goes(curator: Curator) -> None:
 def test_fitting_needs_reports_unless_the_estimator_does_not(curator: Curator) -> None:
     """Without reports only ``public`` can be fitted; the refusal says so."""
     task = survey_task(curator)
-    with pytest.raises(NotEnoughReports, match="or fit public on the public data"):
+    with pytest.raises(NotEnoughReports, match="or fit 'public' on the public data"):
         curator.fit(task.id)
     with pytest.raises(ModelNotFound, match="fit one first"):
         curator.model(task.id)

@@ -48,7 +48,7 @@ def test_offset_of_numbers_is_unbiased_and_its_error_is_known() -> None:
     """
     settings = TaskSettings(name="t", label="y", epsilon=1.0, depth=2)
     task, public = build_task(settings, read_table(samples.line()))
-    (mechanism,), (tree,), (scale,) = task.mechanisms, task.trees, task.scales
+    (mechanism,), (tree,), (scale,) = task.mechanisms, task.trees, task.label_scales
     rng = np.random.default_rng(0)
     counts = rng.integers(50, 500, (mechanism.cells, 2))
     n, sums = int(counts.sum()), counts.sum(axis=1)
