@@ -1,13 +1,16 @@
 """What ``import privet`` gives, with the curator's extra and without it."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import privet
+from scripts.servers import running_curator
 
 NEED_THE_EXTRA = {"PrivateTreeClassifier", "PrivateTreeRegressor", "plan", "simulate"}
 BASE_INSTALL = """
@@ -100,3 +103,21 @@ print(*(name for name in sys.modules if name.partition(".")[0] in
         {"numpy", "pydantic", "httpx", "sklearn"} or name.startswith("privet.")))
 """)
     assert not loaded.strip()
+
+
+@pytest.mark.slow
+def test_the_pages_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every example of docs/python.md, one after the other, against a curator of its own."""
+    page = (Path(__file__).parent.parent / "docs" / "python.md").read_text(encoding="utf-8")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.chdir(Path(__file__).parent.parent)
+    with running_curator(tmp_path) as curator:
+        names: dict[str, Any] = {"url": curator.url, "token": curator.token}
+        for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+            exec(compile(block, "docs/python.md", "exec"), names)
+    assert len(names["model"].predict([[0.9, 0.5]])) == 1
+    assert names["expected"].holders == 10_000
+    assert names["question"].n == 10_000_000
+    assert b"readmitted" in names["exported"]
+    listed = set(re.findall(r"`(\w+)`", page.split("## ")[0]))
+    assert set(privet.__all__) - {"__version__"} <= listed
