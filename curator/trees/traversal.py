@@ -10,7 +10,7 @@ are valid by construction; ``mode="clip"`` spares numpy the check and a copy.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +25,6 @@ BLOCK = 1 << 13
 """Rows times trees that are walked together."""
 STRIDE = 8
 """After this many steps rows at a leaf are dropped from the walk, if they are half or more."""
-
-
-class Leaves(NamedTuple):
-    """The leaves of ``rows`` in ``trees``, ``(trees, rows)``; overwritten by the next block."""
-
-    rows: slice
-    trees: slice
-    node: Wide
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,19 +80,22 @@ class Traversal:
     def answers(self, X: Numbers) -> NDArray[Any]:
         """The answer of the first tree to each row, ``(rows, ...)``."""
         answers = np.empty((len(X), *self.answer.shape[1:]), dtype=self.answer.dtype)
-        for rows, _, node in self._leaves(X):
+        for rows, node in self._leaves(X):
             self.answer.take(node[0], axis=0, out=answers[rows], mode="clip")
         return answers
 
     def sums(self, X: Numbers) -> NDArray[np.float64]:
         """The sum of all trees' answers to each row, ``(rows, ...)``, in double precision."""
         total = np.zeros((len(X), *self.answer.shape[1:]))
-        for rows, _, node in self._leaves(X):
+        for rows, node in self._leaves(X):
             total[rows] += self.answer.take(node, axis=0).sum(axis=0, dtype=np.float64)
         return total
 
-    def _leaves(self, X: Numbers) -> Iterator[Leaves]:
-        """The renumbered leaves of the rows of ``X``, one block of rows and trees at a time."""
+    def _leaves(self, X: Numbers) -> Iterator[tuple[slice, Wide]]:
+        """Rows and their renumbered leaves ``(trees, rows)``, a block of rows and trees at a time.
+
+        The leaves are overwritten by the next block.
+        """
         rows_at_once = max(1, min(len(X), BLOCK))
         trees_at_once = max(1, BLOCK // rows_at_once)
         buffers = _Buffers(
@@ -111,7 +106,7 @@ class Traversal:
             block = np.ascontiguousarray(X[rows], dtype=self.threshold.dtype)
             for first in range(0, len(self.start), trees_at_once):
                 trees = slice(first, min(first + trees_at_once, len(self.start)))
-                yield Leaves(rows, trees, self._walk(block, trees, buffers))
+                yield rows, self._walk(block, trees, buffers)
 
     def _walk(self, block: Numbers, trees: slice, buffers: "_Buffers") -> Wide:
         start, rows = self.start[trees], len(block)
