@@ -20,10 +20,11 @@ from privet.curator.collection.writer import Writer
 from privet.curator.datastore import Store, open_store
 from privet.curator.datastore.garbage_collection import collect_garbage
 from privet.curator.http import ROUTERS, docs, health
-from privet.curator.http.guard import Guard
 from privet.curator.http.head import HeadCalls
+from privet.curator.http.headers import SecurityHeaders
 from privet.curator.http.openapi import complete_document
 from privet.curator.http.problems import add_problem_handlers
+from privet.curator.http.rate_limit import RateLimit
 from privet.curator.metrics import Metrics
 from privet.curator.service import Curator
 from privet.curator.settings import Settings
@@ -164,7 +165,9 @@ def _around(app: ASGIApp, settings: Settings) -> ASGIApp:
             allow_headers=["Authorization", "Content-Type", "Privet-Invitation"],
             expose_headers=[SIGNATURE_HEADER],
         )
-    return Guard(app, settings.rate_limit)
+    if settings.rate_limit:
+        app = RateLimit(app, settings.rate_limit)
+    return SecurityHeaders(app)
 
 
 def _batch_limits(settings: Settings) -> BatchLimits:

@@ -5,7 +5,8 @@ from starlette.responses import PlainTextResponse
 
 from privet.curator.app import create_app
 from privet.curator.datastore import open_store
-from privet.curator.http.guard import MINUTE, Guard
+from privet.curator.http.headers import HEADERS, POLICY, SecurityHeaders
+from privet.curator.http.rate_limit import MINUTE, RateLimit
 from privet.curator.settings import Settings
 from privet.protocol.errors import PROBLEMS, TooManyRequests
 
@@ -15,8 +16,8 @@ TOO_MANY = PROBLEMS[TooManyRequests].uri
 async def test_posts_per_address_are_limited() -> None:
     """Posts above the limit get 429 until the minute is over; reading is not limited."""
     now = 0.0
-    guard = Guard(PlainTextResponse("ok"), rate_limit=2, time=lambda: now)
-    transport = httpx.ASGITransport(guard)
+    limit = RateLimit(PlainTextResponse("ok"), per_minute=2, time=lambda: now)
+    transport = httpx.ASGITransport(SecurityHeaders(limit))
     async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
         assert [(await http.post("/x")).status_code for _ in range(4)] == [200, 200, 429, 429]
         assert (await http.get("/x")).status_code == 200
@@ -25,6 +26,7 @@ async def test_posts_per_address_are_limited() -> None:
         assert refusal.headers["retry-after"] == "13"
         assert refusal.json()["type"] == TOO_MANY
         assert "13 seconds" in refusal.json()["detail"]
+        assert {*HEADERS, POLICY} <= set(refusal.headers.raw)
         now = MINUTE
         assert (await http.post("/x")).status_code == 200
 
