@@ -186,7 +186,9 @@ class SqliteLedger(Ledger):
         """A connection that holds the write lock; commits unless the body raises."""
         try:
             self._create()
-            with closing(self._connect()) as db:
+            connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
+            with closing(connection) as db:
+                db.execute("PRAGMA synchronous = EXTRA")
                 db.execute("BEGIN IMMEDIATE")
                 self._migrate(db)
                 yield db
@@ -202,11 +204,6 @@ class SqliteLedger(Ledger):
         if not self.path.exists():
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-
-    def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
-        db.execute("PRAGMA synchronous = EXTRA")
-        return db
 
     def _migrate(self, db: sqlite3.Connection) -> None:
         (version,) = db.execute("PRAGMA user_version").fetchone()

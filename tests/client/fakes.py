@@ -1,9 +1,13 @@
-"""A network that is an argument: canned replies, and pauses that take no time."""
+"""A network that is an argument: canned replies, and pauses that take no time. Connections to
+SQLite, recorded: from Python 3.13 on, one that nobody closes is a warning."""
 
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import httpx
+import pytest
 
 from privet.client import ReportClient, Retry
 from privet.protocol.errors import PrivetError, problem_of
@@ -70,3 +74,24 @@ def problem(error: PrivetError, status: int | None = None, **headers: str) -> ht
 def media(kind: str) -> dict[str, str]:
     """A content type header."""
     return {"Content-Type": kind}
+
+
+def record_connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
+    """All connections to SQLite that are opened from now on."""
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def recorded(*args: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*args, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", recorded)
+    return opened
+
+
+def assert_closed(opened: list[sqlite3.Connection]) -> None:
+    """There are connections, and every one of them is closed."""
+    assert opened
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")

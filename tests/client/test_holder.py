@@ -15,15 +15,26 @@ from privet.client import (
     BudgetSpent,
     CuratorUnreachable,
     Holder,
+    HolderError,
     Ledger,
+    LedgerFailed,
     MemoryLedger,
     ReportClient,
     Retry,
     SqliteLedger,
     TaskRefused,
+    TransportError,
+    UnexpectedAnswer,
+    UnsafeAddress,
 )
 from privet.client.holder import check_promise
-from privet.protocol.errors import InvalidRecord, InvalidRequest, TaskNotFound, TaskNotOpen
+from privet.protocol.errors import (
+    InvalidRecord,
+    InvalidRequest,
+    PrivetError,
+    TaskNotFound,
+    TaskNotOpen,
+)
 from privet.protocol.features import Numeric
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.report import Report
@@ -319,3 +330,14 @@ def test_randomness_is_an_argument(curator: StubCurator) -> None:
         with BlockingHolder(MemoryLedger(), randomness=io.BytesIO(stream).read) as holder:
             reports.append(holder.answer(curator.url, RECORD).report)
     assert reports[0] == reports[1]
+
+
+def test_one_base_catches_all_that_a_holder_raises() -> None:
+    """The tree of client/errors.py: three branches that do not overlap, under PrivetError."""
+    assert {error.__base__ for error in (HolderError, TransportError, InvalidRecord)} == {
+        PrivetError
+    }
+    assert {error.__base__ for error in (TaskRefused, BudgetSpent, LedgerFailed)} == {HolderError}
+    assert {error.__base__ for error in (UnsafeAddress, CuratorUnreachable, UnexpectedAnswer)} == {
+        TransportError
+    }

@@ -4,12 +4,14 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from privet.client import Answer, BudgetSpent, Ledger, LedgerFailed, MemoryLedger, SqliteLedger
 from privet.client.ledger import default_path
+from tests.client.fakes import assert_closed, record_connections
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -142,17 +144,20 @@ def test_every_change_is_written_through(tmp_path: Path) -> None:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
-def test_a_ledger_that_cannot_be_used_says_so(tmp_path: Path) -> None:
+def test_a_ledger_that_cannot_be_used_says_so_and_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A folder, a damaged file, a newer version: LedgerFailed with the path and what to do."""
     damaged, newer = tmp_path / "damaged", tmp_path / "newer"
     damaged.write_bytes(b"this is not a database" * 100)
     SqliteLedger(newer).keep(answer())
-    with sqlite3.connect(newer) as db:
+    with closing(sqlite3.connect(newer)) as db:
         db.execute("PRAGMA user_version = 9")
-    db.close()
+    opened = record_connections(monkeypatch)
     for path in (tmp_path, damaged, newer, damaged / "below"):
         with pytest.raises(LedgerFailed, match=f"{path}.*Nothing was sent"):
             SqliteLedger(path).keep(answer())
+    assert_closed(opened)
 
 
 def test_the_ledger_lives_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:

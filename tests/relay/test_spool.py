@@ -1,4 +1,3 @@
-import gc
 import stat
 from collections import Counter
 from dataclasses import replace
@@ -11,6 +10,7 @@ import pytest
 from privet.protocol.batch import Batch
 from privet.relay.errors import SpoolFailed
 from privet.relay.spool import Spool, StoredReport, random_order
+from tests.client.fakes import assert_closed, record_connections
 
 BOTH = (0, 1)
 
@@ -138,11 +138,11 @@ def test_a_report_waits_under_its_id_once(tmp_path: Path) -> None:
         assert spool.tallies("t") == {"waiting": 1}
 
 
-def test_a_spool_that_cannot_be_used_says_so_and_is_closed(tmp_path: Path) -> None:
-    """A folder, a damaged file, another version: SpoolFailed with the path and what to do.
-
-    A connection that stays open is a ResourceWarning, which is an error from Python 3.13 on.
-    """
+def test_a_spool_that_cannot_be_used_says_so_and_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder, a damaged file, another version: SpoolFailed with the path and what to do."""
+    opened = record_connections(monkeypatch)
     damaged, newer = tmp_path / "damaged", tmp_path / "newer"
     damaged.write_bytes(b"this is not a database" * 100)
     with Spool(newer) as spool:
@@ -150,4 +150,4 @@ def test_a_spool_that_cannot_be_used_says_so_and_is_closed(tmp_path: Path) -> No
     for path in (tmp_path, damaged, newer, damaged / "below"):
         with pytest.raises(SpoolFailed, match=f"{path}.*--spool"):
             Spool(path)
-    gc.collect()
+    assert_closed(opened)
