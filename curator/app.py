@@ -1,4 +1,4 @@
-"""The one place where everything meets: store, clock, intake, routes."""
+"""Assembly of the application: store, clock, uploads, worker processes, routes, middleware."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -41,7 +41,7 @@ DESCRIPTION = "Learns decision trees from people who never reveal their record."
 
 
 class Front:
-    """Report calls go to the intake, all others to the framework."""
+    """Passes report calls to their own handlers and all other calls to FastAPI."""
 
     def __init__(self, api: ASGIApp, single: ReportUpload, batch: BatchUpload) -> None:
         self._api = api
@@ -62,7 +62,7 @@ class Front:
 
 
 class CuratorApp:
-    """The ASGI application, with what its routes share."""
+    """The ASGI application; ``state`` is what its routes share."""
 
     def __init__(self, api: FastAPI, stack: ASGIApp) -> None:
         self.api = api
@@ -70,7 +70,7 @@ class CuratorApp:
 
     @property
     def state(self) -> State:
-        """What the routes share."""
+        """The state of the FastAPI application inside."""
         return self.api.state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -140,7 +140,7 @@ def _add_routes(api: FastAPI, settings: Settings) -> None:
     for router in (*ROUTERS, health.router, docs.router):
         api.include_router(router)
     for call in (SINGLE, BATCH):
-        # The front answers these posts; the route lets the framework refuse other methods.
+        # ``Front`` answers these posts; the route lets FastAPI refuse other methods.
         route = Route(f"{TASKS}{{task_id}}/{call}", _unreachable, methods=["POST"])
         api.router.routes.append(route)
     complete_document(api)
@@ -156,7 +156,7 @@ def _add_routes(api: FastAPI, settings: Settings) -> None:
 
 
 def _around(app: ASGIApp, settings: Settings) -> ASGIApp:
-    """The application with what applies to all its answers."""
+    """Add the middleware that applies to all answers."""
     if settings.cors_origins:
         app = CORSMiddleware(
             app,

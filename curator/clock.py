@@ -1,11 +1,11 @@
-"""Time as an argument: the service's clock, and one that tests move by hand."""
+"""The clock that the service is given, and one that tests move by hand."""
 
 import time
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where the curator reads the time."""
+    """Source of the current time."""
 
     def now(self) -> float:
         """Seconds since 1970 (Unix time)."""
@@ -21,7 +21,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that stands still until it is moved."""
+    """A clock for tests, which stands still until it is moved."""
 
     def __init__(self, start: float = 1_700_000_000.0) -> None:
         self._now = start

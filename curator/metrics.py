@@ -1,4 +1,4 @@
-"""What the curator counts about itself, for Prometheus; every name begins with ``privet_``."""
+"""Prometheus metrics; every name begins with ``privet_``."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 

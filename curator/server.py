@@ -1,4 +1,4 @@
-"""Run a curator: make sure that it can work, show the first token, serve until told to stop."""
+"""Run a curator: check its settings, show the first admin token, serve until a stop signal."""
 
 import asyncio
 import gc
@@ -26,7 +26,7 @@ from privet.transport.connections import (
 
 KEEP_ALIVE_SECONDS = 30
 WORKER_SECONDS = 120
-"""Time a worker has to come up or to answer its supervisor before it is replaced."""
+"""Time a process has to start, or to answer its supervisor, before it is replaced."""
 
 
 def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> None:
@@ -55,13 +55,13 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
 
 
 def _prepare(settings: Settings) -> str | None:
-    """Open the database, and make the key and the first token if there are none yet."""
+    """Open the database; make the signing key and the first token if there are none yet."""
     store = open_store(settings.database, settings.bucket_seconds)
-    given = settings.admin_token
+    token = settings.admin_token
     try:
         signer_for(settings)
         return Tokens(
-            store, SystemClock(), None if given is None else given.get_secret_value()
+            store, SystemClock(), None if token is None else token.get_secret_value()
         ).first_start()
     finally:
         store.close()
@@ -95,9 +95,9 @@ def _limits(settings: Settings) -> ConnectionLimits:
 
 
 def _application(settings: Settings) -> CuratorApp:
-    """What each worker runs; a worker is a new process, with logs to set up."""
+    """The application of one server process, which has its own logs to set up."""
     set_up_logs(settings.log_level, settings.log_format, settings.secrets)
     app = create_app(settings, signer=signer_for(settings))
     gc.collect()
-    gc.freeze()  # what a start makes stays; looking through it again takes time from every report
+    gc.freeze()  # what a start makes stays, so no report waits while it is scanned again
     return app

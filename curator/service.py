@@ -1,8 +1,8 @@
-"""What the curator does for its callers, in terms of a store and a clock.
+"""The curator's use cases, over a store and a clock.
 
 Every method is synchronous and may take long; web code calls it from other threads. Errors are
-those of ``privet.protocol.errors``; a call that raises has changed nothing. What computes for long
-is done by functions at the end of this file, which ``run`` may take to a process of its own.
+those of ``privet.protocol.errors``; a call that raises has changed nothing. Long computations are
+functions at the end of this file, which ``run`` may execute in a worker process.
 """
 
 import json
@@ -47,17 +47,17 @@ from privet.protocol.task import Task
 
 INVITATION_BYTES = 16
 REGISTRIES: tuple[dict[str, Any], ...] = (MECHANISMS, GROWERS, ESTIMATORS)
-"""What names stand for; entries of one's own are taken along to where a task or model is made."""
+"""Names that settings may use. What a program adds to them is sent to the worker processes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a model says of some records, with what is needed to say it in words."""
+    """A model's predictions for some records, and what explains them."""
 
     model: FittedModel
     predictions: Predictions
     paths: Mapping[int, list[str]]
-    """The splits that lead to each cell that was met."""
+    """The splits that lead to each cell of the predictions."""
 
 
 class Curator:
@@ -125,7 +125,7 @@ class Curator:
         return invitations
 
     def question_counts(self, task_id: str) -> list[QuestionCounts]:
-        """What the holders have said so far, one entry per question."""
+        """Debiased counts of the reports so far, one entry per question."""
         task = self.store.task(task_id).task
         return counts_of(task, self.store.sums(task_id))
 
@@ -198,12 +198,12 @@ def _fingerprint(onnx: bytes | None) -> str | None:
 
 
 def registered() -> list[dict[str, Any]]:
-    """All that is registered in this process."""
+    """The contents of ``REGISTRIES`` in this process, to be sent to another."""
     return [dict(registry) for registry in REGISTRIES]
 
 
 def register(entries: Sequence[Mapping[str, Any]]) -> None:
-    """Register in this process what ``registered`` gave in another."""
+    """Add to ``REGISTRIES`` what ``registered`` returned in another process."""
     for registry, own in zip(REGISTRIES, entries, strict=True):
         registry.update(own)
 
@@ -234,5 +234,5 @@ def fit_model(
 
 
 def counts_of(task: Task, sums: Sequence[QuestionSums]) -> list[QuestionCounts]:
-    """What the holders have said to each question of a task."""
+    """Debiased counts, one entry per question."""
     return [QuestionCounts.of(task, i, each.vector, each.n) for i, each in enumerate(sums)]

@@ -1,4 +1,4 @@
-"""Every setting of a curator, declared once with its help; each is an environment variable.
+"""All settings of a curator with their help; each is an environment variable.
 
 ``Settings.database`` is read from ``PRIVET_DATABASE``, and so on. The command line's options and
 the table in docs/operations.md are made from these fields.
@@ -13,7 +13,7 @@ MIB = 2**20
 
 
 class Settings(BaseSettings):
-    """What an operator can choose; the defaults serve one curator on one machine."""
+    """A curator's settings; the defaults suit one curator on one machine."""
 
     model_config = SettingsConfigDict(env_prefix="PRIVET_", extra="ignore", frozen=True)
 

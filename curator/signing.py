@@ -1,4 +1,4 @@
-"""The curator's key: with it every task is signed, so that holders can know whose task it is.
+"""The curator's signing key, by which holders recognize the tasks of their curator.
 
 The key is a file of its own, in PEM (PKCS #8), which only its owner may read. It is not in the
 database: whoever reads that, or a backup of it, cannot sign.
@@ -35,16 +35,17 @@ class Signer:
         self.sign = lru_cache(TASKS_KEPT)(self._sign)
 
     def _sign(self, task_id: str) -> Signature:
-        """The signature of a task, made once and kept."""
+        """The signature of a task; ``sign`` caches it."""
         return Signature(self.key, self._secret.sign(signed_message(task_id)))
 
 
 def signer_for(settings: Settings) -> Signer | None:
-    """The signer that the settings ask for; None where they leave tasks unsigned.
+    """The signer that the settings ask for; None where tasks are not signed.
 
-    A SQLite database has its key beside it, made at the first start. Curators that share another
-    database share a key file that ``settings.signing_key`` names; it is never made here, since
-    each would then make its own. Raises ``PrivetError`` for a key that cannot be read or made.
+    A SQLite database has its key in the same folder, made at the first start. Curators that share
+    another database share a key file that ``settings.signing_key`` names; it is never made here,
+    since each would then make its own. Raises ``PrivetError`` for a key that cannot be read or
+    made.
     """
     if settings.signing_key:
         return read_key(Path(settings.signing_key))

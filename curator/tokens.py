@@ -1,6 +1,6 @@
-"""Who may call what: named tokens of two scopes, kept as SHA-256 and compared in constant time.
+"""Authorization: named tokens of two scopes, stored as SHA-256 and compared in constant time.
 
-A token has 256 random bits, so a plain SHA-256 of it tells nothing to whoever reads the database.
+A token has 256 random bits, so a plain SHA-256 of it is of no use to whoever reads the database.
 The token in ``PRIVET_ADMIN_TOKEN`` is an admin token that is never written down.
 """
 
@@ -29,13 +29,13 @@ class Tokens:
     def __init__(self, store: Store, clock: Clock, admin_token: str | None = None) -> None:
         self._store = store
         self._clock = clock
-        self._given = None if admin_token is None else digest_of(admin_token)
+        self._admin_digest = None if admin_token is None else digest_of(admin_token)
 
     def check(self, token: str, scope: str) -> None:
         """Raise ``NotAuthorized`` unless ``token`` allows what needs ``scope``."""
         digest = digest_of(token)
         found = None
-        if self._given is not None and hmac.compare_digest(digest, self._given):
+        if self._admin_digest is not None and hmac.compare_digest(digest, self._admin_digest):
             found = Scope.ADMIN
         for stored in self._store.tokens():
             if hmac.compare_digest(digest, stored.digest):
@@ -49,8 +49,8 @@ class Tokens:
             raise NotAuthorized(f"The token is a {found} token and this call needs {scope}.")
 
     def first_start(self) -> str | None:
-        """Make the first admin token if none is given or kept; it is shown this once."""
-        if self._given is not None or self._store.tokens():
+        """The first admin token, made now; None if the settings or the store have one."""
+        if self._admin_digest is not None or self._store.tokens():
             return None
         return self.issue(FIRST, Scope.ADMIN)
 
@@ -67,10 +67,10 @@ class Tokens:
         return self._store.drop_token(name)
 
     def listed(self) -> list[StoredToken]:
-        """All tokens that are kept, by name, as digests."""
+        """All stored tokens, by name, as digests."""
         return self._store.tokens()
 
 
 def digest_of(token: str) -> bytes:
-    """What is kept of a token."""
+    """The SHA-256 that is stored in place of a token."""
     return hashlib.sha256(token.encode()).digest()

@@ -227,7 +227,7 @@ def _relay_status(relay_url: str, task_id: str, reports: int) -> dict[str, Any]:
         raise PrivetError(f"{relay_url} is not a relay: give the address that holders send to.")
     if found["counted"] > reports:
         raise PrivetError(
-            f"The relay speaks of {found['counted']} reports delivered and this curator counted "
+            f"The relay says that it delivered {found['counted']} reports and this curator counted "
             f"{reports}: it is a relay of another curator."
         )
     return found

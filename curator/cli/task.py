@@ -42,7 +42,7 @@ def create(
     ] = None,
     centred: Annotated[
         bool | None,
-        typer.Option(help="Have a number told by its distance from what is expected, or not."),
+        typer.Option(help="Have a number reported relative to the public model's mean, or not."),
     ] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
     public_model: Annotated[
@@ -224,7 +224,7 @@ def _allocation(allocation: str, questions: int) -> str:
 
 
 def _asks(question: dict[str, Any]) -> dict[str, Any]:
-    """A question whose ``asks`` says how far around expected values a number is told."""
+    """A question as a row of the table; ``asks`` has the radius of a centred number."""
     radius = question["radius"]
     return question if radius is None else {**question, "asks": f"label ± {radius:.4g}"}
 

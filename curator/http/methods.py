@@ -1,4 +1,4 @@
-"""What this curator can do, and the key that it signs tasks with."""
+"""GET /v1/methods, the names and limits that settings may use, and GET /v1/key."""
 
 from typing import Any
 
@@ -94,6 +94,6 @@ class KeyView(BaseModel):
 
 @router.get("/key", summary="Read the curator's key")
 def read_key(request: Request) -> KeyView:
-    """What holders pin. Give it to them another way too: here, a swapped curator tells its own."""
+    """The key that holders pin. Hand it to them in another way: a forged curator has its own."""
     signer = request.app.state.signer
     return KeyView(key=None if signer is None else signer.key.hex())

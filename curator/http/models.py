@@ -54,7 +54,7 @@ class ModelView(Answer):
     parameters: dict[str, Any] = Field(examples=[{"weight": 1.0}])
     reports: int = Field(description="Reports it was fitted from.", examples=[4456])
     cells: int = Field(examples=[64])
-    facts: dict[str, Any] = Field(description="What else the estimator found out.")
+    facts: dict[str, Any] = Field(description="Further results of the estimator.")
 
     @classmethod
     def of(cls, task_id: str, info: ModelInfo) -> Self:
@@ -173,7 +173,7 @@ def export_model(
 
 
 BOUNDS = ("low", "high", "influence")
-"""What accompanies each value."""
+"""Given with each value."""
 
 
 class PredictRequest(BaseModel):
@@ -204,7 +204,7 @@ class PredictRequest(BaseModel):
 
 
 class Prediction(BaseModel):
-    """What the model says of one record."""
+    """The prediction for one record."""
 
     label: str | float = Field(description="The likeliest class, or the mean label.")
     probabilities: dict[str, float] | None = Field(

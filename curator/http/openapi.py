@@ -44,8 +44,8 @@ def complete_document(app: FastAPI) -> None:
         for calls in document["paths"].values():
             for method, call in calls.items():
                 _drop_framework_fault(call)
-                _tell_limits(method, call)
-                _tell_tokens(call)
+                _describe_limits(method, call)
+                _describe_tokens(call)
         for name in ("HTTPValidationError", "ValidationError"):
             document["components"]["schemas"].pop(name, None)
         return document
@@ -60,8 +60,8 @@ def _drop_framework_fault(call: Document) -> None:
         del call["responses"]["422"]
 
 
-def _tell_limits(method: str, call: Document) -> None:
-    """What the limits around all calls answer."""
+def _describe_limits(method: str, call: Document) -> None:
+    """Describe the answers of the limits that apply to all calls."""
     faults = described(TooManyRequests) if method == "post" else {}
     if "requestBody" in call:
         faults |= described(TooSlow, TooLarge)
@@ -69,8 +69,8 @@ def _tell_limits(method: str, call: Document) -> None:
         call["responses"].setdefault(str(status), fault)
 
 
-def _tell_tokens(call: Document) -> None:
-    """An admin's call needs the admin's token; a reader's call needs one where models are kept."""
+def _describe_tokens(call: Document) -> None:
+    """An admin's call needs a token; a reader's call needs one only if ``guard_models`` is set."""
     schemes = {name for choice in call.get("security", ()) for name in choice}
     if ADMIN_SCHEME in schemes:
         call["security"] = [{ADMIN_SCHEME: []}]

@@ -1,5 +1,5 @@
-"""What routes ask of a request: the curator behind it, a token that allows it, strict JSON, and
-work that ends when the caller is gone."""
+"""What routes share: the curator, authorization, strict JSON, and work in a worker process that is
+cancelled when its caller disconnects."""
 
 import asyncio
 import json
@@ -95,12 +95,12 @@ async def in_worker(request: Request, function: Callable[[Run], T]) -> T:
         if work.done():
             return work.result()
     except asyncio.CancelledError:  # by the server, when its time to stop is over
-        log.warning("%s was given up: the curator stops.", request.url.path)
+        log.warning("%s was cancelled: the curator stops.", request.url.path)
         raise Overloaded("The curator is stopping: ask again when it is back.") from None
     finally:
         for task in (work, gone):
             task.cancel()
-    log.info("%s was given up: its caller is gone.", request.url.path)
+    log.info("%s was cancelled: its caller disconnected.", request.url.path)
     raise InvalidRequest("The connection ended before the answer was there: ask again.")
 
 

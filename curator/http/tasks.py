@@ -116,7 +116,8 @@ class QuestionView(Answer):
     epsilon: float = Field(examples=[1.0])
     asks: str = Field(examples=["label"])
     radius: float | None = Field(
-        description="How far around its cell's centre a number is told; null on the whole range.",
+        description="Radius around a cell's centre in which a number is reported; "
+        "null for the whole range.",
         examples=[None],
     )
     cells: int = Field(description="Cells of its partition.", examples=[64])
@@ -125,7 +126,7 @@ class QuestionView(Answer):
 
 
 class TaskView(TaskSummary):
-    """A task in full, and what follows from it."""
+    """A task in full, with sizes derived from it."""
 
     questions_in_numbers: list[QuestionView]
     report_bytes: int = Field(description="Bytes of the longest whole report.", examples=[176])
@@ -174,7 +175,7 @@ class BucketView(Answer):
 
 
 class StatusView(Answer):
-    """How a collection stands."""
+    """The state of a collection."""
 
     id: str = Field(examples=[EXAMPLE_ID])
     state: State
@@ -268,7 +269,7 @@ def read_task(
     """The task as JSON, or as the canonical bytes whose SHA-256 is its id.
 
     Holders ask for the bytes with `Accept: application/vnd.privet.task+msgpack`. The bytes never
-    change, and their ETag is the id; the JSON view also tells the state, so it must be revalidated.
+    change, and their ETag is the id; the JSON view also has the state, so it must be revalidated.
     """
     stored = curator.task(task_id)
     headers = {"Vary": "Accept", **_signature(request.app.state.signer, stored.task.id)}
@@ -359,7 +360,7 @@ def _moved(task_id: str, curator: TheCurator, move: Move) -> TaskSummary:
 
 
 async def _read_upload(request: Request) -> tuple[bytes, TaskSettings, bytes | None]:
-    """The parts of the form; by now the caller has been found to be an admin."""
+    """The parts of the form. Only called for an admin, so a stranger's upload is not read."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise InvalidRequest("Send multipart/form-data with the parts 'public' and 'settings'.")
     try:

@@ -34,7 +34,7 @@ class IssuedToken(BaseModel):
 
 
 class TokenView(BaseModel):
-    """A token that is kept, without itself."""
+    """A stored token, without its value."""
 
     name: str
     scope: Scope
@@ -43,7 +43,7 @@ class TokenView(BaseModel):
 
 @router.get("", summary="List tokens", responses=described(NotAuthorized))
 def list_tokens(request: Request) -> list[TokenView]:
-    """Names and scopes; the one from PRIVET_ADMIN_TOKEN is not kept and not listed."""
+    """Names and scopes; the one from PRIVET_ADMIN_TOKEN is not stored and not listed."""
     return [
         TokenView(name=token.name, scope=Scope(token.scope), created=moment(token.created))
         for token in _tokens(request).listed()

@@ -1,7 +1,7 @@
 """Fitted models, the ones last used in memory.
 
-Models never change, so a copy in memory is always right. Which models there are is asked of the
-store every time.
+Models never change, so a copy in memory is always right. The store is asked every time
+which models there are.
 """
 
 import json

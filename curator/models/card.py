@@ -11,12 +11,12 @@ from privet.curator.models.cache import FittedModel
 from privet.protocol.features import Classes, Range
 from privet.protocol.task import Task
 
-TELLING = 0.1
-"""The largest standard error with which a card states a share of the holders."""
+LARGEST_ERROR = 0.1
+"""Largest standard error at which a card states a share of the holders."""
 
 
 def write_card(task: Task, fitted: FittedModel, questions: Sequence[QuestionCounts]) -> str:
-    """The card of a model, given what the holders have said so far to each question."""
+    """The card of a model; ``questions`` are the debiased counts of the reports so far."""
     model = fitted.model
     sections = [
         f"# {task.name}: model {fitted.number}",
@@ -49,7 +49,7 @@ def offset(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float, fl
     """Mean over the holders of their cell's value less their number, and its standard error.
 
     Unbiased for given cell values, as ``agreement`` is; a number beyond the radius of a published
-    centre counts as it was told. None for classes, and without reports to a question about the
+    centre counts as it was reported. None for classes, and without reports to a question about the
     model's own partition.
     """
     label = model.label
@@ -111,16 +111,15 @@ def _questions(task: Task) -> str:
     ]
     spent = (
         f"Every report is {task.epsilon:g}-locally differentially private by itself: whatever "
-        "becomes of the curator, no report tells more about its holder."
+        "becomes of the curator, no report reveals more about its holder."
     )
     header = ("mechanism", "epsilon", "exact epsilon", "asks", "cells", "bytes")
     centred = any(question.centring is not None for question in task.questions)
-    told = (
-        "\n\nWhere `asks` says ±, holders told the label by its distance from what the public "
-        "model expects in their cell. A cell whose mean is further away is told as if it were "
-        "that far."
+    reported = (
+        "\n\nWhere `asks` says ±, holders reported the label relative to the public model's mean "
+        "in their cell. A cell whose mean is further away than that is reported at that distance."
     )
-    return f"{spent}\n\n{_table(header, rows)}{told if centred else ''}"
+    return f"{spent}\n\n{_table(header, rows)}{reported if centred else ''}"
 
 
 def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
@@ -133,19 +132,19 @@ def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
         f"- One dishonest report can have moved a value by {np.median(moved):.3g} in half of the "
         f"cells, and by {moved.max():.3g} at most; k of them by k times as much.",
     ]
-    found, astray = agreement(model, questions), offset(model, questions)
-    if found is not None:
-        lines.insert(0, _agreement(*found))
-    if astray is not None:
-        lines.insert(0, _offset(*astray))
+    share, bias = agreement(model, questions), offset(model, questions)
+    if share is not None:
+        lines.insert(0, _agreement(*share))
+    if bias is not None:
+        lines.insert(0, _offset(*bias))
     return "\n".join(lines)
 
 
 def _agreement(share: float, error: float) -> str:
-    if error > TELLING:
+    if error > LARGEST_ERROR:
         return (
-            "- Too few reports to tell how many holders have the class that is the likeliest in "
-            f"their cell: the standard error of that share is {error:.1%}."
+            "- Too few reports to estimate how many holders have the class that is the likeliest "
+            f"in their cell: the standard error of that share is {error:.1%}."
         )
     return (
         f"- About {share:.1%} (standard error {error:.1%}) of the holders have the class that is "
@@ -157,8 +156,8 @@ def _agreement(share: float, error: float) -> str:
 def _offset(mean: float, error: float) -> str:
     return (
         f"- On average over the holders a cell's value is {abs(mean):.3g} "
-        f"{'above' if mean >= 0 else 'below'} what they told (standard error {error:.3g}). Their "
-        "reports say nothing of squared errors; `privet plan` estimates these from public records."
+        f"{'above' if mean >= 0 else 'below'} what they reported (standard error {error:.3g}). "
+        "Their reports say nothing of squared errors; `privet plan` estimates these from public records."
     )
 
 

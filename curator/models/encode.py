@@ -1,7 +1,4 @@
-"""Records as models read them: public tables to train on, and what comes in to predict for.
-
-Columns are named as a public model of one's own meets them, in the order of the encoding.
-"""
+"""Records as encoded columns: public tables to train a model on, and records to predict for."""
 
 import io
 from collections.abc import Mapping, Sequence

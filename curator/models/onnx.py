@@ -95,7 +95,7 @@ class Graph:
         return result
 
     def constant(self, value: Any) -> str:
-        """The name of a constant: numbers as doubles, unless an array says otherwise."""
+        """The name of a constant: numbers as doubles, unless given as an array of another type."""
         name = f"c{next(self._numbers)}"
         array = value if isinstance(value, np.ndarray) else np.asarray(value, dtype=np.float64)
         self._graph.initializer.append(numpy_helper.from_array(array, name))
@@ -185,7 +185,7 @@ def _component(graph: Graph, component: Component, X: str) -> str:
 
 
 def _brought(graph: Graph, component: OnnxModel, X: str) -> str:
-    """``OnnxModel.predict``."""
+    """Nodes that compute ``OnnxModel.predict``."""
     found = _join(
         graph.model,
         graph.versions,
