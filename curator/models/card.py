@@ -157,7 +157,7 @@ def _offset(mean: float, error: float) -> str:
     return (
         f"- On average over the holders a cell's value is {abs(mean):.3g} "
         f"{'above' if mean >= 0 else 'below'} what they reported (standard error {error:.3g}). "
-        "Their reports say nothing of squared errors; `privet plan` estimates these from public records."
+        "Reports say nothing of squared errors; `privet plan` estimates these from public records."
     )
 
 

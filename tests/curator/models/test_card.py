@@ -97,7 +97,7 @@ def test_a_share_is_stated_only_where_reports_can_tell() -> None:
         question = QuestionCounts(tree, mechanism, sums, int(counts.sum()))
         model = fit("weighted", task.label, public, [question])
         told.append(write_card(task, FittedModel(task.id, 1, 0.0, model), [question]))
-    assert "Too few reports to tell" in told[0]
+    assert "Too few reports to estimate" in told[0]
     assert "About " not in told[0]
     assert "About " in told[1]
     assert "Too few" not in told[1]
