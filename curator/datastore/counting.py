@@ -89,10 +89,6 @@ class Backend(Rows, Protocol):
         """A cursor of a pooled connection."""
         ...
 
-    def begin(self, cursor: Cursor, /) -> None:
-        """Begin a transaction that writes."""
-        ...
-
     def lock_tasks(self, cursor: Cursor, shared: Sequence[str], alone: Sequence[str], /) -> None:
         """Lock tasks by id until the transaction ends, those in ``alone`` for it alone."""
         ...

@@ -13,7 +13,6 @@ from sqlalchemy import (
     URL,
     Connection,
     Engine,
-    PoolProxiedConnection,
     Row,
     delete,
     func,
@@ -41,15 +40,13 @@ from privet.curator.datastore.base import (
 )
 from privet.curator.datastore.counting import Backend, Counting, MustLockAlone, vector_of
 from privet.curator.datastore.garbage_collection import remove_listed_ids, remove_task, retire_ids
-from privet.curator.datastore.report_ids import Cursor, ReportIds
+from privet.curator.datastore.report_ids import ReportIds
 from privet.curator.public_data import PublicData
 from privet.protocol.errors import StorageFailed
 from privet.protocol.lifecycle import Move, State, after
 from privet.protocol.task import Task
 
 log = logging.getLogger(__name__)
-
-WRITES = {"privet_writes": True}
 
 AnyRow = Row[*tuple[Any, ...]]
 
@@ -154,7 +151,8 @@ class SqlStore(Store):
     def _take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
         starts = int(now // self._bucket_seconds) * self._bucket_seconds
         try:
-            with self._hot_path() as cursor:
+            with self._writing() as connection:
+                cursor = self._backend.cursor_of(connection.connection)
                 return Counting(
                     cursor, self._backend, self._report_ids, self._invited, now, starts
                 ).take(groups)
@@ -310,46 +308,31 @@ class SqlStore(Store):
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with _failing(), self._engine.begin() as connection:
+        with self._failing(), self._engine.begin() as connection:
             yield connection
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         with (
-            _failing(),
-            self._engine.connect().execution_options(**WRITES) as connection,
+            self._failing(),
+            self._engine.connect().execution_options(privet_writes=True) as connection,
             connection.begin(),
         ):
             yield connection
 
-    @contextmanager
-    def _hot_path(self) -> Iterator[Cursor]:
-        """A transaction that writes, on the driver's own cursor."""
-        with _failing(self._engine.dialect.loaded_dbapi.Error):
-            connection = self._engine.raw_connection()
-            try:
-                cursor = self._backend.cursor_of(connection)
-                self._backend.begin(cursor)
-                yield cursor
-                connection.commit()
-            except BaseException:
-                _abandon(connection)
-                raise
-            connection.close()
-
     def _lock_alone(self, connection: Connection, task_ids: Sequence[str]) -> None:
-        cursor = self._backend.cursor_of(connection.connection)
-        self._backend.lock_tasks(cursor, [], task_ids)
+        self._backend.lock_tasks(self._backend.cursor_of(connection.connection), [], task_ids)
 
-
-def _abandon(connection: PoolProxiedConnection) -> None:
-    """Undo what the transaction did; a connection that cannot even do that is thrown away."""
-    try:
-        connection.rollback()
-    except Exception as error:  # noqa: BLE001 - the error that led here is the one to raise
-        connection.invalidate(error)
-    else:
-        connection.close()
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Errors of SQLAlchemy, and those of the driver where its own cursor is used."""
+        try:
+            yield
+        except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error) as error:
+            raise StorageFailed(
+                "The curator's database could not do this; nothing was changed. Try again after a "
+                "while; the operator finds the cause in the curator's log."
+            ) from error
 
 
 def _read_sums(connection: Connection, task_no: int, sizes: Sequence[int]) -> list[QuestionSums]:
@@ -387,18 +370,6 @@ def _read_status(connection: Connection, task_no: int, questions: int) -> Status
 
 
 ALL_TASKS = select(schema.tasks).order_by(schema.tasks.c.no)
-
-
-@contextmanager
-def _failing(*more: type[Exception]) -> Iterator[None]:
-    errors: tuple[type[Exception], ...] = (SQLAlchemyError, *more)
-    try:
-        yield
-    except errors as error:
-        raise StorageFailed(
-            "The curator's database could not do this; nothing was changed. Try again after a "
-            "while; the operator finds the cause in the curator's log."
-        ) from error
 
 
 def _find(connection: Connection, task_id: str) -> AnyRow | None:

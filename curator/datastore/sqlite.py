@@ -44,11 +44,6 @@ def cursor_of(connection: PoolProxiedConnection) -> Cursor:
     return cast("Cursor", connection.cursor())
 
 
-def begin(cursor: Cursor) -> None:
-    """Begin a transaction that writes."""
-    cursor.execute("BEGIN IMMEDIATE")
-
-
 def claim_rows(cursor: Cursor, task_no: int, ids: Ids, fingerprints: Fingerprints) -> Known:
     """See ``Rows.claim_rows``.
 
