@@ -125,7 +125,8 @@ class FoldModels:
         weights = self._weights(number)
         if part is Part.MOST:
             return mixed(members, self._on_most[number], weights)
-        models = fitted(members, data.X, data.y, self.slots, weights, VALIDATION_TREES)
+        trees = [VALIDATION_TREES if weight > 0.0 else 0 for weight in weights]
+        models = fitted(members, data.X, data.y, self.slots, trees)
         return mixed(members, models, weights)
 
     @cached_property
@@ -135,8 +136,8 @@ class FoldModels:
         for number in range(len(self.folds)):
             data = self.rows(number, Part.MOST)
             members = candidates(len(data), data.X.shape[1], self.slots)
-            ones = np.ones(len(members))
-            models = fitted(members, data.X, data.y, self.slots, ones, VALIDATION_TREES)
+            trees = [VALIDATION_TREES] * len(members)
+            models = fitted(members, data.X, data.y, self.slots, trees)
             found.append([model for model in models if model is not None])
         return found
 

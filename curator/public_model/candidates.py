@@ -1,4 +1,10 @@
-"""The public models that are stacked: scikit-learn's, and their fitted forms as plain arrays."""
+"""The public models that are stacked: scikit-learn's, and their fitted forms as plain arrays.
+
+Boosting fits a tree per class and round, 6 000 trees for 60 classes. For more than two classes it
+is left out, and the trees of a forest are used twice: their mean p as it is, and sharpened to
+softmax(SHARPNESS p). Averages of trees shy away from 0 and 1 the more, the more classes there are;
+what boosting added to a stack was that it does not.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +23,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from privet.curator.public_data import Floats
-from privet.curator.public_model.base import BaseModel, Linear, Link, Trees
+from privet.curator.public_model.base import BaseModel, Linear, Link, Trees, apply_link
 
 TREES = 100
 VALIDATION_TREES = 30
@@ -27,34 +33,50 @@ LARGEST_LEAF_COUNT = 4000
 """Trees of a forest stop near this many leaves, so that a model of many rows stays small."""
 BOOSTING_COLUMNS = 500
 """Boosting is left out above this many columns, where it takes minutes and gains nothing."""
+BOOSTING_CLASSES = 2
+"""Boosting is left out above this many classes."""
+SHARPNESS = 16.0
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A model that may enter the stack.
 
-    ``make(trees)`` is an unfitted one; only forests heed the number of trees. ``remembers``: it
-    repeats its training rows' labels.
+    ``make(trees)`` is an unfitted one; only a ``forest`` heeds the number of trees. Candidates that
+    share ``make`` share its fits. ``remembers``: it repeats its training rows' labels.
+    ``sharpness``: a softmax of this times its probabilities follows; 0 leaves them as they are.
     """
 
     name: str
     make: Callable[[int], Any]
+    forest: bool = False
     remembers: bool = False
+    sharpness: float = 0.0
+
+    def predict(self, fitted: Any, X: Floats) -> Floats:
+        """Probabilities of the classes it was fitted with, or numbers: ``(rows, values)``."""
+        if not hasattr(fitted, "classes_"):
+            return np.asarray(fitted.predict(X), dtype=np.float64)[:, None]
+        p = fitted.predict_proba(X)
+        return apply_link("softmax", self.sharpness * p) if self.sharpness else np.asarray(p)
 
 
 def candidates(rows: int, columns: int, slots: int) -> list[Candidate]:
     """The models to stack for ``slots`` classes, or for a numeric label if ``slots`` is 0."""
     forest, extra = _forests(slots)
     leaf = max(1, rows // LARGEST_LEAF_COUNT)
-    found = [
-        Candidate("forest", forest(leaf), remembers=True),
-        Candidate("smooth forest", forest(max(5, leaf))),
-        Candidate("extra trees", extra(leaf), remembers=True),
-        Candidate("smooth extra trees", extra(max(3, leaf))),
+    trees = extra(leaf)
+    members = [
+        Candidate("forest", forest(leaf), forest=True, remembers=True),
+        Candidate("smooth forest", forest(max(5, leaf)), forest=True),
+        Candidate("extra trees", trees, forest=True, remembers=True),
+        Candidate("smooth extra trees", extra(max(3, leaf)), forest=True),
     ]
-    if columns <= BOOSTING_COLUMNS:
-        found += _boosting(slots)
-    return found + _linear(slots)
+    if slots > BOOSTING_CLASSES:
+        members.append(Candidate("sharp extra trees", trees, forest=True, sharpness=SHARPNESS))
+    elif columns <= BOOSTING_COLUMNS:
+        members += _boosting(slots)
+    return members + _linear(slots)
 
 
 def _forests(slots: int) -> tuple[Callable[[int], Callable[[int], Any]], ...]:
@@ -93,28 +115,30 @@ def _linear(slots: int) -> list[Candidate]:
     return [Candidate(f"linear, C = {c:g}", maker(c)) for c in (0.03, 1.0, 30.0)]
 
 
-def as_arrays(name: str, fitted: Any, slots: int) -> BaseModel:
+def as_arrays(candidate: Candidate, fitted: Any, slots: int) -> BaseModel:
     """A fitted candidate as plain arrays; a class it never saw has probability 0."""
     classes = fitted.classes_.astype(int) if slots else np.zeros(1, dtype=int)
     width = slots or 1
-    if hasattr(fitted, "estimators_"):
-        component: Trees | Linear = _of_forest(fitted, classes, width)
+    if candidate.forest:
+        component: Trees | Linear = _of_forest(fitted, classes, width, candidate.sharpness)
     elif hasattr(fitted, "_predictors"):
         component = _of_boosting(fitted, classes, width)
     else:
         component = _of_linear(fitted, classes, width)
-    return BaseModel(name, (component,), (1.0,))
+    return BaseModel(candidate.name, (component,), (1.0,))
 
 
-def _of_forest(fitted: Any, classes: NDArray[Any], width: int) -> Trees:
+def _of_forest(fitted: Any, classes: NDArray[Any], width: int, sharpness: float) -> Trees:
     trees = [estimator.tree_ for estimator in fitted.estimators_]
     values = []
     for tree in trees:
         value = np.zeros((tree.node_count, width))
-        value[:, classes] = tree.value[:, 0, :] / len(trees)
+        value[:, classes] = tree.value[:, 0, :] * (sharpness or 1.0) / len(trees)
         value[tree.children_left >= 0] = 0.0
         values.append(value)
     arrays = [(t.feature, t.threshold, t.children_left, t.children_right) for t in trees]
+    if sharpness:
+        return _join(arrays, values, "softmax", _unseen(classes, width))
     return _join(arrays, values, "identity", np.zeros(width))
 
 

@@ -2,10 +2,11 @@
 
 Strategy: weights at least 0 that add up to 1 minimise the Brier score (squared error, for
 numbers) of out-of-fold predictions, with a pull to equal weights that counts as much as
-``PULL`` rows do: with 50 rows the stack is nearly an average, with 50 000 it is the best mixture.
-A part goes to the models that remember their rows. Cross-validation cannot see what memory is worth
-where holders resemble public records more closely than these resemble one another (the same
-people, the same devices); the more rows there are, the better it sees, and the smaller the part.
+``PULL`` rows: with 50 rows the stack is nearly an average, with 50 000 it is the best mixture.
+Part of the weight goes to models that remember their rows. Cross-validation cannot see what memory
+is worth where holders resemble public records more closely than these resemble one another (the
+same people, the same devices); the more rows there are, the better it sees, and the smaller the
+part.
 """
 
 import warnings
@@ -33,6 +34,12 @@ MEMORY = 0.25
 MEMORY_ROWS = 1000.0
 """The part for models that remember is MEMORY for few rows, and half of it for this many."""
 FOLDS = 5
+MANY_CLASSES = 30
+"""Above this many classes trees become fewer in proportion, since each takes longer."""
+SHARED_TREES = 400
+FEWEST_SHARED_TREES = 150
+"""Trees of all forests of a stack for more than two classes: about 1.2 times what one forest takes
+to predict 2 000 rows of 60 classes."""
 FEWEST_ROWS = 10
 VALIDATION_ROWS = 4000
 HEAVY = 1e3
@@ -46,7 +53,8 @@ def stacked(X: Floats, y: Floats, slots: int) -> BaseModel:
         return constant(y, X.shape[1], slots)
     members = candidates(len(X), X.shape[1], slots)
     weights = stack_weights(members, X, y, slots)
-    return mixed(members, fitted(members, X, y, slots, weights, TREES), weights)
+    trees = tree_counts(members, weights, slots)
+    return mixed(members, fitted(members, X, y, slots, trees), weights)
 
 
 def too_few(y: Floats) -> bool:
@@ -54,24 +62,36 @@ def too_few(y: Floats) -> bool:
     return len(y) < FEWEST_ROWS or len(np.unique(y)) < 2
 
 
+def tree_counts(members: Sequence[Candidate], weights: Floats, slots: int) -> list[int]:
+    """The trees that each member of weight above 0 is fitted with, and 0 for the others.
+
+    With more than two classes the forests of a stack share at most ``SHARED_TREES`` in proportion
+    to their weights, where the variance of their weighted sum is least.
+    """
+    if slots <= 2:
+        return [TREES if weight > 0.0 else 0 for weight in weights]
+    in_forests = sum(w for member, w in zip(members, weights, strict=True) if member.forest)
+    shared = max(_fewer(SHARED_TREES, slots), FEWEST_SHARED_TREES)
+    share = shared / max(in_forests, 1e-9)
+    return [
+        0 if weight == 0.0 else max(1, round(share * weight)) if member.forest else TREES
+        for member, weight in zip(members, weights, strict=True)
+    ]
+
+
 def fitted(
-    members: list[Candidate],
-    X: Floats,
-    y: Floats,
-    slots: int,
-    weights: Floats,
-    trees: int,
+    members: Sequence[Candidate], X: Floats, y: Floats, slots: int, trees: Sequence[int]
 ) -> list[BaseModel | None]:
-    """Each member of weight above 0 fitted to all rows, and None for the others."""
+    """Each member fitted to all rows with so many ``trees``, and None for those with 0."""
     with _quietly(len(X)):
         return [
-            as_arrays(member.name, member.make(trees).fit(X, y), slots) if weight > 0.0 else None
-            for member, weight in zip(members, weights, strict=True)
+            as_arrays(member, member.make(count).fit(X, y), slots) if count else None
+            for member, count in zip(members, trees, strict=True)
         ]
 
 
 def mixed(
-    members: list[Candidate], models: Sequence[BaseModel | None], weights: Floats
+    members: Sequence[Candidate], models: Sequence[BaseModel | None], weights: Floats
 ) -> BaseModel:
     """The weighted sum of fitted members, named for its parts."""
     used = [
@@ -79,8 +99,8 @@ def mixed(
         for member, model, weight in zip(members, models, weights, strict=True)
         if model is not None and weight > 0.0
     ]
-    told = ", ".join(f"{name} {weight:.2f}" for name, _, weight in used)
-    return mixture(told, [model for _, model, _ in used], [weight for _, _, weight in used])
+    name = ", ".join(f"{name} {weight:.2f}" for name, _, weight in used)
+    return mixture(name, [model for _, model, _ in used], [weight for _, _, weight in used])
 
 
 def constant(y: Floats, columns: int, slots: int) -> BaseModel:
@@ -94,17 +114,17 @@ def constant(y: Floats, columns: int, slots: int) -> BaseModel:
     )
 
 
-def stack_weights(members: list[Candidate], X: Floats, y: Floats, slots: int) -> Floats:
+def stack_weights(members: Sequence[Candidate], X: Floats, y: Floats, slots: int) -> Floats:
     """One weight per member, adding up to 1; those under 2 % are dropped."""
     rng = np.random.default_rng(0)
     rows = rng.permutation(len(X))[:VALIDATION_ROWS]
     X, y = X[rows], y[rows]
     with _quietly(len(X)):
-        predicted = np.stack([out_of_fold(m, X, y, slots) for m in members])
+        predicted = out_of_fold(members, X, y, slots)
     return weights_for(members, predicted, y, slots)
 
 
-def weights_for(members: list[Candidate], predicted: Floats, y: Floats, slots: int) -> Floats:
+def weights_for(members: Sequence[Candidate], predicted: Floats, y: Floats, slots: int) -> Floats:
     """``stack_weights`` from what members say of rows unseen, ``(members, rows, S)``."""
     target = np.eye(slots)[y.astype(int)].ravel() if slots else y
     columns = predicted.reshape(len(members), -1).T
@@ -116,20 +136,25 @@ def weights_for(members: list[Candidate], predicted: Floats, y: Floats, slots: i
     return np.asarray(weights / weights.sum())
 
 
-def out_of_fold(member: Candidate, X: Floats, y: Floats, slots: int) -> Floats:
-    """What the member says of each row when fitted on the other folds, ``(rows, S)``."""
-    folds = _folds(y, slots)
-    predicted = np.zeros((len(X), slots or 1))
-    for train, test in folds.split(X, y if slots else None):
-        if slots and len(np.unique(y[train])) < 2:
-            predicted[test, int(y[train][0])] = 1.0
+def out_of_fold(members: Sequence[Candidate], X: Floats, y: Floats, slots: int) -> Floats:
+    """Predictions for each row by models fitted on the other folds, ``(members, rows, S)``."""
+    predicted = np.zeros((len(members), len(X), slots or 1))
+    trees = _fewer(VALIDATION_TREES, slots)
+    for train, test in _folds(y, slots).split(X, y if slots else None):
+        classes = np.unique(y[train]).astype(int) if slots else np.zeros(1, dtype=int)
+        if slots and len(classes) < 2:
+            predicted[:, test, classes[0]] = 1.0
             continue
-        fitted = member.make(VALIDATION_TREES).fit(X[train], y[train])
-        if slots:
-            predicted[np.ix_(test, fitted.classes_.astype(int))] = fitted.predict_proba(X[test])
-        else:
-            predicted[test, 0] = fitted.predict(X[test])
+        makers = dict.fromkeys(member.make for member in members)
+        models = {make: make(trees).fit(X[train], y[train]) for make in makers}
+        for place, member in enumerate(members):
+            predicted[place][np.ix_(test, classes)] = member.predict(models[member.make], X[test])
     return predicted
+
+
+def _fewer(trees: int, slots: int) -> int:
+    """``trees``, or fewer where there are more than ``MANY_CLASSES`` classes."""
+    return max(1, min(trees, trees * MANY_CLASSES // max(slots, 1)))
 
 
 @contextmanager
@@ -137,6 +162,7 @@ def _quietly(rows: int) -> Iterator[None]:
     """As many threads as there is work for; what did not converge is judged by its score."""
     with warnings.catch_warnings(), threadpool_limits(1 + rows // ROWS_PER_THREAD):
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The number of unique classes")
         yield
 
 

@@ -88,7 +88,10 @@ class Traversal:
         """The sum of all trees' answers to each row, ``(rows, ...)``, in double precision."""
         total = np.zeros((len(X), *self.answer.shape[1:]))
         for rows, node in self._leaves(X):
-            total[rows] += self.answer.take(node, axis=0).sum(axis=0, dtype=np.float64)
+            if len(node) == 1:
+                total[rows] += self.answer.take(node[0], axis=0)
+            else:
+                total[rows] += self.answer.take(node, axis=0).sum(axis=0, dtype=np.float64)
         return total
 
     def _leaves(self, X: Numbers) -> Iterator[tuple[slice, Wide]]:

@@ -13,6 +13,8 @@ def small_public_models() -> Iterator[None]:
     knowledge._stacked.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stacking, "TREES", 10)
+        patch.setattr(stacking, "SHARED_TREES", 40)
+        patch.setattr(stacking, "FEWEST_SHARED_TREES", 40)
         patch.setattr(stacking, "VALIDATION_TREES", 5)
         patch.setattr(candidates, "ROUNDS", 15)
         yield

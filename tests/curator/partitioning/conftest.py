@@ -25,4 +25,4 @@ def small_forest(
         return Knowledge.of(base, X)
     forest = next(c for c in candidates(*X.shape, slots) if c.name == "smooth forest")
     fitted = forest.make(TREES).fit(X, y)
-    return Knowledge.of(as_arrays(forest.name, fitted, slots), X)
+    return Knowledge.of(as_arrays(forest, fitted, slots), X)

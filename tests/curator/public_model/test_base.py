@@ -1,7 +1,9 @@
 """Public models as arrays say what scikit-learn's fitted models say."""
 
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,8 +17,11 @@ TOLERANCE = 1e-5
 """Leaf values are kept in single precision."""
 
 
-def fitted_pairs(name: str, absent: bool = False) -> list[tuple[object, BaseModel]]:
-    """Every candidate for the label, fitted, with its arrays; ``absent``: class 1 never seen."""
+Predict = Callable[[np.ndarray], np.ndarray]
+
+
+def fitted_pairs(name: str, absent: bool = False) -> list[tuple[Predict, BaseModel]]:
+    """scikit-learn's own predictions of every candidate, and its arrays; ``absent``: class 1."""
     label = LABELS[name]
     slots = 0 if name == "number" else label.slots
     public = public_rows(label, 150, seed=1, columns=3)
@@ -24,32 +29,28 @@ def fitted_pairs(name: str, absent: bool = False) -> list[tuple[object, BaseMode
     if absent:
         X, y = X[y != 1], y[y != 1]
     members = candidates(len(X), 3, slots)
-    fitted = [(member.name, member.make(20).fit(X, y)) for member in members]
-    return [(model, as_arrays(name, model, slots)) for name, model in fitted]
-
-
-def said(model: object, X: np.ndarray) -> np.ndarray:
-    """scikit-learn's own predictions in the form ``(rows, S)``."""
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(X))
-    return np.asarray(model.predict(X))[:, None]  # type: ignore[attr-defined]
+    fitted = [(member, member.make(20).fit(X, y)) for member in members]
+    return [
+        (partial(member.predict, model), as_arrays(member, model, slots))
+        for member, model in fitted
+    ]
 
 
 @pytest.mark.parametrize("name", LABELS)
 def test_arrays_predict_what_scikit_learn_predicts(name: str) -> None:
-    """Forests, boosting and linear models, for two classes, three, and numbers."""
+    """Forests, sharp ones, boosting and linear models, for two classes, three, and numbers."""
     X = np.random.default_rng(2).random((500, 3)).astype(np.float32).astype(float)
-    for model, arrays in fitted_pairs(name):
-        np.testing.assert_allclose(arrays.predict(X), said(model, X), atol=TOLERANCE)
+    for predict, arrays in fitted_pairs(name):
+        np.testing.assert_allclose(arrays.predict(X), predict(X), atol=TOLERANCE)
 
 
 def test_a_class_never_seen_has_no_probability() -> None:
     """A model fitted without one of three classes gives it probability 0."""
     X = np.random.default_rng(3).random((50, 3)).astype(np.float32).astype(float)
-    for model, arrays in fitted_pairs("three", absent=True):
+    for predict, arrays in fitted_pairs("three", absent=True):
         found = arrays.predict(X)
         np.testing.assert_allclose(found[:, 1], 0.0, atol=1e-12)
-        np.testing.assert_allclose(found[:, [0, 2]], said(model, X), atol=TOLERANCE)
+        np.testing.assert_allclose(found[:, [0, 2]], predict(X), atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("name", LABELS)

@@ -2,10 +2,21 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import ExtraTreesClassifier
 
-from privet.curator.public_model.candidates import candidates
+from privet.curator.public_model.base import Trees, apply_link
+from privet.curator.public_model.candidates import TREES, Candidate, candidates
 from privet.curator.public_model.knowledge import POINTS, public_knowledge, reference_points
-from privet.curator.public_model.stacking import MEMORY, MEMORY_ROWS, stack_weights, stacked
+from privet.curator.public_model.stacking import (
+    FOLDS,
+    MEMORY,
+    MEMORY_ROWS,
+    SHARED_TREES,
+    out_of_fold,
+    stack_weights,
+    stacked,
+    tree_counts,
+)
 from privet.curator.trees import locate
 from tests.curator.estimation.examples import BINARY, NUMBER, complete, public_rows
 
@@ -83,6 +94,55 @@ def test_cell_means_are_the_models_means_at_the_points() -> None:
         assert means[cell, 0] == pytest.approx(known.scores[cells == cell].mean())
     np.testing.assert_array_equal(counts[2:], 0)
     np.testing.assert_allclose(means[2:, 0], known.scores.mean())
+
+
+def spots(rows: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows around one random point per class, and their classes."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(rows) % classes
+    X = rng.random((classes, 3))[y] + 0.1 * rng.normal(size=(rows, 3))
+    return X.clip(0, 1).astype(np.float32).astype(float), y.astype(float)
+
+
+@pytest.mark.parametrize(("classes", "most"), [(3, 400), (30, 400), (60, 200), (200, 150)])
+def test_the_forests_of_many_classes_share_their_trees(classes: int, most: int) -> None:
+    """However many classes and members, no boosting, and a bound on the trees of a stack."""
+    members = candidates(100, 3, classes)
+    assert not any("boosting" in member.name for member in members)
+    forests = np.array([member.forest for member in members])
+    weights = np.where(forests, [0.1, 0.0, 0.3, 0.05, 0.2, 0.0, 0.0, 0.0], 0.1)
+    trees = np.array(tree_counts(members, weights, classes))
+    assert abs(trees[forests].sum() - most) <= len(members)
+    assert trees[1] == 0
+    np.testing.assert_allclose(trees[forests] / most, weights[forests] / 0.65, atol=0.01)
+    assert set(tree_counts(candidates(100, 3, 2), np.full(9, 1 / 9), 2)) == {TREES}
+
+
+def test_a_stack_of_many_classes_has_the_trees_it_was_given() -> None:
+    """With twelve classes as many as with three, since thousands are slow to predict."""
+    X, y = spots(240, 12, seed=8)
+    model = stacked(X, y, 12)
+    trees = sum(len(part.roots) for part in model.components if isinstance(part, Trees))
+    assert abs(trees - SHARED_TREES) <= len(model.components)
+    assert (model.predict(X).argmax(axis=1) == y).mean() > 0.8
+
+
+def test_a_sharp_forest_is_fitted_once_for_both_its_forms() -> None:
+    """Each fold fits every maker once; sharp probabilities are a softmax of the plain ones."""
+    X, y = spots(60, 3, seed=9)
+    fits = []
+
+    def make(trees: int) -> ExtraTreesClassifier:
+        fits.append(trees)
+        return ExtraTreesClassifier(trees, random_state=0)
+
+    members = [
+        Candidate("plain", make, forest=True),
+        Candidate("sharp", make, True, sharpness=16.0),
+    ]
+    plain, sharp = out_of_fold(members, X, y, 3)
+    assert len(fits) == FOLDS
+    np.testing.assert_allclose(sharp, apply_link("softmax", 16.0 * plain))
 
 
 def test_labels_that_do_not_vary_give_finite_weights() -> None:
