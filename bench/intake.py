@@ -19,7 +19,6 @@ from statistics import median
 import psutil
 
 from bench.figures import Effort, Figure
-from bench.http_load import Load, run_load
 from bench.traffic import (
     CATEGORIES,
     CONNECTIONS,
@@ -29,6 +28,7 @@ from bench.traffic import (
     open_task,
     processor_seconds,
     report_bodies,
+    run_load,
     single_posts,
 )
 from privet.curator.collection.task_cache import CachedTask
@@ -36,6 +36,7 @@ from privet.curator.datastore import open_store
 from privet.curator.datastore.base import Answers, checksum
 from privet.protocol.batch import Batch
 from privet.protocol.task import Task
+from scripts.load.outcomes import Outcomes
 
 ROUNDS = {Effort.TINY: 1, Effort.QUICK: 2, Effort.FULL: 5}
 SINGLES = {Effort.TINY: 100, Effort.QUICK: 5_000, Effort.FULL: 20_000}
@@ -61,7 +62,7 @@ def singles(folder: Path, effort: Effort) -> Iterator[Figure]:
     """Durable single POSTs and the empty route, same client, alternating."""
     database, count = f"sqlite:///{folder}/singles.db", SINGLES[effort]
     task = open_task(database)
-    runs: dict[str, list[Load]] = {"empty": [], "curator": []}
+    runs: dict[str, list[Outcomes]] = {"empty": [], "curator": []}
     work: dict[str, list[float]] = {"empty": [], "curator": []}
     with empty_server() as empty, curator_server(folder, database) as curator:
         for _ in range(ROUNDS[effort]):
@@ -74,7 +75,7 @@ def singles(folder: Path, effort: Effort) -> Iterator[Figure]:
     for name, case in (("curator", f"single,categories={CATEGORIES}"), ("empty", "empty route")):
         yield _figure(case, "rate", rates[name], "reports/s")
         for percent in (50, 99):
-            latency = median(load.percentile(percent) for load in runs[name])
+            latency = 1e3 * median(load.latencies.quantile(percent / 100) for load in runs[name])
             yield _figure(case, f"p{percent}", latency, "ms")
         yield _figure(case, "processor", median(work[name]), "us/report")
     over = rates["empty"] / rates["curator"]
@@ -200,11 +201,11 @@ def _figure(case: str, what: str, value: float, unit: str) -> Figure:
     return Figure("intake", case, what, value, unit)
 
 
-def _sent(ports: Sequence[int], requests: list[bytes]) -> Load:
+def _sent(ports: Sequence[int], requests: list[bytes]) -> Outcomes:
     """All requests sent over all ports at once; connections are shared out between them."""
-    load = run_load(ports, iter(requests), CONNECTIONS)
-    if set(load.statuses) != {201}:
-        msg = f"a report of the benchmark was refused: {dict(load.statuses)}"
+    load = run_load(ports, requests, CONNECTIONS)
+    if set(load.answers) != {("report", 201)}:
+        msg = f"a report of the benchmark was refused: {dict(load.answers)}"
         raise RuntimeError(msg)
     return load
 

@@ -1,19 +1,20 @@
 """What measurements of intake have in common: servers, an open task, requests, batches."""
 
+import asyncio
 import os
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
 import psutil
+import uvloop
 
-from bench.http_load import post
 from privet.curator.collection.task_cache import Layout
 from privet.curator.datastore import open_store
 from privet.curator.public_data import PublicData
@@ -24,6 +25,9 @@ from privet.protocol.partition import Tree
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Question, Task
 from scripts.crash_test import halving
+from scripts.load.outcomes import Outcomes
+from scripts.load.sender import Message, Sender
+from scripts.load.traffic import Address
 from scripts.servers import running_curator
 
 CONNECTIONS = 64
@@ -92,8 +96,26 @@ def open_task(database: str, categories: int = CATEGORIES) -> Task:
 
 def single_posts(task: Task, count: int) -> list[bytes]:
     """Requests with one report each, under fresh ids."""
-    path = f"/v1/tasks/{task.id}/reports"
-    return [post(path, body, REPORT_MEDIA_TYPE) for body in report_bodies(task, count)]
+    address = Address("127.0.0.1", 80, f"/v1/tasks/{task.id}/reports")
+    bodies = report_bodies(task, count)
+    return [address.head(REPORT_MEDIA_TYPE, len(body)) + body for body in bodies]
+
+
+def run_load(ports: Sequence[int], requests: Sequence[bytes], connections: int) -> Outcomes:
+    """Send all requests to servers on this machine, which share the connections."""
+    outcomes = Outcomes()
+    messages = (Message("report", request) for request in requests)
+
+    async def send() -> None:
+        each = connections // len(ports)
+        senders = [
+            Sender("127.0.0.1", port, messages, outcomes, connections=each, depth=1)
+            for port in ports
+        ]
+        await asyncio.gather(*(sender.run() for sender in senders))
+
+    uvloop.run(send())
+    return outcomes
 
 
 def report_bodies(task: Task, count: int) -> list[bytes]:

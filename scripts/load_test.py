@@ -23,7 +23,7 @@ from privet.protocol.report import Report
 from privet.protocol.task import Task
 from scripts.load import people, population
 from scripts.load.audit import audit
-from scripts.load.meter import Use, children_cpu
+from scripts.load.meter import children_cpu
 from scripts.load.outcomes import Outcomes
 from scripts.load.run import Load, console, fetch, privatize, status
 from scripts.load.spool import groups
@@ -77,12 +77,12 @@ def main(
         try:
             settings = {"workers": str(workers)}
             target = stack.enter_context(open_target(task, Path(name), cells, epsilon, settings))
-            summary, outcomes, use = _run(target, holders, _source(task, data), load, through_relay)
+            summary = _run(target, holders, _source(task, data), load, through_relay)
         except KeyboardInterrupt:
             console.print("Interrupted before any report was sent: there is nothing to sum up.")
             raise typer.Exit(INTERRUPTED) from None
     console.print(summary.table())
-    for path in write(summary, outcomes, use.memory, out):
+    for path in write(summary, out):
         console.print(f"[dim]wrote {path}[/dim]")
     if write_docs:
         section = f"load {mode} through relay" if through_relay else f"load {mode}"
@@ -92,7 +92,7 @@ def main(
 
 def _run(
     target: Target, holders: int, source: people.Source, load: Load, through_relay: bool
-) -> tuple[Summary, Outcomes, Use]:
+) -> Summary:
     task, started, outcomes = fetch(target.task_url), time.perf_counter(), Outcomes()
     cpu = children_cpu()
     shards = privatize(task, holders, target.folder, source, load)
@@ -103,7 +103,7 @@ def _run(
     found = audit(shards, before, after, sent=outcomes.sent, acknowledged=outcomes.acknowledged)
     p50, p99, p999 = outcomes.quantiles(0.5, 0.99, 0.999)
     sides = delivery.use.memory
-    summary = Summary(
+    return Summary(
         mode=load.mode,
         through_relay=through_relay,
         interrupted=not delivery.finished,
@@ -132,7 +132,6 @@ def _run(
         machine=_machine(),
         accuracy=_accuracy(target, task, holders) if delivery.finished else {},
     )
-    return summary, outcomes, delivery.use
 
 
 def _source(task: str, data: Path | None) -> people.Source:

@@ -1,7 +1,7 @@
 """Many holders' draws at once: the mechanism's own path, step by step, on columns.
 
 A row of the result is, bit for bit, what ``privatize`` gives for the same category and the same
-random bytes (``tests/scripts/test_bulk.py`` holds them together), so it has the same law. Every
+random bytes (``tests/scripts/test_load_holders.py`` compares them), so it has the same law. Every
 holder has random bytes of its own. Only ``subset``, the default mechanism, has such a path; for
 the others each holder is asked on its own.
 """

@@ -106,7 +106,6 @@ async def _send(to: str, task: Task, shards: list[Shard], load: Load, outcomes: 
             await asyncio.wait([sending], timeout=LOOK_SECONDS)
             look(outcomes)
         await _drained(sending)
-    outcomes.settle()
     return not interrupted
 
 
@@ -159,5 +158,4 @@ def _progress(shards: list[Shard]) -> Iterator[Callable[[Outcomes], None]]:
 
 def _live(outcomes: Outcomes) -> str:
     p50, p99 = (1000 * latency for latency in outcomes.quantiles(0.5, 0.99))
-    rate = outcomes.acknowledged / outcomes.seconds
-    return f"{rate:,.0f}/s  p50 {p50:.1f} ms  p99 {p99:.1f} ms  refused {outcomes.refused}"
+    return f"{outcomes.rate:,.0f}/s  p50 {p50:.1f} ms  p99 {p99:.1f} ms  refused {outcomes.refused}"

@@ -64,7 +64,6 @@ class Sender:
         """Send all and wait for the answers; raises ``ConnectionError`` if nobody answers."""
         self.outcomes.started = time.perf_counter()
         await asyncio.gather(*(lane.run() for lane in self._lanes))
-        self.outcomes.settle()
 
     def stop(self) -> None:
         """Take no new message; what is in flight is still waited for."""

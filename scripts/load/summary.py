@@ -1,4 +1,4 @@
-"""What a load test found: one object, as a table for a terminal, Markdown, JSON and a plot."""
+"""What a load test found: one object, as a table for a terminal, Markdown and JSON."""
 
 import json
 import math
@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.table import Table
-
-from scripts.load.outcomes import Outcomes
 
 MARKS = {"single": (1_000_000, 150.0), "relay": (10_000_000, 120.0)}
 """Per mode: holders, and the seconds within which their reports are to be durable."""
@@ -138,52 +136,13 @@ CHECKSUM_WORDS = {
 }
 
 
-def write(
-    summary: Summary, outcomes: Outcomes, memory: dict[str, list[int]], folder: Path
-) -> list[Path]:
-    """Write Markdown, JSON and the plot of rate, latency and memory over time; their paths."""
+def write(summary: Summary, folder: Path) -> list[Path]:
+    """Write Markdown and JSON; their paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    markdown, document, plot = (folder / f"load.{end}" for end in ("md", "json", "png"))
+    markdown, document = folder / "load.md", folder / "load.json"
     markdown.write_text(f"# Load test\n\n{summary.markdown()}", encoding="utf-8")
-    timeline = [
-        {
-            "second": second,
-            "reports": part.reports,
-            "p50": part.latencies.quantile(0.5),
-            "p99": part.latencies.quantile(0.99),
-        }
-        for second, part in enumerate(outcomes.timeline)
-        if part.reports
-    ]
-    whole = {**summary.document(), "timeline": timeline, "memory": memory}
-    document.write_text(json.dumps(whole, indent=1), encoding="utf-8")
-    _plot(timeline, memory, summary.send_seconds, plot)
-    return [markdown, document, plot]
-
-
-def _plot(
-    timeline: list[dict[str, Any]], memory: dict[str, list[int]], seconds: float, path: Path
-) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 7), layout="constrained")
-    rate, latency, resident = figure.subplots(3, 1, sharex=True)
-    moments = [row["second"] for row in timeline]
-    rate.plot(moments, [row["reports"] for row in timeline])
-    rate.set_ylabel("reports per second")
-    for q in ("p50", "p99"):
-        latency.plot(moments, [1000 * row[q] for row in timeline], label=q)
-    latency.set_ylabel("latency, ms")
-    for side, series in memory.items():
-        step = seconds / max(len(series) - 1, 1)
-        resident.plot([step * i for i in range(len(series))], [b / MIB for b in series], label=side)
-    resident.set_ylabel("memory, MiB")
-    resident.set_xlabel("second")
-    for axes in (rate, latency, resident):
-        axes.set_ylim(bottom=0)
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend()
-    figure.savefig(path, dpi=120)
+    document.write_text(json.dumps(summary.document(), indent=1), encoding="utf-8")
+    return [markdown, document]
 
 
 def _list(*numbers: int) -> str:
