@@ -19,12 +19,9 @@ from privet.curator.collection.upload import ReportUpload
 from privet.curator.collection.writer import Writer
 from privet.curator.datastore import Store, open_store
 from privet.curator.datastore.garbage_collection import collect_garbage
-from privet.curator.http import ROUTERS, docs, health
-from privet.curator.http.head import HeadCalls
-from privet.curator.http.headers import SecurityHeaders
-from privet.curator.http.openapi import complete_document
+from privet.curator.http import ROUTERS, health, openapi
+from privet.curator.http.middleware import HeadCalls, RateLimit, SecurityHeaders
 from privet.curator.http.problems import add_problem_handlers
-from privet.curator.http.rate_limit import RateLimit
 from privet.curator.metrics import Metrics
 from privet.curator.service import Curator
 from privet.curator.settings import Settings
@@ -137,13 +134,13 @@ def create_app(
 
 
 def _add_routes(api: FastAPI, settings: Settings) -> None:
-    for router in (*ROUTERS, health.router, docs.router):
+    for router in (*ROUTERS, health.router, openapi.router):
         api.include_router(router)
     for call in (SINGLE, BATCH):
         # ``Front`` answers these posts; the route lets FastAPI refuse other methods.
         route = Route(f"{TASKS}{{task_id}}/{call}", _unreachable, methods=["POST"])
         api.router.routes.append(route)
-    complete_document(api)
+    openapi.complete_document(api)
     add_problem_handlers(api)
     api.add_middleware(
         BodyLimits,
