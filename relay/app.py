@@ -51,6 +51,7 @@ SPARE_BYTES = 2**16
 LARGE = 2**14
 """Bytes of a report above which another thread looks at it."""
 TASK_ID = re.compile(r"[0-9a-f]{64}")
+NO_TASK = "0" * 64
 ADDRESSES = "A relay has /v1/tasks/{id}, and below it /reports, /reports/batch and /status"
 HINTS = {
     404: f"There is nothing at this address. {ADDRESSES}.",
@@ -71,19 +72,23 @@ class Waiting:
 
 
 class Relay:
-    """Takes reports for the tasks of one curator; ``run`` writes them, a group at a time."""
+    """Takes reports for the tasks of one curator; ``run`` writes them, a group at a time.
+
+    Raises ``UnsafeAddress`` if ``curator`` is no address that reports may be sent to.
+    """
 
     def __init__(self, client: ReportClient, curator: str, spool: Spool, least: int) -> None:
         self._client = client
-        self._curator = curator.rstrip("/")
+        checked = client.address(f"{curator.rstrip('/')}/v1/tasks/{NO_TASK}")
+        self._tasks = checked.url.removesuffix(NO_TASK)
         self._spool = spool
         self._least = least
         self._queue: asyncio.Queue[Waiting] = asyncio.Queue(MAX_WAITING)
         self._batches = 0
 
     def address(self, task_id: str) -> TaskAddress:
-        """Where the curator publishes a task; raises ``UnsafeAddress``."""
-        return self._client.address(f"{self._curator}/v1/tasks/{task_id}")
+        """Where the curator publishes a task."""
+        return TaskAddress(f"{self._tasks}{task_id}", task_id)
 
     async def run(self) -> None:
         """Write what waits until cancelled; those who wait for it hear of a failing disk."""
@@ -198,11 +203,11 @@ def create_app(relay: Relay) -> Starlette:
     task = "/v1/tasks/{task_id}"
     app = Starlette(
         routes=[
-            Route("/healthz", health),
-            Route(task, relay.get_task),
-            Route(f"{task}/status", relay.get_status),
             Route(f"{task}/reports", relay.post_report, methods=["POST"]),
             Route(f"{task}/reports/batch", relay.post_batch, methods=["POST"]),
+            Route(task, relay.get_task),
+            Route(f"{task}/status", relay.get_status),
+            Route("/healthz", health),
         ]
     )
     app.router.redirect_slashes = False

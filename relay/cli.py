@@ -122,7 +122,6 @@ async def _serve(
         raise CannotServe("A relay needs a web server: pip install 'privet[relay]'.") from None
     limits = ConnectionLimits()
     async with ReportClient(insecure_http=insecure_http) as client:
-        client.address(f"{curator.rstrip('/')}/v1/tasks/{'0' * 64}")
         with Spool(path) as spool, listen(*at) as listener:
             relay = Relay(client, curator, spool, least)
             forwarder = Forwarder(client, relay.address, spool, least)

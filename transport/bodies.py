@@ -140,17 +140,13 @@ def _too_large(limit: int) -> TooLarge:
 class _Deadlines(threading.local):
     """The tasks of this thread's event loop that read bodies, and when their time is up."""
 
-    def __init__(self) -> None:
-        self.loop: asyncio.AbstractEventLoop | None = None
+    ticking: asyncio.AbstractEventLoop | None = None
 
     def of(self, loop: asyncio.AbstractEventLoop) -> dict[asyncio.Task[Any], float]:
         """Task -> deadline, looked at every ``TICK`` from now on for as long as there is any."""
-        if self.loop is not loop:
-            self.loop = loop
+        if self.ticking is not loop:
+            self.ticking = loop
             self.due: dict[asyncio.Task[Any], float] = {}
-            self.ticking = False
-        if not self.ticking:
-            self.ticking = True
             loop.call_later(TICK, self._tick, loop, self.due)
         return self.due
 
@@ -162,8 +158,8 @@ class _Deadlines(threading.local):
                 task.cancel()
         if due:
             loop.call_later(TICK, self._tick, loop, due)
-        elif self.loop is loop:
-            self.ticking = False
+        elif self.ticking is loop:
+            self.ticking = None
 
 
 _deadlines = _Deadlines()
