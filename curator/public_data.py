@@ -1,4 +1,4 @@
-"""The public data set of a task, encoded: what partitions are grown on and estimates lean on."""
+"""The encoded public data of a task, which partitions are grown on and estimates start from."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class PublicData:
 
     ``X`` has shape ``(rows, columns)`` in [0, 1]; ``y`` has shape ``(rows,)`` and holds class
     indices as floats, or label values clipped to the published range. ``onnx`` is a public model
-    over the same columns that the admin brought along, or None: then Privet makes its own.
+    over the same columns that the admin brought, or None for Privet's own.
     """
 
     X: NDArray[np.float64]

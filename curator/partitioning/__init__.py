@@ -18,11 +18,9 @@ GROWERS: dict[str, Grower] = {
         Grower("distilled", distilled.distilled, distilled.distilled_depth, uses_public_model=True),
     )
 }
-DEFAULT_GROWER = "distilled"
 
 __all__ = [
     "CRITERIA",
-    "DEFAULT_GROWER",
     "GROWERS",
     "Grower",
     "default_criterion",

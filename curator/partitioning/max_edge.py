@@ -41,7 +41,7 @@ Bits = NDArray[np.uint8]
 Columns = NDArray[np.int32]
 
 MAX_HALVINGS = 52
-"""A threshold 2**-53 apart from its neighbours in [0, 1] could not be told from them."""
+"""A threshold 2**-53 apart from its neighbours in [0, 1] could not be distinguished from them."""
 TIE = 1e-9
 """Scores closer than this part of the node's impurity are equal."""
 BLOCK = 1 << 22

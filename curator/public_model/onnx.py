@@ -48,7 +48,7 @@ OPERATORS: Mapping[str, frozenset[str]] = {
 }
 TREE_IDS = ("nodes_treeids", "nodes_nodeids", "nodes_truenodeids", "nodes_falsenodeids")
 SIZED_BY = {"ConstantOfShape": 0, "Expand": 1}
-"""Operators whose result has the size that one of their inputs says, and which input."""
+"""Operators whose result has the size given by one of their inputs, and which input."""
 
 
 FLOATS = ("tensor(float)", "tensor(double)", "tensor(float16)")

@@ -1,8 +1,8 @@
-"""The first run of an ONNX model that somebody brought: in a process of its own, within limits.
+"""The first run of an ONNX model that an admin brings: in a process of its own, within limits.
 
-``try_model`` starts this module as a process, which gives up its privileges to memory, time and
-files before it reads the model. What a curator runs later are blocks of the sizes tried here, so
-they take as much memory and as long.
+``try_model`` starts this module as a process, which limits its own memory, time and files before
+it reads the model. A curator later runs blocks of the sizes tried here, which take as much memory
+and as long.
 """
 
 import io
@@ -33,7 +33,7 @@ CLEAR = 0.01
 
 @dataclass(frozen=True)
 class TrialLimits:
-    """What a model may take: a row's share of a full block, and the process that tries it."""
+    """Limits of a row's share of a full block, and of the process of the trial."""
 
     row_seconds: float = 1e-3
     cpu_seconds: int = 60
@@ -55,17 +55,17 @@ def try_model(
             "use fewer or smaller trees or layers."
         )
     limits = limits or TrialLimits()
-    given = io.BytesIO()
+    sent = io.BytesIO()
     np.savez(
-        given,
+        sent,
         model=np.frombuffer(data, dtype=np.uint8),
         X=trial_rows(X),
         classes=np.array(label.classes if isinstance(label, Classes) else [], dtype=np.str_),
         limits=np.array(json.dumps(asdict(limits))),
     )
-    told = _start(given.getvalue(), limits)
-    if told:
-        raise InvalidPublicData(told)
+    fault = _start(sent.getvalue(), limits)
+    if fault:
+        raise InvalidPublicData(fault)
 
 
 def tried_model(data: bytes, label: Label, public: PublicData) -> BaseModel:
@@ -84,14 +84,14 @@ def trial_rows(X: NDArray[np.float64]) -> Single:
     return rows.astype(np.float32)
 
 
-def _start(given: bytes, limits: TrialLimits) -> str:
-    """What the process finds fault with, or nothing."""
+def _start(sent: bytes, limits: TrialLimits) -> str:
+    """Run the trial in a process; what is wrong with the model, or nothing."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PRIVET_")}
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     try:
         ended = subprocess.run(  # noqa: S603 - this module, with the interpreter that runs it
             [sys.executable, "-P", "-m", __name__],
-            input=given,
+            input=sent,
             capture_output=True,
             timeout=limits.wall_seconds,
             env=kept | threads | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
@@ -109,11 +109,11 @@ def _start(given: bytes, limits: TrialLimits) -> str:
 
 
 def main() -> None:
-    """Try the model on standard input and say what is wrong with it, if anything."""
-    with np.load(io.BytesIO(sys.stdin.buffer.read()), allow_pickle=False) as given:
-        limits = TrialLimits(**json.loads(str(given["limits"])))
-        data, X = given["model"].tobytes(), given["X"]
-        classes = given["classes"].tolist()
+    """Try the model on standard input and write what is wrong with it, if anything."""
+    with np.load(io.BytesIO(sys.stdin.buffer.read()), allow_pickle=False) as sent:
+        limits = TrialLimits(**json.loads(str(sent["limits"])))
+        data, X = sent["model"].tobytes(), sent["X"]
+        classes = sent["classes"].tolist()
     _give_up(limits)
     try:
         judge(data, X, classes, limits)
@@ -124,7 +124,7 @@ def main() -> None:
 
 
 def judge(data: bytes, X: Single, classes: Sequence[str], limits: TrialLimits) -> None:
-    """Raise ``InvalidPublicData`` for what a model must not do; ``X`` is a full block."""
+    """Raise ``InvalidPublicData`` unless the model can be used; ``X`` is a full block."""
     base = from_onnx(data, X.shape[1], len(classes))
     model = base.components[0]
     if not isinstance(model, OnnxModel):
@@ -142,7 +142,9 @@ def judge(data: bytes, X: Single, classes: Sequence[str], limits: TrialLimits) -
     size = np.maximum(np.abs(scores).max(), 1e-6)
     for other in [again, *fewer]:
         if np.abs(other - scores[: len(other)]).max() > 1e-4 * size:
-            raise refused("says something else of a row in other company: use one without chance.")
+            raise refused(
+                "predicts differently for a row in other company: use one without chance."
+            )
     if classes:
         _check_order(model, X, scores, classes)
 
@@ -155,13 +157,13 @@ def _check_order(
         return
     ranked = np.sort(scores, axis=1)
     clear = ranked[:, -1] - ranked[:, -2] > CLEAR
-    told = model.session.run(model.session.labels, X).astype(np.str_)[clear]
+    named = model.session.run(model.session.labels, X).astype(np.str_)[clear]
     best = scores.argmax(axis=1)[clear]
     by_number, by_name = best.astype(np.str_), np.array(classes)[best]
-    if not ((told == by_number).all() or (told == by_name).all()):
-        wrong = int(np.flatnonzero((told != by_number) & (told != by_name))[:1].sum())
+    if not ((named == by_number).all() or (named == by_name).all()):
+        wrong = int(np.flatnonzero((named != by_number) & (named != by_name))[:1].sum())
         raise refused(
-            f"says {str(told[wrong])[:100]!r} where its probabilities favour class "
+            f"says {str(named[wrong])[:100]!r} where its probabilities favour class "
             f"{best[wrong]}, {classes[best[wrong]]!r}: their order must be the task's, "
             f"{', '.join(classes)[:300]}."
         )

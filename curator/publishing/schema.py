@@ -1,8 +1,8 @@
 """Features and label of a task, read off its public columns unless they are declared.
 
 Numeric ranges are those of the public data (LPCT section 4.3). Where public values are missing, the
-task publishes what stands in for one: the median of a number, a category of its own for a text.
-Unlisted categories are refused, unless the public data suggests that it does not hold them all.
+task publishes what replaces one: the median of a number, a category of its own for a text.
+Unlisted categories are refused unless the public data probably lack some.
 """
 
 from collections import Counter
@@ -39,7 +39,7 @@ def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Numeric | 
         if name not in left_out
     )
     if not features:
-        raise InvalidPublicData("The public data has no column beside the label: add features.")
+        raise InvalidPublicData("The public data has no column besides the label: add features.")
     _check_width(features)
     return features
 
@@ -135,7 +135,7 @@ def _categorical(name: str, values: Sequence[Any], declared: FeatureSettings) ->
 
 
 def _stand_in(counts: Counter[str]) -> str | None:
-    """The commonest category, where one seen only once says that others were not seen at all."""
+    """The commonest category, if one is seen only once: then others were probably not seen."""
     return counts.most_common(1)[0][0] if 1 in counts.values() else None
 
 

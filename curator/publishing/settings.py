@@ -1,4 +1,4 @@
-"""What an admin says about a new task, beside its public data: one strict form with its help."""
+"""An admin's settings of a new task: one strict form, with its help."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
@@ -12,7 +12,7 @@ from privet.protocol.limits import MAX_CLASSES, MAX_QUESTIONS
 from privet.protocol.wire import first_fault
 
 DEEPEST = 16
-"""Depth at which a tree of full levels reaches ``privet.protocol.limits.MAX_CELLS``."""
+"""Depth at which a tree of full levels has ``privet.protocol.limits.MAX_CELLS`` cells."""
 
 DEFAULT_HOLDERS = 10_000
 
@@ -64,7 +64,7 @@ class TaskSettings(Settings):
 
     name: Name = Field(description="What people call the task.")
     label: str = Field(min_length=1, description="The public column to be predicted.")
-    epsilon: Epsilon = Field(description="What one holder spends in all.")
+    epsilon: Epsilon = Field(description="Privacy budget of one holder in all.")
     description: str = Field(default="", max_length=10_000)
     ignore: tuple[str, ...] = Field(default=(), description="Public columns to leave out.")
     features: dict[str, FeatureSettings] = Field(
@@ -96,8 +96,8 @@ class TaskSettings(Settings):
     centred: bool | None = Field(
         default=None,
         strict=True,
-        description="Whether a number is told by its distance from what the public model expects "
-        "in its cell; by default with the grower distilled and one question.",
+        description="Whether a number is reported relative to the public model's mean in its cell; "
+        "by default with the grower distilled and one question.",
     )
     mechanism: str = Field(
         default="subset", description="How answers are perturbed; auto takes the least variance."

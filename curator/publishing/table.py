@@ -1,7 +1,7 @@
 """Public tables as they arrive: CSV or Parquet bytes become columns by name.
 
 A column is a float64 array (numbers, NaN where a value is missing) or a list of str or bool (None
-where one is missing). Whatever cannot be read that way is refused with what to do about it.
+where one is missing). Anything else is refused with what to do about it.
 """
 
 import csv

@@ -89,7 +89,7 @@ def test_ignored_columns_are_left_out() -> None:
         (["a", "b"], {"low": 1}, "not a range"),
         (np.array([1.0, 2.0]), {"low": 3}, "low"),
         (np.array([1.0, 2.0]), {"missing": "a"}, "missing"),
-        (["a", "b"], {"unknown": "c"}, "stand-in"),
+        (["a", "b"], {"unknown": "c"}, "replacement"),
         (["a", "b"], {"categories": ["a", "a"]}, "different"),
     ],
 )
