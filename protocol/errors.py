@@ -137,7 +137,7 @@ PROBLEMS: dict[type[PrivetError], ProblemType] = {
     UnsupportedMediaType: ProblemType(
         "unsupported-media-type", "The call does not take this content type", 415
     ),
-    NotAuthorized: ProblemType("not-authorized", "The token is missing or wrong", 401),
+    NotAuthorized: ProblemType("not-authorized", "The token or invitation is not accepted", 401),
     TaskNotFound: ProblemType("task-not-found", "There is no such task", 404),
     ModelNotFound: ProblemType("model-not-found", "There is no such model", 404),
     IllegalMove: ProblemType("illegal-move", "The task's state does not allow this", 409),

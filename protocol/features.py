@@ -34,6 +34,15 @@ UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2
 look like another one or overwrite the text next to it."""
 
 
+SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""What has Unicode's property White_Space; ``str.strip`` alone removes four control codes more."""
+
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+"""A number as text; ``float`` reads more (``1_000``, ``inf``, other scripts' digits)."""
+
+
 def showable(name: str) -> str:
     """``name`` unless it has such characters; the ``ValueError`` says which one to remove."""
     match = UNSHOWABLE.search(name)
@@ -248,9 +257,17 @@ def _known_category(feature: Categorical, text: str) -> str:
     return feature.unknown
 
 
+def number_value(value: Any) -> float:
+    """A raw value as a float, which may be infinite; ValueError or TypeError if it is no number."""
+    if isinstance(value, str) and not NUMBER.fullmatch(value.strip(SPACES)):
+        msg = "not a number"
+        raise ValueError(msg)
+    return float(value)
+
+
 def _number(name: str, value: Any) -> float:
     try:
-        number = float(value)
+        number = number_value(value)
     except (TypeError, ValueError, OverflowError):
         raise InvalidRecord(f"The field {name!r} is {value!r}: it must be a number.") from None
     if not math.isfinite(number):
@@ -324,24 +341,29 @@ def _listed(names: Iterable[str]) -> str:
 def category_text(value: Any) -> str:
     """The name under which a raw value is a category or class.
 
-    Whole numbers lose their fraction and truth values become ``0`` and ``1``, so that ``1``,
-    ``1.0``, ``True`` and ``"1"`` name the same class whether they come from CSV, Parquet or JSON.
+    Numbers are spelled as ECMAScript and RFC 8785 spell the 64-bit float (``1``, ``0.5``, ``1e-7``)
+    and truth values as ``0`` and ``1``, so that ``1``, ``1.0``, ``True`` and ``"1"`` name the same
+    class whether they come from CSV, Parquet or JSON.
     """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str):
-        return value.strip()
-    if isinstance(value, bool):
-        return str(int(value))
-    if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value):
-        return str(int(value))
-    return str(value)
+        return value.strip(SPACES)
+    return _number_text(value) if isinstance(value, int | float | Decimal) else str(value)
+
+
+def _number_text(value: float | Decimal) -> str:
+    number = float(Decimal(value))
+    if abs(number) < 2**53 and number == int(number):
+        return str(int(number))
+    shortest = Decimal(repr(number)).normalize()
+    return format(shortest, "f" if -6 <= shortest.adjusted() <= 20 else "e")
 
 
 def is_missing(value: Any) -> bool:
     """Whether a raw value counts as missing: None, NaN or an empty string."""
     if isinstance(value, str):
-        return not value.strip()
+        return not value.strip(SPACES)
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
@@ -355,6 +377,6 @@ def _check_distinct(what: str, names: tuple[str, ...]) -> None:
     if len(set(names)) != len(names):
         msg = f"{what} must all be different"
         raise ValueError(msg)
-    if not all(names) or any(name != name.strip() for name in names):
+    if not all(names) or any(name != name.strip(SPACES) for name in names):
         msg = f"{what} must not be empty or padded with spaces"
         raise ValueError(msg)

@@ -16,7 +16,15 @@ from pydantic import ValidationError
 from privet.curator.publishing.settings import FeatureSettings, TaskSettings
 from privet.curator.publishing.table import Columns
 from privet.protocol.errors import InvalidPublicData
-from privet.protocol.features import Categorical, Classes, Numeric, Range, category_text, is_missing
+from privet.protocol.features import (
+    Categorical,
+    Classes,
+    Numeric,
+    Range,
+    category_text,
+    is_missing,
+    number_value,
+)
 from privet.protocol.limits import MAX_CLASSES, MAX_COLUMNS
 from privet.protocol.wire import first_fault
 
@@ -179,7 +187,7 @@ def _as_number(name: str, row: int, value: Any) -> float:
     if is_missing(value):
         return float("nan")
     try:
-        return float(value)
+        return number_value(value)
     except ValueError:
         raise InvalidPublicData(
             f"Row {row + 1} of the column {name!r} is {value!r}: it must be a number."

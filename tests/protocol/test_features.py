@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from privet.protocol.errors import InvalidRecord
 from privet.protocol.features import (
+    SPACES,
     Categorical,
     Classes,
     Label,
@@ -74,7 +75,11 @@ BAD_RECORDS = {
     "text": ({"age": "old"}, "must be a number"),
     "a list": ({"age": [30]}, "must be a number"),
     "NaN": ({"age": math.nan}, "is missing"),
-    "NaN as text": ({"age": "nan"}, "finite"),
+    "NaN as text": ({"age": "nan"}, "must be a number"),
+    "infinity as text": ({"age": "Infinity"}, "must be a number"),
+    "an underscore": ({"age": "1_000"}, "must be a number"),
+    "digits of another script": ({"age": "\u0661"}, "must be a number"),
+    "a number beyond all floats": ({"age": "1e400"}, "finite"),
     "infinity": ({"age": math.inf}, "finite"),
     "a huge integer": ({"age": 10**400}, "must be a number"),
 }
@@ -127,6 +132,39 @@ def test_one_is_one_class_whatever_its_type(value: Any) -> None:
     assert category_text(value) == "1"
     column = encode_table(feature, {"c": [0, "0", value, 1]})
     assert column.tolist() == [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+
+
+NUMBERS = [
+    (1e-7, "1e-7"),
+    (1e-6, "0.000001"),
+    (-0.0, "0"),
+    (0.1, "0.1"),
+    (-2.5, "-2.5"),
+    (1e20, "100000000000000000000"),
+    (1.5e21, "1.5e+21"),
+    (2**53, "9007199254740992"),
+    (2**60, "1152921504606847000"),
+    (2**60 + 1, "1152921504606847000"),
+    (10**400, "Infinity"),
+    (Decimal("0.10"), "0.1"),
+    (np.float32(0.1), "0.10000000149011612"),
+    (5e-324, "5e-324"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), NUMBERS, ids=repr)
+def test_numbers_are_spelled_as_ecmascript_spells_them(value: Any, text: str) -> None:
+    """One published spelling, the shortest that reads back as the same 64-bit float."""
+    assert category_text(value) == text
+
+
+def test_spaces_are_those_of_unicode() -> None:
+    """What has the property White_Space is cut off a text's ends, and nothing else is."""
+    assert category_text("\u3000\x85 a b\xa0\n") == "a b"
+    assert category_text("\x1ca\ufeff") == "\x1ca\ufeff"
+    assert set(SPACES) == {c for c in map(chr, range(0x3001)) if c.isspace()} - set(
+        "\x1c\x1d\x1e\x1f"
+    )
 
 
 def test_labels_become_numbers() -> None:
