@@ -68,10 +68,6 @@ class Layout:
         fixed = tuple((start, stop, zeros[start:stop]) for start, stop in gaps)
         return cls(questions, len(zeros), stretches[-1][0], fields, fixed)
 
-    def matches(self, body: bytes) -> bool:
-        """Whether ``body``, which has the right length, has the fixed bytes."""
-        return all(body[start:stop] == expected for start, stop, expected in self.fixed)
-
     def report_id(self, body: bytes) -> bytes:
         """The report's id."""
         return body[self.id_start : self.id_start + REPORT_ID_BYTES]
@@ -111,7 +107,7 @@ class CachedTask:
     def layout_of(self, body: bytes) -> Layout | None:
         """The layout of ``body``; None if it is not a canonical report for this task."""
         for layout in self._layouts.get(len(body), ()):
-            if layout.matches(body):
+            if all(body[start:stop] == expected for start, stop, expected in layout.fixed):
                 return layout
         return None
 

@@ -78,11 +78,11 @@ class Writer:
         Once the report is durable the future says whether it counts from now on or did before.
         For a report that is refused the future raises the ``PrivetError`` that its sender gets.
         """
-        if self.waiting >= self._max_queue:
+        if self.waiting >= self._max_queue or self._stopping:
             raise _overloaded()
         counted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._enqueue(WaitingReport(task, layout, body, invitation, counted))
         self._queued += 1
+        self._enqueue(WaitingReport(task, layout, body, invitation, counted))
         return counted
 
     def put_batch(self, group: ReportGroup) -> "asyncio.Future[Outcomes]":
@@ -90,6 +90,8 @@ class Writer:
 
         Called on an event loop; raises ``Overloaded``, the future ``PrivetError``.
         """
+        if self._stopping:
+            raise _overloaded()
         outcomes: asyncio.Future[Outcomes] = asyncio.get_running_loop().create_future()
         self._enqueue(WaitingBatch(group, outcomes))
         return outcomes
@@ -108,8 +110,6 @@ class Writer:
         return self._queued - self._settled
 
     def _enqueue(self, item: WaitingReport | WaitingBatch) -> None:
-        if self._stopping:
-            raise _overloaded()
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
             self._thread.start()
@@ -130,7 +130,7 @@ class Writer:
                     _answer([item.outcomes], _attempt(self._take, [item.group]))
 
     def _next(self) -> list[WaitingReport | WaitingBatch | None]:
-        """Everything that waits; blocks while nothing does."""
+        """All that waits; blocks until something does."""
         items = [self._queue.get()]
         try:
             while len(items) < self._max_queue:

@@ -50,11 +50,7 @@ def _parsed(url: str) -> tuple[URL, Backend]:
         parsed = make_url(url)
         return parsed, BACKENDS[parsed.get_backend_name()]
     except (ArgumentError, KeyError):
-        raise _unknown(url) from None
-
-
-def _unknown(url: str) -> StorageFailed:
-    return StorageFailed(
-        f"Cannot use the database address {url.split(':', maxsplit=1)[0]!r}: give "
-        "sqlite:///path/to/file.db, postgresql://user@host/name or memory:."
-    )
+        raise StorageFailed(
+            f"Cannot use the database address {url.split(':', maxsplit=1)[0]!r}: give "
+            "sqlite:///path/to/file.db, postgresql://user@host/name or memory:."
+        ) from None

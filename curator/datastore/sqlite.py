@@ -13,6 +13,7 @@ PRAGMAS = (
     "PRAGMA busy_timeout = 15000",  # milliseconds that a second writer waits for the first
     "PRAGMA journal_mode = WAL",  # readers never wait for the writer
     "PRAGMA synchronous = FULL",  # a commit returns after the log has been fsynced
+    "PRAGMA wal_autocheckpoint = 8000",  # pages (32 MiB) of log before it is copied into the file
     "PRAGMA cache_size = -32768",  # KiB of pages kept in memory, per connection
     "PRAGMA temp_store = MEMORY",  # a statement that can be undone keeps its notes in no file
     "PRAGMA trusted_schema = OFF",
