@@ -55,13 +55,13 @@ def test_show_explains_in_plain_words(curator: StubCurator, command: Command) ->
     ]
     for said in expected:
         assert said in text
-    told = as_json(command("show", curator.url, "--json"))
-    assert (told["task"], told["epsilon"]) == (curator.task.id, 1.0)
+    shown = as_json(command("show", curator.url, "--json"))
+    assert (shown["task"], shown["epsilon"]) == (curator.task.id, 1.0)
     assert curator.posts == []
 
 
 def test_answering_sends_one_report_after_asking(curator: StubCurator, command: Command) -> None:
-    """Yes sends; the receipt is told on stderr and the ledger knows."""
+    """Yes sends; the receipt is on stderr and the ledger knows."""
     result = command.answer(curator.url, stdin="y\n")
     assert (result.exit_code, len(curator.counted)) == (0, 1)
     assert "Draw a perturbed answer and send it?" in result.stderr
@@ -85,8 +85,8 @@ def test_a_dry_run_checks_everything_and_draws_nothing(
     result = command.answer(curator.url, "--dry-run")
     assert result.exit_code == 0
     assert "The record fits" in result.stderr
-    told = as_json(command.answer(curator.url, "--dry-run", "--json"))
-    assert (told["dry_run"], told["answered"]) == (True, False)
+    shown = as_json(command.answer(curator.url, "--dry-run", "--json"))
+    assert (shown["dry_run"], shown["answered"]) == (True, False)
     assert (curator.posts, command.ledger.answers()) == ([], [])
 
 
@@ -212,28 +212,28 @@ def test_names_from_a_task_cannot_drive_the_terminal(command: Command) -> None:
     assert "[red]label[/red]" in shown.stdout
 
 
-def test_a_person_reads_that_a_number_is_told_by_its_distance() -> None:
+def test_a_person_reads_that_a_number_is_reported_by_its_distance() -> None:
     """Centres change what is computed on the device, so the words say it; the rest stays."""
     centring = Centring(centres=(1.0, 2.0, 3.0, 4.0), radius=12.5)
     ask = Question(partition=0, mechanism="subset", epsilon=1.0, centring=centring)
-    told = Explanation.of(make_task(questions=(ask,), label=RANGE))
-    plain = Explanation.of(
+    shown = Explanation.of(make_task(questions=(ask,), label=RANGE))
+    without = Explanation.of(
         make_task(questions=(ask.model_copy(update={"centring": None}),), label=RANGE)
     )
     assert (
         "together with how far its answer is from the one that the task expects there, "
         "taken as at most 12.5 either way, perturbed by subset"
-    ) in told.computes[0]
-    assert "together with its answer, perturbed" in plain.computes[0]
-    assert (told.means, told.sends) == (plain.means, plain.sends)
+    ) in shown.computes[0]
+    assert "together with its answer, perturbed" in without.computes[0]
+    assert (shown.means, shown.sends) == (without.means, without.sends)
 
 
 def test_every_kind_of_task_can_be_explained() -> None:
     """Cells alone, one question of several, numbers, and epsilons beyond what e^x can hold."""
     ask = [Question(partition=0, mechanism="subset", epsilon=e, asks="cell") for e in (0.5, 2.0)]
-    told = Explanation.of(make_task(questions=tuple(ask), allocation="one", label=RANGE))
-    assert "chosen by chance" in told.sends
-    assert "income: a number, taken as 0 to 1000" in told.label
-    assert told.epsilon == 2.0
-    assert told.log_ratio <= told.epsilon
-    assert "together with its answer" not in told.computes[0]
+    shown = Explanation.of(make_task(questions=tuple(ask), allocation="one", label=RANGE))
+    assert "chosen by chance" in shown.sends
+    assert "income: a number, taken as 0 to 1000" in shown.label
+    assert shown.epsilon == 2.0
+    assert shown.log_ratio <= shown.epsilon
+    assert "together with its answer" not in shown.computes[0]

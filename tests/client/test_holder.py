@@ -287,12 +287,12 @@ async def test_the_private_value_leaves_no_trace(
         except Exception as error:  # noqa: BLE001 - whatever is raised must be clean
             texts = [repr(error), str(error), repr(error.__cause__), repr(error.__context__)]
         assert bool(texts) == (outcome != "counted")
-    told = [text.encode() for text in [*texts, caplog.text]]
+    said = [text.encode() for text in [*texts, caplog.text]]
     sent = [part for r in network.requests for part in (r.content, bytes(r.url.raw_path))]
     stored = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert len(network.requests) > 0
     assert len(stored) == 1
-    for place in [*told, *sent, *stored, repr(ledger.answers()).encode()]:
+    for place in [*said, *sent, *stored, repr(ledger.answers()).encode()]:
         assert not any(canary in place for canary in canaries())
 
 

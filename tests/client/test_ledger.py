@@ -75,7 +75,7 @@ def test_answers_are_listed_in_the_order_in_which_they_were_drawn(ledger: Ledger
 
 
 def test_threads_that_race_spend_once_and_agree(ledger: Ledger) -> None:
-    """Of sixteen different draws for one task one survives, and all are told which."""
+    """Of sixteen different draws for one task one survives, and all threads get it."""
     start = threading.Barrier(16)
 
     def draw(i: int) -> bytes:
@@ -137,7 +137,7 @@ def test_only_the_owner_can_read_the_file(tmp_path: Path) -> None:
 
 
 def test_every_change_is_written_through(tmp_path: Path) -> None:
-    """SQLite is told to wait for the disk, folder entry included, at each commit."""
+    """SQLite waits for the disk, folder entry included, at each commit."""
     ledger = SqliteLedger(tmp_path / "answers.sqlite3")
     with ledger._transaction() as db:
         assert db.execute("PRAGMA synchronous").fetchone() == (3,)
@@ -161,7 +161,7 @@ def test_a_ledger_that_cannot_be_used_says_so_and_is_closed(
 
 
 def test_the_ledger_lives_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless told otherwise."""
+    """Unless another path is given."""
     monkeypatch.setenv("XDG_DATA_HOME", "/somewhere")
     assert default_path().name == "answers.sqlite3"
     assert SqliteLedger().path == default_path()

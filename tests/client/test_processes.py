@@ -50,9 +50,9 @@ def test_two_commands_at_once_send_one_answer(curator: StubCurator, tmp_path: Pa
         subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for _ in range(2)
     ]
-    told = [json.loads(process.communicate(timeout=60)[0]) for process in running]
+    answers = [json.loads(process.communicate(timeout=60)[0]) for process in running]
     assert [process.returncode for process in running] == [0, 0]
-    assert len({answer["report"] for answer in told}) == 1
+    assert len({answer["report"] for answer in answers}) == 1
     assert len(curator.counted) == 1
     assert len(set(curator.posts)) == 1
     assert SqliteLedger(ledger).spent("me") == curator.task.epsilon

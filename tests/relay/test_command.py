@@ -68,27 +68,27 @@ async def test_holders_reach_the_curator_through_the_relay(
     sent = {(report.id, report.answers[0][1]) for report in map(reported, answers)}
     async with httpx.AsyncClient() as http:
         for _ in range(100):
-            told = (await http.get(f"{url}/status")).json()
-            if told["waiting"] < 5:
+            status = (await http.get(f"{url}/status")).json()
+            if status["waiting"] < 5:
                 break
             await asyncio.sleep(0.1)
         shown = await run("status", url)
         assert shown.exit_code == 0
-        assert f"delivered and counted     {told['counted']}\n" in shown.stdout
+        assert f"delivered and counted     {status['counted']}\n" in shown.stdout
         assert "local epsilon             1 against everybody" in shown.stdout
         assert "central (epsilon, delta)  no more than the local one" in shown.stdout
         scripted = await run("status", url, "--json")
-        assert json.loads(scripted.stdout) == told
+        assert json.loads(scripted.stdout) == status
     refused = await run("status", curator.url)
     assert refused.exit_code == 1
     assert curator.posts == []
     assert set(curator.counted.items()) <= sent
-    assert len(curator.counted) == told["counted"] == 12 - told["waiting"]
+    assert len(curator.counted) == status["counted"] == 12 - status["waiting"]
     assert min(curator.batches) >= 5
 
 
 async def run(*arguments: str) -> Result:
-    """The command line, beside what this test's own loop does."""
+    """The command line, in a thread, while this test's own loop goes on."""
     return await asyncio.to_thread(CliRunner().invoke, app, arguments)
 
 
@@ -107,12 +107,12 @@ async def test_what_was_acknowledged_survives_sigkill(curator: StubCurator, tmp_
     with running(curator, tmp_path / "spool") as (url, _):
         async with httpx.AsyncClient() as http:
             for _ in range(300):
-                told = (await http.get(f"{url}/v1/tasks/{curator.task.id}/status")).json()
-                if told["waiting"] < 5:
+                status = (await http.get(f"{url}/v1/tasks/{curator.task.id}/status")).json()
+                if status["waiting"] < 5:
                     break
                 await asyncio.sleep(0.1)
     late = {key for key in held if key not in curator.counted}
-    assert len(late) <= told["waiting"] < 5
+    assert len(late) <= status["waiting"] < 5
     assert all(curator.counted[key] == payload for key, payload in held.items() if key not in late)
 
 
@@ -179,6 +179,30 @@ def test_a_long_head_is_refused(relay_url: str) -> None:
     answer = httpx.get(f"{relay_url}/healthz", headers={"X": "1" * 33_000})
     assert answer.status_code == 431
     assert "32768 bytes" in answer.json()["detail"]
+
+
+WITHOUT_A_SERVER = """
+import sys
+for name in ("starlette", "uvicorn", "httptools"):
+    sys.modules[name] = None
+from privet.relay.cli import main
+main()
+"""
+
+
+def test_the_base_installation_asks_relays_and_says_what_serving_needs(
+    relay_url: str, curator: StubCurator, tmp_path: Path
+) -> None:
+    """`status` works without a web server; `serve` names the package."""
+    serve = ["serve", "--curator", curator.root, "--spool", str(tmp_path / "another")]
+    for arguments, code, said in [
+        (["status", f"{relay_url}/v1/tasks/{curator.task.id}"], 0, "local epsilon"),
+        (serve, 1, "pip install 'privet[relay]'"),
+    ]:
+        command = [sys.executable, "-c", WITHOUT_A_SERVER, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == code
+        assert said in done.stdout + done.stderr
 
 
 def test_exit_statuses_are_those_of_the_page() -> None:

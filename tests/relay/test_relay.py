@@ -144,11 +144,11 @@ async def test_few_reports_wait_for_company(tmp_path: Path) -> None:
         assert (curator.batches, (await status(relay, BOTH))["waiting"]) == ([], 2)
         await answer(relay, BOTH, 1)
         await forwarder.forward()
-        told = await status(relay, BOTH)
+        counts = await status(relay, BOTH)
     assert len(curator.batches) == 1
-    assert (told["waiting"], told["counted"], told["smallest_batch"]) == (0, 3, 3)
-    assert told["local_epsilon"] == 2.0
-    assert told["central"] is None
+    assert (counts["waiting"], counts["counted"], counts["smallest_batch"]) == (0, 3, 3)
+    assert counts["local_epsilon"] == 2.0
+    assert counts["central"] is None
 
 
 async def test_a_busy_curator_and_a_restart_lose_nothing(tmp_path: Path) -> None:
@@ -255,8 +255,8 @@ def test_a_curator_must_account_for_every_report(reply: bytes) -> None:
     """Otherwise the reports stay where they are; no reason passes for the relay's own counts."""
     with pytest.raises(UnexpectedAnswer, match="account"):
         outcome_of(reply, 2)
-    told = {"counted": 1, "replayed": 0, "failed": {"task-not-open": ["00"]}}
-    assert outcome_of(json.dumps(told).encode(), 2) == {"counted": 1, "task-not-open": 1}
+    counts = {"counted": 1, "replayed": 0, "failed": {"task-not-open": ["00"]}}
+    assert outcome_of(json.dumps(counts).encode(), 2) == {"counted": 1, "task-not-open": 1}
     assert outcome_of(b'{"held": 2, "failed": {}}', 2) == {"held": 2}
 
 
@@ -286,8 +286,8 @@ async def test_long_reports_leave_in_several_batches(
 def test_every_problem_may_be_a_reason() -> None:
     """What a curator refuses a report for is always understood."""
     for kind in PROBLEMS.values():
-        told = {"failed": {kind.name: ["00"]}}
-        assert outcome_of(json.dumps(told).encode(), 1) == {kind.name: 1}
+        counts = {"failed": {kind.name: ["00"]}}
+        assert outcome_of(json.dumps(counts).encode(), 1) == {kind.name: 1}
 
 
 async def test_a_spool_that_fails_once_does_not_end_forwarding(
