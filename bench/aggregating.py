@@ -46,7 +46,7 @@ def accumulating(effort: Effort) -> Iterator[Figure]:
 
 
 def fitting(effort: Effort) -> Iterator[Figure]:
-    """From a million holders to a model, beside references that visit every cell for each."""
+    """From a million holders to a model; the references visit every cell for each of them."""
     holders, cells, few = FIT[effort]
     partition, public = full_tree(cells), records(1_000, 8)
     randomizer = SubsetSelection.create(EPSILON, cells, LABEL.slots)

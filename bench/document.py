@@ -19,16 +19,17 @@ ABOUT = {
     "the same mechanism with the same categories; both draw from the operating system.",
     "accumulating": "Reports that are in memory and valid are added up, ε = 1, two classes.",
     "fitting": "Per record, ε = 1, two classes, 8 features. `reports`: from the bytes of reports "
-    "to a `weighted` model (check, add up, debias, fit), beside going over all categories of each "
-    "report in plain Python (`bench.aggregating.naive_counts`); both end in the same counts, which "
-    "the run checks. `records`: the holders' part as well, simulated exactly, beside looking for "
-    "each record in every cell and drawing every bit of its report (`naive_sums`). References are "
-    f"measured on {FIT[Effort.FULL][2]} records. `sums`: the model alone.",
-    "predicting": "One thread. `labels`: class names, beside `predict` of scikit-learn's tree of "
-    "the same depth on the same rows; `intervals`: probabilities and both ends of their intervals, "
-    "beside its `predict_proba`. `drift`: the default estimator with its public model, a stack of "
-    "several forests, boosting and linear models, beside `predict_proba` of a single forest of "
-    "scikit-learn's.",
+    "to a `weighted` model (check, add up, debias, fit), compared with going over all categories "
+    "of each report in plain Python (`bench.aggregating.naive_counts`); both end in the same "
+    "counts, which the run checks. `records`: the holders' part as well, simulated exactly, "
+    "compared with looking for each record in every cell and drawing every bit of its report "
+    f"(`naive_sums`). References are measured on {FIT[Effort.FULL][2]} records. `sums`: the "
+    "model alone.",
+    "predicting": "One thread. `labels`: class names, compared with `predict` of scikit-learn's "
+    "tree of the same depth on the same rows; `intervals`: probabilities and both ends of their "
+    "intervals, compared with its `predict_proba`. `drift`: the default estimator with its "
+    "public model, a stack of several forests, boosting and linear models, compared with "
+    "`predict_proba` of a single forest of scikit-learn's.",
     "simulating": "The sums of a whole population, exact in distribution.",
     "intake": f"Reports over HTTP into SQLite, durable before they are answered, {CONNECTIONS} "
     f"connections, batches {AT_A_TIME} at a time; clients and servers share the machine. The "
@@ -70,9 +71,9 @@ def _table(figures: Sequence[Figure]) -> Iterator[str]:
     values = {(figure.case, figure.what): figure.value for figure in figures}
     for case in dict.fromkeys(figure.case for figure in figures):
         cells = [values.get((case, what)) for what, _ in columns]
-        told = ["" if value is None else _told(value) for value in cells]
-        yield f"| {case} | " + " | ".join(told) + " |"
+        texts = ["" if value is None else _text(value) for value in cells]
+        yield f"| {case} | " + " | ".join(texts) + " |"
 
 
-def _told(value: float) -> str:
+def _text(value: float) -> str:
     return f"{value:,.0f}" if value >= 1_000 else f"{value:.4g}"

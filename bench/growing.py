@@ -1,4 +1,4 @@
-"""Growing partitions: max_edge's full grid beside scikit-learn's CART at the same depth."""
+"""Growing partitions: max_edge's full grid compared with scikit-learn's CART at the same depth."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -13,7 +13,7 @@ from bench.figures import Effort, Figure
 
 FOLDER = Path("privet-data/bench")
 NOTABLE = 1.25
-"""A change by more than this factor is told."""
+"""A change by more than this factor is printed."""
 
 
 @dataclass(frozen=True)

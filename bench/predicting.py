@@ -1,4 +1,4 @@
-"""Predictions of many rows at once, beside scikit-learn's tree and forests."""
+"""Predictions of many rows at once, compared with scikit-learn's tree and forest."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -50,7 +50,7 @@ def predicting(effort: Effort) -> Iterator[Figure]:
 
 
 def _by_default(effort: Effort) -> Iterator[Figure]:
-    """The default estimator, whose public model is a stack; beside one scikit-learn forest."""
+    """The default estimator with its stack of public models, compared with one forest."""
     public = records(PUBLIC_ROWS[effort], 8)
     model = _model("drift", 8, 8, len(public))
     forest = RandomForestClassifier(random_state=0).fit(public.X, public.y)

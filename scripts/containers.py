@@ -3,7 +3,7 @@
 ``setup`` publishes the task and deals the holders' records out into shards, ``holders`` answers
 for one shard after another until none is left, ``report`` fits the model and prints the table. A
 shard belongs to the agent that could rename it, so any number of agents may run. An agent that
-died takes its shard up again when it is started anew: a ledger beside the shard keeps the answers
+died takes its shard up again when it is started anew: a ledger next to the shard keeps the answers
 that were drawn, so that each goes out again byte for byte and counts once.
 """
 

@@ -116,7 +116,7 @@ def _collect(task_url: str, records: Sequence[Record]) -> int:
 
 
 def compare(admin: CuratorClient, task_url: str, population: Population) -> list[Result]:
-    """Privet's model beside what could be had without it, on the test records."""
+    """Privet's model and what could be had without it, on the test records."""
     test = population.test
     truth = [str(record[LABEL]) for record in test]
     unlabelled = [without_label(record) for record in test]

@@ -130,13 +130,13 @@ def from_load_tests(paths: Sequence[Path]) -> dict[str, float]:
     """Costs by the names of ``Costs`` from load tests' documents, the last one of a kind."""
     found = {}
     for path in paths:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        kind = "single" if told["mode"] == "single" else "batch"
-        for side in {"curator", "relay"} & set(told["cpu_seconds"]):
-            if side == "relay" or not (told["through_relay"] and kind == "single"):
-                found[f"{side}_{kind}"] = 1e6 * told["cpu_seconds"][side] / told["acknowledged"]
+        run = json.loads(path.read_text(encoding="utf-8"))
+        kind = "single" if run["mode"] == "single" else "batch"
+        for side in {"curator", "relay"} & set(run["cpu_seconds"]):
+            if side == "relay" or not (run["through_relay"] and kind == "single"):
+                found[f"{side}_{kind}"] = 1e6 * run["cpu_seconds"][side] / run["acknowledged"]
         head = Address("relay.example", 443, f"/v1/tasks/{'0' * 64}/reports")
-        body = round(told["bytes_per_report"])
+        body = round(run["bytes_per_report"])
         found["request"] = float(
             len(head.head("application/vnd.privet.report+msgpack", body)) + body
         )

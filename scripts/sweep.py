@@ -54,8 +54,8 @@ class Job:
     @property
     def entropy(self) -> int:
         """What the job's random numbers are seeded by."""
-        told = json.dumps(asdict(self), sort_keys=True)
-        return int.from_bytes(sha256(told.encode()).digest())
+        content = json.dumps(asdict(self), sort_keys=True)
+        return int.from_bytes(sha256(content.encode()).digest())
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 In each fold (see ``folds``) the task that the settings lead to is published from some public
 records, the reports of others are simulated exactly in distribution, and the model that is fitted
-to them is judged on the rest, beside public models of fewer and of more records. The public
+to them is judged on the rest, next to public models of fewer and of more records. The public
 models' losses at three sizes give a learning curve, a straight line in the logarithm of the number
 of records, which carries what was seen to all public records. No private record is involved, so
 planning costs no privacy.
@@ -132,8 +132,8 @@ def plan(
     ``wanted`` asks what it would take to reach that accuracy (or mean squared error). Raises
     ``InvalidRequest`` for impossible settings and ``InvalidPublicData`` for too few records.
     """
-    told = {"name": "plan", "label": label, "epsilon": epsilon, "holders": holders, **settings}
-    checked = TaskSettings.parse(json.dumps(told))
+    given = {"name": "plan", "label": label, "epsilon": epsilon, "holders": holders, **settings}
+    checked = TaskSettings.parse(json.dumps(given))
     check_names(checked)
     estimator = DEFAULT_ESTIMATOR if estimator is None else estimator
     if estimator not in ESTIMATORS:

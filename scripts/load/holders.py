@@ -120,8 +120,8 @@ def _rows(
         categories = locate(task.tree_of(question), X[holders]).astype(np.int64)
         if task.questions[question].asks == "label":
             scale = task.label_scales[question]
-            told = y[holders] if scale is None else scale.to_unit(categories, y[holders])
-            levels = _levels(task, mechanism, told, randomness)
+            reported = y[holders] if scale is None else scale.to_unit(categories, y[holders])
+            levels = _levels(task, mechanism, reported, randomness)
             categories = categories * mechanism.levels + levels
         columns.append(privatizer(mechanism)(categories, randomness))
     return np.hstack(columns)
@@ -133,13 +133,13 @@ def _drawn_questions(count: int, holders: int, randomness: RandomBytes) -> NDArr
 
 
 def _levels(
-    task: Task, mechanism: Mechanism, told: Floats, randomness: RandomBytes
+    task: Task, mechanism: Mechanism, reported: Floats, randomness: RandomBytes
 ) -> NDArray[np.int64]:
     """``label_level`` on columns; numeric labels are positions t on their scale."""
-    words = draw_rows(randomness, len(told), 8).view(">u8")[:, 0].astype(np.uint64)
+    words = draw_rows(randomness, len(reported), 8).view(">u8")[:, 0].astype(np.uint64)
     if isinstance(task.label, Classes):
-        return told.astype(np.int64)
-    position = told * (mechanism.levels - 1)
+        return reported.astype(np.int64)
+    position = reported * (mechanism.levels - 1)
     below = np.minimum(np.floor(position), mechanism.levels - 2)
     share = (position - below) * 2.0**64
     certain = share >= 2.0**64

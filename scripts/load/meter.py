@@ -39,7 +39,7 @@ class Use:
 
 
 class Meter:
-    """Watches servers, by name and process id, and this process; ``stop`` tells."""
+    """Watches servers, by name and process id, and this process until ``stop``."""
 
     def __init__(self, servers: Mapping[str, int]) -> None:
         self._servers = {name: _family(process) for name, process in servers.items()}

@@ -145,12 +145,12 @@ def _interrupts(stop: Callable[[], None]) -> Iterator[list[int]]:
 @contextmanager
 def _progress(shards: list[Shard]) -> Iterator[Callable[[Outcomes], None]]:
     columns = (TextColumn("Reports go out"), BarColumn(), MofNCompleteColumn())
-    told = TextColumn("{task.fields[told]}")
-    with Progress(*columns, told, console=console, auto_refresh=False) as progress:
-        bar = progress.add_task("", total=sum(shard.rows for shard in shards), told="")
+    live = TextColumn("{task.fields[live]}")
+    with Progress(*columns, live, console=console, auto_refresh=False) as progress:
+        bar = progress.add_task("", total=sum(shard.rows for shard in shards), live="")
 
         def look(outcomes: Outcomes) -> None:
-            progress.update(bar, completed=outcomes.acknowledged, told=_live(outcomes))
+            progress.update(bar, completed=outcomes.acknowledged, live=_live(outcomes))
             progress.refresh()
 
         yield look

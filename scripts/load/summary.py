@@ -55,8 +55,8 @@ class Summary:
         """What was run, in a few words."""
         kind = "single POSTs" if self.mode == "single" else "batches"
         way = "through the relay" if self.through_relay else "to the curator"
-        told = f"{self.holders:,} holders, {kind} {way}"
-        return f"{told}, interrupted" if self.interrupted else told
+        title = f"{self.holders:,} holders, {kind} {way}"
+        return f"{title}, interrupted" if self.interrupted else title
 
     def rows(self) -> list[tuple[str, str]]:
         """The figures in words."""
@@ -125,8 +125,8 @@ class Summary:
         delivery = max(self.send_seconds, self.deliver_seconds)
         whole = self.answer_seconds + delivery
         held = "held" if delivery < most and self.is_clean else "missed"
-        told = f"{held}: {delivery:.1f} s, with privatizing {whole:.1f} s"
-        return [(f"mark, {holders:,} in under {most:.0f} s", told)]
+        text = f"{held}: {delivery:.1f} s, with privatizing {whole:.1f} s"
+        return [(f"mark, {holders:,} in under {most:.0f} s", text)]
 
 
 CHECKSUM_WORDS = {

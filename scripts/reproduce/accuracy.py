@@ -114,7 +114,7 @@ def ask(
 ) -> QuestionCounts:
     """What the private rows' holders would report, simulated exactly.
 
-    Numbers are told on ``scale``, by default on the label's range.
+    Numbers are reported on ``scale``, by default on the label's range.
     """
     regression = isinstance(split.label, Range)
     randomizer = create_mechanism(
@@ -129,7 +129,7 @@ def ask(
 
 
 def centred(split: Split, partition: Partition) -> LabelScale | None:
-    """How a task with these cells has numbers told by default; None for classes."""
+    """The scale that a task with these cells has by default; None for classes."""
     if isinstance(split.label, Classes):
         return None
     known = public_knowledge(split.public.X, split.public.y, 0)

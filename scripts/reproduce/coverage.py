@@ -43,7 +43,7 @@ NUMBER = Range(name="label", low=0.0, high=1.0)
 
 @dataclass(frozen=True)
 class Case:
-    """One estimator for one kind of label; ``centred`` if numbers are told around centres."""
+    """One estimator for one kind of label; ``centred`` if numbers are relative to centres."""
 
     name: str
     label: Classes | Range
@@ -137,7 +137,7 @@ def true_means(partition: Partition, shift: float, rng: np.random.Generator) -> 
 
 
 def scale_of(case: Case, public: PublicData, partition: Partition) -> LabelScale | None:
-    """How numbers are told; None for classes."""
+    """What numbers are reported on; None for classes."""
     if not isinstance(case.label, Range):
         return None
     centring = None
@@ -162,8 +162,8 @@ def collected(
     else:
         cells = np.repeat(np.arange(partition.cells), per_cell)
         y = truth[cells] + SPREAD * rng.uniform(-1.0, 1.0, size=len(cells))
-        told = rng.random(len(cells)) < scale.to_unit(cells, y)
-        ones = np.bincount(cells, told, minlength=partition.cells).astype(np.int64)
+        ones_drawn = rng.random(len(cells)) < scale.to_unit(cells, y)
+        ones = np.bincount(cells, ones_drawn, minlength=partition.cells).astype(np.int64)
     counts = np.stack([per_cell - ones, ones], axis=1)
     mechanism = SubsetSelection.create(
         epsilon, partition.cells, 2, regression=isinstance(label, Range)

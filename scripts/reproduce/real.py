@@ -1,4 +1,4 @@
-"""Accuracy on the papers' real data: Privet untuned beside the papers' methods and public models.
+"""Accuracy on the papers' real data: Privet untuned, the papers' methods and public models.
 
     python -m scripts.reproduce.real --data ../shared/data
 
