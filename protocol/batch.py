@@ -113,6 +113,7 @@ def _unpacked(data: bytes) -> dict[str, Any]:
         total=len(data),
         longest=len(COLUMNS),
         containers=1,
+        items=len(COLUMNS),
         text=max(map(len, COLUMNS)),
         binary=len(data),
     )

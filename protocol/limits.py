@@ -1,6 +1,8 @@
 """Published limits, enforced by both sides before any work is done.
 
-They bound what a hostile curator can make a holder allocate, and the reverse.
+They bound what a hostile curator can make a holder allocate, and the reverse: reading, explaining
+and answering any task takes under a second of one core and 64 MiB. All are checked on numbers
+alone, before anything of the size they name is built.
 """
 
 MAX_CELLS = 2**16
@@ -14,6 +16,9 @@ MAX_PARAMETERS = 16
 MAX_NAME_LENGTH = 200
 MAX_CATEGORY_LENGTH = 1_000
 MAX_DESCRIPTION_LENGTH = 10_000
-MAX_TASK_BYTES = 8 * 2**20
+MAX_TASK_BYTES = 4 * 2**20
+MAX_TASK_ITEMS = 3 * 2**18
+MAX_TABLE_ENTRIES = 2**18
+MAX_RANDOM_BYTES = 2**23
 MAX_REPORT_BYTES = 2 * 2**20
 MAX_TEXT_BYTES = 40_000

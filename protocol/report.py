@@ -34,6 +34,7 @@ REPORT_BOUNDS = wire.Bounds(
     total=MAX_REPORT_BYTES,
     longest=MAX_QUESTIONS,
     containers=MAX_QUESTIONS + 2,
+    items=4 * MAX_QUESTIONS,
     text=TASK_ID_BYTES,
     binary=MAX_REPORT_BYTES,
 )

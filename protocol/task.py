@@ -18,14 +18,18 @@ from privet.protocol.errors import InvalidTask, TaskMismatch
 from privet.protocol.features import Column, Feature, Label, Name, Numeric, Range, columns_of
 from privet.protocol.label_scale import Centring, LabelScale
 from privet.protocol.limits import (
+    MAX_CELLS,
     MAX_COLUMNS,
     MAX_DESCRIPTION_LENGTH,
     MAX_NAME_LENGTH,
     MAX_NODES,
     MAX_PARAMETERS,
     MAX_QUESTIONS,
+    MAX_RANDOM_BYTES,
     MAX_REPORT_BYTES,
+    MAX_TABLE_ENTRIES,
     MAX_TASK_BYTES,
+    MAX_TASK_ITEMS,
     MAX_TEXT_BYTES,
 )
 from privet.protocol.mechanisms import create_mechanism
@@ -39,6 +43,7 @@ TASK_BOUNDS = wire.Bounds(
     total=MAX_TASK_BYTES,
     longest=MAX_NODES,
     containers=3 * MAX_COLUMNS,
+    items=MAX_TASK_ITEMS,
     text=MAX_TEXT_BYTES,
     binary=0,
 )
@@ -124,8 +129,20 @@ class Task(wire.Message):
             raise InvalidTask(
                 f"Every partition must cover the task's {len(self.columns)} encoded columns."
             )
+        nodes = sum(tree.nodes for tree in self.trees)
+        if nodes > MAX_NODES:
+            raise InvalidTask(
+                f"The partitions have {nodes} nodes in all, above {MAX_NODES}: "
+                "use fewer cells (less depth), or fewer partitions."
+            )
 
     def _check_questions(self) -> None:
+        centres = sum(len(q.centring.centres) for q in self.questions if q.centring is not None)
+        if centres > MAX_CELLS:
+            raise InvalidTask(
+                f"The questions have {centres} centres in all, above {MAX_CELLS}: "
+                "use fewer cells (less depth), or fewer questions with a centring."
+            )
         for index, question in enumerate(self.questions):
             if question.partition >= len(self.trees):
                 raise InvalidTask(f"Question {index} names no partition of the task.")
@@ -145,6 +162,17 @@ class Task(wire.Message):
             raise InvalidTask(
                 f"A report would have {longest} bytes, above {MAX_REPORT_BYTES}: "
                 "use fewer cells or another mechanism."
+            )
+        if self.random_bytes > MAX_RANDOM_BYTES:
+            raise InvalidTask(
+                f"A report would draw {self.random_bytes} random bytes, above {MAX_RANDOM_BYTES}: "
+                "use fewer cells or questions, or another mechanism."
+            )
+        if self.table_entries > MAX_TABLE_ENTRIES:
+            raise InvalidTask(
+                f"The noise of the questions needs tables of {self.table_entries} entries, above "
+                f"{MAX_TABLE_ENTRIES}: give questions the same epsilon and resolution, so that "
+                "they share one, or use fewer questions, a smaller resolution or a larger epsilon."
             )
 
     @cached_property
@@ -177,6 +205,18 @@ class Task(wire.Message):
         if self.allocation == "one":
             return ENVELOPE_BYTES + max(answers)
         return ENVELOPE_BYTES + sum(answers) + (2 if len(answers) > 15 else 0)
+
+    @property
+    def random_bytes(self) -> int:
+        """Bytes of randomness that the mechanisms draw for a report, at most."""
+        drawn = [mechanism.random_bytes for mechanism in self.mechanisms]
+        return sum(drawn) if self.allocation == "all" else max(drawn)
+
+    @property
+    def table_entries(self) -> int:
+        """Entries of all tables of noise; questions with equal noise share one."""
+        lattices = {mechanism.lattice for mechanism in self.mechanisms}
+        return sum(lattice.entries for lattice in lattices if lattice is not None)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:

@@ -24,14 +24,18 @@ class Message(BaseModel):
 
 @dataclass(frozen=True)
 class Bounds:
-    """Most bytes, items per container, containers, and bytes of a text or binary of a message."""
+    """Most bytes, items per list, lists and maps, items in all of them, bytes of text or binary."""
 
     total: int
     longest: int
     containers: int
+    items: int
     text: int
     binary: int
 
+
+MAX_FIELDS = 16
+"""Most keys of a map; no message has one with more."""
 
 _PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
 
@@ -50,7 +54,7 @@ def unpack(data: bytes, bounds: Bounds) -> dict[str, Any]:
     if len(data) > bounds.total:
         msg = f"it has {len(data)} bytes, and {bounds.total} are allowed"
         raise ValueError(msg)
-    count = _Counter(bounds.containers)
+    count = _Counter(bounds)
     try:
         value = msgpack.unpackb(
             data,
@@ -58,7 +62,7 @@ def unpack(data: bytes, bounds: Bounds) -> dict[str, Any]:
             list_hook=count,
             object_pairs_hook=lambda pairs: _unique(count(pairs)),
             max_array_len=bounds.longest,
-            max_map_len=bounds.longest,
+            max_map_len=min(bounds.longest, MAX_FIELDS),
             max_str_len=bounds.text,
             max_bin_len=bounds.binary,
             max_ext_len=0,
@@ -87,15 +91,19 @@ def fault_text(kind: str, message: str) -> str:
 
 
 class _Counter:
-    """A hook for msgpack that refuses more than ``limit`` lists and maps."""
+    """A hook for msgpack that refuses too many lists and maps, or too many items in them."""
 
-    def __init__(self, limit: int) -> None:
-        self.left = limit
+    def __init__(self, bounds: Bounds) -> None:
+        self.bounds, self.containers, self.items = bounds, 0, 0
 
     def __call__(self, container: Any) -> Any:
-        self.left -= 1
-        if self.left < 0:
+        self.containers += 1
+        self.items += len(container)
+        if self.containers > self.bounds.containers:
             msg = "it has too many lists and maps"
+            raise ValueError(msg)
+        if self.items > self.bounds.items:
+            msg = f"its lists and maps have more than {self.bounds.items} items in all"
             raise ValueError(msg)
         return container
 

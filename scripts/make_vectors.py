@@ -30,7 +30,6 @@ from privet.protocol.mechanisms import (
     create_mechanism,
 )
 from privet.protocol.mechanisms.base import as_row
-from privet.protocol.mechanisms.comparison import random_bytes
 from privet.protocol.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.protocol.mechanisms.unary import UnaryEncoding
 
@@ -78,7 +77,7 @@ def _vector(name: str, question: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reports(mechanism: Mechanism, question: dict[str, Any]) -> list[dict[str, Any]]:
-    size = random_bytes(mechanism)
+    size = mechanism.random_bytes
     seeds = [f"{mechanism.name} {sorted(question.items())} {i}" for i in range(REPORTS)]
     drawn = [hashlib.shake_256(seed.encode()).digest(size) for seed in seeds]
     reports = []
@@ -111,7 +110,7 @@ def _integers(mechanism: Mechanism) -> dict[str, Any]:
         case RandomizedResponse():
             words = {"turned": mechanism.flip_words}
         case LabelResponse():
-            words = {"turned": mechanism.flip_words, "noise": _outer(mechanism.label)}
+            words = {"turned": mechanism.flip_words, "noise": _outer(mechanism.lattice)}
         case Laplace():
             words = {"noise": _outer(mechanism.lattice)}
         case _:

@@ -25,6 +25,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.protocol.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.protocol.mechanisms.exact import log_of
 from privet.protocol.mechanisms.limits import checked_question
 
@@ -89,6 +90,16 @@ class Mechanism(ABC):
 
     @property
     @abstractmethod
+    def random_bytes(self) -> int:
+        """Bytes of randomness that ``privatize`` draws, which is also a measure of its work."""
+
+    @property
+    def lattice(self) -> DiscreteLaplace | None:
+        """The noise that is drawn from a table, if the mechanism has one."""
+        return None
+
+    @property
+    @abstractmethod
     def sum_size(self) -> int:
         """Length of the int64 vector that payloads are added up into."""
 
@@ -96,7 +107,7 @@ class Mechanism(ABC):
     def privatize(self, category: int, randomness: RandomBytes) -> bytes:
         """One payload of ``report_bytes`` for a holder whose answer is ``category``.
 
-        Draws the same number of random bytes for every category. Raises ValueError for a
+        Draws ``random_bytes``, for every category. Raises ValueError for a
         category outside ``range(categories)``.
         """
 

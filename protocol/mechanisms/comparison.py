@@ -137,7 +137,7 @@ def _row(mechanism: Mechanism, *, fits: bool, chosen: bool) -> Row:
         parameters=mechanism.parameters(),
         log_ratio=mechanism.log_ratio(),
         report_bytes=mechanism.report_bytes,
-        random_bytes=random_bytes(mechanism),
+        random_bytes=mechanism.random_bytes,
         sum_size=mechanism.sum_size,
         variance=variance,
         ratio=variance / best_known_variance(mechanism.epsilon, mechanism.cells * mechanism.slots),
@@ -146,15 +146,3 @@ def _row(mechanism: Mechanism, *, fits: bool, chosen: bool) -> Row:
         fits=fits,
         chosen=chosen,
     )
-
-
-def random_bytes(mechanism: Mechanism) -> int:
-    """Random bytes that a holder draws for one answer, whatever it is."""
-    sizes: list[int] = []
-
-    def count(size: int) -> bytes:
-        sizes.append(size)
-        return bytes(size)
-
-    mechanism.privatize(0, count)
-    return sum(sizes)

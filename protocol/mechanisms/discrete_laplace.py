@@ -19,8 +19,9 @@ or fewer where ``step * span`` is above 14.
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 from math import ceil
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,15 @@ class DiscreteLaplace:
     step: Fraction
     span: int
 
+    _in_use: ClassVar["WeakValueDictionary[tuple[Fraction, int], DiscreteLaplace]"] = (
+        WeakValueDictionary()
+    )
+
+    @classmethod
+    def shared(cls, step: Fraction, span: int) -> "DiscreteLaplace":
+        """The noise, with the table of an equal one that is still in use."""
+        return cls._in_use.setdefault((step, span), cls(step, span))
+
     @cached_property
     def radius(self) -> int:
         """C: the noise lies in -C..C."""
@@ -81,25 +91,40 @@ class DiscreteLaplace:
         """All outputs in order."""
         return np.arange(self.low, self.radius + 1)
 
+    @property
+    def entries(self) -> int:
+        """Length of the table of ``weights``."""
+        return 2 * self.radius + 1
+
     @cached_property
+    def _table(self) -> NDArray[np.uint64]:
+        outside = _half_table(self.step, self.radius)
+        half = np.array(outside, dtype=np.uint64)
+        middle = np.array([WORD - 2 * sum(outside)], dtype=np.uint64)
+        return np.concatenate([half, middle, half[::-1]])
+
+    @property
     def weights(self) -> tuple[int, ...]:
         """Words at which the noise is -C, ..., 0, ..., C; they add up to 2^64."""
-        outside = _half_table(self.step, self.radius)
-        return (*outside, WORD - 2 * sum(outside), *reversed(outside))
+        return tuple(self._table.tolist())
 
     @cached_property
     def _cumulative(self) -> NDArray[np.uint64]:
-        return np.array(list(accumulate(self.weights))[:-1], dtype=np.uint64)
+        return np.cumsum(self._table[:-1], dtype=np.uint64)
 
-    def perturb(self, inputs: NDArray[np.int64], words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    def perturb(
+        self, inputs: NDArray[np.integer[Any]], words: NDArray[np.uint64]
+    ) -> NDArray[np.int64]:
         """The outputs for ``inputs`` given one random word each; integer work only."""
-        noise = np.searchsorted(self._cumulative, words, side="right") - self.radius
-        noisy: NDArray[np.int64] = np.clip(inputs + noise, self.low, self.radius)
-        return noisy
+        noisy: NDArray[np.int64] = np.searchsorted(self._cumulative, words, side="right")
+        noisy += inputs - self.radius
+        return np.clip(noisy, self.low, self.radius, out=noisy)
 
     def law(self, x: int) -> tuple[int, ...]:
         """Words at which input x gives each of ``outputs``."""
-        weights = self.weights
+        return self._clamped(self.weights, x)
+
+    def _clamped(self, weights: tuple[int, ...], x: int) -> tuple[int, ...]:
         below, above = self.span - x, len(weights) - 1 - x  # noise at which the clamp sets in
         return sum(weights[: below + 1]), *weights[below + 1 : above], sum(weights[above:])
 
@@ -117,7 +142,9 @@ class DiscreteLaplace:
         ratio, at most ``e^(step (span - 1))``, is less. Reflection about span / 2 swaps the two.
         """
         greatest, against = 0, 1
-        for one, other in zip(self.law(0), self.law(self.span), strict=True):
+        weights = self.weights
+        laws = self._clamped(weights, 0), self._clamped(weights, self.span)
+        for one, other in zip(*laws, strict=True):
             if one * against > greatest * other:
                 greatest, against = one, other
         return Fraction(greatest, against)

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 from math import ceil
 
 WORD = 2**64
@@ -19,7 +19,7 @@ _BITS = 256
 _DIGITS = 60
 
 
-@cache
+@lru_cache(maxsize=256)
 def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     """Rationals just below and just above ``e**x`` for ``0 <= x``, within a relative 2**-200.
 

@@ -61,6 +61,10 @@ class GeneralizedResponse(FrequencyOracle):
     def report_bytes(self) -> int:
         return integer_width(self.categories - 1)
 
+    @property
+    def random_bytes(self) -> int:
+        return 8
+
     def privatize(self, category: int, randomness: RandomBytes) -> bytes:
         self.check_category(category)
         (word,) = draw_words(randomness, 1)

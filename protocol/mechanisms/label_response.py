@@ -34,7 +34,7 @@ from privet.protocol.mechanisms.base import (
 )
 from privet.protocol.mechanisms.discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
 from privet.protocol.mechanisms.exact import WORD, draw, flip_threshold
-from privet.protocol.mechanisms.limits import checked_integer, checked_question
+from privet.protocol.mechanisms.limits import checked_integer, checked_question, checked_table
 from privet.protocol.mechanisms.payloads import (
     CHUNK_BYTES,
     bitmap_bytes,
@@ -77,7 +77,10 @@ class LabelResponse(Mechanism):
         question = checked_question(epsilon, cells, slots, regression=True)
         if resolution is None:
             resolution = fine_steps(Fraction(epsilon) / 4)
-        return cls(*question, checked_integer("resolution", resolution, 1, MAX_RESOLUTION))
+        checked_integer("resolution", resolution, 1, MAX_RESOLUTION)
+        built = cls(*question, resolution)
+        checked_table(built.lattice.entries, epsilon, resolution)
+        return built
 
     @property
     def levels(self) -> int:
@@ -89,14 +92,16 @@ class LabelResponse(Mechanism):
         return flip_threshold(Fraction(self.epsilon) / 4)
 
     @cached_property
-    def label(self) -> DiscreteLaplace:
+    def lattice(self) -> DiscreteLaplace:
         """The noise of Y + resolution, which is 2 level."""
-        return DiscreteLaplace(Fraction(self.epsilon) / (4 * self.resolution), 2 * self.resolution)
+        return DiscreteLaplace.shared(
+            Fraction(self.epsilon) / (4 * self.resolution), 2 * self.resolution
+        )
 
     @cached_property
     def bound(self) -> Fraction:
         """M: the mean of Y~ at the label's upper end, ``resolution`` but for the clamp."""
-        return self.label.moments(2 * self.resolution)[0] - self.resolution
+        return self.lattice.moments(2 * self.resolution)[0] - self.resolution
 
     @cached_property
     def _q(self) -> float:
@@ -105,21 +110,21 @@ class LabelResponse(Mechanism):
     @cached_property
     def _label_noise(self) -> float:
         """Variance of Y~ / M."""
-        return float(self.label.moments(0)[1] / self.bound**2)
+        return float(self.lattice.moments(0)[1] / self.bound**2)
 
     @cached_property
     def _laws(self) -> NDArray[np.float64]:
         """Words at which each level gives each noisy label, ``(levels, labels)``."""
-        return np.array([self.label.law(2 * level) for level in range(self.levels)], np.float64)
+        return np.array([self.lattice.law(2 * level) for level in range(self.levels)], np.float64)
 
     def worst_ratio(self) -> Fraction:
         """Two bits of U (none if there is one cell) times the label from end to end."""
         bit = Fraction(WORD - self.flip_words, self.flip_words)
-        return (bit**2 if self.cells > 1 else 1) * self.label.worst_ratio
+        return (bit**2 if self.cells > 1 else 1) * self.lattice.worst_ratio
 
     @property
     def _width(self) -> int:
-        return integer_width(self.label.largest_code)
+        return integer_width(self.lattice.largest_code)
 
     @property
     def report_bytes(self) -> int:
@@ -130,11 +135,15 @@ class LabelResponse(Mechanism):
         """The sums of U~ per cell, of Y~ U~ per cell, and of Y~."""
         return 2 * self.cells + 1
 
+    @property
+    def random_bytes(self) -> int:
+        return 8 * (self.cells + 1)
+
     def privatize(self, category: int, randomness: RandomBytes) -> bytes:
         self.check_category(category)
         cell, level = divmod(category, self.levels)
-        words = np.frombuffer(draw(randomness, 8 * (self.cells + 1)), dtype="<u8")
-        noisy = self.label.perturb(np.array([2 * level]), words[:1]) - self.label.low
+        words = np.frombuffer(draw(randomness, self.random_bytes), dtype="<u8")
+        noisy = self.lattice.perturb(np.array([2 * level]), words[:1]) - self.lattice.low
         U = np.zeros(self.cells, dtype=np.bool_)
         U[cell] = True
         bits = U ^ (words[1:] < np.uint64(self.flip_words))
@@ -142,20 +151,20 @@ class LabelResponse(Mechanism):
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
         codes = read_integers(payloads[:, : self._width], self._width)[:, 0]
-        return (codes <= self.label.largest_code) & padding_is_zero(payloads, self.cells)
+        return (codes <= self.lattice.largest_code) & padding_is_zero(payloads, self.cells)
 
     @property
     def rule(self) -> str:
-        largest = self.label.largest_code
+        largest = self.lattice.largest_code
         return f"the label may be at most {largest}, and only {self.cells} bits may be set"
 
     def accumulate(self, payloads: Payloads) -> Sums:
         sums = np.zeros(self.sum_size, dtype=np.int64)
         # so few rows at a time that float32 holds their sums, of at most 2^24, exactly
-        row_bytes = max(4 * self.cells, ceil(CHUNK_BYTES * self.label.largest_code / 2**24))
+        row_bytes = max(4 * self.cells, ceil(CHUNK_BYTES * self.lattice.largest_code / 2**24))
         for part in chunks(payloads, row_bytes):
             codes = read_integers(part[:, : self._width], self._width)[:, 0]
-            labels = codes.astype(np.int64) + self.label.low - self.resolution
+            labels = codes.astype(np.int64) + self.lattice.low - self.resolution
             bits = unpack_bits(part[:, self._width :], self.cells).astype(np.float32)
             factors = np.stack([np.ones(len(labels)), labels]).astype(np.float32)
             sums[:-1] += (factors @ bits).astype(np.int64).ravel()
@@ -197,7 +206,7 @@ class LabelResponse(Mechanism):
         # (b_c - q) / (1 - 2q) (alpha_c + beta_c Y / M) summed over c: best at an end of Y
         alpha, beta = weights.sum(axis=1) / 2, (weights[:, 1] - weights[:, 0]) / 2
         bits = np.array([-self._q, 1 - self._q]) / (1 - 2 * self._q)
-        ends = np.array([self.label.low, self.label.radius]) - self.resolution
+        ends = np.array([self.lattice.low, self.lattice.radius]) - self.resolution
         slopes = alpha + np.multiply.outer(ends / float(self.bound), beta)
         terms = np.multiply.outer(bits, slopes)
         least, most = terms.min(axis=0).sum(axis=1), terms.max(axis=0).sum(axis=1)
@@ -206,7 +215,7 @@ class LabelResponse(Mechanism):
     def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
         """See ``Mechanism.simulate``; the lattice is cut into stretches to bound memory."""
         laws = self._laws
-        labels = self.label.outputs - self.resolution
+        labels = self.lattice.outputs - self.resolution
         length = max(1, SIMULATED_AT_ONCE // self.cells)
         starts = np.arange(0, len(labels), length)
         stretches = [

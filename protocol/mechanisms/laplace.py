@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from privet.protocol.mechanisms.base import Payloads, RandomBytes, Sums, multinomial
 from privet.protocol.mechanisms.discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
 from privet.protocol.mechanisms.exact import draw
-from privet.protocol.mechanisms.limits import checked_integer, checked_question
+from privet.protocol.mechanisms.limits import checked_integer, checked_question, checked_table
 from privet.protocol.mechanisms.payloads import chunks, integer_width, read_integers
 from privet.protocol.mechanisms.vector_pair import VectorPair, coordinate_share
 
@@ -55,7 +55,9 @@ class Laplace(VectorPair):
         if resolution is None:
             resolution = fine_steps(coordinate_share(epsilon, slots))
         checked_integer("resolution", resolution, 1, MAX_RESOLUTION)
-        return cls(*question, regression, resolution)
+        built = cls(*question, regression, resolution)
+        checked_table(built.lattice.entries, epsilon, resolution)
+        return built
 
     @property
     def levels(self) -> int:
@@ -64,7 +66,7 @@ class Laplace(VectorPair):
     @cached_property
     def lattice(self) -> DiscreteLaplace:
         """The noise of one coordinate, for values 0..resolution."""
-        return DiscreteLaplace(self.share / self.resolution, self.resolution)
+        return DiscreteLaplace.shared(self.share / self.resolution, self.resolution)
 
     @cached_property
     def offset(self) -> Fraction:
@@ -94,18 +96,26 @@ class Laplace(VectorPair):
     def report_bytes(self) -> int:
         return self.sum_size * self._width
 
+    @property
+    def random_bytes(self) -> int:
+        return 8 * self.sum_size
+
     def privatize(self, category: int, randomness: RandomBytes) -> bytes:
         self.check_category(category)
-        words = np.frombuffer(draw(randomness, 8 * self.sum_size), dtype="<u8")
+        words = np.frombuffer(draw(randomness, self.random_bytes), dtype="<u8")
         noisy = self.lattice.perturb(self._coordinates(category), words)
-        return (noisy - self.lattice.low).astype(f"<u{self._width}").tobytes()
+        noisy -= self.lattice.low
+        return noisy.astype(f"<u{self._width}").tobytes()
 
-    def _coordinates(self, category: int) -> NDArray[np.int64]:
+    def _coordinates(self, category: int) -> NDArray[np.int32]:
         """U and V in lattice steps."""
         cell, level = divmod(category, self.levels)
         U, V = self.one_hot(cell, 1 if self.regression else level)
         step = level if self.regression else self.resolution
-        return np.concatenate([U * self.resolution, V.ravel() * step])
+        coordinates = np.concatenate([U, V.ravel()]).astype(np.int32)
+        coordinates[: self.cells] *= self.resolution
+        coordinates[self.cells :] *= step
+        return coordinates
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
         codes = read_integers(payloads, self._width)

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from privet.protocol.errors import InvalidTask
-from privet.protocol.limits import MAX_CATEGORIES
+from privet.protocol.limits import MAX_CATEGORIES, MAX_TABLE_ENTRIES
 
 MIN_EPSILON = 0.001
 """Below this a report carries so little information that no population is large enough."""
@@ -42,3 +42,13 @@ def checked_integer(name: str, value: Any, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise InvalidTask(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
     return value
+
+
+def checked_table(entries: int, epsilon: float, resolution: int) -> None:
+    """InvalidTask unless a table of noise with so many entries may be built."""
+    if entries > MAX_TABLE_ENTRIES:
+        raise InvalidTask(
+            f"resolution {resolution} at epsilon {epsilon:g} needs a table of {entries} entries,"
+            f" above {MAX_TABLE_ENTRIES}; leave resolution out, or choose a smaller one or a"
+            " larger epsilon"
+        )

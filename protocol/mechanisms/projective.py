@@ -124,6 +124,10 @@ class ProjectiveResponse(FrequencyOracle):
     def _used(self) -> NDArray[np.int64]:
         return np.arange(self.categories)
 
+    @property
+    def random_bytes(self) -> int:
+        return 8
+
     def privatize(self, category: int, randomness: RandomBytes) -> bytes:
         self.check_category(category)
         (word,) = draw_words(randomness, 1)

@@ -68,11 +68,15 @@ class RandomizedResponse(VectorPair):
     def report_bytes(self) -> int:
         return bitmap_bytes(self.sum_size)
 
+    @property
+    def random_bytes(self) -> int:
+        return 8 * self.sum_size
+
     def privatize(self, category: int, randomness: RandomBytes) -> bytes:
         self.check_category(category)
-        words = np.frombuffer(draw(randomness, 8 * self.sum_size), dtype="<u8")
+        words = np.frombuffer(draw(randomness, self.random_bytes), dtype="<u8")
         U, V = self.one_hot(*divmod(category, self.slots))
-        bits = np.concatenate([U, V.ravel()]).astype(np.bool_)
+        bits = np.concatenate([U, V.ravel()])
         return pack_bits(bits ^ (words < np.uint64(self.flip_words)))
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:

@@ -30,6 +30,7 @@ are thrown into a histogram of j once, and then join two walks at x: one to the 
 k - 1 - j picks left, one to the left with j picks left.
 """
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums, multinomial
-from privet.protocol.mechanisms.exact import WORD, draw_words, exp_below, floor_word
+from privet.protocol.mechanisms.exact import WORD, draw, exp_below, floor_word
 from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle, mean_variance
 from privet.protocol.mechanisms.limits import checked_integer, checked_question
 from privet.protocol.mechanisms.payloads import (
@@ -128,24 +129,30 @@ class SubsetSelection(FrequencyOracle):
     def report_bytes(self) -> int:
         return self.k * self._width if self._indexed else bitmap_bytes(self.categories)
 
+    @property
+    def random_bytes(self) -> int:
+        return 8 * (self.k + 1)
+
     def privatize(self, category: int, randomness: RandomBytes) -> bytes:
         self.check_category(category)
-        first, *words = draw_words(randomness, self.k + 1)
+        drawn = np.frombuffer(draw(randomness, self.random_bytes), dtype="<u8")
+        words = drawn.astype(np.uint64, copy=False).data
         others = self.categories - 1
-        pool = list(range(self.categories))
+        # an array, since a million numbers of Python's own would take 40 MB
+        pool = array("I", np.arange(self.categories, dtype=np.uintc).tobytes())
         pool[category] = others  # now the first m - 1 entries are the others
-        for i, word in enumerate(words):
+        for i, word in enumerate(words[1:]):
             j = i + ((others - i) * word >> 64)
             pool[i], pool[j] = pool[j], pool[i]
         chosen = pool[: self.k]
-        chosen[-1] = (chosen[-1], category)[first < self.threshold]
+        chosen[-1] = (chosen[-1], category)[words[0] < self.threshold]
         return self._encode(chosen)
 
-    def _encode(self, chosen: list[int]) -> bytes:
+    def _encode(self, chosen: Sequence[int]) -> bytes:
         if self._indexed:
             return np.sort(np.array(chosen, dtype=f"<u{self._width}")).tobytes()
         bits = np.zeros(self.categories, dtype=np.bool_)
-        bits[chosen] = True
+        bits[np.asarray(chosen)] = True
         return pack_bits(bits)
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:

@@ -60,9 +60,13 @@ class UnaryEncoding(FrequencyOracle):
     def report_bytes(self) -> int:
         return bitmap_bytes(self.categories)
 
+    @property
+    def random_bytes(self) -> int:
+        return 8 * self.categories
+
     def privatize(self, category: int, randomness: RandomBytes) -> bytes:
         self.check_category(category)
-        words = np.frombuffer(draw(randomness, 8 * self.categories), dtype="<u8")
+        words = np.frombuffer(draw(randomness, self.random_bytes), dtype="<u8")
         thresholds = np.full(self.categories, self.other_words, dtype=np.uint64)
         thresholds[category] = self.own_words
         return pack_bits(words < thresholds)

@@ -83,14 +83,14 @@ class VectorPair(Mechanism):
         in_V = min(2, self.cells * (self.slots - 1))
         return self.coordinate_ratio ** (in_U + in_V)
 
-    def one_hot(self, cell: int, slot: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def one_hot(self, cell: int, slot: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """U, and V with slot 0 left out: ``(cells,)`` and ``(cells, slots - 1)``.
 
         Slot 0 is written like the others and then dropped, so the work is the same for all.
         """
-        U = np.zeros(self.cells, dtype=np.int64)
-        V = np.zeros((self.cells, self.slots), dtype=np.int64)
-        U[cell] = V[cell, slot] = 1
+        U = np.zeros(self.cells, dtype=np.bool_)
+        V = np.zeros((self.cells, self.slots), dtype=np.bool_)
+        U[cell] = V[cell, slot] = True
         return U, V[:, 1:]
 
     def estimate(self, sums: Sums, n: int) -> Counts:

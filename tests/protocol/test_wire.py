@@ -16,7 +16,7 @@ from privet.protocol.limits import MAX_NODES, MAX_REPORT_BYTES, MAX_TASK_BYTES
 from privet.protocol.report import Report
 from privet.protocol.task import Task
 
-BOUNDS = wire.Bounds(total=10_000, longest=50, containers=20, text=100, binary=100)
+BOUNDS = wire.Bounds(total=10_000, longest=50, containers=20, items=1_000, text=100, binary=100)
 scalars: SearchStrategy[Any] = st.one_of(
     st.integers(-(2**63), 2**64 - 1),
     st.floats(allow_nan=False),

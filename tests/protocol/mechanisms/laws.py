@@ -64,7 +64,7 @@ def pieces(mechanism: Mechanism) -> list[list[Piece]]:
             return [_noise_pieces(mechanism.lattice)] * mechanism.sum_size
         case LabelResponse():
             bits = [_cut([mechanism.flip_words])] * mechanism.cells
-            return [_noise_pieces(mechanism.label), *bits]
+            return [_noise_pieces(mechanism.lattice), *bits]
     raise AssertionError(f"tell the tests how {mechanism.name} uses its random words")
 
 

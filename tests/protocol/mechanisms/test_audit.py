@@ -42,7 +42,7 @@ def feature_of(mechanism: Mechanism) -> Feature:
         number = f"<u{mechanism.report_bytes // mechanism.sum_size}"
         return lambda payload: (np.frombuffer(payload, dtype=number) > middle).tobytes()
     if isinstance(mechanism, LabelResponse):
-        middle = mechanism.label.radius - mechanism.resolution
+        middle = mechanism.lattice.radius - mechanism.resolution
         return lambda payload: (int.from_bytes(payload[:2], "little") > middle, payload[2:])
     return bytes
 
