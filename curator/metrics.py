@@ -20,13 +20,13 @@ class Metrics:
         self._by_outcome: dict[str, Counter] = {}
         self._commit_seconds = Histogram(
             "privet_commit_seconds",
-            "Time that one intake transaction takes, fsync included.",
+            "Time that one transaction of reports takes, fsync included.",
             registry=self.registry,
             buckets=SECONDS,
         )
         self._commit_reports = Histogram(
             "privet_commit_reports",
-            "Reports that one intake transaction makes durable.",
+            "Reports that one transaction makes durable.",
             registry=self.registry,
             buckets=SIZES,
         )
@@ -52,7 +52,7 @@ class Metrics:
         counter.inc(count)
 
     def committed(self, seconds: float, reports: int) -> None:
-        """One intake transaction became durable."""
+        """one transaction of reports became durable."""
         self._commit_seconds.observe(seconds)
         self._commit_reports.observe(reports)
 

@@ -15,7 +15,7 @@ from privet.curator.datastore.report_ids import Cursor, Fingerprints, Known, key
 
 CLAIM = """
 INSERT INTO report_ids (task_no, id, fingerprint)
-SELECT ?, id, fingerprint FROM unnest(?::bytea[], ?::bigint[]) AS given (id, fingerprint)
+SELECT ?, id, fingerprint FROM unnest(?::bytea[], ?::bigint[]) AS new (id, fingerprint)
 ON CONFLICT DO NOTHING RETURNING id
 """
 LOOKUP = "SELECT id, fingerprint FROM report_ids WHERE task_no = ? AND id = ANY(?::bytea[])"

@@ -26,9 +26,9 @@ INSERT INTO report_ids (task_no, id, fingerprint)
 SELECT ?, substr(?, 16 * key + 1, 16), value FROM json_each(?)
 """
 LOOKUP = """
-SELECT known.id, known.fingerprint FROM json_each(?) AS given
+SELECT known.id, known.fingerprint FROM json_each(?) AS asked
 CROSS JOIN report_ids AS known
-ON known.task_no = ? AND known.id = substr(?, 16 * given.key + 1, 16)
+ON known.task_no = ? AND known.id = substr(?, 16 * asked.key + 1, 16)
 """
 
 

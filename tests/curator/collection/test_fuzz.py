@@ -58,8 +58,8 @@ class Target:
         if call == "reports":
             assert counted == (1 if answer.status_code == 201 else 0)
         else:
-            told = answer.json()["counted"] if answer.status_code == 200 else 0
-            assert counted == told
+            stated = answer.json()["counted"] if answer.status_code == 200 else 0
+            assert counted == stated
 
 
 @pytest.fixture(scope="module")

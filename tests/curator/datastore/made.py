@@ -1,4 +1,4 @@
-"""Tasks and reports made for tests of storage and intake."""
+"""Tasks and reports made for tests of the datastore and of collection."""
 
 import os
 from collections.abc import Sequence

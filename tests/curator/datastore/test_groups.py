@@ -1,0 +1,49 @@
+"""What a group of reports adds up to, whichever of them are chosen."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privet.curator.collection.task_cache import CachedTask
+from privet.curator.datastore.base import Addition, checksum_text
+from privet.protocol.report import Report
+from privet.protocol.task import Task
+from tests.curator.datastore.made import group, report, slow_checksum, task, total
+
+ALL = task("all", questions=2)
+ONE = task("one", questions=3, allocation="one")
+
+
+def flat(made: Task, addition: Addition) -> tuple[int, str, list[tuple[list[int], int]]]:
+    """An addition in plain values, zeros for questions that nobody answered."""
+    sums = []
+    for question, mechanism in enumerate(made.mechanisms):
+        own = addition.sums.get(question)
+        zeros = [0] * mechanism.sum_size
+        sums.append((zeros, 0) if own is None else (own.vector.tolist(), own.n))
+    return addition.reports, checksum_text(addition.checksum), sums
+
+
+def expected(made: Task, reports: list[Report]) -> tuple[int, str, list[tuple[list[int], int]]]:
+    """The same, one report at a time."""
+    return len(reports), slow_checksum([own.id for own in reports]), total(made, reports)
+
+
+@pytest.mark.parametrize("made", [ALL, ONE], ids=["all", "one"])
+@given(rows=st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=8))
+def test_the_chosen_reports_are_added_up(made: Task, rows: list[tuple[int, bool]]) -> None:
+    """With a total worked out in advance and without, and as a group of their own."""
+    reports = [report(made, question=question) for question, _ in rows]
+    chosen = np.array([picked for _, picked in rows])
+    picked = [own for own, (_, is_picked) in zip(reports, rows, strict=True) if is_picked]
+    whole = group(CachedTask(made), reports)
+    prepared = replace(whole, total=whole.add_up())
+    assert flat(made, whole.add_up()) == expected(made, reports)
+    for own in (whole, prepared):
+        assert flat(made, own.add_up(chosen)) == expected(made, picked)
+    part = whole.only(chosen)
+    assert part.fingerprints.tolist() == whole.fingerprints[chosen].tolist()
+    assert flat(made, part.add_up()) == expected(made, picked)
