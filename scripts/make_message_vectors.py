@@ -21,9 +21,10 @@ import numpy as np
 
 from privet.protocol import wire
 from privet.protocol.batch import Batch
-from privet.protocol.errors import PrivetError, problem_of
+from privet.protocol.errors import InvalidRecord, PrivetError, problem_of
 from privet.protocol.features import Categorical, Classes, Numeric, Range
 from privet.protocol.label_scale import Centring
+from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.report import Report, encode_labelled, make_report
 from privet.protocol.task import Question, Task
@@ -89,6 +90,71 @@ CENTRED = Task.checked(
         ),
     }
 )
+SPELLINGS = Task.checked(
+    {
+        "name": "How is it spelled?",
+        "features": (
+            Categorical(name="dose", categories=("0", "1", "0.1", "1e-7", "1e+21", "ten mg")),
+            Numeric(name="height", low=-0.1, high=0.2, missing=0.1),
+            Categorical(name="kind", categories=("a", "b"), missing="a", unknown="b"),
+        ),
+        "label": Classes(name="answer", classes=("0", "1", "0.5")),
+        "partitions": (
+            Tree.of(
+                Partition.build(
+                    9,
+                    feature=[6, 3, 0, -1, -1, -1, 7, -1, -1],
+                    threshold=[0.5, 0.5, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0],
+                    left=[1, 3, 5, -1, -1, -1, 7, -1, -1],
+                    right=[2, 4, 6, -1, -1, -1, 8, -1, -1],
+                )
+            ),
+        ),
+        "questions": (Question(partition=0, mechanism="grr", epsilon=3.0),),
+    }
+)
+EVERY = [Question(partition=0, mechanism=name, epsilon=1.5) for name in MECHANISMS]
+EVERY_CLASS = Task.checked(
+    {
+        "name": "Every mechanism, three classes",
+        "features": (AGE, WORK),
+        "label": Classes(name="answer", classes=("no", "perhaps", "yes")),
+        "partitions": (Tree.of(SPLITS),),
+        "questions": (
+            *EVERY,
+            Question(partition=0, mechanism="laplace", epsilon=1.5, asks="cell"),
+            Question(partition=0, mechanism="randomized_response", epsilon=1.5, asks="cell"),
+        ),
+    }
+)
+EVERY_NUMBER = Task.checked(
+    {
+        "name": "Every mechanism, a number",
+        "features": (AGE, WORK),
+        "label": Range(name="income", low=-1.5, high=1000.0),
+        "partitions": (Tree.of(SPLITS),),
+        "questions": tuple(EVERY),
+    }
+)
+SMALL = Task.checked(
+    {
+        "name": "Example",
+        "features": (Numeric(name="x", low=0.0, high=10.0),),
+        "label": Classes(name="y", classes=("no", "yes")),
+        "partitions": (
+            Tree.of(
+                Partition.build(
+                    1,
+                    feature=[0, -1, -1],
+                    threshold=[0.5, 0.0, 0.0],
+                    left=[1, -1, -1],
+                    right=[2, -1, -1],
+                )
+            ),
+        ),
+        "questions": (Question(partition=0, mechanism="grr", epsilon=1.0),),
+    }
+)
 RECORDS: dict[str, list[dict[str, Any]]] = {
     CLASSIFY.id: [
         {"age": 33.5, "work": "shop", "answer": "yes"},
@@ -108,7 +174,46 @@ RECORDS: dict[str, list[dict[str, Any]]] = {
         {"age": 60.0, "work": "none", "income": 1e9},
         {"age": 55.0, "work": "none", "income": "-25"},
     ],
+    SPELLINGS.id: [
+        {"dose": 1e-7, "height": 0.05, "kind": "a", "answer": True},
+        {"dose": "1e-7", "height": "+.5E-1", "kind": " a\u3000", "answer": "1"},
+        {"dose": 0.1, "height": "", "kind": None, "answer": 0.5},
+        {"dose": 1e21, "height": None, "kind": 10**30, "answer": 1.0},
+        {"dose": False, "height": "1.", "kind": "1e-07", "answer": " 0.5 "},
+        {"dose": "\u00a0ten mg\n", "height": -1e300, "kind": "", "answer": -0.0},
+        {"dose": 0, "height": True, "kind": "\ufeffa", "answer": "0"},
+    ],
+    EVERY_CLASS.id: [
+        {"age": 20.0, "work": "farm", "answer": "no"},
+        {"age": 45.0, "work": "shop", "answer": "perhaps"},
+        {"age": 60.0, "work": "none", "answer": "yes"},
+    ],
+    EVERY_NUMBER.id: [
+        {"age": 20.0, "work": "farm", "income": -1.5},
+        {"age": 45.0, "work": "shop", "income": 333},
+        {"age": 60.0, "work": "none", "income": "1e3"},
+    ],
+    SMALL.id: [{"x": 7.5, "y": "yes"}],
 }
+MISFITS: list[dict[str, Any]] = [
+    {"dose": "1e-07", "height": 0.0, "kind": "a", "answer": 1},
+    {"dose": "1_0", "height": 0.0, "kind": "a", "answer": 1},
+    {"dose": "\ufeff1", "height": 0.0, "kind": "a", "answer": 1},
+    {"dose": None, "height": 0.0, "kind": "a", "answer": 1},
+    {"height": 0.0, "kind": "a", "answer": 1},
+    {"dose": 1, "height": "1_000", "kind": "a", "answer": 1},
+    {"dose": 1, "height": "0x1", "kind": "a", "answer": 1},
+    {"dose": 1, "height": "Infinity", "kind": "a", "answer": 1},
+    {"dose": 1, "height": "nan", "kind": "a", "answer": 1},
+    {"dose": 1, "height": "1e400", "kind": "a", "answer": 1},
+    {"dose": 1, "height": "\u0661", "kind": "a", "answer": 1},
+    {"dose": 1, "height": [0.1], "kind": "a", "answer": 1},
+    {"dose": 1, "height": 0.0, "kind": "a", "answer": 2},
+    {"dose": 1, "height": 0.0, "kind": "a", "answer": ""},
+    {"dose": 1, "height": 0.0, "kind": "a"},
+    {"dose": 1, "height": 0.0, "kind": "a", "answer": 1, "more": 1},
+]
+"""Records that do not fit ``SPELLINGS``."""
 
 
 class Stream:
@@ -391,11 +496,21 @@ def answer(task: Task, record: dict[str, Any], seed: str) -> dict[str, Any]:
     }
 
 
+def misfit(record: dict[str, Any]) -> dict[str, Any]:
+    """A record that must be refused; fails itself if it is not."""
+    try:
+        encode_labelled(SPELLINGS, record)
+    except InvalidRecord:
+        problem = {"success": False, "task": SPELLINGS.id, "record": record}
+        return {**problem, "problem": "invalid-record"}
+    raise AssertionError(f"{record}: accepted")
+
+
 def build() -> dict[str, Any]:
     """The contents of every file, by name."""
     answers = [
         answer(task, record, f"answer {i}")
-        for task in (CLASSIFY, REGRESS, CENTRED)
+        for task in (CLASSIFY, REGRESS, CENTRED, SPELLINGS, EVERY_CLASS, EVERY_NUMBER, SMALL)
         for i, record in enumerate(RECORDS[task.id])
     ]
     return {
@@ -403,6 +518,10 @@ def build() -> dict[str, Any]:
             good_task("classes, one question", CLASSIFY),
             good_task("a number, one of three questions, text beyond ASCII", REGRESS),
             good_task("a number around a centre per cell", CENTRED),
+            good_task("categories spelled as numbers", SPELLINGS),
+            good_task("every mechanism for classes", EVERY_CLASS),
+            good_task("every mechanism for a number", EVERY_NUMBER),
+            good_task("the example of the page", SMALL),
             *bad_tasks(),
         ],
         "reports.json": [
@@ -411,7 +530,7 @@ def build() -> dict[str, Any]:
             *bad_reports(),
         ],
         "batches.json": [*good_batches(), *bad_batches()],
-        "answers.json": answers,
+        "answers.json": [*answers, *map(misfit, MISFITS)],
     }
 
 

@@ -3,7 +3,7 @@
 A client in another language is right if it turns the same ``randomness`` into the same
 ``payload``; a curator is right if it gets the same ``sums`` and, to rounding, the same
 ``estimate``, and refuses what is ``invalid``. ``integers`` are the probabilities in words, for
-finding out where one went wrong.
+finding out where one went wrong. ``"defaults": false`` marks parameters that the task states.
 
     python -m scripts.make_vectors            write the files
     python -m scripts.make_vectors --check    exit with an error if they are out of date
@@ -46,23 +46,65 @@ QUESTIONS: list[dict[str, Any]] = [
 REPORTS = 6
 """Reports per question, in addition to those from all-zero and all-one randomness."""
 
+WIDE: list[dict[str, Any]] = [
+    {"epsilon": 3.0, "cells": 150, "slots": 2, "regression": False},
+    {"epsilon": 3.0, "cells": 150, "slots": 2, "regression": True},
+]
+"""Questions of more than 256 categories, with fewer reports."""
+
+WIDEST: dict[str, Any] = {"epsilon": 9.0, "cells": 35_000, "slots": 2, "regression": False}
+"""A question of more than 65 536 categories, for mechanisms that send indices."""
+
+WIDE_REPORTS = 2
+KEPT_SUMS = 1_000
+"""Sums and estimates longer than this are left out, and so are tables of noise."""
+
+PARAMETERS: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {
+    "subset": [(QUESTIONS[0], {"k": 3}), (QUESTIONS[3], {"k": 1})],
+    "projective": [(QUESTIONS[0], {"order": 7, "dimension": 2})],
+    "laplace": [
+        (QUESTIONS[0], {"resolution": 1}),
+        (QUESTIONS[3], {"resolution": 3}),
+        ({**QUESTIONS[1], "epsilon": 0.05}, {"resolution": 32}),
+    ],
+    "randomized_response": [(QUESTIONS[3], {"resolution": 3})],
+}
+"""Questions whose parameters are not the default ones; the last table of noise is a long one."""
+
 
 def vectors(name: str) -> dict[str, Any]:
     """The contents of one mechanism's file."""
     return {
         "mechanism": name,
         "format": "bytes are hexadecimal; words are 64-bit integers in decimal, as text",
-        "vectors": [_vector(name, question) for question in QUESTIONS],
+        "vectors": [
+            *(_vector(name, question, REPORTS) for question in QUESTIONS),
+            *(_vector(name, question, WIDE_REPORTS) for question in WIDE),
+            *(
+                [_vector(name, WIDEST, WIDE_REPORTS)]
+                if name in ("grr", "subset", "projective")
+                else []
+            ),
+            *(
+                _vector(name, question, WIDE_REPORTS, set_to)
+                for question, set_to in PARAMETERS.get(name, ())
+            ),
+        ],
     }
 
 
-def _vector(name: str, question: dict[str, Any]) -> dict[str, Any]:
-    mechanism = create_mechanism(name, **question)
-    reports = _reports(mechanism, question)
+def _vector(
+    name: str, question: dict[str, Any], count: int, set_to: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    mechanism = create_mechanism(name, **question, parameters=set_to)
+    reports = _reports(mechanism, question, count)
     payloads = np.concatenate([as_row(bytes.fromhex(r["payload"])) for r in reports])
     sums = mechanism.accumulate(payloads)
+    short = len(sums) <= KEPT_SUMS
+    estimate = {"estimate": mechanism.estimate(sums, len(reports)).tolist()} if short else {}
     return {
         **question,
+        **({} if set_to is None else {"defaults": False}),
         "parameters": mechanism.parameters(),
         "levels": mechanism.levels,
         "report_bytes": mechanism.report_bytes,
@@ -70,19 +112,19 @@ def _vector(name: str, question: dict[str, Any]) -> dict[str, Any]:
         "integers": _integers(mechanism),
         "reports": reports,
         "n": len(reports),
-        "sums": sums.tolist(),
-        "estimate": mechanism.estimate(sums, len(reports)).tolist(),
+        **({"sums": sums.tolist()} if short else {}),
+        **estimate,
         "invalid": _invalid(mechanism, bytes.fromhex(reports[-1]["payload"])),
     }
 
 
-def _reports(mechanism: Mechanism, question: dict[str, Any]) -> list[dict[str, Any]]:
+def _reports(mechanism: Mechanism, question: dict[str, Any], count: int) -> list[dict[str, Any]]:
     size = mechanism.random_bytes
-    seeds = [f"{mechanism.name} {sorted(question.items())} {i}" for i in range(REPORTS)]
+    seeds = [f"{mechanism.name} {sorted(question.items())} {i}" for i in range(count)]
     drawn = [hashlib.shake_256(seed.encode()).digest(size) for seed in seeds]
     reports = []
     for i, randomness in enumerate([*drawn, bytes(size), b"\xff" * size]):
-        category = i * (mechanism.categories - 1) // (REPORTS + 1)
+        category = i * (mechanism.categories - 1) // (count + 1)
         payload = mechanism.privatize(category, io.BytesIO(randomness).read)
         reports.append(
             {"category": category, "randomness": randomness.hex(), "payload": payload.hex()}
@@ -119,8 +161,9 @@ def _integers(mechanism: Mechanism) -> dict[str, Any]:
 
 
 def _outer(noise: DiscreteLaplace) -> tuple[int, ...]:
-    """w_C, ..., w_0: the half that the other one mirrors."""
-    return noise.weights[: noise.radius + 1]
+    """w_C, ..., w_0: the half that the other one mirrors; of a long table the two ends only."""
+    outer = noise.weights[: noise.radius + 1]
+    return outer if len(outer) <= 10 * KEPT_SUMS else (outer[0], outer[-1])
 
 
 def _text(value: int | tuple[int, ...]) -> str | list[str]:

@@ -102,6 +102,14 @@ def test_answers_follow_from_record_and_randomness(case: dict[str, Any]) -> None
     assert make_report(task, case["record"], stream).pack().hex() == case["report"]
 
 
+@pytest.mark.parametrize("case", cases("answers.json", success=False))
+def test_records_that_do_not_fit_are_refused(case: dict[str, Any]) -> None:
+    """Before anything is drawn, with the problem type that the vector names."""
+    with pytest.raises(PrivetError) as caught:
+        make_report(Task.parse(TASKS[case["task"]]), case["record"], pytest.fail)
+    assert problem_of(caught.value).name == case["problem"]
+
+
 def test_the_files_are_what_the_script_writes() -> None:
     """Nobody edits vectors by hand, and a change of bytes never goes unseen."""
     built = make_message_vectors.build()
