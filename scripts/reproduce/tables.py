@@ -11,7 +11,6 @@ from scipy.stats import rankdata
 from scripts.pages import fill
 from scripts.reproduce import consistency, planning
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION
-from scripts.reproduce.gains import gains
 from scripts.reproduce.real import Rows, read
 
 HERE = Path(__file__).parent
@@ -29,8 +28,8 @@ def main() -> None:
         "classification": sections(real, list(CLASSIFICATION)),
         "regression ranks": ranks(real, list(REGRESSION), best_first=False),
         "regression": sections(real, list(REGRESSION)),
-        "consistency": gains(consistent, consistency.PLAIN),
-        "consistency of numbers": gains(consistent, consistency.PLAIN, numbers=True),
+        "consistency": consistency.gains(consistent, consistency.PLAIN),
+        "consistency of numbers": consistency.gains(consistent, consistency.PLAIN, numbers=True),
         "coverage": covered(read(HERE / "expected" / "coverage.csv")),
     }
     fill(DOCS / "accuracy.md", tables)
