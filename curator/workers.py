@@ -123,7 +123,13 @@ class _Job:
 
     def run(self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """The result of a worker process; raises what it raises, or ``Cancelled``."""
-        message = pickle.dumps((function, arguments, named), pickle.HIGHEST_PROTOCOL)
+        try:
+            message = pickle.dumps((function, arguments, named), pickle.HIGHEST_PROTOCOL)
+        except (pickle.PicklingError, AttributeError, TypeError) as fault:
+            raise PrivetError(
+                f"A worker process cannot be sent what it needs ({fault}): define estimators and "
+                "growers of your own at the top of a module that can be imported."
+            ) from fault
         with self._lock:
             if self._killed:
                 raise Cancelled

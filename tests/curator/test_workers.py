@@ -16,6 +16,8 @@ import httpx
 import pytest
 
 from privet.curator.datastore import open_store
+from privet.curator.workers import Workers
+from privet.protocol.errors import PrivetError
 from privet.protocol.report import REPORT_MEDIA_TYPE
 from tests.curator import endless, samples
 from tests.curator.datastore.made import open_task, report, task
@@ -204,6 +206,12 @@ def test_a_grower_of_ones_own_makes_a_task(curator: Served) -> None:
         timeout=60,
     )
     assert answer.status_code == 201, answer.text
+
+
+async def test_a_function_that_cannot_be_imported_is_refused(workers: Workers) -> None:
+    """What to do is said, instead of a failure that only the log explains."""
+    with pytest.raises(PrivetError, match="at the top of a module that can be imported"):
+        await workers.call(lambda run: run(lambda: 1))
 
 
 def test_processes_are_used_again(curator: Served) -> None:
