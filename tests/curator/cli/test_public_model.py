@@ -97,18 +97,6 @@ def test_encode_shows_columns_in_their_order(cli: Cli, survey: str) -> None:
     assert "member=1" in fewer.out
 
 
-def test_a_plan_says_that_it_does_not_know_the_model(
-    cli: Cli, stripe_files: tuple[str, str]
-) -> None:
-    """`--auto` with a model of one's own says what was planned for, and goes on."""
-    public, onnx = stripe_files
-    options = ("--label", "y", "--epsilon", "1", "--depth", "2", "--grower", "distilled")
-    more = ("--mechanism", "subset", "--holders", "100", "--auto", "--set", RANGE)
-    made = cli("task", "create", public, "--public-model", onnx, *options, *more)
-    assert made.code == 0, made.err
-    assert "does not know the public model" in " ".join(made.err.split())
-
-
 def test_a_refused_model_is_said_in_words(cli: Cli, survey: str, tmp_path: Path) -> None:
     """The curator's reason is printed, and the exit code is 1."""
     (tmp_path / "bad.onnx").write_bytes(b"no model")
