@@ -1,7 +1,7 @@
 """The public models that are stacked: scikit-learn's, and their fitted forms as plain arrays.
 
-Boosting fits a tree per class and round, 6 000 trees for 60 classes. For more than two classes it
-is left out, and the trees of a forest are used twice: their mean p as it is, and sharpened to
+Boosting fits a tree per class and round, 6 000 trees for 60 classes. Above five classes it is left
+out. Above two, the trees of a forest are used twice: their mean p as it is, and sharpened to
 softmax(SHARPNESS p). Averages of trees shy away from 0 and 1 the more, the more classes there are;
 what boosting added to a stack was that it does not.
 """
@@ -33,8 +33,8 @@ LARGEST_LEAF_COUNT = 4000
 """Trees of a forest stop near this many leaves, so that a model of many rows stays small."""
 BOOSTING_COLUMNS = 500
 """Boosting is left out above this many columns, where it takes minutes and gains nothing."""
-BOOSTING_CLASSES = 2
-"""Boosting is left out above this many classes."""
+BOOSTING_CLASSES = 5
+"""Boosting is left out above this many classes; above two its quick variant is."""
 SHARPNESS = 16.0
 
 
@@ -72,9 +72,9 @@ def candidates(rows: int, columns: int, slots: int) -> list[Candidate]:
         Candidate("extra trees", trees, forest=True, remembers=True),
         Candidate("smooth extra trees", extra(max(3, leaf)), forest=True),
     ]
-    if slots > BOOSTING_CLASSES:
+    if slots > 2:
         members.append(Candidate("sharp extra trees", trees, forest=True, sharpness=SHARPNESS))
-    elif columns <= BOOSTING_COLUMNS:
+    if columns <= BOOSTING_COLUMNS and slots <= BOOSTING_CLASSES:
         members += _boosting(slots)
     return members + _linear(slots)
 
@@ -95,15 +95,14 @@ def _forests(slots: int) -> tuple[Callable[[int], Callable[[int], Any]], ...]:
 def _boosting(slots: int) -> list[Candidate]:
     kind = HistGradientBoostingClassifier if slots else HistGradientBoostingRegressor
     gentle = {"learning_rate": 0.05, "max_leaf_nodes": 8, "l2_regularization": 1.0}
-    return [
-        Candidate(
-            "boosting", lambda _: kind(max_iter=ROUNDS, early_stopping=False, random_state=0)
-        ),
-        Candidate(
-            "gentle boosting",
-            lambda _: kind(max_iter=ROUNDS, early_stopping=False, random_state=0, **gentle),
-        ),
-    ]
+    quick = Candidate(
+        "boosting", lambda _: kind(max_iter=ROUNDS, early_stopping=False, random_state=0)
+    )
+    slow = Candidate(
+        "gentle boosting",
+        lambda _: kind(max_iter=ROUNDS, early_stopping=False, random_state=0, **gentle),
+    )
+    return [slow] if slots > 2 else [quick, slow]
 
 
 def _linear(slots: int) -> list[Candidate]:
