@@ -11,6 +11,7 @@ scripts.make_message_vectors`` after a change that is meant to change bytes, and
 
 import hashlib
 import json
+import textwrap
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -20,16 +21,20 @@ import msgpack
 import numpy as np
 
 from privet.protocol import wire
-from privet.protocol.batch import Batch
+from privet.protocol.batch import INVITATION_DIGEST_BYTES, Batch
 from privet.protocol.errors import InvalidRecord, PrivetError, problem_of
 from privet.protocol.features import Categorical, Classes, Numeric, Range
 from privet.protocol.label_scale import Centring
 from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms.base import as_row
 from privet.protocol.partition import Partition, Tree
-from privet.protocol.report import Report, encode_labelled, make_report
+from privet.protocol.report import Receipt, Report, encode_labelled, make_report
 from privet.protocol.task import Question, Task
+from scripts.make_vectors import wrapped
+from scripts.pages import fill
 
 FOLDER = Path(__file__).parent.parent / "tests" / "vectors" / "messages"
+PAGE = Path(__file__).parent.parent / "docs" / "protocol.md"
 
 AGE = Numeric(name="age", low=20.0, high=60.0)
 WORK = Categorical(name="work", categories=("farm", "shop", "none"), missing="none", unknown="none")
@@ -534,8 +539,49 @@ def build() -> dict[str, Any]:
     }
 
 
+def example() -> str:
+    """The page's example: a task, a report to it, its receipt and a batch, byte by byte."""
+    (record,) = RECORDS[SMALL.id]
+    case = answer(SMALL, record, "example")
+    report = Report.unpack(bytes.fromhex(case["report"]))
+    drawn = Stream("example")(32)
+    ((_, payload),) = report.answers
+    invitations = np.frombuffer(hashlib.sha256(b"invitation").digest(), dtype=np.uint8)
+    batch = Batch(
+        (0,), as_row(report.id), as_row(payload), invitations.reshape(1, INVITATION_DIGEST_BYTES)
+    )
+    receipt = Receipt(report=report.id.hex(), counted=True)
+    lines = [
+        "task, as JSON",
+        *textwrap.wrap(
+            json.dumps(SMALL.model_dump(mode="json")),
+            100,
+            initial_indent="  ",
+            subsequent_indent="  ",
+        ),
+        "task, canonical bytes",
+        *wrapped("", SMALL.canonical.hex()),
+        "id",
+        f"  {SMALL.id}",
+        f"record {json.dumps(record)}: columns {case['columns']}, cell {case['cells'][0]},"
+        f" level {case['label']:g}, category 3",
+        "random bytes: id; 8 for the level, not used; one word of grr",
+        *(f"  {drawn[a:b].hex()}" for a, b in ((0, 16), (16, 24), (24, 32))),
+        "payload: what grr makes of category 3 and that word",
+        f"  {payload.hex()}",
+        "report",
+        *wrapped("", case["report"]),
+        "receipt",
+        f"  {receipt.model_dump_json()}",
+        "batch of this report, sent with the invitation `invitation`",
+        *wrapped("", batch.pack().hex()),
+    ]
+    return "\n".join(["```", *lines, "```"])
+
+
 def main() -> None:
-    """Write the files."""
+    """Write the files and the page's example."""
+    fill(PAGE, {"example": example()})
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, cases in build().items():
         text = json.dumps(cases, indent=1, ensure_ascii=False)

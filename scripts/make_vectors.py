@@ -32,8 +32,10 @@ from privet.protocol.mechanisms import (
 from privet.protocol.mechanisms.base import as_row
 from privet.protocol.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.protocol.mechanisms.unary import UnaryEncoding
+from scripts.pages import fill
 
 FOLDER = Path(__file__).parents[1] / "tests" / "vectors" / "mechanisms"
+PAGE = Path(__file__).parents[1] / "docs" / "mechanisms.md"
 
 QUESTIONS: list[dict[str, Any]] = [
     {"epsilon": 1.0, "cells": 4, "slots": 2, "regression": False},
@@ -190,8 +192,42 @@ def _value(value: Any) -> str:
     return f"[\n{rows}\n   ]"
 
 
+def examples() -> str:
+    """One report of each mechanism for the page, and those of numeric labels that differ."""
+    shown = [(name, 0) for name in MECHANISMS]
+    shown += [(name, 3) for name in ("laplace", "randomized_response")]
+    return "```\n" + "\n\n".join(_example(*each) for each in shown) + "\n```"
+
+
+def _example(name: str, place: int) -> str:
+    vector = _vector(name, QUESTIONS[place], REPORTS)
+    report = vector["reports"][2]
+    cell, level = divmod(report["category"], vector["levels"])
+    numbers = vector["parameters"] | vector["integers"]
+    if "noise" in numbers:
+        table = numbers.pop("noise")
+        numbers |= {"C": len(table) - 1, "w_C": table[0], "w_1": table[-2], "w_0": table[-1]}
+    kind = "a number" if vector["regression"] else "2 classes"
+    return "\n".join(
+        [
+            f"{name}, ε = {vector['epsilon']:g}, {vector['cells']} cells, {kind}",
+            "  " + ", ".join(f"{key} {value}" for key, value in numbers.items()) if numbers else "",
+            f"  category {report['category']}: cell {cell}, level {level}",
+            *wrapped("words  ", report["randomness"]),
+            *wrapped("payload", report["payload"]),
+        ]
+    )
+
+
+def wrapped(title: str, digits: str) -> list[str]:
+    """Hexadecimal digits in lines of 32 bytes, eight bytes to a group."""
+    groups = [digits[i : i + 16] for i in range(0, len(digits), 16)]
+    lines = [" ".join(groups[i : i + 4]) for i in range(0, len(groups), 4)]
+    return [f"  {title if not i else ' ' * len(title)} {line}" for i, line in enumerate(lines)]
+
+
 def main() -> None:
-    """Write the files, or with --check compare them."""
+    """Write the files and the page's examples, or with --check compare the files."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     stale = []
     for name in MECHANISMS:
@@ -200,6 +236,8 @@ def main() -> None:
             stale += [name] if not path.exists() or path.read_text() != render(name) else []
         else:
             path.write_text(render(name))
+    if "--check" not in sys.argv:
+        fill(PAGE, {"examples": examples()})
     if stale:
         sys.exit(f"out of date: {', '.join(stale)}; run python -m scripts.make_vectors")
 
