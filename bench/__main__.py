@@ -25,6 +25,7 @@ from bench.marks import judged
 from bench.predicting import predicting
 from bench.privatizing import privatizing
 from bench.simulating import simulating
+from bench.worst_tasks import holding
 
 PAGE = Path("docs/performance.md")
 SECTIONS: dict[str, Section] = {
@@ -36,6 +37,7 @@ SECTIONS: dict[str, Section] = {
     "simulating": simulating,
     "intake": intake,
     "rest_predict": answering,
+    "worst_tasks": holding,
 }
 
 

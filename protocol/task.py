@@ -178,7 +178,7 @@ class Task(wire.Message):
     @cached_property
     def canonical(self) -> bytes:
         """The bytes that are published and hashed: msgpack, map keys sorted."""
-        return wire.pack(self.model_dump(mode="python"))
+        return wire.pack_message(self)
 
     @cached_property
     def id(self) -> str:
@@ -276,6 +276,7 @@ class Task(wire.Message):
         except ValueError as error:
             raise InvalidTask(f"The bytes are not a task: {error}.") from None
         task = cls.checked(fields)
+        del fields  # the largest task fits into memory once, not twice
         if task.canonical != data:
             raise InvalidTask("The task is not in canonical form: fetch it from its curator again.")
         return task

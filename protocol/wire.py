@@ -46,6 +46,13 @@ def pack(value: Any) -> bytes:
     return packed
 
 
+def pack_message(message: Message) -> bytes:
+    """The canonical bytes of a message, made field by field to keep fewer copies in memory."""
+    names = sorted(type(message).model_fields)
+    parts = [pack(name) + pack(message.model_dump(include={name})[name]) for name in names]
+    return b"".join([msgpack.Packer().pack_map_header(len(names)), *parts])
+
+
 def unpack(data: bytes, bounds: Bounds) -> dict[str, Any]:
     """The map with text keys that ``data`` holds; raises ``ValueError`` for anything else.
 

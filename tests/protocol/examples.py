@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import numpy as np
+
 from privet.protocol.features import Categorical, Classes, Numeric, Range
-from privet.protocol.partition import Partition, Tree
+from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.task import Question, Task
 
 FEATURES = (
@@ -39,3 +41,23 @@ def task_fields(**changes: Any) -> dict[str, Any]:
 def make_task(**changes: Any) -> Task:
     """A valid task, some of its fields replaced."""
     return Task.checked(task_fields(**changes))
+
+
+def question(**changes: Any) -> dict[str, Any]:
+    """The fields of a question, some of them replaced."""
+    return {"partition": 0, "mechanism": "subset", "epsilon": 1.0, **changes}
+
+
+def big_tree(cells: int) -> Tree:
+    """A complete tree over four columns."""
+    node = np.arange(2 * cells - 1)
+    inner = node < cells - 1
+    return Tree.of(
+        Partition.build(
+            4,
+            np.where(inner, 0, LEAF),
+            np.where(inner, 0.5, 0.0),
+            np.where(inner, 2 * node + 1, LEAF),
+            np.where(inner, 2 * node + 2, LEAF),
+        )
+    )

@@ -6,7 +6,6 @@ import time
 from typing import Any
 
 import msgpack
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,9 +15,18 @@ from privet.protocol.errors import InvalidTask, TaskMismatch
 from privet.protocol.features import Categorical, Numeric
 from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.mechanisms import MECHANISMS
-from privet.protocol.partition import LEAF, Partition, Tree
+from privet.protocol.partition import Tree
 from privet.protocol.task import Question, Task
-from tests.protocol.examples import CLASSES, FEATURES, RANGE, SPLITS, make_task, task_fields
+from tests.protocol.examples import (
+    CLASSES,
+    FEATURES,
+    RANGE,
+    SPLITS,
+    big_tree,
+    make_task,
+    question,
+    task_fields,
+)
 from tests.strategies import tasks
 
 
@@ -90,25 +98,6 @@ def test_mechanisms_are_rebuilt_from_what_is_published(name: str, label: Any) ->
 
 def tree_fields(**changes: Any) -> dict[str, Any]:
     return {**Tree.of(SPLITS).model_dump(), **changes}
-
-
-def question(**changes: Any) -> dict[str, Any]:
-    return {"partition": 0, "mechanism": "subset", "epsilon": 1.0, **changes}
-
-
-def big_tree(cells: int) -> Tree:
-    """A complete tree over four columns."""
-    node = np.arange(2 * cells - 1)
-    inner = node < cells - 1
-    return Tree.of(
-        Partition.build(
-            4,
-            np.where(inner, 0, LEAF),
-            np.where(inner, 0.5, 0.0),
-            np.where(inner, 2 * node + 1, LEAF),
-            np.where(inner, 2 * node + 2, LEAF),
-        )
-    )
 
 
 many_classes = CLASSES.model_copy(update={"classes": tuple(map(str, range(1000)))})

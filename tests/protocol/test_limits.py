@@ -1,0 +1,142 @@
+"""No task costs its holder more than the published limits allow, and none is built before them."""
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bench.worst_tasks import peak_mib, worst_tasks
+from privet.protocol import wire
+from privet.protocol.errors import InvalidTask
+from privet.protocol.limits import (
+    MAX_CELLS,
+    MAX_NODES,
+    MAX_RANDOM_BYTES,
+    MAX_TABLE_ENTRIES,
+    MAX_TASK_BYTES,
+    MAX_TASK_ITEMS,
+)
+from privet.protocol.mechanisms import MECHANISMS, create_mechanism
+from privet.protocol.mechanisms.limits import MIN_EPSILON
+from privet.protocol.report import make_report
+from privet.protocol.task import Task
+from tests.protocol.examples import big_tree, make_task, question, task_fields
+
+WORST = worst_tasks()
+MOST_MIB = 64
+
+FLOAT, CHARACTER = b"\xcb\x3f\xe1\x3f\xe1\x3f\xe1\x3f\xe1", b"\xa4\xf0\x9f\x98\x80"
+MAP = b"\x8d" + b"".join(b"\xa1%c\xa0" % key for key in b"abcdefghijklm")
+BOMBS = {"number": b"\x01", "float": FLOAT, "text": b"\xa2ab", "character": CHARACTER, "map": MAP}
+
+
+def refused(act: Callable[[], object], says: str) -> float:
+    """MiB that were used until ``act`` was refused with a message that says ``says``."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidTask, match=says):
+            act()
+        return tracemalloc.get_traced_memory()[1] / 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("label", ["classes", "range"])
+def test_a_small_task_cannot_ask_for_a_large_table(label: str) -> None:
+    """Some 350 bytes once took 2.5 GB and a minute to explain; now their numbers are refused."""
+    name = "laplace" if label == "classes" else "randomized_response"
+    hostile = question(mechanism=name, epsilon=MIN_EPSILON, parameters={"resolution": 4096})
+    fields = {**make_task().model_dump(), "questions": [hostile]}
+    if label == "range":
+        fields["label"] = WORST["largest_table"]["label"]
+    data = wire.pack(fields)
+    assert len(data) < 1_000
+    assert refused(lambda: Task.parse(data), "smaller one or a larger epsilon") < 1
+
+
+def test_many_small_tables_are_refused_together() -> None:
+    """The limit is on all tables of a task; questions with equal noise share one."""
+    questions = [question(mechanism="laplace", epsilon=0.01 + i / 1e6) for i in range(64)]
+    assert refused(lambda: Task.checked(task_fields(questions=questions)), "the same epsilon") < 1
+    alike = Task.checked(task_fields(questions=[questions[0]] * 64))
+    assert len({id(mechanism.lattice) for mechanism in alike.mechanisms}) == 1
+    lattice = alike.mechanisms[0].lattice
+    assert lattice is not None
+    assert alike.table_entries == lattice.entries == len(lattice.weights)
+
+
+def test_questions_share_the_limit_on_randomness() -> None:
+    """Sixteen questions of subset over 2^17 categories would take a holder seconds."""
+    questions = [question(mechanism="subset", epsilon=0.1, parameters={"k": 2**16})] * 17
+    fields = task_fields(partitions=[big_tree(2**16)], questions=questions)
+    refused(lambda: Task.checked(fields), "random bytes")
+    one = Task.checked({**fields, "allocation": "one"})
+    assert one.random_bytes == 8 * (2**16 + 1)
+
+
+def test_partitions_and_centres_share_their_limits() -> None:
+    """One partition or centring may have the most cells; a second one may not."""
+    tree = big_tree(MAX_CELLS)
+    refused(lambda: Task.checked(task_fields(partitions=[tree, big_tree(2)])), str(MAX_NODES))
+    centring = {"centres": [0.5] * 40_000, "radius": 0.1}
+    questions = [question(epsilon=0.1, mechanism="grr", centring=centring)] * 2
+    label = {"kind": "range", "name": "label", "low": 0.0, "high": 1.0}
+    fields = task_fields(partitions=[big_tree(40_000)], questions=questions, label=label)
+    refused(lambda: Task.checked(fields), "80000 centres")
+
+
+@pytest.mark.parametrize("name", WORST)
+def test_the_worst_tasks_are_bounded(name: str) -> None:
+    """Bytes, tables and randomness are within the limits, and reading to answering in 64 MiB."""
+    task = Task.checked(WORST[name])
+    assert len(task.canonical) <= MAX_TASK_BYTES
+    assert task.table_entries <= MAX_TABLE_ENTRIES
+    assert task.random_bytes <= MAX_RANDOM_BYTES
+    assert task.log_ratio <= task.epsilon
+    data = task.canonical
+    del task
+    assert peak_mib(data) < MOST_MIB
+
+
+@pytest.mark.parametrize("name", WORST)
+def test_the_published_figures_are_what_happens(name: str) -> None:
+    """The mechanisms draw exactly ``random_bytes``, and tables have the entries that count."""
+    task, drawn = Task.checked(WORST[name]), 0
+    report_id_and_labels = 16 + 8 * len(task.questions)
+
+    def zeros(size: int) -> bytes:
+        nonlocal drawn
+        drawn += size
+        return bytes(size)
+
+    make_report(task, {"label": 0}, zeros)
+    assert drawn == task.random_bytes + report_id_and_labels
+    lattices = {mechanism.lattice for mechanism in task.mechanisms} - {None}
+    assert task.table_entries == sum(len(lattice.weights) for lattice in lattices if lattice)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("regression", [False, True])
+def test_defaults_are_accepted_at_the_least_epsilon(name: str, regression: bool) -> None:
+    """No question is refused for a parameter that was not given."""
+    mechanism = create_mechanism(name, MIN_EPSILON, 2, 2, regression=regression)
+    assert mechanism.lattice is None or mechanism.lattice.entries <= MAX_TABLE_ENTRIES
+
+
+@pytest.mark.parametrize("item", BOMBS.values(), ids=BOMBS)
+def test_bytes_that_are_no_task_are_refused_in_little_memory(item: bytes) -> None:
+    """Lists as long and as many as fit, of whatever takes the most memory per byte."""
+    longest = MAX_NODES if item != MAP else 3_000
+    length = b"\xdd" + longest.to_bytes(4, "big")
+    lists = (MAX_TASK_BYTES - 100) // (longest * len(item) + 5)
+    data = b"\x81\xa8features\xdc" + lists.to_bytes(2, "big") + lists * (length + longest * item)
+    assert len(data) <= MAX_TASK_BYTES
+    assert refused(lambda: Task.parse(data), "more than|required") < MOST_MIB
+
+
+def test_items_are_counted_over_all_lists() -> None:
+    """Each list is short enough, and all together are not."""
+    fields: dict[str, Any] = make_task().model_dump()
+    fields["features"] = [[1] * MAX_NODES] * 7
+    refused(lambda: Task.parse(wire.pack(fields)), f"more than {MAX_TASK_ITEMS} items")
