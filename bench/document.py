@@ -39,8 +39,8 @@ ABOUT = {
     "(`weighted`) and by the default estimator with its public model (`drift`). `first_record`: "
     "the first call after fitting.",
     "worst_tasks": "One task on a holder's device: read, recompute epsilon, explain, answer. Each "
-    "is close to a limit of docs/protocol.md, and a search found none that costs more; `memory` is "
-    "the peak of what Python and numpy allocate.",
+    "is close to a limit of docs/protocol.md, and a search found none that costs more; `time` "
+    "is of one core, `memory` the peak of what Python and numpy allocate.",
 }
 
 
