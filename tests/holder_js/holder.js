@@ -1,0 +1,146 @@
+/**
+ * A holder's two calls (docs/protocol.md, "Calls of a holder"): fetch a task, send one report.
+ *
+ * The network, randomness, time and the store of drawn reports are arguments, so that the same
+ * module serves a browser, Node and tests.
+ */
+
+import { Problem } from "./problem.js";
+import { concat } from "./msgpack.js";
+import { makeReport, platformRandom } from "./report.js";
+import { hex, readTask } from "./task.js";
+
+const TASK_TYPE = "application/vnd.privet.task+msgpack";
+const REPORT_TYPE = "application/vnd.privet.report+msgpack";
+const MAX_TASK_BYTES = 2 ** 22;
+const MAX_ANSWER_BYTES = 2 ** 16;
+const AGAIN = new Set([408, 429, 500, 502, 503, 504]);
+const ADDRESS = /^(https:\/\/[^/?#@]+|http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)(\/[^?#]*)?\/v1\/tasks\/([0-9a-f]{64})$/;
+
+const pause = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 * seconds); });
+
+/**
+ * @typedef {object} Options
+ * @property {typeof fetch} [http]
+ * @property {(size: number) => Uint8Array} [random]
+ * @property {() => number} [now] Unix time in seconds
+ * @property {(seconds: number) => Promise<void>} [sleep]
+ * @property {Map<string, {id: string, bytes: Uint8Array}>} [kept] drawn reports by task id; give a
+ *   durable one (awaited), since a report that was drawn must not be drawn again
+ * @property {number} [mostEpsilon] what the holder is ready to spend on this task
+ * @property {string} [invitation]
+ * @property {number} [attempts]
+ */
+
+/**
+ * Answer a task once; again with the same bytes if it was answered before.
+ * @param {string} url https://curator.example/v1/tasks/{id}
+ * @param {object} record values by name, the label included
+ * @param {Options} [options]
+ * @returns {Promise<{report: string, counted: boolean}>} the receipt
+ * @throws {Problem} by its type; `unreachable` and `unexpected-answer` are this holder's own
+ */
+export async function answer(url, record, options = {}) {
+  const { random = platformRandom, now = () => Date.now() / 1000, kept = new Map(), mostEpsilon = 4 } = options;
+  const id = ADDRESS.exec(url)?.at(-1);
+  if (id === undefined) throw new Problem("invalid-request", `${url} is no task's address.`);
+  let drawn = await kept.get(id);
+  if (drawn === undefined) {
+    const task = await fetchTask(url, id, options);
+    check(task, now(), mostEpsilon);
+    const report = makeReport(task, record, random);
+    drawn = { id: hex(report.id), bytes: report.bytes };
+    await kept.set(id, drawn);
+  }
+  return send(url, drawn, options);
+}
+
+/**
+ * @param {string} url
+ * @param {string} id
+ * @param {Options} [options]
+ * @returns {Promise<object>} the task, its hash checked
+ */
+export async function fetchTask(url, id, options = {}) {
+  const reply = await persist(url, { headers: { Accept: TASK_TYPE } }, MAX_TASK_BYTES, options);
+  if (reply.status !== 200) throw problemIn(reply);
+  if (reply.type !== TASK_TYPE) throw unexpected(reply);
+  return readTask(reply.body, id);
+}
+
+function check({ questions, allocation, opens, closes }, now, mostEpsilon) {
+  if ((opens !== null && now < opens) || (closes !== null && now >= closes)) {
+    throw new Problem("task-not-open", "The task is not open at this date: nothing was drawn.");
+  }
+  const spent = questions.map(({ epsilon }) => epsilon);
+  const total = allocation === "all" ? spent.reduce((sum, epsilon) => sum + epsilon, 0) : Math.max(...spent);
+  if (!(total <= mostEpsilon)) {
+    throw new Problem("refused", `The task would spend epsilon ${total}, above ${mostEpsilon}.`);
+  }
+}
+
+async function send(url, drawn, options) {
+  const headers = { "Content-Type": REPORT_TYPE, Accept: "application/json" };
+  if (options.invitation !== undefined) headers["Privet-Invitation"] = options.invitation;
+  const request = { method: "POST", headers, body: drawn.bytes };
+  const reply = await persist(`${url}/reports`, request, MAX_ANSWER_BYTES, options);
+  if (![200, 201, 202].includes(reply.status)) throw problemIn(reply);
+  const receipt = json(reply);
+  if (receipt.report !== drawn.id || typeof receipt.counted !== "boolean") throw unexpected(reply);
+  return receipt;
+}
+
+/** The first reply that sending the same bytes again would not change, or the last one. */
+async function persist(url, request, limit, { http = fetch, sleep = pause, attempts = 6 }) {
+  for (let attempt = 1; ; attempt += 1) {
+    let wait = Math.min(0.5 * 2 ** (attempt - 1), 30) * (0.5 + Math.random() / 2);
+    try {
+      const reply = await once(http, url, request, limit);
+      if (!AGAIN.has(reply.status) || attempt === attempts) return reply;
+      wait = Math.max(wait, Math.min(reply.retryAfter, 60));
+    } catch (error) {
+      if (error instanceof Problem) throw error;
+      if (attempt === attempts) throw new Problem("unreachable", `${url} does not answer: ${error.message}`);
+    }
+    await sleep(wait);
+  }
+}
+
+async function once(http, url, request, limit) {
+  const response = await http(url, {
+    ...request, redirect: "error", credentials: "omit", signal: AbortSignal.timeout(120_000),
+  });
+  const parts = [];
+  let size = 0;
+  const reader = response.body?.getReader();
+  for (let part = await reader?.read(); part && !part.done; part = await reader.read()) {
+    size += part.value.length;
+    if (size > limit) throw new Problem("unexpected-answer", `${url} sends more than ${limit} bytes.`);
+    parts.push(part.value);
+  }
+  return {
+    url,
+    status: response.status,
+    type: (response.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase(),
+    retryAfter: /^\d{1,9}$/.test(response.headers.get("retry-after") ?? "") ? Number(response.headers.get("retry-after")) : 0,
+    body: concat(parts),
+  };
+}
+
+function problemIn(reply) {
+  if (reply.type !== "application/problem+json") return unexpected(reply);
+  const { type, detail } = json(reply);
+  return new Problem(String(type).replace("urn:privet:problem:", ""), String(detail));
+}
+
+function json(reply) {
+  try {
+    return JSON.parse(new TextDecoder().decode(reply.body)) ?? {};
+  } catch {
+    throw unexpected(reply);
+  }
+}
+
+function unexpected({ url, status }) {
+  return new Problem("unexpected-answer", `${url} answered ${status} with what no curator sends.`);
+}

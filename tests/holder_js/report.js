@@ -1,0 +1,72 @@
+/** From a record to the bytes of its report (docs/protocol.md, "Report"). */
+
+import { clip, encodeRecord } from "./features.js";
+import { concat, encode } from "./msgpack.js";
+import { locate } from "./partition.js";
+
+const WORD = 2 ** 64;
+
+/**
+ * @param {number} size
+ * @returns {Uint8Array} random bytes of the platform
+ */
+export function platformRandom(size) {
+  const pieces = [];
+  for (let left = size; left > 0; left -= 65_536) {
+    pieces.push(crypto.getRandomValues(new Uint8Array(Math.min(left, 65_536))));
+  }
+  return concat(pieces);
+}
+
+/**
+ * @param {object} task from `readTask`
+ * @param {object} record values by name, the label included
+ * @param {(size: number) => Uint8Array} [random]
+ * @returns {{id: Uint8Array, bytes: Uint8Array}}
+ * @throws {Problem} `invalid-record`, before anything is drawn
+ */
+export function makeReport(task, record, random = platformRandom) {
+  const { columns, label } = encodeRecord(task, record);
+  const id = random(16);
+  const answers = asked(task, random).map((index) => [index, answer(task, index, columns, label, random)]);
+  const bytes = encode({ version: 1, task: fromHex(task.id), id, answers });
+  return { id, bytes };
+}
+
+/** @param {string} text */
+export const fromHex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+
+function asked({ questions, allocation }, random) {
+  if (allocation === "all") return questions.map((_, index) => index);
+  return [Number((bigEndian(random(8)) * BigInt(questions.length)) >> 64n)];
+}
+
+function answer(task, index, columns, label, random) {
+  const { partition, asks, centring } = task.questions[index];
+  const mechanism = task.mechanisms[index];
+  const cell = locate(task.partitions[partition], columns);
+  let category = cell;
+  if (asks === "label") {
+    const r = bigEndian(random(8));
+    const level = task.label.kind === "classes" ? label : rounded(task.label, centring, cell, label, mechanism.levels, r);
+    category = cell * mechanism.levels + level;
+  }
+  return mechanism.privatize(category, wordsOf(random(8 * mechanism.words)));
+}
+
+/** A number as a level, rounded at random without bias. */
+function rounded({ low, high }, centring, cell, y, levels, r) {
+  const [start, width] =
+    centring === undefined ? [low, high - low] : [centring.centres[cell] - centring.radius, 2 * centring.radius];
+  const u = clip((y - start) / width, 0, 1) * (levels - 1);
+  const below = Math.min(Math.floor(u), levels - 2);
+  return r < BigInt(Math.floor((u - below) * WORD)) ? below + 1 : below;
+}
+
+const view = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+const bigEndian = (bytes) => view(bytes).getBigUint64(0);
+
+function wordsOf(bytes) {
+  return Array.from({ length: bytes.length / 8 }, (_, i) => view(bytes).getBigUint64(8 * i, true));
+}

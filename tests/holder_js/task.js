@@ -1,0 +1,282 @@
+/**
+ * The task: its fields, its canonical bytes and its limits (docs/protocol.md, "Task").
+ *
+ * `SCHEMA` reads decoded msgpack into plain values and writes them back; a fault is a Problem
+ * `invalid-task` that says where.
+ */
+
+import { MAX_TABLE_ENTRIES, createMechanism } from "./mechanisms.js";
+import { Real, decode, encode } from "./msgpack.js";
+import { cellsOf, isTree } from "./partition.js";
+import { Problem } from "./problem.js";
+import { trimmed } from "./features.js";
+
+const MAX = {
+  cells: 2 ** 16, nodes: 2 ** 17, depth: 256, columns: 20_000, questions: 64, classes: 1_000,
+  parameters: 16, name: 200, category: 1_000, description: 10_000,
+  taskBytes: 2 ** 22, items: 3 * 2 ** 18, containers: 60_000,
+  randomBytes: 2 ** 23, reportBytes: 2 ** 21,
+};
+const UNSHOWABLE = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
+const ENVELOPE_BYTES = 79;
+
+function refuse(where, what) {
+  throw new Problem("invalid-task", `${where}: ${what}.`);
+}
+
+// ---- types of fields: read(value, where) checks and simplifies, write(value) is its inverse
+
+const same = (value) => value;
+
+const one = (...choices) => ({
+  read: (value, at) => (choices.includes(value) ? value : refuse(at, `must be ${choices.join(" or ")}`)),
+  write: same,
+});
+
+const integer = (low, high) => ({
+  read: (value, at) =>
+    Number.isInteger(value) && value >= low && value <= high ? value : refuse(at, `must be ${low} to ${high}`),
+  write: same,
+});
+
+const real = {
+  read: (value, at) => (value instanceof Real ? value.value : refuse(at, "must be a 64-bit float")),
+  write: (value) => new Real(value),
+};
+
+const text = (least, most, plain = true) => ({
+  read(value, at) {
+    if (typeof value !== "string") refuse(at, "must be text");
+    const length = [...value].length;
+    if (length < least || length > most) refuse(at, `must have ${least} to ${most} characters`);
+    return plain && UNSHOWABLE.test(value) ? refuse(at, "has a control character") : value;
+  },
+  write: same,
+});
+
+const optional = (type) => ({
+  read: (value, at) => (value === null ? null : type.read(value, at)),
+  write: (value) => (value === null ? null : type.write(value)),
+});
+
+const list = (type, least, most) => ({
+  read(value, at) {
+    if (!Array.isArray(value) || value.length < least || value.length > most) {
+      refuse(at, `must be a list of ${least} to ${most}`);
+    }
+    return value.map((item, i) => type.read(item, `${at}[${i}]`));
+  },
+  write: (values) => values.map(type.write),
+});
+
+/** A map of exactly these fields; those in `absent` are left out where they are unset. */
+const fields = (types, absent = []) => ({
+  read(value, at) {
+    if (!isMap(value)) refuse(at, "must be a map");
+    const names = Object.keys(types).filter((name) => name in value || !absent.includes(name));
+    const unknown = Object.keys(value).find((name) => !Object.hasOwn(types, name));
+    if (unknown !== undefined) refuse(at, `has an unknown field ${unknown}`);
+    const missing = names.find((name) => !(name in value));
+    if (missing !== undefined) refuse(at, `lacks ${missing}`);
+    return Object.fromEntries(names.map((name) => [name, types[name].read(value[name], `${at}.${name}`)]));
+  },
+  write: (value) =>
+    Object.fromEntries(Object.entries(value).map(([name, item]) => [name, types[name].write(item)])),
+});
+
+const isMap = (value) => value !== null && typeof value === "object" && Object.getPrototypeOf(value) === null;
+
+const byKind = (kinds) => ({
+  read(value, at) {
+    if (!isMap(value) || !Object.hasOwn(kinds, value.kind)) refuse(at, "is of no known kind");
+    return kinds[value.kind].read(value, at);
+  },
+  write: (value) => kinds[value.kind].write(value),
+});
+
+/** Text to integers, reals and text; reals stay `Real`, since no mechanism takes one. */
+const parameters = {
+  read(value, at) {
+    if (!isMap(value) || Object.keys(value).length > MAX.parameters) refuse(at, "must be a small map");
+    return { ...value };
+  },
+  write: same,
+};
+
+const name = text(1, MAX.name);
+const categories = (least, most) => {
+  const names = list(text(1, MAX.category), least, most);
+  return {
+    read(value, at) {
+      const read = names.read(value, at);
+      if (new Set(read).size < read.length) refuse(at, "must all be different");
+      return read.some((each) => each !== trimmed(each)) ? refuse(at, "must not be padded") : read;
+    },
+    write: same,
+  };
+};
+const node = integer(-1, MAX.nodes - 1);
+const nodes = list(node, 1, MAX.nodes);
+
+const feature = byKind({
+  numeric: fields({ kind: one("numeric"), name, low: real, high: real, missing: optional(real) }),
+  categorical: fields({
+    kind: one("categorical"),
+    name,
+    categories: categories(1, MAX.columns),
+    missing: optional(text(1, MAX.category)),
+    unknown: optional(text(1, MAX.category)),
+  }),
+});
+
+const label = byKind({
+  classes: fields({ kind: one("classes"), name, classes: categories(2, MAX.classes) }),
+  range: fields({ kind: one("range"), name, low: real, high: real }),
+});
+
+const question = fields(
+  {
+    partition: integer(0, MAX.questions - 1),
+    mechanism: text(0, MAX.name, false),
+    epsilon: real,
+    parameters,
+    asks: one("label", "cell"),
+    centring: fields({ centres: list(real, 1, MAX.cells), radius: real }),
+  },
+  ["centring"],
+);
+
+const seconds = optional(integer(0, Number.MAX_SAFE_INTEGER));
+
+const SCHEMA = fields({
+  version: one(1),
+  name,
+  description: text(0, MAX.description, false),
+  features: list(feature, 1, MAX.columns),
+  label,
+  partitions: list(
+    fields({
+      columns: integer(1, MAX.columns),
+      feature: nodes,
+      threshold: list(real, 1, MAX.nodes),
+      left: nodes,
+      right: nodes,
+    }),
+    1,
+    MAX.questions,
+  ),
+  questions: list(question, 1, MAX.questions),
+  allocation: one("all", "one"),
+  opens: seconds,
+  closes: seconds,
+});
+
+// ---- the task
+
+/**
+ * @param {Uint8Array} bytes
+ * @returns {Promise<string>} a task's id: the SHA-256 of its bytes, in hexadecimal
+ */
+export async function idOf(bytes) {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return hex(digest);
+}
+
+/** @param {Uint8Array} bytes */
+export const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/**
+ * @param {object} task its fields, in the JSON form
+ * @returns {Uint8Array} its canonical bytes
+ */
+export const packTask = (task) => encode(SCHEMA.write(task));
+
+/**
+ * Read a task, check it against everything that a holder can check without an account of its
+ * own, and build its mechanisms.
+ * @param {Uint8Array} bytes
+ * @param {string} [expected] the id it was asked for by
+ * @returns {Promise<object>} its fields, with `id` and `mechanisms` (one per question)
+ * @throws {Problem} `invalid-task` or `task-mismatch`
+ */
+export async function readTask(bytes, expected) {
+  if (bytes.length > MAX.taskBytes) refuse("the task", "is too long");
+  const id = await idOf(bytes);
+  if (expected !== undefined && id !== expected) {
+    throw new Problem("task-mismatch", "The task is not the one asked for: do not answer it.");
+  }
+  const task = SCHEMA.read(decoded(bytes), "task");
+  checkFeatures(task);
+  checkTrees(task);
+  task.questions.forEach((asked, i) => checkQuestion(task, asked, `question ${i}`));
+  const mechanisms = task.questions.map((asked) => mechanismOf(task, asked));
+  checkSizes(task, mechanisms);
+  return { ...task, id, mechanisms };
+}
+
+function decoded(bytes) {
+  try {
+    return decode(bytes, { containers: MAX.containers, items: MAX.items });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return refuse("the bytes", `are no canonical msgpack (${error.message})`);
+  }
+}
+
+function checkFeatures({ features, label: asked, opens, closes }) {
+  const names = [...features, asked].map((each) => each.name);
+  if (new Set(names).size < names.length) refuse("features and label", "must have different names");
+  for (const each of [...features, asked]) {
+    if (each.kind === "numeric" && each.low > each.high) refuse(each.name, "low is above high");
+    if (each.kind === "range" && each.low >= each.high) refuse(each.name, "low is not below high");
+    if ("low" in each && !Number.isFinite(each.high - each.low)) refuse(each.name, "is too wide");
+    for (const standIn of each.kind === "categorical" ? [each.missing, each.unknown] : []) {
+      if (standIn !== null && !each.categories.includes(standIn)) refuse(each.name, "its replacement is unlisted");
+    }
+  }
+  if (opens !== null && closes !== null && opens >= closes) refuse("the task", "closes before it opens");
+}
+
+function checkTrees({ features, partitions }) {
+  const columns = features.reduce((sum, each) => sum + (each.categories?.length ?? 1), 0);
+  if (columns > MAX.columns) refuse("the features", "have too many columns");
+  for (const tree of partitions) {
+    if (tree.columns !== columns) refuse("a partition", "has other columns than the features");
+    if (!isTree(tree, MAX.depth) || cellsOf(tree) > MAX.cells) refuse("a partition", "is no tree");
+  }
+  const total = partitions.reduce((sum, tree) => sum + tree.feature.length, 0);
+  if (total > MAX.nodes) refuse("the partitions", "have too many nodes");
+}
+
+function checkQuestion({ label: asked, partitions }, { partition, asks, centring, epsilon }, at) {
+  if (partition >= partitions.length) refuse(at, "names no partition");
+  if (!(epsilon > 0)) refuse(at, "epsilon is not above 0");
+  if (centring === undefined) return;
+  if (asked.kind !== "range" || asks !== "label") refuse(at, "cannot have a centring");
+  const { centres, radius } = centring;
+  if (centres.length !== cellsOf(partitions[partition])) refuse(at, "needs a centre per cell");
+  if (!(radius > 0 && radius <= asked.high - asked.low && Number.isFinite(2 * radius))) refuse(at, "radius");
+  for (const centre of centres) {
+    const low = centre - radius;
+    const inside = centre >= asked.low && centre <= asked.high;
+    if (!inside || !Number.isFinite(low) || !(low < centre)) refuse(at, "a centre cannot be used");
+  }
+}
+
+function mechanismOf({ label: asked, partitions }, { partition, mechanism, epsilon, parameters: stated, asks }) {
+  const regression = asked.kind === "range" && asks === "label";
+  const slots = asks === "cell" ? 1 : regression ? 2 : asked.classes.length;
+  const cells = cellsOf(partitions[partition]);
+  return createMechanism({ mechanism, epsilon, cells, slots, regression, parameters: stated });
+}
+
+function checkSizes({ allocation }, mechanisms) {
+  const total = (sizes) =>
+    allocation === "all" ? sizes.reduce((sum, size) => sum + size, 0) : Math.max(...sizes);
+  const tables = new Map(mechanisms.map((each) => [each.tableKey, each.tableEntries]));
+  const entries = [...tables.values()].reduce((sum, size) => sum + size, 0);
+  if (entries > MAX_TABLE_ENTRIES) refuse("the questions", "need too long tables of noise");
+  if (total(mechanisms.map((each) => 8 * each.words)) > MAX.randomBytes) refuse("a report", "draws too much");
+  const payloads = total(mechanisms.map(({ reportBytes }) => reportBytes + 7));
+  if (ENVELOPE_BYTES + payloads > MAX.reportBytes) refuse("a report", "is too long");
+}

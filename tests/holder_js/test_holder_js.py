@@ -1,0 +1,123 @@
+"""A holder in JavaScript, written from docs/protocol.md and docs/mechanisms.md alone.
+
+It reproduces the published vectors and answers a curator, so the two pages suffice for a holder in
+any language.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from privet.protocol.mechanisms import MECHANISMS
+from tests.curator import samples
+from tests.end_to_end import population
+from tests.end_to_end.running_curator import RunningCurator
+
+HERE = Path(__file__).parent
+VECTORS = HERE.parent / "vectors"
+NODE = shutil.which("node")
+OLDEST_NODE = 18
+
+
+def missing() -> str | None:
+    """Why JavaScript cannot run here; None if it can."""
+    if NODE is None:
+        return "Node is not installed (on Debian: apt-get install nodejs)"
+    version = subprocess.run([NODE, "--version"], capture_output=True, text=True, check=True).stdout
+    if int(version.removeprefix("v").split(".")[0]) < OLDEST_NODE:
+        return f"Node {version.strip()} is too old: the modules need {OLDEST_NODE} or newer"
+    return None
+
+
+WHY = missing()
+needs_node = pytest.mark.skipif(WHY is not None, reason=WHY or "")
+
+
+def run(script: str, *arguments: str, given: str = "") -> str:
+    """What a script prints."""
+    assert NODE is not None
+    command = [NODE, "--unhandled-rejections=strict", str(HERE / script), *arguments]
+    done = subprocess.run(
+        command, input=given, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def holders(url: str, epsilon: float, records: list[Any]) -> list[dict[str, Any]]:
+    """The receipt, or the problem, of a holder per record."""
+    lines = "\n".join(json.dumps(record) for record in records)
+    printed = run("main.js", url, str(epsilon), given=lines)
+    return [json.loads(line) for line in printed.splitlines()]
+
+
+@needs_node
+def test_every_vector_is_reproduced() -> None:
+    """Payloads of all mechanisms, tasks both ways and the bad ones, reports, batches, answers."""
+    counts = json.loads(run("vectors.js", str(VECTORS)))
+    for name in MECHANISMS:
+        vectors = json.loads((VECTORS / "mechanisms" / f"{name}.json").read_text())["vectors"]
+        assert counts.pop(f"{name}.json") == sum(len(vector["reports"]) for vector in vectors)
+    for name in ("tasks.json", "answers.json"):
+        assert counts.pop(name) == len(json.loads((VECTORS / "messages" / name).read_text()))
+    for name in ("reports.json", "batches.json"):
+        cases = json.loads((VECTORS / "messages" / name).read_text())
+        readable = [c for c in cases if c["success"] and c["name"] != "keys in another order"]
+        assert counts.pop(name) == len(readable)
+    assert counts == {}
+
+
+@pytest.fixture(scope="module")
+def curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCurator]:
+    with RunningCurator(tmp_path_factory.mktemp("curator")) as running:
+        yield running
+
+
+@needs_node
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("kind", ["classes", "number"])
+def test_its_reports_count(curator: RunningCurator, mechanism: str, kind: str) -> None:
+    """Each record counts once, its bytes sent again are a replay, and a misfit is not sent."""
+    if kind == "classes":
+        public, label, records = samples.classes(), "level", population.thirds(8, seed=1)
+    else:
+        public, label, records = samples.line(), "y", population.line(8, seed=1)
+    task = curator.create(
+        public, label=label, epsilon=2, grower="cart", depth=2, mechanism=mechanism, holders=100
+    )
+    *receipts, refused = holders(
+        f"{curator.url}/v1/tasks/{task}", 2, [*records, {**records[0], "age": 1}]
+    )
+    assert {(receipt.get("counted"), receipt.get("again")) for receipt in receipts} == {
+        (True, False)
+    }
+    assert refused["problem"] == "invalid-record"
+    assert curator.get(f"/v1/tasks/{task}/status")["reports"] == len(records)
+
+
+@needs_node
+def test_what_a_holder_refuses(curator: RunningCurator) -> None:
+    """A task beyond its budget, and one that has closed: nothing more is counted."""
+    task = curator.create(samples.classes(), name="closed soon", label="level", epsilon=2)
+    url, (record,) = f"{curator.url}/v1/tasks/{task}", population.thirds(1, seed=2)
+    assert [answer["problem"] for answer in holders(url, 1, [record])] == ["refused"]
+    curator.post(f"/v1/tasks/{task}/close")
+    assert [answer["problem"] for answer in holders(url, 2, [record])] == ["task-not-open"]
+    assert curator.get(f"/v1/tasks/{task}/status")["reports"] == 0
+
+
+def test_the_modules_stand_alone() -> None:
+    """Small enough to be served whole, and without Node's own modules outside the entry points."""
+    modules = {path.name: path.read_text(encoding="utf-8") for path in HERE.glob("*.js")}
+    assert sum(map(len, modules.values())) < 100_000
+    node = {name for name, text in modules.items() if re.search(r'from "node:|\bprocess\.', text)}
+    assert node == {"main.js", "vectors.js"}
+    for text in modules.values():
+        imported = re.findall(r'from "([^"]+)"', text)
+        assert all(name.startswith(("./", "node:")) for name in imported)

@@ -1,0 +1,131 @@
+/**
+ * `node vectors.js FOLDER` holds the modules to the published vectors and prints how many cases of
+ * each file they reproduce; the first that they do not is an error.
+ */
+
+import assert from "node:assert/strict";
+import { createHash, webcrypto } from "node:crypto";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { encodeRecord } from "./features.js";
+import { createMechanism } from "./mechanisms.js";
+import { decode, encode } from "./msgpack.js";
+import { locate } from "./partition.js";
+import { fromHex, makeReport } from "./report.js";
+import { hex, idOf, packTask, readTask } from "./task.js";
+
+globalThis.crypto ??= webcrypto; // global from Node 20 on
+
+const folder = process.argv[2];
+const load = (...path) => JSON.parse(readFileSync(join(folder, ...path), "utf8"));
+const counts = {};
+const tasks = new Map();
+
+for (const file of readdirSync(join(folder, "mechanisms"))) {
+  const { mechanism, vectors } = load("mechanisms", file);
+  counts[file] = vectors.reduce((sum, vector) => sum + checkMechanism(mechanism, vector), 0);
+}
+counts["tasks.json"] = await each("tasks.json", checkTask);
+counts["reports.json"] = await each("reports.json", checkReport);
+counts["batches.json"] = await each("batches.json", checkBatch);
+counts["answers.json"] = await each("answers.json", checkAnswer);
+console.log(JSON.stringify(counts));
+
+async function each(file, check) {
+  let count = 0;
+  for (const entry of load("messages", file)) count += await check(entry);
+  return count;
+}
+
+function checkMechanism(mechanism, vector) {
+  const { defaults = true, parameters, levels, report_bytes: reportBytes, reports } = vector;
+  const built = createMechanism({ ...vector, mechanism, parameters: defaults ? {} : parameters });
+  assert.deepEqual(built.parameters, parameters);
+  assert.equal(built.levels, levels);
+  assert.equal(built.reportBytes, reportBytes);
+  for (const [name, expected] of Object.entries(vector.integers)) {
+    const found = built.integers[name];
+    if (Array.isArray(expected) && expected.length === 2) {
+      assert.deepEqual([found[0], found.at(-1)].map(String), expected);
+    } else {
+      assert.deepEqual(Array.isArray(found) ? found.map(String) : String(found), expected);
+    }
+  }
+  for (const { category, randomness, payload } of reports) {
+    const drawn = Buffer.from(randomness, "hex");
+    const words = Array.from({ length: built.words }, (_, i) => drawn.readBigUInt64LE(8 * i));
+    assert.equal(drawn.length, 8 * built.words);
+    assert.equal(hex(built.privatize(category, words)), payload);
+  }
+  return reports.length;
+}
+
+async function checkTask({ success, bytes, id, fields, name, problem, asked }) {
+  if (!success) {
+    await assert.rejects(readTask(fromHex(bytes), asked), { type: problem }, name);
+    return 1;
+  }
+  const task = await readTask(fromHex(bytes), id);
+  assert.equal(await idOf(fromHex(bytes)), id);
+  assert.equal(hex(encode(decode(fromHex(bytes)))), bytes);
+  assert.equal(hex(packTask(fields)), bytes);
+  const { mechanisms, id: _, ...read } = task;
+  assert.deepEqual(read, fields);
+  tasks.set(id, task);
+  return 1;
+}
+
+function checkReport({ success, bytes, json }) {
+  if (!success) return 0;
+  const { version, task, id, answers } = decode(fromHex(bytes));
+  const base64 = answers.map(([question, payload]) => [question, Buffer.from(payload).toString("base64")]);
+  assert.deepEqual({ version, task: hex(task), id: hex(id), answers: base64 }, json);
+  assert.equal(hex(encode({ version, task, id, answers })), bytes);
+  return 1;
+}
+
+function checkBatch({ success, name, bytes, reports }) {
+  if (!success || name === "keys in another order") return 0; // which only readers of batches take
+  const { version, ids, payloads, question, invitations } = decode(fromHex(bytes));
+  assert.equal(version, 1);
+  assert.equal(hex(ids), reports.map(({ id }) => id).join(""));
+  const sent = reports.flatMap(({ answers }) => answers.map(([, payload]) => payload));
+  assert.equal(hex(payloads), sent.join(""));
+  if (question !== undefined) assert.ok(reports.every(({ answers }) => answers[0][0] === question));
+  if (invitations !== undefined) {
+    assert.equal(hex(invitations), reports.map(({ invitation }) => invitation).join(""));
+  }
+  return 1;
+}
+
+function checkAnswer({ success, task: id, record, columns, label, cells, seed, report, problem }) {
+  const task = tasks.get(id);
+  const drawn = stream(seed);
+  if (!success) {
+    assert.throws(() => makeReport(task, record, drawn), { type: problem }, JSON.stringify(record));
+    return 1;
+  }
+  const encoded = encodeRecord(task, record);
+  assert.deepEqual(encoded.columns, columns);
+  assert.equal(encoded.label, label);
+  assert.deepEqual(task.partitions.map((tree) => locate(tree, encoded.columns)), cells);
+  assert.equal(hex(makeReport(task, record, drawn).bytes), report, seed);
+  return 1;
+}
+
+/** SHA-256(seed + "/0"), SHA-256(seed + "/1"), ... one after another. */
+function stream(seed) {
+  let rest = Buffer.alloc(0);
+  let block = 0;
+  return (size) => {
+    while (rest.length < size) {
+      const more = createHash("sha256").update(`${seed}/${block}`).digest();
+      rest = Buffer.concat([rest, more]);
+      block += 1;
+    }
+    const drawn = rest.subarray(0, size);
+    rest = rest.subarray(size);
+    return Uint8Array.from(drawn);
+  };
+}
