@@ -5,13 +5,14 @@ ENV PIP_NO_CACHE_DIR=1 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 
 WORKDIR /app
 COPY pyproject.toml constraints.txt README.md LICENSE ./
+RUN mkdir privet && touch privet/__init__.py \
+    && pip install --quiet --constraint constraints.txt --editable ".${EXTRAS}"
 COPY privet privet
 COPY protocol protocol
 COPY transport transport
 COPY client client
 COPY relay relay
 COPY curator curator
-RUN pip install --quiet --constraint constraints.txt --editable ".${EXTRAS}"
 COPY scripts scripts
 
 RUN useradd --create-home --uid 1000 privet \

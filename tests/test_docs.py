@@ -54,3 +54,16 @@ def test_files_and_commands_exist(page: Path) -> None:
     assert [path for path in CODE_FILE.findall(text) if not (ROOT / path).exists()] == []
     assert [module for module in MODULE.findall(text) if find_spec(module) is None] == []
     assert set(TARGET.findall(text)) <= targets
+
+
+def test_the_ways_through_the_code_are_as_described() -> None:
+    """Every step in docs/architecture.md names a function that its file defines."""
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    steps = re.findall(r"^\| \d+ \| `([\w/.]+)` \| `([\w.]+)` \|", text, re.MULTILINE)
+    assert len(steps) > 20
+    for file, function in steps:
+        *owner, name = function.split(".")
+        source = (ROOT / file).read_text(encoding="utf-8")
+        for cls in owner:
+            assert re.search(rf"^class {cls}\b", source, re.MULTILINE), (file, function)
+        assert re.search(rf"^ *(async )?def {name}\b", source, re.MULTILINE), (file, function)
