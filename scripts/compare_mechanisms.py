@@ -7,14 +7,14 @@ All figures are closed forms. Times are measured by ``python -m bench``.
 """
 
 import argparse
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from privet.protocol.mechanisms import MECHANISMS, Mechanism, compare, create_mechanism
 from privet.protocol.mechanisms.comparison import best_known_variance, count_variance
+from scripts.pages import fill, markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "mechanisms.md"
 
@@ -22,6 +22,7 @@ CATEGORIES = (64, 512, 4096)
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 SLOTS = 2
 REFERENCE_HOLDERS = 10**6
+RIGHT = "---:"
 
 
 def mass_variance(mechanism: Mechanism) -> float:
@@ -42,7 +43,7 @@ def _combined_variance(mechanism: Mechanism, weights: list[int]) -> float:
 
 def accuracy_tables() -> str:
     """For each number of categories: variance, its ratio to the bound, and bytes."""
-    return "\n\n".join(_accuracy_table(m) for m in CATEGORIES)
+    return "\n".join(_accuracy_table(m) for m in CATEGORIES)
 
 
 def _accuracy_table(m: int) -> str:
@@ -53,7 +54,7 @@ def _accuracy_table(m: int) -> str:
         ["in 16 bytes", *(_chosen(e, m, 16) for e in EPSILONS)],
     ]
     head = [f"m = {m}", *(f"ε = {e:g}" for e in EPSILONS)]
-    return markdown(head, rows)
+    return markdown(head, rows, RIGHT)
 
 
 def _accuracy(name: str, epsilon: float, m: int) -> str:
@@ -75,7 +76,7 @@ def holders_tables() -> str:
         "one cell's holders (U)": mass_variance,
         "one cell's margin (2 V - U)": margin_variance,
     }
-    return "\n\n".join(_holders_table(title, figure) for title, figure in questions.items())
+    return "\n".join(_holders_table(title, figure) for title, figure in questions.items())
 
 
 def _holders_table(title: str, figure: Callable[[Mechanism], float]) -> str:
@@ -88,7 +89,7 @@ def _holders_table(title: str, figure: Callable[[Mechanism], float]) -> str:
             for e in EPSILONS
         )
         rows.append([f"`{name}`", *(f"{round(n):,}".replace(",", " ") for n in needed)])
-    return markdown([title, *(f"ε = {e:g}" for e in EPSILONS)], rows)
+    return markdown([title, *(f"ε = {e:g}" for e in EPSILONS)], rows, RIGHT)
 
 
 def influence_table() -> str:
@@ -112,7 +113,7 @@ def influence_table() -> str:
         "worst influence on one count",
         "worst influence on one label's total",
     ]
-    return markdown(head, rows)
+    return markdown(head, rows, RIGHT)
 
 
 def _figures(value: float) -> str:
@@ -123,13 +124,6 @@ def _short(value: float) -> str:
     return f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
-def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table, the first column to the left and the others to the right."""
-    head = list(head)
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 TABLES: dict[str, Callable[[], str]] = {
     "accuracy": accuracy_tables,
     "holders": holders_tables,
@@ -138,28 +132,15 @@ TABLES: dict[str, Callable[[], str]] = {
 """Name of a block in the page -> what goes there."""
 
 
-def replace_block(page: str, name: str, text: str) -> str:
-    """``page`` with the text between the two comments called ``name`` replaced."""
-    start, end = f"<!-- {name}: made by a script -->", f"<!-- end of {name} -->"
-    pattern = re.compile(f"{re.escape(start)}.*?{re.escape(end)}", re.DOTALL)
-    if not pattern.search(page):
-        raise ValueError(f"the page has no block called {name}")
-    return pattern.sub(lambda _: f"{start}\n\n{text}\n\n{end}", page)
-
-
 def main() -> None:
     """Print the tables, or write them into the page."""
     parser = argparse.ArgumentParser(description="The tables of docs/mechanisms.md.")
     parser.add_argument("--write", action="store_true", help="write docs/mechanisms.md")
-    arguments = parser.parse_args()
-    page = PAGE.read_text() if arguments.write else ""
-    for name, make in TABLES.items():
-        if arguments.write:
-            page = replace_block(page, name, make())
-        else:
-            print(make(), end="\n\n")
-    if arguments.write:
-        PAGE.write_text(page)
+    tables = {name: make() for name, make in TABLES.items()}
+    if parser.parse_args().write:
+        fill(PAGE, tables)
+    else:
+        print("\n".join(tables.values()))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,41 @@
-"""Measured tables in the docs, each between ``<!-- table NAME -->`` and ``<!-- end -->``."""
+"""What the docs' measured tables have in common: rows in CSV files, Markdown, places in pages."""
 
-from collections.abc import Mapping
+import csv
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+Row = dict[str, str | float]
+Rows = list[Row]
+
+
+def read(file: Path) -> Rows:
+    """The rows of a CSV file as texts; none without the file."""
+    if not file.exists():
+        return []
+    with file.open(newline="") as stream:
+        return [dict(row) for row in csv.DictReader(stream)]
+
+
+def write(file: Path, rows: Rows) -> None:
+    """Replace a CSV file by rows that have the fields of the first."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def markdown(head: Sequence[str], rows: Iterable[Iterable[str]], align: str = "---") -> str:
+    """A Markdown table; ``align`` is the mark of all columns but the first."""
+    lines = [head, ["---", *[align] * (len(head) - 1)], *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def fill(page: Path, tables: Mapping[str, str]) -> None:
-    """Replace the named tables of a page; raises ``ValueError`` if it has no place for one."""
+    """Replace the named tables of a page, each between ``<!-- table NAME -->`` and ``<!-- end -->``.
+
+    Raises ``ValueError`` if the page has no place for one.
+    """
     text = page.read_text(encoding="utf-8")
     for name, table in tables.items():
         begin, end = f"<!-- table {name} -->\n", "<!-- end -->"

@@ -1,28 +1,24 @@
 import json
-import math
 from pathlib import Path
 
 import pytest
 
 from scripts import scaling
-from scripts.tls_cost import ANSWER, REQUEST, measured_tls
 
 KEPT = Path("docs/scaling.json")
 
 
 def test_the_page_shows_the_costs_that_are_kept() -> None:
     """The tables of docs/scaling.md are those computed from docs/scaling.json."""
-    costs = scaling.Costs(**json.loads(KEPT.read_text(encoding="utf-8")))
-    text = scaling.tables(costs)
+    text = scaling.tables(json.loads(KEPT.read_text(encoding="utf-8")))
     assert text in scaling.PAGE.read_text(encoding="utf-8")
 
 
 def test_sizes_follow_from_costs() -> None:
     """A core takes a million over the cost; a billion reports a day are 34 722 a second at peak."""
-    costs = scaling.Costs(*[1.0] * 13)
-    text = scaling.tables(
-        scaling.replace(costs, relay_single=288.0, postgres_single=127.0, curator_single=28.8)
-    )
+    costs = dict.fromkeys(json.loads(KEPT.read_text(encoding="utf-8")), 1.0)
+    costs |= {"relay_single": 288.0, "postgres_single": 127.0, "curator_single": 28.8}
+    text = scaling.tables(costs)
     assert "peak of 34,722 reports/s" in text
     assert "relays: 10 cores | curators: 1 cores" in text
     assert "| 1 GB | 127 GB |" in text
@@ -41,25 +37,13 @@ def test_costs_come_from_load_tests(
     mode: str, through: bool, expected: dict[str, float], tmp_path: Path
 ) -> None:
     """The curator behind a relay gets batches, whatever the holders sent."""
-    told = {
+    document = {
         "mode": mode,
         "through_relay": through,
         "cpu_seconds": {"curator": 5.0, "sender": 1.0} | ({"relay": 7.0} if through else {}),
         "acknowledged": 100_000,
-        "bytes_per_report": 147.0,
     }
     path = tmp_path / "load.json"
-    path.write_text(json.dumps(told), encoding="utf-8")
+    path.write_text(json.dumps(document), encoding="utf-8")
     found = scaling.from_load_tests([path])
-    assert 300 < found.pop("request") < 400
     assert found == pytest.approx(expected)
-
-
-def test_tls_costs_are_those_of_a_handshake_and_its_records() -> None:
-    """A certificate and two keys go over the wire, then little more than what is said."""
-    costs = measured_tls(3)
-    assert 1_000 < costs.tls_handshake_bytes < 4_000
-    assert 2 * 17 < costs.tls_record_bytes < 100
-    assert costs.tls_handshake > 0
-    assert math.isfinite(costs.tls_record)
-    assert REQUEST > ANSWER
