@@ -13,7 +13,7 @@ from privet.curator.public_data import PublicData
 from privet.curator.simulation import simulate_question
 from privet.curator.trees import boxes
 from privet.protocol.mechanisms import MECHANISMS, Mechanism, OptimizedUnary, SubsetSelection
-from privet.protocol.mechanisms.base import Counts, Payloads, Sums
+from privet.protocol.mechanisms.base import Payloads, Sums
 from privet.protocol.partition import Partition
 
 HOLDERS = {
@@ -46,20 +46,25 @@ def accumulating(effort: Effort) -> Iterator[Figure]:
 
 
 def fitting(effort: Effort) -> Iterator[Figure]:
-    """From a million holders to a model; the references visit every cell for each of them."""
+    """From a million reports, records, and sums to a model."""
     holders, cells, few = FIT[effort]
     partition, public = full_tree(cells), records(1_000, 8)
     randomizer = SubsetSelection.create(EPSILON, cells, LABEL.slots)
     payloads = reports(randomizer, holders)
-    _check_counts(randomizer, payloads[:few])
-    [ours] = seconds(partial(from_reports, partition, randomizer, public, payloads))
-    [theirs] = seconds(partial(naive_counts, randomizer, payloads[:few]))
+    [taken] = seconds(partial(from_reports, partition, randomizer, public, payloads))
     case = f"reports={holders},cells={cells}"
-    yield from _per_record(case, ours / holders, theirs / few)
-    yield from _from_records(effort)
-    evidence = QuestionCounts(partition, randomizer, randomizer.accumulate(payloads), holders)
+    yield Figure("fitting", case, "per_record", 1e6 * taken / holders, "us")
+    unary, private = OptimizedUnary.create(EPSILON, cells, LABEL.slots), records(holders, 8, seed=1)
+    some = PublicData(private.X[:few], private.y[:few])
+    [ours] = seconds(partial(from_records, partition, unary, public, private))
+    [naive] = seconds(partial(naive_sums, partition, unary, some, Random(0)))
+    case = f"records={holders},cells={cells}"
+    yield Figure("fitting", case, "per_record", 1e6 * ours / holders, "us")
+    yield Figure("fitting", case, "reference", 1e6 * naive / few, "us")
+    yield Figure("fitting", case, "times_faster", (naive / few) / (ours / holders), "times")
+    counts = QuestionCounts(partition, randomizer, randomizer.accumulate(payloads), holders)
     for estimator in ("weighted", "averaged"):
-        [taken] = seconds(partial(fit, estimator, LABEL, public, [evidence]))
+        [taken] = seconds(partial(fit, estimator, LABEL, public, [counts]))
         yield Figure("fitting", f"sums,cells={cells},{estimator}", "time", taken, "s")
 
 
@@ -70,8 +75,8 @@ def from_reports(
     if not randomizer.valid(payloads).all():
         msg = "a report of the benchmark is not valid"
         raise RuntimeError(msg)
-    evidence = QuestionCounts(partition, randomizer, randomizer.accumulate(payloads), len(payloads))
-    return fit("weighted", LABEL, public, [evidence])
+    counts = QuestionCounts(partition, randomizer, randomizer.accumulate(payloads), len(payloads))
+    return fit("weighted", LABEL, public, [counts])
 
 
 def from_records(
@@ -87,8 +92,8 @@ def from_records(
         copies=np.ones(len(private), dtype=np.int64),
         rng=np.random.default_rng(0),
     )
-    evidence = QuestionCounts(partition, randomizer, sums, len(private))
-    return fit("weighted", LABEL, public, [evidence])
+    counts = QuestionCounts(partition, randomizer, sums, len(private))
+    return fit("weighted", LABEL, public, [counts])
 
 
 def naive_sums(
@@ -106,48 +111,6 @@ def naive_sums(
                 is_own = is_inside and slot == label
                 sums[cell * LABEL.slots + slot] += chance.random() < (p if is_own else q)
     return np.array(sums, dtype=np.int64)
-
-
-def naive_counts(randomizer: SubsetSelection, payloads: Payloads) -> Counts:
-    """Unbiased counts of subset selection, one report and one category at a time.
-
-    With p and q the chances that a category is in the set of its own holder and in that of
-    another, a category that is in a report counts (1 - q) / (p - q) holders, else -q / (p - q).
-    """
-    p, q = float(randomizer.p), float(randomizer.q)
-    counts = [0.0] * randomizer.categories
-    for payload in payloads.tolist():
-        for category in range(randomizer.categories):
-            is_named = payload[category // 8] >> category % 8 & 1
-            counts[category] += (is_named - q) / (p - q)
-    return np.array(counts).reshape(randomizer.cells, randomizer.slots)
-
-
-def _from_records(effort: Effort) -> Iterator[Figure]:
-    holders, cells, few = FIT[effort]
-    partition, public = full_tree(cells), records(1_000, 8)
-    randomizer = OptimizedUnary.create(EPSILON, cells, LABEL.slots)
-    private = records(holders, 8, seed=1)
-    some = PublicData(private.X[:few], private.y[:few])
-    [ours] = seconds(partial(from_records, partition, randomizer, public, private))
-    [theirs] = seconds(partial(naive_sums, partition, randomizer, some, Random(0)))
-    yield from _per_record(f"records={holders},cells={cells}", ours / holders, theirs / few)
-
-
-def _per_record(case: str, ours: float, theirs: float) -> Iterator[Figure]:
-    yield Figure("fitting", case, "per_record", 1e6 * ours, "us")
-    yield Figure("fitting", case, "reference", 1e6 * theirs, "us")
-    yield Figure("fitting", case, "times_faster", theirs / ours, "times")
-
-
-def _check_counts(randomizer: SubsetSelection, payloads: Payloads) -> None:
-    if not np.allclose(naive_counts(randomizer, payloads), _counts(randomizer, payloads)):
-        msg = "the reference and the fast way disagree on the counts"
-        raise RuntimeError(msg)
-
-
-def _counts(randomizer: Mechanism, payloads: Payloads) -> Counts:
-    return randomizer.estimate(randomizer.accumulate(payloads), len(payloads))
 
 
 def _rate(case: str, randomizer: Mechanism, holders: int) -> Figure:

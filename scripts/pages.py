@@ -1,7 +1,10 @@
 """What the docs' measured tables have in common: rows in CSV files, Markdown, places in pages."""
 
 import csv
+import os
+import platform
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 Row = dict[str, str | float]
@@ -32,7 +35,7 @@ def markdown(head: Sequence[str], rows: Iterable[Iterable[str]], align: str = "-
 
 
 def fill(page: Path, tables: Mapping[str, str]) -> None:
-    """Replace the named tables of a page, each between ``<!-- table NAME -->`` and ``<!-- end -->``.
+    """Replace tables of a page, each between ``<!-- table NAME -->`` and ``<!-- end -->``, by name.
 
     Raises ``ValueError`` if the page has no place for one.
     """
@@ -46,3 +49,12 @@ def fill(page: Path, tables: Mapping[str, str]) -> None:
             raise ValueError(msg)
         text = f"{before}{begin}{table.rstrip()}\n{end}{after}"
     page.write_text(text, encoding="utf-8")
+
+
+def measured_on() -> str:
+    """Today, and this machine, as the beginning of a sentence."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    model = models[0] if models else platform.machine()
+    return f"Measured {datetime.now(UTC).date()} on {model}, {os.cpu_count()} cores"

@@ -1,9 +1,8 @@
-"""The benchmark runner on tiny sizes: sections measure, runs are kept, the page is written."""
+"""The benchmark runner on tiny sizes: sections measure, the page is written."""
 
 import math
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -13,21 +12,15 @@ from typer.testing import CliRunner
 
 from bench import __main__ as command
 from bench import aggregating
-from bench.document import write_document
 from bench.figures import MOST_ROUNDS, Effort, Figure, seconds
-from bench.history import Run, compared, last
-from bench.marks import judged
+from bench.report import document, judged
 from bench.samples import LABEL, full_tree, mechanism, records, reports
 from privet.curator.simulation import simulate_question
-from privet.protocol.mechanisms import OptimizedUnary, SubsetSelection
+from privet.protocol.mechanisms import OptimizedUnary
 
 SERVED = ("intake", "rest_predict")
 TRUTHFUL = 40.0
 """At this epsilon a bit is wrong with probability below 1e-17, unless it is the own one."""
-
-
-def run(*figures: Figure, effort: Effort = Effort.TINY) -> Run:
-    return Run.now(effort, figures, 0.0)
 
 
 @pytest.mark.parametrize("section", [name for name in command.SECTIONS if name not in SERVED])
@@ -57,15 +50,6 @@ def test_work_takes_turns():
     best = seconds(lambda: done.append("ours"), lambda: done.append("theirs"))
     assert done == ["ours", "theirs"] * MOST_ROUNDS
     assert all(0 <= taken < 1 for taken in best)
-
-
-def test_the_naive_counts_are_the_estimate():
-    """Going over every category of every report gives the same counts as adding up bytes."""
-    randomizer = SubsetSelection.create(1.0, 16, 2)
-    payloads = reports(randomizer, 30)
-    naive = aggregating.naive_counts(randomizer, payloads)
-    fast = randomizer.estimate(randomizer.accumulate(payloads), 30)
-    np.testing.assert_allclose(naive, fast, atol=1e-9)
 
 
 def test_the_naive_walk_finds_the_same_cells():
@@ -98,21 +82,6 @@ def test_reports_are_valid_and_repeat():
     np.testing.assert_array_equal(rows[:200], rows[500:700])
 
 
-def test_runs_are_kept_and_compared(tmp_path: Path):
-    """A saved run is read back whole; only what moved by more than a quarter is told."""
-    before = replace(
-        run(Figure("a", "b", "time", 1.0, "s"), Figure("a", "c", "time", 1.0, "s")),
-        started="2026-01-01T00:00:00Z",
-    )
-    before.save(tmp_path)
-    assert last(tmp_path, Effort.TINY) == before
-    assert last(tmp_path, Effort.FULL) is None
-    now = run(Figure("a", "b", "time", 1.2, "s"), Figure("a", "c", "time", 2.0, "s"))
-    assert compared(now, before) == ["a.c.time 1 -> 2 s"]
-    now.save(tmp_path)
-    assert last(tmp_path, Effort.TINY) == now
-
-
 def test_marks_are_judged():
     """A ratio above its mark is missed, one below is held, other figures are left alone."""
     slow = Figure("predicting", "1000000x8,cells=16", "labels_over_sklearn", 1.5, "x")
@@ -122,25 +91,19 @@ def test_marks_are_judged():
     assert [line.rsplit(": ", 1)[1] for line in lines] == ["missed", "held"]
 
 
-def test_the_page_has_every_figure(tmp_path: Path) -> None:
-    """The page has a line for every case, and what is around the figures stays."""
+def test_the_page_has_every_figure() -> None:
+    """The page has a line for every case."""
     figures = [
         Figure("simulating", "subset,categories=1024,holders=100", "time", 0.5, "s"),
         Figure("simulating", "subset,categories=1024,holders=1000", "time", 0.7, "s"),
         Figure("predicting", "1000000x8,cells=16", "labels", 0.25, "s"),
     ]
-    page = tmp_path / "performance.md"
-    page.write_text("Before.\n<!-- table bench -->\nstale\n<!-- end -->\nAfter.\n")
-    write_document(run(*figures), page)
-    text = page.read_text()
-    assert text.startswith("Before.\n")
-    assert text.endswith("After.\n")
-    assert "stale" not in text
+    text = document(figures, 0.0)
     for figure in figures:
         assert f"| {figure.case} | {figure.value:.4g} |" in text
 
 
-def test_the_command_prints_and_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_command_prints_and_refuses(monkeypatch: pytest.MonkeyPatch):
     """One line per figure; an unknown section, or a page from part of a run, is refused."""
     app = typer.Typer()
     app.command()(command.main)
@@ -148,13 +111,11 @@ def test_the_command_prints_and_refuses(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(command, "SECTIONS", {"growing": lambda _: iter([figure])})
 
     def called(*options: str) -> tuple[int, str]:
-        result = CliRunner().invoke(app, [*options, "--folder", str(tmp_path)])
+        result = CliRunner().invoke(app, options)
         return result.exit_code, result.output
 
     code, shown = called("--quick")
     assert code == 0
     assert "growing.case.time 0.25 s" in shown.splitlines()
-    assert last(tmp_path, Effort.QUICK) is not None
     assert called("--only", "sleeping")[0] == 2
     assert called("--quick", "--write-docs")[0] == 2
-    assert called("--only-docs")[0] == 2

@@ -4,20 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.intake import Stopwatch
 from bench.traffic import curator_server, open_task, run_load, single_posts
-
-
-def test_a_stopwatch_adds_up_steps() -> None:
-    """Steps of several rounds are added up by name, in the order they first came."""
-    watch = Stopwatch()
-    for _ in range(3):
-        watch.end("first")
-        watch.end("second")
-    watch.seconds["first"] = 3.0
-    figures = list(watch.figures("batch", 1_000_000))
-    assert [figure.case for figure in figures] == ["batch: first", "batch: second"]
-    assert figures[0].line == "intake.batch: first.processor 3 us/report"
 
 
 @pytest.mark.slow

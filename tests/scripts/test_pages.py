@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import PAGE, SECTIONS
-from bench.document import ABOUT
+from bench.report import ABOUT
 from scripts.load_test import PERFORMANCE
 from scripts.pages import fill
 
