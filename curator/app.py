@@ -29,7 +29,7 @@ from privet.curator.signing import Signer
 from privet.curator.tokens import Tokens
 from privet.curator.workers import Workers, start_server
 from privet.protocol.signature import SIGNATURE_HEADER
-from privet.transport.bodies import BodyLimit, BodyLimits
+from privet.transport.bodies import BodyBudget, BodyLimit, BodyLimits
 
 TASKS = "/v1/tasks/"
 SINGLE = "reports"
@@ -126,14 +126,16 @@ def create_app(
     api.state.writer = writer
     api.state.rejects = rejects
     api.state.workers = workers
-    _add_routes(api, settings)
+    budget = BodyBudget(max(settings.max_body_memory, settings.max_batch_bytes))
+    _add_routes(api, settings, budget)
     tasks = TaskCache(store)
-    single = ReportUpload(tasks, writer, rejects, metrics, body_seconds=settings.body_seconds)
-    batch = BatchUpload(tasks, writer, rejects, metrics, _batch_limits(settings))
+    seconds = settings.body_seconds
+    single = ReportUpload(tasks, writer, rejects, metrics, budget, body_seconds=seconds)
+    batch = BatchUpload(tasks, writer, rejects, metrics, _batch_limits(settings), budget)
     return CuratorApp(api, _around(Front(api, single, batch), settings))
 
 
-def _add_routes(api: FastAPI, settings: Settings) -> None:
+def _add_routes(api: FastAPI, settings: Settings, budget: BodyBudget) -> None:
     for router in (*ROUTERS, health.router, openapi.router):
         api.include_router(router)
     for call in (SINGLE, BATCH):
@@ -148,6 +150,7 @@ def _add_routes(api: FastAPI, settings: Settings) -> None:
         exceptional={
             "/v1/tasks": BodyLimit(settings.max_public_bytes, settings.upload_seconds),
         },
+        budget=budget,
     )
     api.add_middleware(HeadCalls)
 
@@ -172,6 +175,7 @@ def _batch_limits(settings: Settings) -> BatchLimits:
         settings.max_batch_bytes,
         settings.max_batch_reports,
         settings.max_batches,
+        settings.max_waiting_batches,
         settings.body_seconds,
     )
 

@@ -58,7 +58,18 @@ class Settings(BaseSettings):
         description="Reports that may wait for the disk; above it the answer is 503 at once.",
     )
     max_batches: int = Field(
-        default=4, gt=0, description="Batches handled at a time; above it the answer is 503."
+        default=4, gt=0, description="Batches counted at a time; others wait their turn."
+    )
+    max_waiting_batches: int = Field(
+        default=64,
+        ge=0,
+        description="Complete batches that may wait for that; above it the answer is 503.",
+    )
+    max_body_memory: int = Field(
+        default=256 * MIB,
+        gt=0,
+        description="Bytes of all bodies that a process has in memory, uploads of public data "
+        "aside; never less than the largest batch.",
     )
     max_jobs: int = Field(
         default=1,

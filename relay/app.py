@@ -8,8 +8,7 @@ import asyncio
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -36,15 +35,18 @@ from privet.relay.errors import CuratorDown, RelayError, SpoolFailed
 from privet.relay.spool import Spool, StoredReport
 from privet.relay.status import RelayStatus
 from privet.transport.address import TaskAddress
-from privet.transport.bodies import Head, read_body
+from privet.transport.bodies import BodyBudget, Head, Turns, read_body
 from privet.transport.errors import CuratorUnreachable, UnexpectedAnswer
 from privet.transport.problems import add_problem_handlers, problem_response
 from privet.transport.report_client import Offer, ReportClient
 
 MAX_WAITING = 10_000
 MAX_TOGETHER = 2_000
-MAX_BATCHES = 4
+MAX_BATCHES, MAX_WAITING_BATCHES = 4, 64
+"""Batches written at a time, and complete ones that may wait for that."""
 MAX_BATCH_BYTES = 16 * 2**20
+MAX_BODY_MEMORY = 64 * 2**20
+"""Bytes of all bodies in memory."""
 BODY_SECONDS = 30.0
 SPARE_BYTES = 2**16
 """How much longer than twice a report a body may be and still hear what is wrong with it."""
@@ -84,7 +86,8 @@ class Relay:
         self._spool = spool
         self._least = least
         self._queue: asyncio.Queue[Waiting] = asyncio.Queue(MAX_WAITING)
-        self._batches = 0
+        self._turns = Turns(MAX_BATCHES, MAX_WAITING_BATCHES)
+        self._budget = BodyBudget(MAX_BODY_MEMORY)
 
     def address(self, task_id: str) -> TaskAddress:
         """Where the curator publishes a task."""
@@ -124,36 +127,43 @@ class Relay:
     async def post_report(self, request: Request) -> Response:
         """Keep one report and answer when it is durable."""
         task = (await self._offer(request)).task
-        head = Head.of(request.scope)
-        limit = min(MAX_REPORT_BYTES, 2 * task.longest_report + SPARE_BYTES)
-        body = await read_body(request.receive, head, limit=limit, seconds=BODY_SECONDS)
-        if len(body) > LARGE:
-            report = await to_thread.run_sync(_checked, task, body)
-        else:
-            report = _checked(task, body)
-        entry = Waiting(
-            _stored(task, report, head.invitation), asyncio.get_running_loop().create_future()
-        )
-        try:
-            self._queue.put_nowait(entry)
-        except asyncio.QueueFull:
-            raise Overloaded("The relay's queue is full: send the report again later.") from None
-        if not await entry.kept:
+        with self._budget.share() as share:
+            head = Head.of(request.scope)
+            limit = min(MAX_REPORT_BYTES, 2 * task.longest_report + SPARE_BYTES)
+            body = await read_body(
+                request.receive, head, limit=limit, seconds=BODY_SECONDS, share=share
+            )
+            if len(body) > LARGE:
+                report = await to_thread.run_sync(_checked, task, body)
+            else:
+                report = _checked(task, body)
+            kept = await self._queued(_stored(task, report, head.invitation))
+        if not kept:
             raise ReportConflict("This report id waits here with other bytes: draw a new id.")
         receipt = Receipt(report=report.id.hex(), counted=False)
         return JSONResponse(receipt.model_dump(), 202)
 
+    async def _queued(self, report: StoredReport) -> bool:
+        """Wait until ``run`` has written a report."""
+        entry = Waiting(report, asyncio.get_running_loop().create_future())
+        try:
+            self._queue.put_nowait(entry)
+        except asyncio.QueueFull:
+            raise Overloaded("The relay's queue is full: send the report again later.") from None
+        return await entry.kept
+
     async def post_batch(self, request: Request) -> Response:
         """Keep another relay's batch; say how many are durable, and which are impossible."""
-        with self._batch_turn():
-            task = (await self._offer(request)).task
+        task = (await self._offer(request)).task
+        with self._budget.share() as share:
             head = Head.of(request.scope)
             body = await read_body(
-                request.receive, head, limit=MAX_BATCH_BYTES, seconds=BODY_SECONDS
+                request.receive, head, limit=MAX_BATCH_BYTES, seconds=BODY_SECONDS, share=share
             )
-            possible, impossible = await to_thread.run_sync(_sorted_out, task, body)
-            if len(possible):
-                await self._in_spool(self._spool.add_batch, task.id, possible)
+            async with self._turns:
+                possible, impossible = await to_thread.run_sync(_sorted_out, task, body)
+                if len(possible):
+                    await self._in_spool(self._spool.add_batch, task.id, possible)
         failed = {problem_of(WrongPayload("")).name: impossible} if impossible else {}
         return JSONResponse({"held": len(possible), "failed": failed}, 202)
 
@@ -170,16 +180,6 @@ class Relay:
                 "The relay gets no answer from its curator, so it cannot check anything: try again "
                 "later."
             ) from None
-
-    @contextmanager
-    def _batch_turn(self) -> Iterator[None]:
-        if self._batches >= MAX_BATCHES:
-            raise Overloaded("Too many batches are under way: send this one again later.")
-        self._batches += 1
-        try:
-            yield
-        finally:
-            self._batches -= 1
 
     async def _in_spool(self, verb: Callable[..., T], *args: object) -> T:
         """Call the spool in a thread; its errors are for the log, and less is said to senders."""

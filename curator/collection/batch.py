@@ -19,9 +19,9 @@ from privet.curator.datastore.base import Answers, Ids, Mask, Outcome, Outcomes,
 from privet.curator.datastore.report_ids import keys_of
 from privet.curator.metrics import Metrics
 from privet.protocol.batch import Batch
-from privet.protocol.errors import Overloaded, PrivetError, WrongPayload, problem_of
+from privet.protocol.errors import PrivetError, WrongPayload, problem_of
 from privet.protocol.task import Task
-from privet.transport.bodies import Head, read_body
+from privet.transport.bodies import BodyBudget, Head, Turns, read_body
 from privet.transport.problems import problem_response
 
 REFUSALS = (Outcome.CONFLICT, Outcome.NOT_OPEN, Outcome.NOT_INVITED, Outcome.NO_TASK)
@@ -30,11 +30,12 @@ WRONG_PAYLOAD = problem_of(WrongPayload("")).name
 
 @dataclass(frozen=True)
 class BatchLimits:
-    """How much one batch, and all batches that are under way, may take."""
+    """How much one batch may take; how many are counted at a time, and may wait for that."""
 
     bytes: int
     reports: int
     at_a_time: int
+    waiting: int
     body_seconds: float
 
 
@@ -56,50 +57,50 @@ class BatchUpload:
         rejects: Rejects,
         metrics: Metrics,
         limits: BatchLimits,
+        budget: BodyBudget,
     ) -> None:
         self._tasks = tasks
         self._writer = writer
         self._rejects = rejects
         self._metrics = metrics
         self._limits = limits
-        self._under_way = 0
+        self._turns = Turns(limits.at_a_time, limits.waiting)
+        self._budget = budget
 
     async def __call__(self, task_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one POST of a batch for the task."""
         try:
-            response: Response = await self._count(task_id, scope, receive)
+            response: Response = await self._take(task_id, scope, receive)
         except PrivetError as error:
             self._metrics.reported(problem_of(error).name)
             response = problem_response(error, scope["path"])
         await response(scope, receive, send)
 
-    async def _count(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
-        limits = self._limits
-        if self._under_way >= limits.at_a_time:
-            raise Overloaded(
-                f"{self._under_way} batches are under way already: send this one again in a second."
-            )
-        self._under_way += 1
-        try:
-            task = self._tasks.get(task_id) or await self._tasks.load(task_id)
+    async def _take(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
+        limits, head = self._limits, Head.of(scope)
+        task = self._tasks.get(task_id) or await self._tasks.load(task_id)
+        with self._budget.share() as share:
             body = await read_body(
-                receive, Head.of(scope), limit=limits.bytes, seconds=limits.body_seconds
+                receive, head, limit=limits.bytes, seconds=limits.body_seconds, share=share
             )
-            batch = await run_in_threadpool(check_batch, task, body, limits.reports)
-            outcomes = await self._writer.put_batch(batch.valid)
-            failed = _failed(task.task, batch, outcomes)
-            for reason, ids in failed.items():
-                self._rejects.add(task_id, reason, len(ids))
-                self._metrics.reported(reason, len(ids))
-            answer: dict[str, object] = {}
-            for outcome in (Outcome.COUNTED, Outcome.REPLAYED):
-                name, count = outcome.name.lower(), int(np.count_nonzero(outcomes == outcome))
-                self._metrics.reported(name, count)
-                answer[name] = count
-            answer["failed"] = await run_in_threadpool(_listed, failed)
-            return JSONResponse(answer)
-        finally:
-            self._under_way -= 1
+            async with self._turns:
+                batch = await run_in_threadpool(check_batch, task, body, limits.reports)
+                return await self._count(task_id, task.task, batch)
+
+    async def _count(self, task_id: str, task: Task, batch: CheckedBatch) -> JSONResponse:
+        """Count the valid reports; the answer, once they are durable."""
+        outcomes = await self._writer.put_batch(batch.valid)
+        failed = _failed(task, batch, outcomes)
+        for reason, ids in failed.items():
+            self._rejects.add(task_id, reason, len(ids))
+            self._metrics.reported(reason, len(ids))
+        answer: dict[str, object] = {}
+        for outcome in (Outcome.COUNTED, Outcome.REPLAYED):
+            name, count = outcome.name.lower(), int(np.count_nonzero(outcomes == outcome))
+            self._metrics.reported(name, count)
+            answer[name] = count
+        answer["failed"] = await run_in_threadpool(_listed, failed)
+        return JSONResponse(answer)
 
 
 def _failed(task: Task, batch: CheckedBatch, outcomes: Outcomes) -> dict[str, Ids]:

@@ -24,7 +24,7 @@ from privet.protocol.errors import (
     problem_of,
 )
 from privet.protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE, Report
-from privet.transport.bodies import Head, read_body
+from privet.transport.bodies import BodyBudget, Head, Share, read_body
 from privet.transport.problems import problem_response
 
 BINARY_TYPES = frozenset({b"", REPORT_MEDIA_TYPE.encode()})
@@ -40,6 +40,7 @@ class ReportUpload:
         writer: Writer,
         rejects: Rejects,
         metrics: Metrics,
+        budget: BodyBudget,
         *,
         body_seconds: float,
     ) -> None:
@@ -47,6 +48,7 @@ class ReportUpload:
         self._writer = writer
         self._rejects = rejects
         self._metrics = metrics
+        self._budget = budget
         self._body_seconds = body_seconds
 
     async def __call__(self, task_id: str, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,19 +56,20 @@ class ReportUpload:
         try:
             task = self._tasks.get(task_id) or await self._tasks.load(task_id)
             head = Head.of(scope)
-            body = await self._body(task, head, receive)
-            layout = task.layout_of(body)
-            if layout is None:
-                raise await run_in_threadpool(_fault, task, body)
-            invitation = head.invitation and hashlib.sha256(head.invitation).digest()
-            counted = await self._writer.put(task, layout, body, invitation)
+            with self._budget.share() as share:
+                body = await self._body(task, head, receive, share)
+                layout = task.layout_of(body)
+                if layout is None:
+                    raise await run_in_threadpool(_fault, task, body)
+                invitation = head.invitation and hashlib.sha256(head.invitation).digest()
+                counted = await self._writer.put(task, layout, body, invitation)
         except PrivetError as error:
             self._refuse(task_id, error)
             await problem_response(error, scope["path"])(scope, receive, send)
             return
         await _send_receipt(send, layout.report_id(body), counted=counted)
 
-    async def _body(self, task: CachedTask, head: Head, receive: Receive) -> bytes:
+    async def _body(self, task: CachedTask, head: Head, receive: Receive, share: Share) -> bytes:
         """The report in its canonical form, or what was sent in its place."""
         is_json = head.media_type == JSON_TYPE
         if not is_json and head.media_type not in BINARY_TYPES:
@@ -75,7 +78,7 @@ class ReportUpload:
                 f"not as {head.media_type[:100].decode('latin-1')}."
             )
         limit, seconds = task.max_body_bytes, self._body_seconds
-        body = await read_body(receive, head, limit=limit, seconds=seconds)
+        body = await read_body(receive, head, limit=limit, seconds=seconds, share=share)
         return await run_in_threadpool(_from_json, body) if is_json else body
 
     def _refuse(self, task_id: str, error: PrivetError) -> None:

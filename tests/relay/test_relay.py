@@ -31,7 +31,13 @@ from privet.protocol.errors import (
 from privet.protocol.report import Report, make_report
 from privet.protocol.signature import SIGNATURE_HEADER, Signature
 from privet.protocol.task import TASK_MEDIA_TYPE, Question, Task
-from privet.relay.app import MAX_BATCH_BYTES, MAX_BATCHES, Relay, create_app
+from privet.relay.app import (
+    MAX_BATCH_BYTES,
+    MAX_BATCHES,
+    MAX_WAITING_BATCHES,
+    Relay,
+    create_app,
+)
 from privet.relay.cli import app
 from privet.relay.errors import SpoolFailed
 from privet.relay.forwarding import Forwarder, batch_size, outcome_of
@@ -406,27 +412,29 @@ async def test_a_curator_that_does_not_answer_is_a_bad_gateway(tmp_path: Path) -
         assert "curator.example" not in reply.text
 
 
-async def test_batches_beyond_the_turns_are_refused_before_they_are_read(tmp_path: Path) -> None:
-    """503 at once while as many as are handled at a time have not arrived."""
+async def test_silent_bodies_take_no_place(tmp_path: Path) -> None:
+    """However many batches and reports are announced and not sent, an honest batch is kept."""
     over, reading = asyncio.Event(), []
 
-    async def slow() -> AsyncIterator[bytes]:
+    async def silent() -> AsyncIterator[bytes]:
         reading.append(True)
         yield b"begun"
         await over.wait()
 
     async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (relay, _):
         url = f"{RELAY}/v1/tasks/{BOTH.id}/reports/batch"
-        begun = [
-            asyncio.create_task(relay._http.post(url, content=slow())) for _ in range(MAX_BATCHES)
-        ]
+        count = MAX_BATCHES + MAX_WAITING_BATCHES + 1
+        quiet = [asyncio.create_task(relay._http.post(url, content=silent())) for _ in range(count)]
         async with asyncio.timeout(30):
-            while len(reading) < MAX_BATCHES:
+            while len(reading) < count:
                 await asyncio.sleep(0.01)
-        refused = await relay._http.post(url, content=b"")
-        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        own = make_report(BOTH, RECORD, os.urandom)
+        payload = b"".join(payload for _, payload in own.answers)
+        columns = {"version": 1, "ids": own.id, "payloads": payload}
+        kept = await relay._http.post(url, content=wire.pack(columns))
+        assert kept.json() == {"held": 1, "failed": {}}
         over.set()
-        assert {(await each).status_code for each in begun} == {400}
+        assert {(await each).status_code for each in quiet} <= {400, 503}
 
 
 async def test_a_batch_hides_with_single_reports(tmp_path: Path) -> None:

@@ -9,8 +9,15 @@ import pytest
 from fastapi import FastAPI, Request, UploadFile
 from starlette.types import Message, Receive
 
-from privet.protocol.errors import PROBLEMS, MalformedReport, PrivetError, TooLarge, TooSlow
-from privet.transport.bodies import BodyLimit, BodyLimits, Head, read_body
+from privet.protocol.errors import (
+    PROBLEMS,
+    MalformedReport,
+    Overloaded,
+    PrivetError,
+    TooLarge,
+    TooSlow,
+)
+from privet.transport.bodies import BodyBudget, BodyLimit, BodyLimits, Head, Turns, read_body
 from privet.transport.problems import add_problem_handlers
 
 SECONDS = 0.1
@@ -42,7 +49,8 @@ async def never() -> Any:
 
 async def read(receive: Receive, length: int | None = None, seconds: float = SECONDS) -> bytes:
     """A body of at most ten bytes."""
-    return await read_body(receive, Head(length), limit=10, seconds=seconds)
+    with BodyBudget(100).share() as share:
+        return await read_body(receive, Head(length), limit=10, seconds=seconds, share=share)
 
 
 def test_a_head_is_what_its_headers_say() -> None:
@@ -135,6 +143,117 @@ async def test_the_time_is_watched_on_every_loop() -> None:
     await asyncio.to_thread(both)
 
 
+async def begun(budget: BodyBudget, size: int) -> "asyncio.Task[bytes]":
+    """A reader that has ``size`` bytes of a body of which no more comes."""
+    arrived = asyncio.Event()
+
+    async def receive() -> Message:
+        if arrived.is_set():
+            await never()
+        arrived.set()
+        return {"type": "http.request", "body": bytes(size), "more_body": True}
+
+    async def reader() -> bytes:
+        with budget.share() as share:
+            return await read_body(receive, Head(), limit=1_000, seconds=LONG, share=share)
+
+    reading = asyncio.create_task(reader())
+    await arrived.wait()
+    return reading
+
+
+async def whole(budget: BodyBudget, size: int) -> bytes:
+    """A body that arrives in four parts."""
+    with budget.share() as share:
+        chunks = [bytes(size // 4)] * 4
+        return await read_body(parts(*chunks), Head(), limit=1_000, seconds=LONG, share=share)
+
+
+async def test_bodies_that_say_nothing_hold_nothing() -> None:
+    """A thousand senders that announce a body and send none of it do not keep one body out."""
+    budget = BodyBudget(100)
+
+    async def silent() -> None:
+        with budget.share() as share:
+            await read_body(never, Head(100), limit=100, seconds=LONG, share=share)
+
+    waiting = [asyncio.create_task(silent()) for _ in range(1_000)]
+    await asyncio.sleep(0)
+    assert budget.free == budget.total
+    assert len(await whole(budget, 100)) == 100
+    for each in waiting:
+        each.cancel()
+
+
+async def test_the_slowest_body_makes_room() -> None:
+    """A body that has begun and stopped is given up for one that arrives; others are not."""
+    budget = BodyBudget(100)
+    first, second = await begun(budget, 60), await begun(budget, 30)
+    assert len(await whole(budget, 60)) == 60
+    with pytest.raises(Overloaded, match="slowest"):
+        await first
+    assert not second.done()
+    second.cancel()
+    await asyncio.wait({second})
+    assert budget.free == budget.total
+
+
+async def test_readers_wait_for_bodies_that_are_being_handled() -> None:
+    """Complete bodies are never given up: who comes later waits for their memory."""
+    budget = BodyBudget(100)
+    with budget.share() as handled:
+        await read_body(parts(bytes(80)), Head(), limit=1_000, seconds=LONG, share=handled)
+        later = asyncio.create_task(whole(budget, 40))
+        await asyncio.sleep(0.05)
+        assert not later.done()
+    assert len(await later) == 40
+    assert budget.free == budget.total
+    with pytest.raises(TooLarge, match="100 bytes"):
+        await whole(budget, 200)
+
+
+async def test_bodies_that_fill_the_memory_together_do_not_block_each_other() -> None:
+    """Five at once, each half of what there is: some are refused, some arrive, all end."""
+    budget = BodyBudget(100)
+
+    async def slowly() -> bytes:
+        receive = parts(*[bytes(10)] * 5)
+
+        async def receive_slowly() -> Message:
+            await asyncio.sleep(0.001)
+            return await receive()
+
+        with budget.share() as share:
+            return await read_body(receive_slowly, Head(), limit=100, seconds=LONG, share=share)
+
+    async with asyncio.timeout(LONG / 2):
+        outcomes = await asyncio.gather(*(slowly() for _ in range(5)), return_exceptions=True)
+    assert bytes(50) in outcomes
+    assert {type(outcome) for outcome in outcomes} <= {bytes, Overloaded}
+    assert budget.free == budget.total
+
+
+async def test_turns_come_in_order_and_a_bound_waits() -> None:
+    """One at a time, two may wait, the next is refused; a place that is given up is free again."""
+    turns, order, go_on = Turns(1, 2), [], asyncio.Event()
+
+    async def take(name: int) -> None:
+        async with turns:
+            order.append(name)
+            await go_on.wait()
+
+    takers = [asyncio.create_task(take(name)) for name in range(3)]
+    await asyncio.sleep(0)
+    with pytest.raises(Overloaded):
+        await take(3)
+    takers[1].cancel()
+    await asyncio.wait({takers[1]})
+    takers.append(asyncio.create_task(take(4)))
+    go_on.set()
+    await asyncio.gather(*takers, return_exceptions=True)
+    assert order == [0, 2, 4]
+
+
 @pytest.fixture
 async def http() -> AsyncIterator[httpx.AsyncClient]:
     """An application within limits of ten bytes, and of a thousand for /upload."""
@@ -143,6 +262,7 @@ async def http() -> AsyncIterator[httpx.AsyncClient]:
         BodyLimits,
         limit=BodyLimit(10, SECONDS),
         exceptional={"/upload": BodyLimit(1_000, SECONDS)},
+        budget=BodyBudget(10),
     )
     add_problem_handlers(app, {})
 

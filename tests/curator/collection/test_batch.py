@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import httpx
 import numpy as np
@@ -143,14 +143,14 @@ async def test_limits_of_a_batch(
     assert refused(await send_batch(http, cached, b"\xc1"), 400, "malformed-report")
 
 
-async def test_batches_beyond_those_under_way_are_told_to_wait(
+async def test_batches_wait_their_turn_up_to_a_bound(
     http: httpx.AsyncClient,
     settings: Settings,
     store: Store,
     cached: CachedTask,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """While as many batches as allowed wait for the disk, one more is a 503 with Retry-After."""
+    """More than are counted at a time wait; one more than may wait is a 503 with Retry-After."""
     waiting, go_on, take = threading.Event(), threading.Event(), store.take
 
     def wait_and_take(groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
@@ -159,13 +159,34 @@ async def test_batches_beyond_those_under_way_are_told_to_wait(
         return take(groups, now)
 
     monkeypatch.setattr(store, "take", wait_and_take)
-    bodies = [pack([report(cached.task)]) for _ in range(settings.max_batches)]
-    under_way = [asyncio.create_task(send_batch(http, cached, body)) for body in bodies]
-    while not waiting.is_set():
-        await asyncio.sleep(0.01)
-    answer = await send_batch(http, cached, pack([report(cached.task)]))
-    assert refused(answer, 503, "overloaded")
-    assert answer.headers["retry-after"]
+    allowed = settings.max_batches + settings.max_waiting_batches
+    bodies = [pack([report(cached.task)]) for _ in range(allowed + 1)]
+    sent = [asyncio.create_task(send_batch(http, cached, body)) for body in bodies]
+    done, _ = await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
+    (first,) = done
+    assert refused(await first, 503, "overloaded")
+    assert (await first).headers["retry-after"]
     go_on.set()
-    assert [(await own).json()["counted"] for own in under_way] == [1] * settings.max_batches
+    answers = [(await own).json() for own in sent if own is not first]
+    assert [answer["counted"] for answer in answers] == [1] * allowed
+
+
+async def test_silent_bodies_take_no_place(
+    http: httpx.AsyncClient, settings: Settings, cached: CachedTask
+) -> None:
+    """Any number of senders that announce a batch and send nothing keep no batch out."""
+    over, begun = asyncio.Event(), []
+
+    async def silent() -> AsyncIterator[bytes]:
+        begun.append(True)
+        await over.wait()
+        yield b""
+
+    url = f"/v1/tasks/{cached.id}/reports/batch"
+    count = settings.max_batches + settings.max_waiting_batches + 1
+    quiet = [asyncio.create_task(http.post(url, content=silent())) for _ in range(count)]
+    while len(begun) < count:
+        await asyncio.sleep(0.01)
     assert (await send_batch(http, cached, pack([report(cached.task)]))).json()["counted"] == 1
+    over.set()
+    assert {(await each).status_code for each in quiet} <= {400, 503}
