@@ -19,6 +19,7 @@ from typing import Any
 
 import msgpack
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from privet.protocol import wire
 from privet.protocol.batch import INVITATION_DIGEST_BYTES, Batch
@@ -29,6 +30,7 @@ from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.mechanisms.base import as_row
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.report import Receipt, Report, encode_labelled, make_report
+from privet.protocol.signature import Signature, signed_message
 from privet.protocol.task import Question, Task
 from scripts.make_vectors import wrapped
 from scripts.pages import fill
@@ -546,6 +548,10 @@ def example() -> str:
     report = Report.unpack(bytes.fromhex(case["report"]))
     drawn = Stream("example")(32)
     ((_, payload),) = report.answers
+    secret = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"secret").digest())
+    signature = Signature(
+        secret.public_key().public_bytes_raw(), secret.sign(signed_message(SMALL.id))
+    )
     invitations = np.frombuffer(hashlib.sha256(b"invitation").digest(), dtype=np.uint8)
     batch = Batch(
         (0,), as_row(report.id), as_row(payload), invitations.reshape(1, INVITATION_DIGEST_BYTES)
@@ -563,6 +569,9 @@ def example() -> str:
         *wrapped("", SMALL.canonical.hex()),
         "id",
         f"  {SMALL.id}",
+        "header of the signed task, where the secret key is the SHA-256 of `secret`",
+        f"  Privet-Signature: ed25519 {signature.key.hex()}",
+        f"    {signature.value.hex()}",
         f"record {json.dumps(record)}: columns {case['columns']}, cell {case['cells'][0]},"
         f" level {case['label']:g}, category 3",
         "random bytes: id; 8 for the level, not used; one word of grr",

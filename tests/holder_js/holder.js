@@ -8,6 +8,7 @@
 import { Problem } from "./problem.js";
 import { concat } from "./msgpack.js";
 import { makeReport, platformRandom } from "./report.js";
+import { isSigned } from "./signature.js";
 import { hex, readTask } from "./task.js";
 
 const TASK_TYPE = "application/vnd.privet.task+msgpack";
@@ -29,6 +30,7 @@ const pause = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 *
  *   durable one (awaited), since a report that was drawn must not be drawn again
  * @property {number} [mostEpsilon] what the holder is ready to spend on this task
  * @property {string} [invitation]
+ * @property {string} [curatorKey] answer only tasks signed with this key, 64 hexadecimal digits
  * @property {number} [attempts]
  */
 
@@ -65,6 +67,9 @@ export async function fetchTask(url, id, options = {}) {
   const reply = await persist(url, { headers: { Accept: TASK_TYPE } }, MAX_TASK_BYTES, options);
   if (reply.status !== 200) throw problemIn(reply);
   if (reply.type !== TASK_TYPE) throw unexpected(reply);
+  if (options.curatorKey !== undefined && !(await isSigned(id, reply.signature, options.curatorKey))) {
+    throw new Problem("refused", "The task is not signed with the key that this holder trusts.");
+  }
   return readTask(reply.body, id);
 }
 
@@ -121,6 +126,7 @@ async function once(http, url, request, limit) {
   return {
     url,
     status: response.status,
+    signature: response.headers.get("privet-signature"),
     type: (response.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase(),
     retryAfter: /^\d{1,9}$/.test(response.headers.get("retry-after") ?? "") ? Number(response.headers.get("retry-after")) : 0,
     body: concat(parts),

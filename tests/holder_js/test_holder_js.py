@@ -10,11 +10,17 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from privet.protocol.mechanisms import MECHANISMS
+from scripts import make_message_vectors, make_vectors
+from tests import strategies
 from tests.curator import samples
 from tests.end_to_end import population
 from tests.end_to_end.running_curator import RunningCurator
@@ -70,7 +76,51 @@ def test_every_vector_is_reproduced() -> None:
         cases = json.loads((VECTORS / "messages" / name).read_text())
         readable = [c for c in cases if c["success"] and c["name"] != "keys in another order"]
         assert counts.pop(name) == len(readable)
+    assert counts.pop("signatures.json") == len(
+        json.loads((VECTORS / "signatures.json").read_text())
+    )
     assert counts == {}
+
+
+@needs_node
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), chance=st.randoms(use_true_random=False))
+def test_any_question_and_any_record(data: st.DataObject, chance: Random) -> None:
+    """Two implementations agree on what no vector shows: payloads, default parameters, reports."""
+    tasks = data.draw(st.lists(strategies.tasks(), min_size=20, max_size=20, unique_by=id))
+    records = [data.draw(strategies.records(task)) for task in tasks]
+    answers = [
+        make_message_vectors.answer(task, without_nan(record), str(seed))
+        for seed, (task, record) in enumerate(zip(tasks, records, strict=True))
+    ]
+    good = [make_message_vectors.good_task("any", task) for task in tasks]
+    written = {"messages/tasks.json": good, "messages/answers.json": answers}
+    written |= {"messages/reports.json": [], "messages/batches.json": [], "signatures.json": []}
+    for name in MECHANISMS:
+        vectors = [any_vector(name, chance) for _ in range(6)]
+        written[f"mechanisms/{name}.json"] = {"mechanism": name, "vectors": vectors}
+    with TemporaryDirectory() as folder:
+        for path, content in written.items():
+            (Path(folder) / path).parent.mkdir(exist_ok=True)
+            (Path(folder) / path).write_text(json.dumps(content))
+        assert json.loads(run("vectors.js", folder))["answers.json"] == len(answers)
+
+
+def without_nan(record: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no NaN; null is missing as well."""
+    return {name: None if value != value else value for name, value in record.items()}
+
+
+def any_vector(name: str, chance: Random) -> dict[str, Any]:
+    """A question of any size and epsilon, with default parameters and three reports."""
+    slots = chance.choice([1, 2, 2, 3, 7])
+    question = {
+        "epsilon": round(0.05 * 1280 ** chance.random(), chance.choice([2, 15])),
+        "cells": chance.choice([2, 3, 5, 16, 33, 100, 257]),
+        "slots": slots,
+        "regression": slots == 2 and chance.random() < 0.5,
+    }
+    return make_vectors._vector(name, question, 1)
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import { createMechanism } from "./mechanisms.js";
 import { decode, encode } from "./msgpack.js";
 import { locate } from "./partition.js";
 import { fromHex, makeReport } from "./report.js";
+import { isSigned } from "./signature.js";
 import { hex, idOf, packTask, readTask } from "./task.js";
 
 globalThis.crypto ??= webcrypto; // global from Node 20 on
@@ -30,7 +31,15 @@ counts["tasks.json"] = await each("tasks.json", checkTask);
 counts["reports.json"] = await each("reports.json", checkReport);
 counts["batches.json"] = await each("batches.json", checkBatch);
 counts["answers.json"] = await each("answers.json", checkAnswer);
+counts["signatures.json"] = await checkSignatures(load("signatures.json"));
 console.log(JSON.stringify(counts));
+
+async function checkSignatures(cases) {
+  for (const { task, header, key, success, name } of cases) {
+    assert.equal(await isSigned(task, header, key), success, name);
+  }
+  return cases.length;
+}
 
 async function each(file, check) {
   let count = 0;
