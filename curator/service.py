@@ -37,7 +37,7 @@ from privet.curator.public_data import PublicData
 from privet.curator.public_model.onnx_trial import tried_model
 from privet.curator.publishing.build import build_task
 from privet.curator.publishing.settings import TaskSettings, unix_seconds
-from privet.curator.publishing.table import read_table
+from privet.curator.publishing.table import Columns, read_table
 from privet.curator.trees import describe_path
 from privet.curator.workers import Run, run_here
 from privet.protocol.errors import InvalidTask, NotEnoughReports
@@ -175,7 +175,7 @@ class Curator:
         number: int | None = None,
         *,
         records: Sequence[Mapping[str, Any]] | None = None,
-        columns: Mapping[str, Sequence[Any]] | None = None,
+        columns: Columns | None = None,
     ) -> Answers:
         """Predict for records, or for columns by name; the latest model without a number."""
         fitted = self._models.get(task_id, number)

@@ -28,6 +28,7 @@ from privet.protocol.limits import (
 from privet.protocol.wire import Message
 
 Matrix = NDArray[np.float64]
+ColumnValues = Sequence[Any] | NDArray[Any]
 
 UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, line breaks, direction overrides and lone surrogates: with these a name could
@@ -188,7 +189,7 @@ def encode_record(features: Features, record: Mapping[str, Any]) -> Matrix:
     return np.array(values, dtype=np.float64)
 
 
-def encode_table(features: Features, table: Mapping[str, Sequence[Any]]) -> Matrix:
+def encode_table(features: Features, table: Mapping[str, ColumnValues]) -> Matrix:
     """Many records, as columns by name, encoded as a matrix of shape ``(rows, columns)``.
 
     Row i equals ``encode_record`` of record i. Errors are those of ``encode_record`` and name the
@@ -275,7 +276,7 @@ def _number(name: str, value: Any) -> float:
     return number
 
 
-def _encode_column(feature: Numeric | Categorical, values: Sequence[Any]) -> Matrix:
+def _encode_column(feature: Numeric | Categorical, values: ColumnValues) -> Matrix:
     if isinstance(feature, Categorical):
         return _encode_categories(feature, values)
     numbers = _as_numbers(values)
@@ -284,7 +285,7 @@ def _encode_column(feature: Numeric | Categorical, values: Sequence[Any]) -> Mat
     return np.array([_encode_row(feature, row, v) for row, v in enumerate(values)]).reshape(-1, 1)
 
 
-def _as_numbers(values: Sequence[Any]) -> Matrix | None:
+def _as_numbers(values: ColumnValues) -> Matrix | None:
     """A column of numbers and missing values, these as NaN; None if it holds anything else."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
         return values.astype(np.float64)
@@ -301,7 +302,7 @@ def _encode_row(feature: Numeric | Categorical, row: int, value: Any) -> list[fl
         raise InvalidRecord(f"Row {row + 1}: {error.detail}") from None
 
 
-def _encode_categories(feature: Categorical, values: Sequence[Any]) -> Matrix:
+def _encode_categories(feature: Categorical, values: ColumnValues) -> Matrix:
     """Encodes each distinct text or integer once; values that compare equal have equal text."""
     encoded: list[list[float]] = []
     index_of: dict[Any, int] = {}

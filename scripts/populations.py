@@ -4,7 +4,7 @@ A source makes one ``World`` per seed. LPCT's design is given by its law, so its
 fine grid of points and need no sample; a table's worlds split its rows at random.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from privet.curator.publishing.schema import infer_label
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.publishing.table import Columns, count_rows
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, ColumnValues
 from scripts.reproduce.lpct_design import draw, fine_grid
 
 Floats = NDArray[np.float64]
@@ -104,7 +104,7 @@ class TableSource:
         return {"label": self.label, "label_range": (label.low, label.high)}
 
 
-def take(columns: Columns, rows: Rows) -> dict[str, Sequence[Any]]:
+def take(columns: Columns, rows: Rows) -> dict[str, ColumnValues]:
     """Some rows of every column."""
     return {
         name: values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,14 @@ from privet.curator.publishing import build
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.publishing.table import Columns
 from privet.protocol.errors import InvalidRecord, TooLarge
-from privet.protocol.features import Classes, Column, Numeric, columns_of, encode_table
+from privet.protocol.features import (
+    Classes,
+    Column,
+    ColumnValues,
+    Numeric,
+    columns_of,
+    encode_table,
+)
 from privet.protocol.task import Task
 
 MAX_PREDICTED_ROWS = 1_000_000
@@ -57,7 +64,7 @@ def encode_records(task: Task, records: Sequence[Mapping[str, Any]]) -> NDArray[
     return encode_columns(task, {name: [r.get(name) for r in records] for name in names})
 
 
-def encode_columns(task: Task, columns: Mapping[str, Sequence[Any]]) -> NDArray[np.float64]:
+def encode_columns(task: Task, columns: Columns) -> NDArray[np.float64]:
     """Columns by name as an encoded matrix, under the same rules as ``encode_records``."""
     features = {feature.name: feature for feature in task.features}
     if unknown := set(columns) - {*features, task.label.name}:
@@ -71,7 +78,7 @@ def encode_columns(task: Task, columns: Mapping[str, Sequence[Any]]) -> NDArray[
     return encode_table(task.features, table)
 
 
-def _check_lengths(columns: Mapping[str, Sequence[Any]]) -> None:
+def _check_lengths(columns: Columns) -> None:
     lengths = {len(values) for values in columns.values()}
     if len(lengths) != 1:
         raise InvalidRecord("The columns must all have the same number of rows.")
@@ -82,12 +89,12 @@ def _check_lengths(columns: Mapping[str, Sequence[Any]]) -> None:
         )
 
 
-def _as_numbers(values: Sequence[Any]) -> Sequence[Any]:
+def _as_numbers(values: ColumnValues) -> ColumnValues:
     """Plain numbers as an array, which is encoded at once; anything else as it is."""
     if isinstance(values, np.ndarray) or not set(map(type, values)) <= {int, float}:
         return values
     try:
-        return cast("Sequence[Any]", np.array(values, dtype=np.float64))
+        return np.array(values, dtype=np.float64)
     except OverflowError:
         return values
 

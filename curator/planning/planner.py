@@ -25,7 +25,7 @@ from privet.curator.planning.folds import PARTS, FoldModels, Part, make_folds, s
 from privet.curator.public_data import Floats, PublicData
 from privet.curator.publishing.build import build_encoded, check_names, encode_columns
 from privet.curator.publishing.settings import TaskSettings
-from privet.curator.publishing.table import read_table
+from privet.curator.publishing.table import Columns, read_table
 from privet.curator.simulation import simulate_counts
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Feature
@@ -115,7 +115,7 @@ class Plan:
 
 
 def plan(
-    public: str | Path | bytes | Mapping[str, Sequence[Any]] | Any,
+    public: str | Path | bytes | Columns | Any,
     *,
     label: str,
     epsilon: float,
@@ -143,7 +143,7 @@ def plan(
     return Planner(trials, checked).plan(wanted)
 
 
-def _columns(public: Any) -> Mapping[str, Sequence[Any]]:
+def _columns(public: Any) -> Columns:
     if isinstance(public, str | Path):
         return read_table(Path(public).read_bytes())
     if hasattr(public, "to_csv"):
@@ -169,9 +169,7 @@ class Trials:
     models: FoldModels
 
     @classmethod
-    def of(
-        cls, settings: TaskSettings, columns: Mapping[str, Sequence[Any]], estimator: str, seed: int
-    ) -> "Trials":
+    def of(cls, settings: TaskSettings, columns: Columns, estimator: str, seed: int) -> "Trials":
         """Deal the rows; raises ``InvalidPublicData`` if there are too few to play all parts."""
         features, label, public = encode_columns(settings, columns)
         slots = label.slots if isinstance(label, Classes) else 0

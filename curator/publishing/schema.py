@@ -19,6 +19,7 @@ from privet.protocol.errors import InvalidPublicData
 from privet.protocol.features import (
     Categorical,
     Classes,
+    ColumnValues,
     Numeric,
     Range,
     category_text,
@@ -59,7 +60,7 @@ def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
     values outside the declared classes.
     """
     values = columns[settings.label]
-    missing = next((row for row, value in enumerate(values) if is_missing(value)), None)
+    missing = next((row for row in range(len(values)) if is_missing(values[row])), None)
     if missing is not None:
         raise InvalidPublicData(
             f"Row {missing + 1} has no label {settings.label!r}: remove it or fill it in."
@@ -94,7 +95,7 @@ def _check_width(features: Sequence[Numeric | Categorical]) -> None:
         )
 
 
-def _feature(name: str, values: Sequence[Any], declared: FeatureSettings) -> Numeric | Categorical:
+def _feature(name: str, values: ColumnValues, declared: FeatureSettings) -> Numeric | Categorical:
     numeric = isinstance(values, np.ndarray)
     kind = declared.kind or ("categorical" if declared.categories or not numeric else "numeric")
     try:
@@ -126,7 +127,7 @@ def _numeric(name: str, values: NDArray[np.float64], declared: FeatureSettings) 
     )
 
 
-def _categorical(name: str, values: Sequence[Any], declared: FeatureSettings) -> Categorical:
+def _categorical(name: str, values: ColumnValues, declared: FeatureSettings) -> Categorical:
     if declared.low is not None or declared.high is not None:
         raise InvalidPublicData(
             f"The feature {name!r} is categorical: declare categories, missing and unknown, "
@@ -169,7 +170,7 @@ def _in_order(texts: Counter[str]) -> tuple[str, ...]:
         return tuple(sorted(texts))
 
 
-def _numbers(name: str, values: Sequence[Any]) -> NDArray[np.float64]:
+def _numbers(name: str, values: ColumnValues) -> NDArray[np.float64]:
     if not isinstance(values, np.ndarray):
         values = [_as_number(name, row, value) for row, value in enumerate(values)]
     array = np.asarray(values, dtype=np.float64)
@@ -194,7 +195,7 @@ def _as_number(name: str, row: int, value: Any) -> float:
         ) from None
 
 
-def _kind_of_label(values: Sequence[Any], settings: TaskSettings) -> str:
+def _kind_of_label(values: ColumnValues, settings: TaskSettings) -> str:
     if settings.label_type is not None:
         return settings.label_type
     if settings.classes is not None or not isinstance(values, np.ndarray):
@@ -204,7 +205,7 @@ def _kind_of_label(values: Sequence[Any], settings: TaskSettings) -> str:
     return "classes" if whole and len(distinct) <= MOST_NUMERIC_CLASSES else "range"
 
 
-def _range(values: Sequence[Any], settings: TaskSettings) -> Range:
+def _range(values: ColumnValues, settings: TaskSettings) -> Range:
     numbers = _numbers(settings.label, values)
     low, high = settings.label_range or (float(numbers.min()), float(numbers.max()))
     if not low < high:
@@ -215,7 +216,7 @@ def _range(values: Sequence[Any], settings: TaskSettings) -> Range:
     return Range(name=settings.label, low=low, high=high)
 
 
-def _classes(values: Sequence[Any], settings: TaskSettings) -> Classes:
+def _classes(values: ColumnValues, settings: TaskSettings) -> Classes:
     counts = Counter(map(category_text, values))
     if len(counts) < 2:
         raise InvalidPublicData(

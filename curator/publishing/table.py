@@ -17,8 +17,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from privet.protocol.errors import InvalidPublicData, TooLarge
+from privet.protocol.features import ColumnValues
 
-Columns = Mapping[str, Sequence[Any]]
+Columns = Mapping[str, ColumnValues]
 
 MAX_ROWS = 2_000_000
 MAX_TABLE_COLUMNS = 20_000
@@ -29,7 +30,7 @@ TEXT_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_v
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
-def read_table(data: bytes) -> dict[str, Sequence[Any]]:
+def read_table(data: bytes) -> dict[str, ColumnValues]:
     """The columns of a CSV or Parquet file, in file order.
 
     Raises ``InvalidPublicData`` for a file that is neither, or that has no rows, no header, or
@@ -128,12 +129,12 @@ def _check_size(rows: int, columns: int) -> None:
         )
 
 
-def _values(name: str, column: pa.ChunkedArray) -> Sequence[Any]:
+def _values(name: str, column: pa.ChunkedArray) -> ColumnValues:
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _values(name, column.cast(kind.value_type))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return cast("Sequence[Any]", _numbers(column))
+        return _numbers(column)
     if any(is_text(kind) for is_text in TEXT_TYPES):
         return cast("list[str | None]", column.to_pylist())
     if pa.types.is_boolean(kind):

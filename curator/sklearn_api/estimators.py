@@ -27,7 +27,7 @@ from privet.curator.sklearn_api.data import (
     stand_ins,
     value_errors,
 )
-from privet.protocol.features import Label, encode_table
+from privet.protocol.features import ColumnValues, Label, encode_table
 
 LABEL = "label of the simulated task"
 
@@ -149,7 +149,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]: ...
 
     @abstractmethod
-    def _label_column(self, y: NDArray[Any]) -> Sequence[Any]: ...
+    def _label_column(self, y: NDArray[Any]) -> ColumnValues: ...
 
     @abstractmethod
     def _label_settings(self) -> dict[str, Any]: ...
@@ -226,7 +226,7 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
     def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]:
         return [np.flatnonzero(y == code) for code in np.unique(y)]
 
-    def _label_column(self, y: NDArray[Any]) -> Sequence[Any]:
+    def _label_column(self, y: NDArray[Any]) -> ColumnValues:
         return [str(code) for code in y]
 
     def _label_settings(self) -> dict[str, Any]:
@@ -305,8 +305,8 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
     def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]:
         return np.array_split(np.argsort(y, kind="stable"), 2)
 
-    def _label_column(self, y: NDArray[Any]) -> Sequence[Any]:
-        return y  # type: ignore[return-value]  # an array is the fast form of a column
+    def _label_column(self, y: NDArray[Any]) -> ColumnValues:
+        return y
 
     def _label_settings(self) -> dict[str, Any]:
         return {

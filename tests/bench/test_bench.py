@@ -24,7 +24,7 @@ TRUTHFUL = 40.0
 
 
 @pytest.mark.parametrize("section", [name for name in command.SECTIONS if name not in SERVED])
-def test_sections_measure(section: str):
+def test_sections_measure(section: str) -> None:
     """Every figure is a positive number of the section, under a name of its own."""
     figures = list(command.SECTIONS[section](Effort.TINY))
     assert figures
@@ -37,14 +37,14 @@ def test_sections_measure(section: str):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("section", SERVED)
-def test_served_sections_measure(section: str):
+def test_served_sections_measure(section: str) -> None:
     """Figures over HTTP come from a curator that counted and answered everything."""
     figures = list(command.SECTIONS[section](Effort.TINY))
     assert figures
     assert all(figure.section == section and figure.value > 0 for figure in figures)
 
 
-def test_work_takes_turns():
+def test_work_takes_turns() -> None:
     """Pieces of work alternate, and each gets its best time."""
     done: list[str] = []
     best = seconds(lambda: done.append("ours"), lambda: done.append("theirs"))
@@ -52,7 +52,7 @@ def test_work_takes_turns():
     assert all(0 <= taken < 1 for taken in best)
 
 
-def test_the_naive_walk_finds_the_same_cells():
+def test_the_naive_walk_finds_the_same_cells() -> None:
     """Where no other bit is ever set, both ways set bits in the same categories only.
 
     The own bit is set with probability 1/2, so 40 copies of a record miss it with 2**-40.
@@ -73,7 +73,7 @@ def test_the_naive_walk_finds_the_same_cells():
     np.testing.assert_array_equal(naive > 0, fast > 0)
 
 
-def test_reports_are_valid_and_repeat():
+def test_reports_are_valid_and_repeat() -> None:
     """Sample reports are such as holders send, as many as asked."""
     randomizer = mechanism(16)
     rows = reports(randomizer, 1_200)
@@ -82,7 +82,7 @@ def test_reports_are_valid_and_repeat():
     np.testing.assert_array_equal(rows[:200], rows[500:700])
 
 
-def test_marks_are_judged():
+def test_marks_are_judged() -> None:
     """A ratio above its mark is missed, one below is held, other figures are left alone."""
     slow = Figure("predicting", "1000000x8,cells=16", "labels_over_sklearn", 1.5, "x")
     fast = replace(slow, case="1000000x8,cells=256", value=0.5)
@@ -103,7 +103,7 @@ def test_the_page_has_every_figure() -> None:
         assert f"| {figure.case} | {figure.value:.4g} |" in text
 
 
-def test_the_command_prints_and_refuses(monkeypatch: pytest.MonkeyPatch):
+def test_the_command_prints_and_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line per figure; an unknown section, or a page from part of a run, is refused."""
     app = typer.Typer()
     app.command()(command.main)

@@ -2,7 +2,7 @@
 SQLite, recorded: from Python 3.13 on, one that nobody closes is a warning."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,13 +62,14 @@ def receipt(request: httpx.Request) -> httpx.Response:
     return httpx.Response(201, json={"report": report.id.hex(), "counted": True})
 
 
-def problem(error: PrivetError, status: int | None = None, **headers: str) -> httpx.Response:
+def problem(
+    error: PrivetError, status: int | None = None, headers: Mapping[str, str] | None = None
+) -> httpx.Response:
     """The problem document a curator sends for ``error``."""
     kind = problem_of(error)
     body = {"type": kind.uri, "title": kind.title, "detail": error.detail}
-    return httpx.Response(
-        status or kind.status, json=body, headers={**media("application/problem+json"), **headers}
-    )
+    headers = media("application/problem+json") | dict(headers or {})
+    return httpx.Response(status or kind.status, json=body, headers=headers)
 
 
 def media(kind: str) -> dict[str, str]:

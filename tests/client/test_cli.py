@@ -3,8 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from privet.client import SqliteLedger
 from privet.client.cli import app

@@ -38,7 +38,7 @@ from privet.protocol.errors import (
 from privet.protocol.features import Numeric
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.report import Report
-from tests.client.fakes import TASK, URL, Network, problem, publish
+from tests.client.fakes import TASK, URL, Canned, Network, problem, publish
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import RECORD, make_task
 
@@ -266,7 +266,7 @@ async def test_the_private_value_leaves_no_trace(
 ) -> None:
     """Neither logs, nor error texts, nor requests, nor any file hold the record's values."""
     caplog.set_level(logging.DEBUG)
-    replies = {
+    replies: dict[str, Canned] = {
         "counted": publish,
         "unreachable": httpx.ConnectError("refused"),
         "refused": problem(TaskNotOpen("closed")),

@@ -1,7 +1,7 @@
 """The curator's use cases over the store in memory, with a clock that the test moves."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
@@ -450,7 +450,7 @@ def test_too_many_rows_are_refused(curator: Curator, monkeypatch: pytest.MonkeyP
 
 def test_unknown_tasks_are_not_found(curator: Curator) -> None:
     """Every call on a task that is not there says so."""
-    calls = [
+    calls: list[Callable[[], object]] = [
         lambda: curator.task("0" * 64),
         lambda: curator.status("0" * 64),
         lambda: curator.fit("0" * 64, "public"),

@@ -1,11 +1,13 @@
 """The estimators keep scikit-learn's manners and take a real task's way."""
 
 import pickle
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import make_moons
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -17,6 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 from privet.curator.estimation import DEFAULT_ESTIMATOR
 from privet.curator.sklearn_api import PrivateTreeClassifier, PrivateTreeRegressor
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Categorical
 from tests.curator.onnx_files import stripes
 
 NEARLY_PUBLIC = 50.0
@@ -29,22 +32,30 @@ TWO_QUESTIONS = ({"depth": 3, "epsilon": 1.0}, {"depth": 1, "epsilon": 3.0})
 
 
 def moons(n: int = 4000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    return make_moons(n, noise=0.2, random_state=seed)
+    X, y = make_moons(n, noise=0.2, random_state=seed)
+    return X, y
 
 
-@parametrize_with_checks(
+scikit_learns_checks: pytest.MarkDecorator = parametrize_with_checks(
     [
         PrivateTreeClassifier(NEARLY_PUBLIC, estimator=QUICK, random_state=0),
         PrivateTreeRegressor(NEARLY_PUBLIC, estimator=QUICK, random_state=0),
     ]
 )
-def test_scikit_learns_own_checks(estimator, check):
+
+
+@scikit_learns_checks
+def test_scikit_learns_own_checks(
+    estimator: BaseEstimator, check: Callable[[BaseEstimator], None]
+) -> None:
     """All of scikit-learn's checks pass, those of accuracy on 200 records among them."""
     check(estimator)
 
 
 @pytest.mark.parametrize("estimator", [PrivateTreeClassifier, PrivateTreeRegressor])
-def test_default_budget_passes_every_check_but_accuracy(estimator):
+def test_default_budget_passes_every_check_but_accuracy(
+    estimator: type[PrivateTreeClassifier | PrivateTreeRegressor],
+) -> None:
     """At epsilon = 1 only the check of accuracy on a small training set cannot be met."""
     results = check_estimator(
         estimator(estimator=QUICK, random_state=0), on_fail=None, on_skip=None
@@ -53,7 +64,7 @@ def test_default_budget_passes_every_check_but_accuracy(estimator):
     assert failed <= {"check_classifiers_train", "check_regressors_train"}
 
 
-def test_learns_from_private_records():
+def test_learns_from_private_records() -> None:
     """At a large budget many private records beat the few public ones they come with."""
     X, y = moons(20_000)
     public = X[:40], y[:40]
@@ -71,7 +82,7 @@ def test_learns_from_private_records():
     assert model.score(*test) > 0.9
 
 
-def test_probabilities_and_intervals_belong_together():
+def test_probabilities_and_intervals_belong_together() -> None:
     """Probabilities add up to 1, lie in their intervals, and decide the predicted class."""
     X, y = moons()
     names = np.array(["no", "yes"])[y]
@@ -83,7 +94,7 @@ def test_probabilities_and_intervals_belong_together():
     np.testing.assert_array_equal(model.predict(X), model.classes_[values.argmax(axis=1)])
 
 
-def test_random_state_says_which_collection_is_simulated():
+def test_random_state_says_which_collection_is_simulated() -> None:
     """The same random_state gives the same model, another one another collection."""
     X, y = moons()
     first, again, other = (
@@ -94,7 +105,7 @@ def test_random_state_says_which_collection_is_simulated():
     assert (first != other).any()
 
 
-def test_grid_search_and_pipelines_work():
+def test_grid_search_and_pipelines_work() -> None:
     """Hyperparameters are plain attributes: search, cross-validation and pipelines use them."""
     X, y = moons(1000)
     tree = PrivateTreeClassifier(4.0, estimator=QUICK, random_state=5)
@@ -106,10 +117,11 @@ def test_grid_search_and_pipelines_work():
     assert np.isfinite(scores).all()
 
 
-def test_numbers_are_told_around_centres_unless_told_otherwise():
+def test_numbers_are_told_around_centres_unless_told_otherwise() -> None:
     """The regressor asks as a task does by default, and both ways give possible predictions."""
     X, y = moons(400)
-    for centred, expected in ((None, True), (True, True), (np.bool_(False), False)):
+    choices: tuple[Any, ...] = (None, True, np.bool_(False))
+    for centred, expected in zip(choices, (True, True, False), strict=True):
         model = PrivateTreeRegressor(
             4.0, depth=2, estimator="averaged", centred=centred, random_state=9
         ).fit(X, y.astype(float))
@@ -119,7 +131,7 @@ def test_numbers_are_told_around_centres_unless_told_otherwise():
         assert ((low >= 0.0) & (low <= model.predict(X)) & (high <= 1.0)).all()
 
 
-def test_text_columns_are_categorical():
+def test_text_columns_are_categorical() -> None:
     """A DataFrame's text columns become categories; ranges and categories are the public ones."""
     rng = np.random.default_rng(6)
     job = rng.choice(["farmer", "miller", "smith"], 3000)
@@ -130,11 +142,13 @@ def test_text_columns_are_categorical():
         frame, y, public=public
     )
     assert list(model.feature_names_in_) == ["job", "age"]
-    assert model.task_.features[0].categories == ("farmer", "miller", "smith")
+    (job_feature, _) = model.task_.features
+    assert isinstance(job_feature, Categorical)
+    assert job_feature.categories == ("farmer", "miller", "smith")
     assert model.score(frame, y) > 0.95
 
 
-def test_several_questions_make_one_task():
+def test_several_questions_make_one_task() -> None:
     """``questions`` and ``allocation`` are those of a task's settings."""
     X, y = moons()
     model = PrivateTreeClassifier(
@@ -146,7 +160,7 @@ def test_several_questions_make_one_task():
     assert [tree.depth for tree in model.task_.trees] == [3, 1]
 
 
-def test_regressor_clips_to_the_declared_range():
+def test_regressor_clips_to_the_declared_range() -> None:
     """Predictions and intervals stay within the label range, declared or public."""
     rng = np.random.default_rng(9)
     X = rng.random((3000, 2))
@@ -173,7 +187,9 @@ def test_regressor_clips_to_the_declared_range():
         ({"public_fraction": 1.5}, "between 0 and 1"),
     ],
 )
-def test_impossible_hyperparameters_raise_when_fitting(parameters, says):
+def test_impossible_hyperparameters_raise_when_fitting(
+    parameters: dict[str, Any], says: str
+) -> None:
     """Construction checks nothing; ``fit`` says what is wrong as a ValueError."""
     X, y = moons(200)
     with pytest.raises(ValueError, match=says):
@@ -181,7 +197,7 @@ def test_impossible_hyperparameters_raise_when_fitting(parameters, says):
 
 
 @pytest.mark.slow
-def test_default_estimator_is_the_curators():
+def test_default_estimator_is_the_curators() -> None:
     """Without a choice the curator's own default is fitted, and it learns."""
     X, y = moons(1000)
     model = PrivateTreeClassifier(2.0, depth=4, random_state=11).fit(X, y, public=(X[:30], y[:30]))
@@ -189,16 +205,17 @@ def test_default_estimator_is_the_curators():
     assert model.score(X, y) > 0.8
 
 
-def test_one_class_is_refused():
+def test_one_class_is_refused() -> None:
     """Nothing can be learned from records of one class."""
     with pytest.raises(ValueError, match="one class"):
         PrivateTreeClassifier().fit([[0.0], [1.0]], [1, 1])
 
 
-def test_numbers_of_numpy_are_numbers():
+def test_numbers_of_numpy_are_numbers() -> None:
     """A search over parameters gives numpy's own types."""
     X, y = moons(200)
-    depth, epsilon = np.arange(2, 3)[0], np.float32(2)
+    depth: Any = np.int64(2)
+    epsilon: Any = np.float32(2)
     model = PrivateTreeClassifier(
         epsilon, grower="max_edge", depth=depth, min_leaf=depth, estimator=QUICK, random_state=0
     ).fit(X, y)
@@ -210,7 +227,7 @@ STRIPED = np.random.default_rng(5).random((2000, 1))
 PARITY = (np.floor(64 * STRIPED[:, 0]) % 2).astype(int)
 
 
-def test_a_public_model_of_ones_own():
+def test_a_public_model_of_ones_own() -> None:
     """Cells and predictions start from a classifier that is fitted to the encoded public rows.
 
     Nearest neighbours see all stripes in 1 500 public rows; the given estimator is left alone.
@@ -220,13 +237,13 @@ def test_a_public_model_of_ones_own():
     model.fit(STRIPED[:100], PARITY[:100], public=(STRIPED[100:1600], PARITY[100:1600]))
     assert not hasattr(own, "classes_")
     assert model.score(STRIPED[1600:], PARITY[1600:]) > 0.9
-    assert "KNeighborsClassifier" in model.model_.facts["public model"]
+    assert "KNeighborsClassifier" in str(model.model_.facts["public model"])
     assert clone(model).public_model is not own
     with pytest.raises(InvalidRequest, match="skl2onnx"):
         model.model_.to_document()
 
 
-def test_a_public_model_in_a_file():
+def test_a_public_model_in_a_file() -> None:
     """The bytes of an ONNX file serve too; the fitted estimator can be copied."""
     model = PrivateTreeClassifier(0.1, public_model=stripes(1), random_state=0)
     whole = np.vstack([STRIPED, [[0.0], [1.0]]])
@@ -237,7 +254,7 @@ def test_a_public_model_in_a_file():
     assert model.model_.to_document()["base"]["components"][0]["kind"] == "onnx"
 
 
-def test_a_public_model_for_numbers():
+def test_a_public_model_for_numbers() -> None:
     """A regressor is fitted to the public rows, in the label's units."""
     X = STRIPED
     y = 100.0 * PARITY
@@ -249,7 +266,7 @@ def test_a_public_model_for_numbers():
 
 
 @pytest.mark.parametrize("wrong", [KNeighborsRegressor(), "a path", b"no file", LinearSVC()])
-def test_an_unfit_public_model_is_refused(wrong):
+def test_an_unfit_public_model_is_refused(wrong: object) -> None:
     """What gives no probabilities is refused with what to give."""
     X, y = moons(200)
     model = PrivateTreeClassifier(1.0, public_model=wrong, random_state=0)
@@ -265,8 +282,9 @@ def test_records_may_have_texts_and_gaps_that_no_public_record_has() -> None:
     odd = table.copy()
     odd.loc[0, "kind"], odd.loc[1, "kind"], odd.loc[2, "size"] = "unheard-of", None, np.nan
     model = PrivateTreeClassifier(random_state=0).fit(odd, y, public=(table, y))
-    features = {feature.name: feature for feature in model.task_.features}
-    assert features["kind"].unknown == features["kind"].missing == "a"
-    assert features["size"].missing == table["size"].median()
+    size, kind = model.task_.features
+    assert isinstance(kind, Categorical)
+    assert kind.unknown == kind.missing == "a"
+    assert size.missing == table["size"].median()
     usual = odd.fillna({"kind": "a", "size": table["size"].median()}).replace("unheard-of", "a")
     np.testing.assert_array_equal(model.predict_proba(odd), model.predict_proba(usual))

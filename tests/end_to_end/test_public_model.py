@@ -25,7 +25,7 @@ SETTINGS = {
 
 def elsewhere(file: Path) -> bytes:
     """A model of one column whose constant is in a file that is there."""
-    tensor = TensorProto(name="w", data_type=FLOAT, dims=[1, 2], data_location=1)
+    tensor = TensorProto(name="w", data_type=FLOAT, dims=[1, 2], data_location=TensorProto.EXTERNAL)
     tensor.external_data.add(key="location", value=str(file))
     return bytes(model([make_node("MatMul", ["X", "w"], ["p"])], [tensor]).SerializeToString())
 

@@ -94,7 +94,7 @@ def test_any_question_and_any_record(data: st.DataObject, chance: Random) -> Non
         for seed, (task, record) in enumerate(zip(tasks, records, strict=True))
     ]
     good = [make_message_vectors.good_task("any", task) for task in tasks]
-    written = {"messages/tasks.json": good, "messages/answers.json": answers}
+    written: dict[str, Any] = {"messages/tasks.json": good, "messages/answers.json": answers}
     written |= {"messages/reports.json": [], "messages/batches.json": [], "signatures.json": []}
     for name in MECHANISMS:
         vectors = [any_vector(name, chance) for _ in range(6)]

@@ -1,7 +1,7 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -102,11 +102,15 @@ def test_answers_follow_from_record_and_randomness(case: dict[str, Any]) -> None
     assert make_report(task, case["record"], stream).pack().hex() == case["report"]
 
 
+def no_randomness(size: int) -> NoReturn:
+    pytest.fail(f"{size} bytes were drawn")
+
+
 @pytest.mark.parametrize("case", cases("answers.json", success=False))
 def test_records_that_do_not_fit_are_refused(case: dict[str, Any]) -> None:
     """Before anything is drawn, with the problem type that the vector names."""
     with pytest.raises(PrivetError) as caught:
-        make_report(Task.parse(TASKS[case["task"]]), case["record"], pytest.fail)
+        make_report(Task.parse(TASKS[case["task"]]), case["record"], no_randomness)
     assert problem_of(caught.value).name == case["problem"]
 
 

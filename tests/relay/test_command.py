@@ -9,8 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from privet.client import Answer, Holder, MemoryLedger, ReportClient
 from privet.protocol import wire
@@ -89,7 +88,7 @@ async def test_holders_reach_the_curator_through_the_relay(
 
 async def run(*arguments: str) -> Result:
     """The command line, in a thread, while this test's own loop goes on."""
-    return await asyncio.to_thread(CliRunner().invoke, app, arguments)
+    return await asyncio.to_thread(lambda: CliRunner().invoke(app, arguments))
 
 
 async def test_what_was_acknowledged_survives_sigkill(curator: StubCurator, tmp_path: Path) -> None:

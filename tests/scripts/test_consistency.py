@@ -1,6 +1,7 @@
 """The parts of the experiments that compare variants on the same reports."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ def test_differences_are_paired() -> None:
     assert other["runs"] == 10
 
 
-def test_rows_are_read_as_they_were_written(tmp_path) -> None:
+def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     """An interrupted run keeps the settings it has finished."""
     rows = summary("set", {(2.0, "ratio", "plain"): [1.5, 2.5]}, "plain")
     write(tmp_path / "rows.csv", rows)
@@ -42,7 +43,7 @@ def test_rows_are_read_as_they_were_written(tmp_path) -> None:
     assert read(tmp_path / "none.csv") == []
 
 
-def test_settings_without_files_are_left_out(tmp_path) -> None:
+def test_settings_without_files_are_left_out(tmp_path: Path) -> None:
     """The synthetic design needs no file; a data set does."""
     assert settings(tmp_path, "", numbers=True) == ["gamma 0.5, 50 public", "gamma 5, 1000 public"]
     (tmp_path / "abalone.csv.gz").touch()

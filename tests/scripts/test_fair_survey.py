@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from scripts import demo, fair_survey
 from scripts.demo import best_public_model, majority, score
-from scripts.fair_survey import LABEL
+from scripts.fair_survey import LABEL, Record
 
 
 def test_split_is_fixed_and_covers_everybody_once() -> None:
@@ -28,7 +28,7 @@ def test_public_part_is_not_sorted_by_label() -> None:
 
 def test_accuracy_of_the_majority_class_is_its_share() -> None:
     """Predicting the commonest class is right as often as it occurs."""
-    records = [{LABEL: "no"}] * 3 + [{LABEL: "yes"}]
+    records: list[Record] = [{LABEL: said} for said in ("no", "no", "no", "yes")]
     result = score("majority", majority(records, records), [str(r[LABEL]) for r in records])
     assert result.accuracy == 0.75
 

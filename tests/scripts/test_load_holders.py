@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms.subset import SubsetSelection
 from privet.protocol.report import make_report
 from privet.protocol.task import Task
@@ -67,7 +67,7 @@ def test_words_are_scaled_exactly(size: int) -> None:
 
 
 @pytest.mark.parametrize("label", [LABEL, NUMBER], ids=["classes", "number"])
-def test_holders_answer_all_questions_as_one_holder_does(label: Classes) -> None:
+def test_holders_answer_all_questions_as_one_holder_does(label: Classes | Range) -> None:
     """The same record and the same random bytes give the same report, id included."""
     task = make_task([SUBSET, CELL, INDEXED], label=label)
     rng = np.random.default_rng(0)

@@ -12,6 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from privet.protocol.errors import InvalidTask
+from privet.protocol.features import ColumnValues
 from scripts import simulate as command
 from scripts.populations import DesignSource, TableSource, take
 from scripts.reproduce.lpct_design import bayes_accuracy
@@ -24,7 +25,7 @@ def stripes(rows: int = 400) -> TableSource:
     """Records whose label is told by one of two features, and whose colour says nothing."""
     rng = np.random.default_rng(0)
     x = rng.random(rows)
-    columns = {
+    columns: dict[str, ColumnValues] = {
         "x": x,
         "colour": [str(name) for name in rng.choice(["red", "blue"], rows)],
         "label": ["high" if value > 0.5 else "low" for value in x],
@@ -36,14 +37,14 @@ def jobs() -> list[Job]:
     return grid(epsilon=[0.5, 2.0], mechanism=["subset", "laplace"], depth=[3], seed=[0, 1])
 
 
-def test_a_grid_has_every_combination_once():
+def test_a_grid_has_every_combination_once() -> None:
     """Values are combined, the last one fastest, and what is not named keeps its default."""
     found = grid(epsilon=[1.0, 2.0], seed=[0, 1])
     assert [(job.epsilon, job.seed) for job in found] == [(1.0, 0), (1.0, 1), (2.0, 0), (2.0, 1)]
     assert {job.depth for job in found} == {None}
 
 
-def test_a_job_depends_on_itself_alone():
+def test_a_job_depends_on_itself_alone() -> None:
     """Alone or in a sweep, in whatever order, a job gives the same; another seed another."""
     every, source = jobs(), stripes()
     outcomes = sweep(source, every)
@@ -52,7 +53,7 @@ def test_a_job_depends_on_itself_alone():
     assert outcomes[0].score != outcomes[1].score
 
 
-def test_jobs_of_one_seed_share_their_public_records():
+def test_jobs_of_one_seed_share_their_public_records() -> None:
     """Settings are compared on equal worlds: in equal cells the public score is the same."""
     outcomes = sweep(stripes(), jobs())
     for seed in (0, 1):
@@ -60,7 +61,7 @@ def test_jobs_of_one_seed_share_their_public_records():
 
 
 @pytest.mark.slow
-def test_processes_and_threads_give_the_serial_numbers():
+def test_processes_and_threads_give_the_serial_numbers() -> None:
     """loky and threading give exactly what a plain loop gives."""
     serial = [simulate(stripes(), job) for job in jobs()]
     for backend in ("loky", "threading"):
@@ -68,7 +69,7 @@ def test_processes_and_threads_give_the_serial_numbers():
 
 
 @pytest.mark.slow
-def test_a_dask_cluster_gives_the_serial_numbers():
+def test_a_dask_cluster_gives_the_serial_numbers() -> None:
     """A real local cluster of two processes gives exactly what a plain loop gives."""
     distributed = pytest.importorskip("distributed")
     serial = [simulate(stripes(), job) for job in jobs()]
@@ -79,13 +80,13 @@ def test_a_dask_cluster_gives_the_serial_numbers():
     assert found == serial
 
 
-def test_dask_needs_a_scheduler():
+def test_dask_needs_a_scheduler() -> None:
     """Without an address nothing is started."""
     with pytest.raises(ValueError, match="scheduler"):
         sweep(SOURCE, jobs(), backend="dask")
 
 
-def test_a_billion_holders_nearly_reach_the_best_possible():
+def test_a_billion_holders_nearly_reach_the_best_possible() -> None:
     """10**9 holders at depth 8 come within two points of Bayes, far above public records alone."""
     found = simulate(SOURCE, Job(holders=10**9, epsilon=1.0, depth=8))
     assert bayes_accuracy() - 0.02 < found.score <= bayes_accuracy() + 1e-9
@@ -93,7 +94,7 @@ def test_a_billion_holders_nearly_reach_the_best_possible():
     assert found.cells == 256
 
 
-def test_people_of_the_design_follow_its_law():
+def test_people_of_the_design_follow_its_law() -> None:
     """Weights of all records add up to 1, and labels 1 have the mean of eta."""
     world = SOURCE.world(0)
     ones = np.asarray(world.people["y"]) == 1.0
@@ -102,30 +103,30 @@ def test_people_of_the_design_follow_its_law():
     assert len(world.public["y"]) == 100
 
 
-def test_a_table_is_split_without_overlap():
+def test_a_table_is_split_without_overlap() -> None:
     """Public, holders' and test rows of one table are different rows, and all of them."""
-    columns = {"row": np.arange(200.0), "label": ["a", "b"] * 100}
+    columns: dict[str, ColumnValues] = {"row": np.arange(200.0), "label": ["a", "b"] * 100}
     world = TableSource(columns, "label", public_share=0.25, test_share=0.4).world(3)
     parts = [world.public["row"], world.people["row"], world.test["row"]]
     assert [len(part) for part in parts] == [50, 90, 60]
     np.testing.assert_array_equal(np.sort(np.concatenate(parts)), columns["row"])
 
 
-def test_a_population_of_its_own_leaves_the_public_table_whole():
+def test_a_population_of_its_own_leaves_the_public_table_whole() -> None:
     """With two tables the first is public as it is."""
     source = stripes()
     world = replace(source, population=take(source.columns, np.arange(100))).world(0)
     assert (len(world.public["x"]), len(world.people["x"]), len(world.test["x"])) == (400, 80, 20)
 
 
-def test_text_features_and_labels_are_learned():
+def test_text_features_and_labels_are_learned() -> None:
     """A table with texts becomes a task; many holders tell the label nearly always."""
     found = simulate(stripes(), Job(holders=10**6, epsilon=2.0, depth=4))
     assert found.measure == "accuracy"
     assert found.score > 0.9
 
 
-def test_numbers_are_judged_by_squared_error():
+def test_numbers_are_judged_by_squared_error() -> None:
     """A numeric label is predicted with an error well below its variance."""
     x = np.random.default_rng(1).random(500)
     source = TableSource({"x": x, "other": x[::-1].copy(), "y": 10 * x}, "y")
@@ -134,7 +135,7 @@ def test_numbers_are_judged_by_squared_error():
     assert found.score < 0.25 * np.var(10 * x)
 
 
-def test_settings_of_any_task_are_taken():
+def test_settings_of_any_task_are_taken() -> None:
     """Two questions, declared classes: the settings file's words are those of a task."""
     settings = {"questions": [{"depth": 3}, {"depth": 1}], "classes": ["high", "low"]}
     found = simulate(stripes(), Job(epsilon=1.0, estimator="pruned"), settings)
@@ -152,7 +153,7 @@ def run(*options: str) -> str:
     return result.output
 
 
-def test_the_command_writes_what_it_shows(tmp_path: Path):
+def test_the_command_writes_what_it_shows(tmp_path: Path) -> None:
     """The table has a line per combination, the files a row per collection."""
     shown = run(
         *("--holders", "1e4,1e5", "--depth", "2", "--seeds", "0-1"),
@@ -180,11 +181,11 @@ def test_the_command_writes_what_it_shows(tmp_path: Path):
         ("--epsilon", "1;2", "numbers with commas between them"),
     ],
 )
-def test_what_is_no_number_is_refused_with_advice(option: str, value: str, advice: str):
+def test_what_is_no_number_is_refused_with_advice(option: str, value: str, advice: str) -> None:
     assert advice in run(option, value)
 
 
-def test_a_table_on_the_command_line(tmp_path: Path):
+def test_a_table_on_the_command_line(tmp_path: Path) -> None:
     """A CSV file and its label are enough; without the label the columns are listed."""
     file = tmp_path / "people.csv"
     lines = [f"{i / 100},{'yes' if i > 50 else 'no'}" for i in range(100)]
@@ -203,12 +204,12 @@ def test_a_table_on_the_command_line(tmp_path: Path):
         (("--backend", "dask"), "scheduler"),
     ],
 )
-def test_mistakes_are_named(options: tuple[str, ...], told: str):
+def test_mistakes_are_named(options: tuple[str, ...], told: str) -> None:
     """What cannot be simulated is refused with the reason."""
     assert told in run(*options, "--workers", "1")
 
 
-def test_tables_average_over_seeds():
+def test_tables_average_over_seeds() -> None:
     """Outcomes that differ in their seed only make one line, with a standard error."""
     one = Outcome(Job(), "accuracy", 0.5, 0.4, 8, 2, 1.0)
     other = Outcome(Job(seed=1), "accuracy", 0.7, 0.4, 8, 2, 1.0)

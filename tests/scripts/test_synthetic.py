@@ -13,7 +13,7 @@ from scripts.reproduce.synthetic import EXPECTED, replicate, summarize, write
 QUICK = Design(0.5, 50, 1000)
 
 
-def test_the_design_is_the_papers():
+def test_the_design_is_the_papers() -> None:
     """Bayes accuracy is the authors' .7861, probabilities lie in [0.1, 0.9], Q agrees with P."""
     assert bayes_accuracy() == pytest.approx(0.7861, abs=5e-5)
     X = np.random.default_rng(0).random((10_000, 2))
@@ -22,14 +22,14 @@ def test_the_design_is_the_papers():
     np.testing.assert_array_equal(np.sign(eta(X) - 0.5), np.sign(eta(X, 5.0) - 0.5))
 
 
-def test_labels_follow_eta():
+def test_labels_follow_eta() -> None:
     """Labels are drawn from eta: the mean residual is within 4.9 standard errors at 1e-6."""
     data = draw(50_000, 1.0, np.random.default_rng(1))
     residual = data.y - eta(data.X)
     assert abs(residual.mean()) < 4.9 * residual.std() / np.sqrt(len(residual))
 
 
-def test_accuracies_are_integrals_over_cells():
+def test_accuracies_are_integrals_over_cells() -> None:
     """Labels by the sign of eta reach nearly Bayes on fine cells; all labels wrong, the rest."""
     partition = grid_partition(2, 100)
     truth = CellAccuracy.of(partition)
@@ -38,7 +38,7 @@ def test_accuracies_are_integrals_over_cells():
     assert truth.accuracy(best) + truth.accuracy(~best) == pytest.approx(1.0)
 
 
-def test_a_replication_depends_on_its_number_only(tmp_path):
+def test_a_replication_depends_on_its_number_only(tmp_path: Path) -> None:
     """Two runs of a replication agree, another number does not, and the table can be written."""
     first, again, other = (
         replicate(QUICK, (2.0,), ("subset",), seed=1, number=number) for number in (0, 0, 1)
@@ -51,7 +51,7 @@ def test_a_replication_depends_on_its_number_only(tmp_path):
     assert len((tmp_path / "rows.csv").read_text().splitlines()) == len(rows) + 1
 
 
-def test_kept_figures_are_near_the_authors():
+def test_kept_figures_are_near_the_authors() -> None:
     """The committed figures with the paper's mechanism agree with the authors' code.
 
     Within 4.9 standard errors of the difference at 1e-6, theirs being .004 at most.

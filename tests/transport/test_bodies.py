@@ -114,7 +114,10 @@ async def test_too_much_is_refused() -> None:
 
 async def test_a_sender_that_leaves_has_sent_no_report() -> None:
     """What had arrived is thrown away."""
-    gone = [{"type": "http.request", "body": b"1", "more_body": True}, {"type": "http.disconnect"}]
+    gone: list[Message] = [
+        {"type": "http.request", "body": b"1", "more_body": True},
+        {"type": "http.disconnect"},
+    ]
 
     async def receive() -> Message:
         return gone.pop(0)

@@ -1,7 +1,9 @@
 import asyncio
 import gzip
 import os
+from collections.abc import AsyncIterator
 from hashlib import sha256
+from typing import Any
 
 import httpx
 import pytest
@@ -22,7 +24,7 @@ from privet.protocol.report import make_report
 from privet.protocol.task import TASK_MEDIA_TYPE
 from privet.transport.address import TaskAddress
 from privet.transport.report_client import MAX_ANSWER_BYTES, Offer, Reply, error_in
-from tests.client.fakes import ADDRESS, TASK, URL, Network, media, problem, publish, receipt
+from tests.client.fakes import ADDRESS, TASK, URL, Canned, Network, media, problem, publish, receipt
 from tests.protocol.examples import RECORD, make_task
 
 REPORT = make_report(TASK, RECORD, os.urandom)
@@ -96,7 +98,7 @@ async def test_endless_answers_are_cut_off(path: str) -> None:
     limit = MAX_TASK_BYTES if path == "task" else MAX_ANSWER_BYTES
     sent = 0
 
-    async def endless():  # type: ignore[no-untyped-def]
+    async def endless() -> AsyncIterator[bytes]:
         nonlocal sent
         while True:
             sent += 2**16
@@ -113,7 +115,8 @@ async def test_a_sent_report_needs_its_own_receipt() -> None:
     assert (await Network([receipt]).client().send(*SENT)).counted
     replay = httpx.Response(200, json={"report": REPORT.id.hex(), "counted": False})
     assert not (await Network([replay]).client().send(*SENT)).counted
-    for body in ({"report": "0" * 32, "counted": True}, {"counted": True}, [], "ok"):
+    bodies: list[Any] = [{"report": "0" * 32, "counted": True}, {"counted": True}, [], "ok"]
+    for body in bodies:
         with pytest.raises(UnexpectedAnswer, match="receipt"):
             await Network([httpx.Response(201, json=body)]).client().send(*SENT)
 
@@ -132,9 +135,9 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=repr)
-async def test_passing_faults_are_tried_again_with_the_same_bytes(fault: object) -> None:
+async def test_passing_faults_are_tried_again_with_the_same_bytes(fault: Canned) -> None:
     """Two faults and then a receipt: three requests, one body, growing pauses."""
-    network = Network([fault, fault, receipt])  # type: ignore[list-item]
+    network = Network([fault, fault, receipt])
     assert (await network.client().send(*SENT)).counted
     assert {request.content for request in network.requests} == {REPORT.pack()}
     assert len(network.requests) == 3
@@ -149,7 +152,7 @@ async def test_retry_after_is_respected_within_reason() -> None:
         ("soon", 0.25, 0.5),
         ("1.5", 0.25, 0.5),
     ]:
-        network = Network([problem(Overloaded("busy"), **{"Retry-After": asked}), receipt])
+        network = Network([problem(Overloaded("busy"), headers={"Retry-After": asked}), receipt])
         await network.client().send(*SENT)
         assert least <= network.pauses[0] <= most
 

@@ -12,9 +12,9 @@ import uvicorn
 from privet.curator.app import create_app
 from privet.curator.cli import main
 from privet.curator.datastore.memory import MemoryStore
-from privet.curator.server import listen
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
+from privet.transport.connections import listen
 from tests.curator import samples
 
 TOKEN = "a token for tests"

@@ -30,7 +30,7 @@ SETTINGS: dict[str, Any] = {
     "depth": 2,
     "features": {"hours": {"missing": 5.0}},
 }
-RECORDS = [
+RECORDS: list[dict[str, Any]] = [
     {"age": 30, "hours": 3.0, "job": "nurse", "member": True},
     {"age": 60, "hours": None, "job": "smith", "member": False},
 ]
@@ -79,9 +79,10 @@ def test_a_model_is_fitted_asked_and_exported(
     assert len(found["label"]) == len(found["influence"]) == 2
     assert {str(cell) for cell in found["cell"]} == set(found["paths"])
     monkeypatch.setattr("privet.curator.admin_client.ROWS_PER_CALL", 1)
-    columns = {name: [record[name] for record in RECORDS] for name in RECORDS[0]}
-    columns["hours"] = np.array([3.0, np.nan])  # type: ignore[assignment]
-    for records in (RECORDS, columns, pd.DataFrame(RECORDS)):
+    columns: dict[str, Any] = {name: [record[name] for record in RECORDS] for name in RECORDS[0]}
+    columns["hours"] = np.array([3.0, np.nan])
+    forms: tuple[Any, ...] = (RECORDS, columns, pd.DataFrame(RECORDS))
+    for records in forms:
         assert curator.predict(task, records, model=1) == found
     assert curator.export(task).startswith(b"{")
     assert curator.export(task, model=1, format="onnx")

@@ -1,6 +1,7 @@
 """Planning from the command line."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from tests.curator.cli.conftest import Cli
     ],
     ids=["three classes", "a number"],
 )
-def test_a_plan_answers_in_words(cli: Cli, tmp_path: Path, data, label, wanted, score) -> None:
+def test_a_plan_answers_in_words(
+    cli: Cli, tmp_path: Path, data: Callable[[int], bytes], label: str, wanted: str, score: str
+) -> None:
     """Expectation, verdict, bytes and what a wanted score takes, for classes and for numbers."""
     public = tmp_path / "public.csv"
     public.write_bytes(data(100))

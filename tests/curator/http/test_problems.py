@@ -99,4 +99,4 @@ async def test_openapi_documents_every_call_and_its_refusals(http: Http) -> None
 def test_a_document_is_json_without_loss() -> None:
     """Whatever a detail holds, quotes and newlines included, arrives as it was."""
     detail = 'he said "no"\n\u2028 and [left]'
-    assert json.loads(problem_response(PrivetError(detail), "/").body)["detail"] == detail
+    assert json.loads(bytes(problem_response(PrivetError(detail), "/").body))["detail"] == detail

@@ -28,7 +28,7 @@ async def bring(http: Http, onnx: bytes, public: bytes = striped(40, 0), **more:
 
 def elsewhere() -> bytes:
     """A model whose constant is said to be in another file."""
-    tensor = TensorProto(name="w", data_type=FLOAT, dims=[1, 2], data_location=1)
+    tensor = TensorProto(name="w", data_type=FLOAT, dims=[1, 2], data_location=TensorProto.EXTERNAL)
     tensor.external_data.add(key="location", value="/etc/hostname")
     return bytes(model([make_node("MatMul", ["X", "w"], ["p"])], [tensor]).SerializeToString())
 

@@ -83,7 +83,7 @@ async def test_the_json_view_is_fresh_after_a_move(http: Http, clock: ManualCloc
     """The JSON view's ETag changes with the state and with the clock, since the view does."""
     start = int(clock.now()) + 10
     task_id = await http.task(opens=start)
-    tags = []
+    tags: list[str] = []
     for step in ("wait", "begin", "close"):
         if step == "begin":
             clock.advance(20)

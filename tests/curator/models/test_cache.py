@@ -25,7 +25,9 @@ def cache_of(models: int) -> tuple[ModelCache, str, int]:
 
 
 @pytest.mark.parametrize(("room_for", "kept"), [(0.5, 1), (2.5, 2), (100.0, 5)])
-def test_memory_is_bounded_in_bytes(room_for: float, kept: int, monkeypatch: pytest.MonkeyPatch):
+def test_memory_is_bounded_in_bytes(
+    room_for: float, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """However little memory there is, the newest model stays and the others are read again."""
     _, _, size = cache_of(2)
     monkeypatch.setattr("privet.curator.models.cache.BYTES_IN_MEMORY", room_for * size)
@@ -37,7 +39,7 @@ def test_memory_is_bounded_in_bytes(room_for: float, kept: int, monkeypatch: pyt
     assert len(cache._ready) == kept
 
 
-def test_memory_is_bounded_in_number(monkeypatch: pytest.MonkeyPatch):
+def test_memory_is_bounded_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many small models are no more than the limit, the last used ones."""
     monkeypatch.setattr("privet.curator.models.cache.MODELS_IN_MEMORY", 3)
     cache, task, _ = cache_of(6)

@@ -56,6 +56,7 @@ def test_offset_of_numbers_is_unbiased_and_its_error_is_known() -> None:
         tree, mechanism, np.zeros(mechanism.sum_size, dtype=np.int64), 0, scale=scale
     )
     model = fit("public", task.label, public, [silent])
+    assert scale is not None
     told_means = scale.from_unit(counts[:, 1] / sums)
     truth = float((sums * (model.values[:, 0] - told_means)).sum() / n)
     found = []

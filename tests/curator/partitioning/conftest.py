@@ -23,6 +23,6 @@ def small_forest(
     """What a few trees know, unless there is a model."""
     if base is not None:
         return Knowledge.of(base, X)
-    forest = next(c for c in candidates(*X.shape, slots) if c.name == "smooth forest")
+    forest = next(c for c in candidates(len(X), X.shape[1], slots) if c.name == "smooth forest")
     fitted = forest.make(TREES).fit(X, y)
     return Knowledge.of(as_arrays(forest, fitted, slots), X)

@@ -22,7 +22,7 @@ def near(values: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(("classes", "criterion"), [(2, "gini"), (3, "entropy"), (0, "variance")])
 @pytest.mark.parametrize("min_leaf", [0, 7])
-def test_cells_are_the_leaves_of_scikit_learn(classes, criterion, min_leaf):
+def test_cells_are_the_leaves_of_scikit_learn(classes: int, criterion: str, min_leaf: int) -> None:
     """Every record, also one beside a threshold, is in the cell that is scikit-learn's leaf."""
     rng = np.random.default_rng(1)
     X = np.round(rng.random((400, 4)), 2)
@@ -52,14 +52,14 @@ def test_cells_are_the_leaves_of_scikit_learn(classes, criterion, min_leaf):
 
 
 @given(st.floats(0, 1))
-def test_first_right_is_the_rule_of_scikit_learn(threshold):
+def test_first_right_is_the_rule_of_scikit_learn(threshold: float) -> None:
     """x < first_right(t) says the same as float32(x) <= t, for every x near t."""
     edge = first_right(np.array([threshold]))[0]
     points = near(np.array([threshold]))
     np.testing.assert_array_equal(points < edge, points.astype(np.float32) <= np.float64(threshold))
 
 
-def test_depth_zero_is_one_cell():
+def test_depth_zero_is_one_cell() -> None:
     """scikit-learn refuses depth 0; the partition of depth 0 is the whole space."""
     partition = GROWERS["cart"](
         np.array([[0.0], [1.0]]),

@@ -7,14 +7,15 @@ from privet.curator.partitioning import GROWERS
 from privet.curator.partitioning.distilled import distilled_depth
 from privet.curator.public_model.knowledge import public_knowledge
 from privet.curator.trees import locate
+from privet.protocol.features import Classes, Range
 from tests.curator.estimation.examples import BINARY, NUMBER, THREE, public_rows
 
 
 @pytest.mark.parametrize("label", [BINARY, THREE, NUMBER])
-def test_cells_explain_the_model_better_the_more_there_are(label: object) -> None:
+def test_cells_explain_the_model_better_the_more_there_are(label: Classes | Range) -> None:
     """The model's variance within cells falls from one depth to the next, within the limit."""
     public = public_rows(label, 80, seed=1)
-    classes = 0 if label is NUMBER else label.slots
+    classes = 0 if isinstance(label, Range) else label.slots
     known = public_knowledge(public.X, public.y, classes)
     spread = []
     for depth in (0, 2, 4, 6):

@@ -10,7 +10,7 @@ from privet.protocol.errors import InvalidTask
 
 
 @pytest.mark.parametrize(("columns", "parts"), [(1, 7), (2, 5), (3, 3), (4, 2), (5, 1)])
-def test_cells_are_the_cubes_of_the_histogram(columns, parts):
+def test_cells_are_the_cubes_of_the_histogram(columns: int, parts: int) -> None:
     """Two points share a cell exactly if floor(x * parts) is the same on every axis."""
     partition = grid_partition(columns, parts)
     assert partition.cells == parts**columns
@@ -21,7 +21,7 @@ def test_cells_are_the_cubes_of_the_histogram(columns, parts):
     assert len(set(locate(partition, edges).tolist())) == parts**columns
 
 
-def test_tree_is_balanced():
+def test_tree_is_balanced() -> None:
     """The tree of a grid is no deeper than the parts ask for: d * ceil(log2(parts))."""
     assert grid_partition(2, 5).depth == 6
     assert grid_partition(3, 4).depth == 6
@@ -30,12 +30,12 @@ def test_tree_is_balanced():
 @pytest.mark.parametrize(
     ("columns", "depth", "parts"), [(2, 8, 16), (2, 7, 11), (3, 8, 6), (1, 0, 1), (3000, 16, 1)]
 )
-def test_parts_are_the_most_within_the_depth(columns, depth, parts):
+def test_parts_are_the_most_within_the_depth(columns: int, depth: int, parts: int) -> None:
     """A grid of depth p has at most 2**p cells and one more part per axis would be too many."""
     assert parts_within(columns, depth) == parts
 
 
-def test_too_many_cells_are_refused_before_any_work():
+def test_too_many_cells_are_refused_before_any_work() -> None:
     """A grid above the limit is an InvalidTask that says what to do."""
     with pytest.raises(InvalidTask, match="use fewer parts"):
         grid_partition(100, 3)

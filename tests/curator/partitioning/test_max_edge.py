@@ -1,9 +1,13 @@
 """The max-edge growers against the paper's words."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from privet.curator.partitioning import GROWERS
 from privet.curator.trees import boxes, node_depth
@@ -11,10 +15,12 @@ from privet.protocol.partition import Partition
 from tests import naive
 
 GRID = [i / 8 for i in range(9)]
+Table = Sequence[Sequence[float]] | NDArray[Any]
+Labels = Sequence[float] | NDArray[Any]
 
 
 @st.composite
-def tied_data(draw, classes):
+def tied_data(draw: st.DrawFn, classes: int) -> tuple[list[list[float]], list[float]]:
     """A few rows on a coarse lattice, so that many splits score the same."""
     columns = draw(st.integers(1, 4))
     rows = draw(st.integers(2, 24))
@@ -24,7 +30,16 @@ def tied_data(draw, classes):
     return X, [*y, y[0] + 1.0 if not classes else float((y[0] + 1) % classes)]
 
 
-def grow(X, y, depth, classes, criterion, min_leaf, grower="max_edge", seed=0) -> Partition:
+def grow(
+    X: Table,
+    y: Labels,
+    depth: int,
+    classes: int,
+    criterion: str,
+    min_leaf: int,
+    grower: str = "max_edge",
+    seed: int = 0,
+) -> Partition:
     return GROWERS[grower](
         np.array(X, dtype=float),
         np.array(y, dtype=float),
@@ -49,7 +64,9 @@ def assert_same(partition: Partition, twin: naive.Tree) -> None:
 )
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), depth=st.integers(0, 6), min_leaf=st.integers(0, 3))
-def test_equals_the_obvious_twin_on_tied_data(criterion, classes, data, depth, min_leaf):
+def test_equals_the_obvious_twin_on_tied_data(
+    criterion: str, classes: int, data: st.DataObject, depth: int, min_leaf: int
+) -> None:
     """max_edge is Algorithm 1, node for node, ties included, under every criterion."""
     X, y = data.draw(tied_data(classes))
     twin = naive.max_edge(X, y, depth, criterion, min_leaf)
@@ -58,7 +75,9 @@ def test_equals_the_obvious_twin_on_tied_data(criterion, classes, data, depth, m
 
 @pytest.mark.parametrize(("criterion", "classes"), [("gini", 2), ("entropy", 4), ("variance", 0)])
 @pytest.mark.parametrize("min_leaf", [0, 5])
-def test_equals_the_obvious_twin_on_continuous_data(criterion, classes, min_leaf):
+def test_equals_the_obvious_twin_on_continuous_data(
+    criterion: str, classes: int, min_leaf: int
+) -> None:
     """max_edge is Algorithm 1 on data without ties, at more rows and columns."""
     rng = np.random.default_rng(7)
     X = rng.random((150, 5))
@@ -67,7 +86,9 @@ def test_equals_the_obvious_twin_on_continuous_data(criterion, classes, min_leaf
     assert_same(grow(X, y, 7, classes, criterion, min_leaf), twin)
 
 
-def test_equals_the_obvious_twin_when_worked_through_in_pieces(monkeypatch):
+def test_equals_the_obvious_twin_when_worked_through_in_pieces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """How nodes and columns are cut into pieces to bound memory does not change the tree."""
     monkeypatch.setattr("privet.curator.partitioning.max_edge.BLOCK", 40)
     rng = np.random.default_rng(3)
@@ -78,7 +99,7 @@ def test_equals_the_obvious_twin_when_worked_through_in_pieces(monkeypatch):
 
 @pytest.mark.parametrize(("criterion", "classes"), [("gini", 3), ("entropy", 3), ("variance", 0)])
 @pytest.mark.parametrize("rows", [100, 30_000])
-def test_equal_splits_tie_whatever_the_rounding(criterion, classes, rows):
+def test_equal_splits_tie_whatever_the_rounding(criterion: str, classes: int, rows: int) -> None:
     """Of a column, its mirror image and its copy the first is taken, wherever they stand."""
     rng = np.random.default_rng(13)
     x = rng.random(rows)
@@ -88,7 +109,7 @@ def test_equal_splits_tie_whatever_the_rounding(criterion, classes, rows):
     assert grow(X[:, [0, 2, 1, 3, 4]], y, 1, classes, criterion, 0).feature[0] == 1
 
 
-def test_full_grid_has_all_cells():
+def test_full_grid_has_all_cells() -> None:
     """Without a minimum leaf size there are 2**p cells, whatever the data (LPCT section 3.2)."""
     partition = grow([[0.1, 0.2], [0.15, 0.2]], [0, 1], 9, 2, "gini", 0)
     assert partition.cells == 2**9
@@ -97,7 +118,7 @@ def test_full_grid_has_all_cells():
     assert {tuple(sorted(edges)) for edges in (high - low)[partition.leaves]} == {(2**-5, 2**-4)}
 
 
-def test_a_split_with_too_few_records_on_one_side_is_dropped():
+def test_a_split_with_too_few_records_on_one_side_is_dropped() -> None:
     """LPDT section 2.3: the best split is dropped, no other column is tried in its place."""
     X = [[0.1, 0.1], [0.2, 0.1], [0.3, 0.9], [0.7, 0.9]]
     y = [0, 0, 0, 1]
@@ -105,7 +126,7 @@ def test_a_split_with_too_few_records_on_one_side_is_dropped():
     assert grow(X, y, 1, 2, "gini", 2).cells == 1
 
 
-def test_indicator_columns_are_halved_once_while_others_remain():
+def test_indicator_columns_are_halved_once_while_others_remain() -> None:
     """A 0/1 column is an edge like any other: it is split a second time only in the next round."""
     rng = np.random.default_rng(5)
     X = rng.integers(0, 2, (400, 6)).astype(float)
@@ -117,7 +138,7 @@ def test_indicator_columns_are_halved_once_while_others_remain():
     assert set(partition.threshold[~partition.is_leaf]) == {0.5}
 
 
-def test_splitting_ends_at_the_resolution_of_numbers():
+def test_splitting_ends_at_the_resolution_of_numbers() -> None:
     """Records that differ by less than 2**-52 stay together instead of raising."""
     X = [[1 - 2.0**-k] for k in range(54)]
     partition = grow(X, np.arange(54) % 2, 200, 2, "gini", 1)
@@ -125,7 +146,7 @@ def test_splitting_ends_at_the_resolution_of_numbers():
     assert partition.cells == 53
 
 
-def test_random_max_edge_draws_evenly_among_longest_edges():
+def test_random_max_edge_draws_evenly_among_longest_edges() -> None:
     """Each longest edge is drawn equally often: chi-square at 1e-6 on a fixed seed."""
     rng = np.random.default_rng(11)
     X, y = rng.random((30, 5)), rng.integers(0, 2, 30)
@@ -137,7 +158,7 @@ def test_random_max_edge_draws_evenly_among_longest_edges():
     assert ((counts - 400.0) ** 2 / 400.0).sum() < 33.38
 
 
-def test_random_max_edge_cuts_longest_edges_only():
+def test_random_max_edge_cuts_longest_edges_only() -> None:
     """After d levels every column was halved exactly once on every path."""
     rng = np.random.default_rng(12)
     X, y = rng.random((30, 4)), rng.integers(0, 2, 30)

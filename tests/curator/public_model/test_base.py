@@ -10,9 +10,10 @@ import pytest
 
 from privet.curator.public_model.base import BaseModel, mixture
 from privet.curator.public_model.candidates import as_arrays, candidates
+from privet.protocol.features import Classes, Range
 from tests.curator.estimation.examples import BINARY, NUMBER, THREE, public_rows
 
-LABELS = {"binary": BINARY, "three": THREE, "number": NUMBER}
+LABELS: dict[str, Classes | Range] = {"binary": BINARY, "three": THREE, "number": NUMBER}
 TOLERANCE = 1e-5
 """Leaf values are kept in single precision."""
 
@@ -23,7 +24,7 @@ Predict = Callable[[np.ndarray], np.ndarray]
 def fitted_pairs(name: str, absent: bool = False) -> list[tuple[Predict, BaseModel]]:
     """scikit-learn's own predictions of every candidate, and its arrays; ``absent``: class 1."""
     label = LABELS[name]
-    slots = 0 if name == "number" else label.slots
+    slots = 0 if isinstance(label, Range) else label.slots
     public = public_rows(label, 150, seed=1, columns=3)
     X, y = public.X.astype(np.float32).astype(float), public.y
     if absent:

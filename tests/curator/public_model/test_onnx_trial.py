@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 from onnx.helper import make_node as node
+from onnx.numpy_helper import from_array
 
 from privet.curator.public_model.onnx import MAX_MODEL_BYTES, SIZES, read_graph
 from privet.curator.public_model.onnx_trial import TrialLimits, judge, trial_rows, try_model
@@ -74,9 +75,7 @@ def told(labels: list[str]) -> bytes:
     made.ParseFromString(stripes(1))
     made.graph.node.append(node("ArgMax", ["p"], ["best"], axis=1, keepdims=0))
     made.graph.node.append(node("Gather", ["names", "best"], ["label"]))
-    made.graph.initializer.append(
-        helper.make_tensor("names", TensorProto.STRING, [2], [name.encode() for name in labels])
-    )
+    made.graph.initializer.append(from_array(np.array(labels, dtype=object), "names"))
     label = helper.make_tensor_value_info("label", TensorProto.STRING, ["rows"])
     made.graph.output.insert(0, label)
     return written(made)

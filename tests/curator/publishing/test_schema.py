@@ -1,6 +1,5 @@
 """What a task publishes about features and label, read off public data or declared."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from privet.curator.publishing.schema import infer_features, infer_label
 from privet.curator.publishing.settings import TaskSettings
 from privet.protocol.errors import InvalidPublicData
-from privet.protocol.features import Categorical, Classes, Numeric, Range
+from privet.protocol.features import Categorical, ColumnValues, Numeric, Range
 
 YES_NO = np.array([0.0, 1.0, 1.0, 0.0])
 
@@ -18,13 +17,13 @@ def settings(**more: Any) -> TaskSettings:
     return TaskSettings.model_validate({"name": "t", "label": "y", "epsilon": 1.0, **more})
 
 
-def feature(values: Sequence[Any], **declared: Any) -> Numeric | Categorical:
+def feature(values: ColumnValues, **declared: Any) -> Any:
     given = settings(features={"x": declared}) if declared else settings()
     rows = len(values)
     return infer_features({"x": values, "y": np.resize(YES_NO, rows)}, given)[0]
 
 
-def label(values: Sequence[Any], **more: Any) -> Classes | Range:
+def label(values: ColumnValues, **more: Any) -> Any:
     return infer_label({"y": values}, settings(**more))
 
 
@@ -94,7 +93,7 @@ def test_ignored_columns_are_left_out() -> None:
     ],
 )
 def test_impossible_features_are_refused(
-    values: Sequence[Any], declared: dict[str, Any], advice: str
+    values: ColumnValues, declared: dict[str, Any], advice: str
 ) -> None:
     """Every refusal names the column and says what to do."""
     with pytest.raises(InvalidPublicData, match=advice) as refused:
@@ -149,7 +148,7 @@ def test_labels_that_are_numbers() -> None:
     ],
 )
 def test_impossible_labels_are_refused(
-    values: Sequence[Any], more: dict[str, Any], advice: str
+    values: ColumnValues, more: dict[str, Any], advice: str
 ) -> None:
     """A label nothing can be learnt from is refused with what to do."""
     with pytest.raises(InvalidPublicData, match=advice):

@@ -1,5 +1,6 @@
 """Every mechanism passes the audit, and mechanisms with a planted bug do not."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -78,7 +79,7 @@ class OwnComesLast(SubsetSelection):
     def _indexed(self) -> bool:
         return True
 
-    def _encode(self, chosen: list[int]) -> bytes:
+    def _encode(self, chosen: Sequence[int]) -> bytes:
         return bytes(chosen)
 
 
