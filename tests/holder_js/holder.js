@@ -16,7 +16,8 @@ const REPORT_TYPE = "application/vnd.privet.report+msgpack";
 const MAX_TASK_BYTES = 2 ** 22;
 const MAX_ANSWER_BYTES = 2 ** 16;
 const AGAIN = new Set([408, 429, 500, 502, 503, 504]);
-const ADDRESS = /^(https:\/\/[^/?#@]+|http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)(\/[^?#]*)?\/v1\/tasks\/([0-9a-f]{64})$/;
+const ORIGIN = String.raw`https://[^/?#@]+|http://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?`;
+const ADDRESS = new RegExp(`^(?:${ORIGIN})(?:/[^?#]*)?/v1/tasks/([0-9a-f]{64})$`);
 
 const pause = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 * seconds); });
 
@@ -123,12 +124,13 @@ async function once(http, url, request, limit) {
     if (size > limit) throw new Problem("unexpected-answer", `${url} sends more than ${limit} bytes.`);
     parts.push(part.value);
   }
+  const retryAfter = response.headers.get("retry-after") ?? "";
   return {
     url,
     status: response.status,
     signature: response.headers.get("privet-signature"),
     type: (response.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase(),
-    retryAfter: /^\d{1,9}$/.test(response.headers.get("retry-after") ?? "") ? Number(response.headers.get("retry-after")) : 0,
+    retryAfter: /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : 0,
     body: concat(parts),
   };
 }

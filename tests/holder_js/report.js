@@ -48,16 +48,18 @@ function answer(task, index, columns, label, random) {
   let category = cell;
   if (asks === "label") {
     const r = bigEndian(random(8));
-    const level = task.label.kind === "classes" ? label : rounded(task.label, centring, cell, label, mechanism.levels, r);
-    category = cell * mechanism.levels + level;
+    const { levels } = mechanism;
+    const isClass = task.label.kind === "classes";
+    const level = isClass ? label : rounded(task.label, centring, cell, label, levels, r);
+    category = cell * levels + level;
   }
   return mechanism.privatize(category, wordsOf(random(8 * mechanism.words)));
 }
 
 /** A number as a level, rounded at random without bias. */
 function rounded({ low, high }, centring, cell, y, levels, r) {
-  const [start, width] =
-    centring === undefined ? [low, high - low] : [centring.centres[cell] - centring.radius, 2 * centring.radius];
+  const start = centring === undefined ? low : centring.centres[cell] - centring.radius;
+  const width = centring === undefined ? high - low : 2 * centring.radius;
   const u = clip((y - start) / width, 0, 1) * (levels - 1);
   const below = Math.min(Math.floor(u), levels - 2);
   return r < BigInt(Math.floor((u - below) * WORD)) ? below + 1 : below;
