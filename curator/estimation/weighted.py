@@ -45,7 +45,7 @@ def fit_weighted(
     With lambda > 0 the interval is for the share in that weighted mixture of both populations.
     ``counts`` says whether negative private counts are taken as 0: never (``unbiased``, eq. 8 as
     printed), always (``clipped``), or for numbers, where it lowers the squared error
-    (``automatic``; ``python -m scripts.reproduce.consistency``). Intervals come from unbiased
+    (``automatic``; "Consistent counts" in ``docs/accuracy.md``). Intervals come from unbiased
     counts all the same.
     """
     (question,) = questions

@@ -8,7 +8,6 @@ labels are drawn, and reports are simulated exactly. Counted is how many cells' 
 true share of the second class, or the true mean. Writes ``expected/coverage.csv``.
 """
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,11 +26,11 @@ from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.partition import Partition
+from scripts.pages import Row, Rows, write
 
 Floats = NDArray[np.float64]
 
 EXPECTED = Path(__file__).parent / "expected" / "coverage.csv"
-FIELDS = ("label", "estimator", "shift", "per_cell", "epsilon", "covered", "intervals")
 SETTINGS = ((2000, 4.0), (200, 1.0), (50, 0.5))
 """Holders per cell, and epsilon."""
 SHIFTS = (0.0, 0.1)
@@ -66,15 +65,14 @@ def main(
     output: Annotated[Path, typer.Option(help="Where the shares go.")] = EXPECTED,
 ) -> None:
     """Measure, print and write down."""
-    with output.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, FIELDS)
-        writer.writeheader()
-        for row in measured(runs):
-            writer.writerow(row)
-            typer.echo(", ".join(f"{name} {value}" for name, value in row.items()))
+    rows: Rows = []
+    for row in measured(runs):
+        print(", ".join(f"{name} {value}" for name, value in row.items()), flush=True)
+        rows.append(row)
+    write(output, rows)
 
 
-def measured(runs: int) -> Iterator[dict[str, str | float]]:
+def measured(runs: int) -> Iterator[Row]:
     """One row per case, shift and setting."""
     for case in CASES:
         for shift in SHIFTS:

@@ -1,6 +1,7 @@
-"""The data sets of the papers' tables, split as their protocols say (see the folder's README).
+"""What accuracy is measured on: LPCT's synthetic design and the data sets of the papers' tables.
 
-They are not part of the project; ``--data`` names the folder that holds them.
+The sets are split as their protocols say (see their folder's README). They are not part of the
+project; ``--data`` names the folder that holds them.
 """
 
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from sklearn.model_selection import train_test_split
 
 from privet.curator.public_data import PublicData
 from privet.protocol.features import Categorical, Classes, Numeric, Range, encode_table
+from scripts.reproduce.lpct_design import LABEL, Design, eta, fine_grid
 
 Floats = NDArray[np.float64]
 
@@ -23,23 +25,47 @@ PUBLIC_ROWS = {"anonymity": 50, "diabetes": 200, "email": 200, "employ": 200, "r
 CLASSIFICATION = (*PUBLIC_ROWS, "census")
 REGRESSION = ("abalone", "airfoil", "concrete", "ccpp", "wine_red", "wine_white")
 CLASSES = Classes(name="label", classes=("0", "1"))
+DESIGNS = {"gamma 0.5, 50 public": Design(0.5, 50), "gamma 5, 1000 public": Design(5.0, 1000)}
+TEST_POINTS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Public, private and test rows, encoded on the public rows' ranges."""
+    """Public, private and test rows, encoded on the public rows' ranges.
+
+    ``chance`` is P(y = 1 | x) at the test rows where it is known; their labels are not used then.
+    """
 
     public: PublicData
     private: PublicData
     test: PublicData
     label: Classes | Range
+    chance: Floats | None = None
+
+
+def deal(folder: Path, name: str, number: int) -> Split:
+    """A replication of a design, or a random split of a set."""
+    if name in DESIGNS:
+        return designed(DESIGNS[name], number)
+    return (regression if name in REGRESSION else classification)(folder, name, number)
 
 
 def missing(folder: Path, name: str) -> list[Path]:
-    """The files of a set that are not there."""
+    """The files of a set that are not there; a design needs none."""
+    if name in DESIGNS:
+        return []
     names = ["census_public", "census_private"] if name == "census" else [name]
     files = [folder / f"{each}.csv.gz" for each in names]
     return [file for file in files if not file.exists()]
+
+
+def designed(design: Design, number: int) -> Split:
+    """New public and private rows of a design, and the same test points in every replication."""
+    grid, _ = fine_grid()
+    X = grid[np.random.default_rng(0).permutation(len(grid))[:TEST_POINTS]]
+    rng = np.random.default_rng([number, round(100 * design.gamma)])
+    public, private = design.public(rng), design.private(rng)
+    return Split(public, private, PublicData(X, np.zeros(len(X))), LABEL, eta(X))
 
 
 def classification(folder: Path, name: str, seed: int) -> Split:

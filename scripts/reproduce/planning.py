@@ -10,8 +10,7 @@ set's protocol names, and its holders may differ. Means over seeds go to
 ``expected/planning.csv``, after every set. A set whose file is missing is skipped.
 """
 
-import csv
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,7 +24,8 @@ from privet import PrivateTreeClassifier, PrivateTreeRegressor, plan
 from privet.curator.planning import Plan
 from privet.curator.public_data import PublicData
 from privet.protocol.features import Classes
-from scripts.reproduce.accuracy import public_scores, score
+from scripts.pages import Row, Rows, read, write
+from scripts.pages import markdown as as_markdown
 from scripts.reproduce.datasets import (
     PUBLIC_ROWS,
     REGRESSION,
@@ -38,7 +38,7 @@ from scripts.reproduce.datasets import (
     take,
 )
 from scripts.reproduce.lpct_design import LABEL, draw
-from scripts.reproduce.real import Rows, read
+from scripts.reproduce.methods import public_scores, score
 
 EXPECTED = Path(__file__).parent / "expected" / "planning.csv"
 ONE, COLLECTED = "one population", "as collected"
@@ -152,7 +152,7 @@ def losses(split: Split, epsilon: float, seed: int) -> Floats:
     return np.asarray((predicted - split.test.y) ** 2)
 
 
-def row(case: Case, epsilon: float, found: list[Outcome]) -> dict[str, str | float]:
+def row(case: Case, epsilon: float, found: list[Outcome]) -> Row:
     """The means of one case over its seeds."""
     plans = [each.plan for each in found]
     happened = np.array([each.happened for each in found])
@@ -184,11 +184,10 @@ def markdown(rows: Rows) -> str:
     """Rows as a table for the documentation, and how many promises were kept in all."""
     kept, made = (sum(int(row[name]) for row in rows) for name in ("covered", "seeds"))
     last = ["all", "", "", "", "", f"{kept} of {made}", "", ""]
-    lines = [list(HEAD), ["---"] * len(HEAD), *map(shown, rows), last]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return as_markdown(HEAD, [*map(shown, rows), last])
 
 
-def shown(row: Mapping[str, str | float]) -> list[str]:
+def shown(row: Row) -> list[str]:
     """One line of the table; see ``HEAD``."""
     digits = 3 if float(row["happened"]) < 1 else 2
 
@@ -207,15 +206,7 @@ def shown(row: Mapping[str, str | float]) -> list[str]:
     ]
 
 
-def write(file: Path, rows: Rows) -> None:
-    """All rows, so that an interrupted run keeps what it has."""
-    with file.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]), extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def key(row: Mapping[str, str | float]) -> tuple[str, str, float]:
+def key(row: Row) -> tuple[str, str, float]:
     """What a row is about."""
     return str(row["set"]), str(row["population"]), float(row["epsilon"])
 

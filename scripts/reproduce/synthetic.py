@@ -5,9 +5,7 @@ with the best mean accuracy over all replications is reported. That is a choice 
 in hand: it measures the method, and is not something a user could do.
 """
 
-import csv
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -17,8 +15,6 @@ import numpy as np
 import typer
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 
 from privet.curator.estimation import QuestionCounts, fit
 from privet.curator.partitioning import GROWERS
@@ -27,16 +23,20 @@ from privet.curator.trees import locate
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.mechanisms.base import Mechanism
 from privet.protocol.partition import Partition
-from scripts.reproduce.lpct_design import LABEL, CellAccuracy, Design, bayes_accuracy
+from scripts.pages import Rows, markdown, write
+from scripts.reproduce.accuracy import figure, mean_and_error
+from scripts.reproduce.lpct_design import LABEL, CellAccuracy, Design
+from scripts.reproduce.methods import WEIGHTS
 
 DEPTHS = tuple(range(1, 9))
-WEIGHTS = (0.1, 0.5, 1, 2, 5, 10, 50, 100, 200, 300, 400, 500, 750, 1000, 1250, 1500, 2000)
 MIN_LEAVES = (0, 1)
 METHODS: list[tuple[str, dict[str, Any]]] = [
     ("private", {}),
     *(("weighted", {"weight": weight}) for weight in WEIGHTS),
+    ("public", {}),
 ]
-EXPECTED = Path(__file__).parent / "expected" / "synthetic.csv"
+FOLDER = Path(__file__).parent / "expected"
+EXPECTED = {"0.5": FOLDER / "synthetic.csv", "5": FOLDER / "synthetic_gamma5.csv"}
 
 REFERENCE = {
     (0.5, 50, 0.5): 0.6481,
@@ -53,44 +53,17 @@ REFERENCE = {
 """(gamma, n_Q, eps) -> accuracy of the authors' own code, run by us, tuned in the same way."""
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One combination of the grid in one replication."""
-
-    mechanism: str
-    epsilon: float
-    method: str
-    min_leaf: int
-    depth: int
-    weight: float
-    accuracy: float
-
-
-@dataclass(frozen=True)
-class Row:
-    """The best combination for one mechanism, epsilon and method, over all replications."""
-
-    gamma: float
-    n_public: int
-    n_private: int
-    mechanism: str
-    epsilon: float
-    method: str
-    accuracy: float
-    standard_error: float
-    min_leaf: int
-    depth: int
-    weight: float
-    replications: int
+Trial = tuple[str, float, str, int, int, float]
+"""Mechanism, epsilon, method, min_leaf, depth, weight; 0 where a method has no weight."""
 
 
 def replicate(
     design: Design, epsilons: tuple[float, ...], mechanisms: tuple[str, ...], seed: int, number: int
-) -> list[Trial]:
-    """All trials of one replication, which depend on ``(seed, number)`` only."""
+) -> dict[Trial, float]:
+    """Accuracies of one replication, which depend on ``(seed, number)`` only."""
     rng = np.random.default_rng([seed, number])
     public, private = design.public(rng), design.private(rng)
-    trials: list[Trial] = []
+    found: dict[Trial, float] = {}
     for min_leaf, depth in product(MIN_LEAVES, DEPTHS):
         partition = GROWERS["max_edge"](
             public.X,
@@ -108,10 +81,9 @@ def replicate(
             sums = mechanism.simulate(counts, rng)
             question = QuestionCounts(partition, mechanism, sums, design.n_private)
             for method, weight, labels in labellings(public, question):
-                trials.append(
-                    Trial(name, epsilon, method, min_leaf, depth, weight, truth.accuracy(labels))
-                )
-    return trials
+                trial = (name, epsilon, method, min_leaf, depth, weight)
+                found[trial] = truth.accuracy(labels)
+    return found
 
 
 def labellings(
@@ -121,8 +93,6 @@ def labellings(
     for method, parameters in METHODS:
         model = fit(method, LABEL, public, [question], **parameters)
         yield method, parameters.get("weight", 0.0), model.values[:, 1] > 0.5
-    model = fit("public", LABEL, public, [question])
-    yield "public", np.inf, model.values[:, 1] > 0.5
 
 
 def label_counts(partition: Partition, data: PublicData) -> NDArray[np.int64]:
@@ -137,94 +107,63 @@ def mechanism_of(name: str, epsilon: float, cells: int) -> Mechanism:
     return create_mechanism(name, epsilon, cells, 2)
 
 
-def summarize(design: Design, replications: list[list[Trial]]) -> list[Row]:
+def summarize(design: Design, replications: list[dict[Trial, float]]) -> Rows:
     """For each mechanism, epsilon and method the combination with the best mean accuracy."""
-    accuracies: dict[tuple[str, float, str], dict[tuple[int, int, float], list[float]]] = {}
-    for trial in (trial for trials in replications for trial in trials):
-        grid = accuracies.setdefault((trial.mechanism, trial.epsilon, trial.method), {})
-        key = (trial.min_leaf, trial.depth, trial.weight)
-        grid.setdefault(key, []).append(trial.accuracy)
-    rows = []
-    for (mechanism, epsilon, method), grid in accuracies.items():
-        best = max(grid, key=lambda key: float(np.mean(grid[key])))
-        mean, error = mean_and_error(grid[best])
+    found = {trial: [each[trial] for each in replications] for trial in replications[0]}
+    rows: Rows = []
+    for key in dict.fromkeys(trial[:3] for trial in found):
+        points = (trial for trial in found if trial[:3] == key)
+        best = max(points, key=lambda trial: float(np.mean(found[trial])))
+        mechanism, epsilon, method, min_leaf, depth, weight = best
+        mean, error = mean_and_error(found[best])
         rows.append(
-            Row(
-                design.gamma,
-                design.n_public,
-                design.n_private,
-                mechanism,
-                epsilon,
-                method,
-                mean,
-                error,
-                *best,
-                replications=len(replications),
-            )
+            {
+                "gamma": design.gamma,
+                "n_public": design.n_public,
+                "mechanism": mechanism,
+                "epsilon": epsilon,
+                "method": method,
+                "mean": mean,
+                "standard_error": error,
+                "min_leaf": min_leaf,
+                "depth": depth,
+                "weight": weight,
+                "replications": len(replications),
+            }
         )
     return rows
 
 
-def mean_and_error(values: list[float]) -> tuple[float, float]:
-    """The mean and its standard error; infinite for a single value."""
-    n = len(values)
-    error = float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else float("inf")
-    return float(np.mean(values)), error
-
-
-def write(rows: Iterable[Row], path: Path) -> None:
-    """The rows as CSV, accuracies to five digits."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(Row.__dataclass_fields__)
-        for row in rows:
-            table.writerow(
-                f"{value:.5g}" if isinstance(value, float) else value
-                for value in asdict(row).values()
-            )
-
-
-def shown(design: Design, rows: list[Row]) -> Table:
+def table(rows: Rows) -> str:
     """One line per epsilon and mechanism, the methods side by side."""
-    table = Table(
-        title=f"γ = {design.gamma:g}, n_Q = {design.n_public}, n_P = {design.n_private}, "
-        f"{rows[0].replications} replications, Bayes {bayes_accuracy():.4f}"
-    )
-    for heading in ("ε", "mechanism", "weighted", "private", "public", "p, λ", "authors' code"):
-        table.add_column(heading)
-    by_key = {(row.epsilon, row.mechanism, row.method): row for row in rows}
-    for epsilon, mechanism in dict.fromkeys((row.epsilon, row.mechanism) for row in rows):
-        best = by_key[epsilon, mechanism, "weighted"]
-        reference = REFERENCE.get((design.gamma, design.n_public, epsilon))
-        table.add_row(
-            f"{epsilon:g}",
-            mechanism,
-            *(_cell(by_key[epsilon, mechanism, m]) for m in ("weighted", "private", "public")),
-            f"{best.depth}{' stopped' if best.min_leaf else ''}, {best.weight:g}",
-            f"{reference:.4f}" if reference and mechanism == "laplace" else "",
+    methods = ("weighted", "private", "public")
+    head = ["ε", "mechanism", *(f"`{name}`, tuned" for name in methods), "authors' code, tuned"]
+    lines = []
+    for epsilon, mechanism in dict.fromkeys((row["epsilon"], row["mechanism"]) for row in rows):
+        same = [row for row in rows if (row["epsilon"], row["mechanism"]) == (epsilon, mechanism)]
+        by_method = {str(row["method"]): figure(row) for row in same}
+        design = float(same[0]["gamma"]), int(same[0]["n_public"]), float(epsilon)
+        authors = REFERENCE.get(design) if mechanism == "laplace" else None
+        found = [by_method[name] for name in methods]
+        lines.append(
+            [f"{float(epsilon):g}", f"`{mechanism}`", *found, f"{authors:.4f}" if authors else ""]
         )
-    return table
-
-
-def _cell(row: Row) -> str:
-    return f"{row.accuracy:.4f} ± {row.standard_error:.4f}"
+    return markdown(head, lines)
 
 
 def main(
     *,
     gamma: Annotated[float, typer.Option(help="Strength of the public data's signal.")] = 0.5,
     n_public: Annotated[int, typer.Option(help="Public records.")] = 50,
-    n_private: Annotated[int, typer.Option(help="Private records, one per holder.")] = 10_000,
     epsilon: Annotated[list[float] | None, typer.Option(help="May be given repeatedly.")] = None,
     mechanism: Annotated[list[str] | None, typer.Option(help="May be given repeatedly.")] = None,
     replications: Annotated[int, typer.Option(min=1)] = 100,
     seed: Annotated[int, typer.Option(min=0)] = 1,
     jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = -1,
-    output: Annotated[Path, typer.Option(help="CSV file to write.")] = EXPECTED,
+    output: Annotated[Path, typer.Option(help="CSV file to write.")] = EXPECTED["0.5"],
 ) -> None:
     """Reproduce LPCT's synthetic experiment with the weighted estimator and its ends."""
-    design = Design(gamma, n_public, n_private)
+    design = Design(gamma, n_public)
     epsilons = tuple(epsilon or (0.5, 2.0, 8.0))
     mechanisms = tuple(mechanism or ("laplace", "subset"))
     run = delayed(replicate)
@@ -232,8 +171,8 @@ def main(
         run(design, epsilons, mechanisms, seed, number) for number in range(replications)
     )
     rows = summarize(design, trials)
-    write(rows, output)
-    Console().print(shown(design, rows))
+    write(output, rows)
+    print(table(rows))
 
 
 if __name__ == "__main__":

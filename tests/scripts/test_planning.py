@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scripts.pages import read, write
 from scripts.reproduce.datasets import Split
 from scripts.reproduce.lpct_design import LABEL, draw
-from scripts.reproduce.planning import ONE, Case, key, markdown, outcome, row, write
-from scripts.reproduce.real import read
+from scripts.reproduce.planning import ONE, Case, key, markdown, outcome, row
 
 
 def split(seed: int) -> Split:
