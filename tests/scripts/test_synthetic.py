@@ -62,4 +62,4 @@ def test_kept_figures_are_near_the_authors() -> None:
     assert {row["epsilon"] for row in rows} == set(authors)
     for row in rows:
         error = np.hypot(float(row["standard_error"]), 0.004)
-        assert abs(float(row["mean"]) - authors[row["epsilon"]]) < 4.9 * error
+        assert abs(float(row["mean"]) - authors[str(row["epsilon"])]) < 4.9 * error
