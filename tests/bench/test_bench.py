@@ -47,9 +47,8 @@ def test_served_sections_measure(section: str) -> None:
 def test_work_takes_turns() -> None:
     """Pieces of work alternate, and each gets its best time."""
     done: list[str] = []
-    best = seconds(lambda: done.append("ours"), lambda: done.append("theirs"))
+    seconds(lambda: done.append("ours"), lambda: done.append("theirs"))
     assert done == ["ours", "theirs"] * MOST_ROUNDS
-    assert all(0 <= taken < 1 for taken in best)
 
 
 def test_the_naive_walk_finds_the_same_cells() -> None:

@@ -25,8 +25,8 @@ from tests.curator.onnx_files import stripes
 NEARLY_PUBLIC = 50.0
 """Budget at which the checks that ask for accuracy on two hundred records can be met."""
 
-QUICK = "averaged"
-"""The default estimator fits several public models, which takes seconds each time."""
+QUICK: dict[str, Any] = {"grower": "max_edge", "estimator": "averaged"}
+"""The default grower and estimator fit several public models, which takes seconds each time."""
 
 TWO_QUESTIONS = ({"depth": 3, "epsilon": 1.0}, {"depth": 1, "epsilon": 3.0})
 
@@ -38,8 +38,8 @@ def moons(n: int = 4000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 scikit_learns_checks: pytest.MarkDecorator = parametrize_with_checks(
     [
-        PrivateTreeClassifier(NEARLY_PUBLIC, estimator=QUICK, random_state=0),
-        PrivateTreeRegressor(NEARLY_PUBLIC, estimator=QUICK, random_state=0),
+        PrivateTreeClassifier(NEARLY_PUBLIC, **QUICK, random_state=0),
+        PrivateTreeRegressor(NEARLY_PUBLIC, estimator="averaged", random_state=0),
     ]
 )
 
@@ -58,7 +58,7 @@ def test_default_budget_passes_every_check_but_accuracy(
 ) -> None:
     """At epsilon = 1 only the check of accuracy on a small training set cannot be met."""
     results = check_estimator(
-        estimator(estimator=QUICK, random_state=0), on_fail=None, on_skip=None
+        estimator(estimator="averaged", random_state=0), on_fail=None, on_skip=None
     )
     failed = {result["check_name"] for result in results if result["status"] == "failed"}
     assert failed <= {"check_classifiers_train", "check_regressors_train"}
@@ -86,7 +86,7 @@ def test_probabilities_and_intervals_belong_together() -> None:
     """Probabilities add up to 1, lie in their intervals, and decide the predicted class."""
     X, y = moons()
     names = np.array(["no", "yes"])[y]
-    model = PrivateTreeClassifier(2.0, estimator=QUICK, random_state=2).fit(X, names)
+    model = PrivateTreeClassifier(2.0, **QUICK, random_state=2).fit(X, names)
     values = model.predict_proba(X)
     low, high = model.predict_interval(X)
     np.testing.assert_allclose(values.sum(axis=1), 1.0)
@@ -98,7 +98,7 @@ def test_random_state_says_which_collection_is_simulated() -> None:
     """The same random_state gives the same model, another one another collection."""
     X, y = moons()
     first, again, other = (
-        PrivateTreeClassifier(1.0, estimator=QUICK, random_state=seed).fit(X, y).predict_proba(X)
+        PrivateTreeClassifier(1.0, **QUICK, random_state=seed).fit(X, y).predict_proba(X)
         for seed in (3, 3, 4)
     )
     np.testing.assert_array_equal(first, again)
@@ -108,11 +108,11 @@ def test_random_state_says_which_collection_is_simulated() -> None:
 def test_grid_search_and_pipelines_work() -> None:
     """Hyperparameters are plain attributes: search, cross-validation and pipelines use them."""
     X, y = moons(1000)
-    tree = PrivateTreeClassifier(4.0, estimator=QUICK, random_state=5)
+    tree = PrivateTreeClassifier(4.0, **QUICK, random_state=5)
     pipeline = make_pipeline(StandardScaler(), tree)
     search = GridSearchCV(pipeline, {"privatetreeclassifier__depth": [1, 4]}, cv=3).fit(X, y)
     assert search.best_params_ == {"privatetreeclassifier__depth": 4}
-    regressor = PrivateTreeRegressor(4.0, estimator=QUICK, random_state=5)
+    regressor = PrivateTreeRegressor(4.0, **QUICK, random_state=5)
     scores = cross_val_score(regressor, X, y.astype(float), cv=3)
     assert np.isfinite(scores).all()
 
@@ -138,7 +138,7 @@ def test_text_columns_are_categorical() -> None:
     frame = pd.DataFrame({"job": job, "age": rng.integers(18, 80, 3000)})
     y = (job == "smith").astype(int)
     public = frame[:100], y[:100]
-    model = PrivateTreeClassifier(3.0, depth=3, estimator=QUICK, random_state=7).fit(
+    model = PrivateTreeClassifier(3.0, depth=3, **QUICK, random_state=7).fit(
         frame, y, public=public
     )
     assert list(model.feature_names_in_) == ["job", "age"]
@@ -165,9 +165,7 @@ def test_regressor_clips_to_the_declared_range() -> None:
     rng = np.random.default_rng(9)
     X = rng.random((3000, 2))
     y = 10 * X[:, 0] + rng.normal(size=3000)
-    model = PrivateTreeRegressor(
-        4.0, depth=4, label_range=(2.0, 6.0), estimator=QUICK, random_state=10
-    )
+    model = PrivateTreeRegressor(4.0, depth=4, label_range=(2.0, 6.0), **QUICK, random_state=10)
     values = model.fit(X, y).predict(X)
     low, high = model.predict_interval(X)
     assert values.min() >= 2.0
@@ -217,7 +215,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
     depth: Any = np.int64(2)
     epsilon: Any = np.float32(2)
     model = PrivateTreeClassifier(
-        epsilon, grower="max_edge", depth=depth, min_leaf=depth, estimator=QUICK, random_state=0
+        epsilon, depth=depth, min_leaf=depth, **QUICK, random_state=0
     ).fit(X, y)
     assert model.task_.epsilon == 2.0
     assert model.task_.trees[0].depth == 2

@@ -1,13 +1,14 @@
-import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from privet.protocol import partition as partitions_module
 from privet.protocol.errors import InvalidTask
 from privet.protocol.limits import MAX_DEPTH
-from privet.protocol.partition import LEAF, Partition
+from privet.protocol.partition import LEAF, Index, Partition
 from tests.strategies import partitions
 
 COLUMNS = 3
@@ -134,11 +135,20 @@ def chain(depth: int) -> Partition:
     return Partition.build(1, feature, np.linspace(0, 1, 2 * depth + 1), left, right)
 
 
-def test_depth_is_limited_before_it_costs_time() -> None:
-    """The deepest allowed chain is built; one split more, or 60 000 more, is refused at once."""
+def test_depth_is_limited_before_it_costs_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain deeper than allowed is refused after one level too many, however deep it is."""
     assert chain(MAX_DEPTH).depth == MAX_DEPTH
-    started = time.perf_counter()
+    levels, walked = partitions_module._levels, 0
+
+    def counted(tree: Partition) -> Iterator[Index]:
+        nonlocal walked
+        for level in levels(tree):
+            walked += 1
+            yield level
+
+    monkeypatch.setattr(partitions_module, "_levels", counted)
     for depth in (MAX_DEPTH + 1, 60_000):
+        walked = 0
         with pytest.raises(InvalidTask, match="deep"):
             chain(depth)
-    assert time.perf_counter() - started < 1.0
+        assert walked == MAX_DEPTH + 2

@@ -2,7 +2,6 @@ import contextlib
 import hashlib
 import json
 import math
-import time
 from typing import Any
 
 import msgpack
@@ -239,12 +238,10 @@ def test_a_report_that_would_be_huge_is_refused_with_its_size() -> None:
         Task.checked(task_fields(partitions=[big_tree(2**16)], questions=questions))
 
 
-def test_the_largest_task_is_parsed_in_good_time() -> None:
-    """65 536 cells are read, checked and ready to answer within a few seconds."""
+def test_the_largest_task_is_parsed() -> None:
+    """65 536 cells fit into the bytes that a holder reads."""
     task = make_task(partitions=(big_tree(2**16),))
-    started = time.perf_counter()
     assert Task.parse(task.canonical, task.id).trees[0].cells == 2**16
-    assert time.perf_counter() - started < 5.0
     assert len(task.canonical) < MAX_TASK_BYTES
 
 
