@@ -20,6 +20,7 @@ from bench.figures import Effort, Figure
 from bench.traffic import (
     CATEGORIES,
     CONNECTIONS,
+    TOKEN,
     batch,
     curator_server,
     empty_server,
@@ -143,12 +144,13 @@ def _sent(ports: Sequence[int], requests: list[bytes]) -> Outcomes:
 def _batch_round(port: int, task: Task, count: int, at_a_time: int) -> float:
     """Reports per second of two rounds of batches, ``at_a_time`` under way."""
     bodies = [batch(task, count) for _ in range(2 * at_a_time)]
+    headers = {"Authorization": f"Bearer {TOKEN}"}
     path, refused = f"/v1/tasks/{task.id}/reports/batch", list[bytes]()
 
     def send(own: list[bytes]) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         for body in own:
-            connection.request("POST", path, body=body)
+            connection.request("POST", path, body=body, headers=headers)
             answer = connection.getresponse().read()
             if json.loads(answer).get("counted") != count:
                 refused.append(answer)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -33,6 +34,7 @@ from scripts.servers import running_curator
 CONNECTIONS = 64
 CATEGORIES = 512
 PAYLOADS = 1_000
+TOKEN = secrets.token_urlsafe(24)
 
 Server = tuple[int, int]
 """Port and process id."""
@@ -58,7 +60,7 @@ def empty_server() -> Iterator[Server]:
 @contextmanager
 def curator_server(folder: Path, database: str) -> Iterator[Server]:
     """``privet serve`` over a database, with its log in ``folder``."""
-    with running_curator(folder, database=database) as curator:
+    with running_curator(folder, database=database, admin_token=TOKEN) as curator:
         port = urlsplit(curator.url).port
         assert port is not None
         yield port, curator.process

@@ -20,9 +20,10 @@ from privet.curator.collection.writer import Writer
 from privet.curator.datastore import Store, open_store
 from privet.curator.datastore.garbage_collection import collect_garbage
 from privet.curator.http import ROUTERS, health, openapi
-from privet.curator.http.middleware import HeadCalls, RateLimit, SecurityHeaders
+from privet.curator.http.middleware import HeadCalls, RateLimit, SecurityHeaders, TokenTries
 from privet.curator.http.problems import add_problem_handlers
 from privet.curator.metrics import Metrics
+from privet.curator.rate_limit import Rate
 from privet.curator.service import Curator
 from privet.curator.settings import Settings
 from privet.curator.signing import Signer
@@ -34,6 +35,7 @@ from privet.transport.bodies import BodyBudget, BodyLimit, BodyLimits
 TASKS = "/v1/tasks/"
 SINGLE = "reports"
 BATCH = "reports/batch"
+WRONG_TOKENS_PER_MINUTE = 10
 DESCRIPTION = "Learns decision trees from people who never reveal their record."
 
 
@@ -119,7 +121,8 @@ def create_app(
     )
     token = None if settings.admin_token is None else settings.admin_token.get_secret_value()
     api.state.curator = Curator(store, clock)
-    api.state.tokens = Tokens(store, clock, token)
+    tokens = Tokens(store, clock, token)
+    api.state.tokens = tokens
     api.state.signer = signer
     api.state.metrics = metrics
     api.state.guard_models = settings.guard_models
@@ -131,7 +134,8 @@ def create_app(
     tasks = TaskCache(store)
     seconds = settings.body_seconds
     single = ReportUpload(tasks, writer, rejects, metrics, budget, body_seconds=seconds)
-    batch = BatchUpload(tasks, writer, rejects, metrics, _batch_limits(settings), budget)
+    limits = _batch_limits(settings)
+    batch = BatchUpload(tasks, writer, rejects, metrics, limits, budget, tokens)
     return CuratorApp(api, _around(Front(api, single, batch), settings))
 
 
@@ -166,7 +170,8 @@ def _around(app: ASGIApp, settings: Settings) -> ASGIApp:
             expose_headers=[SIGNATURE_HEADER],
         )
     if settings.rate_limit:
-        app = RateLimit(app, settings.rate_limit)
+        app = RateLimit(app, Rate(settings.rate_limit))
+    app = TokenTries(app, Rate(WRONG_TOKENS_PER_MINUTE))
     return SecurityHeaders(app)
 
 
@@ -177,6 +182,7 @@ def _batch_limits(settings: Settings) -> BatchLimits:
         settings.max_batches,
         settings.max_waiting_batches,
         settings.body_seconds,
+        settings.relay_rate_limit,
     )
 
 

@@ -139,6 +139,7 @@ class Curator:
         """Fit and keep a numbered model; raises ``NotEnoughReports`` or ``InvalidRequest``."""
         name = DEFAULT_ESTIMATOR if estimator is None else estimator
         task, sums = self.store.task(task_id).task, self.store.sums(task_id)
+        relayed = self.store.status(task_id).relayed
         if name in ESTIMATORS and ESTIMATORS[name].needs_reports and not any(s.n for s in sums):
             others = [key for key, other in ESTIMATORS.items() if not other.needs_reports]
             advice = f", or fit {', '.join(map(repr, others))} on the public data alone"
@@ -148,7 +149,14 @@ class Curator:
             )
         public = self.store.public_data(task_id)
         document, summary = run(
-            fit_model, registered(), task.canonical, public, sums, name, dict(parameters or {})
+            fit_model,
+            registered(),
+            task.canonical,
+            public,
+            sums,
+            relayed,
+            name,
+            dict(parameters or {}),
         )
         return self.store.add_model(task_id, document, summary, self.clock.now())
 
@@ -167,7 +175,9 @@ class Curator:
     def card(self, task_id: str, number: int | None = None) -> str:
         """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
         fitted = self._models.get(task_id, number)
-        return write_card(self.store.task(task_id).task, fitted, self.question_counts(task_id))
+        ways = self._models.info(task_id, fitted.number).summary.get("ways", [])
+        task = self.store.task(task_id).task
+        return write_card(task, fitted, self.question_counts(task_id), ways)
 
     def predict(
         self,
@@ -223,6 +233,7 @@ def fit_model(
     canonical: bytes,
     public: PublicData,
     sums: Sequence[QuestionSums],
+    relayed: Mapping[str, int],
     estimator: str,
     parameters: Mapping[str, Any],
 ) -> tuple[bytes, dict[str, Any]]:
@@ -230,7 +241,7 @@ def fit_model(
     register(entries)
     task = Task.parse(canonical)
     model = fit(estimator, task.label, public, counts_of(task, sums), **parameters)
-    return json.dumps(model.to_document()).encode(), summary_of(model)
+    return json.dumps(model.to_document()).encode(), summary_of(model, relayed)
 
 
 def counts_of(task: Task, sums: Sequence[QuestionSums]) -> list[QuestionCounts]:

@@ -120,7 +120,12 @@ class Settings(BaseSettings):
         description="Addresses whose X-Forwarded-For is believed, separated by commas.",
     )
     rate_limit: int = Field(
-        default=0, ge=0, description="Reports per minute and client address; 0 sets no limit."
+        default=0, ge=0, description="Posts per minute and client address; 0 sets no limit."
+    )
+    relay_rate_limit: int = Field(
+        default=0,
+        ge=0,
+        description="Reports per minute that come in batches with one token; 0 sets no limit.",
     )
     cors_origins: tuple[str, ...] = Field(
         default=(), description="Origins whose web pages may call this curator, as a JSON list."

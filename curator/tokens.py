@@ -1,4 +1,4 @@
-"""Authorization: named tokens of two scopes, stored as SHA-256 and compared in constant time.
+"""Authorization: named tokens with a scope, stored as SHA-256 and compared in constant time.
 
 A token has 256 random bits, so a plain SHA-256 of it is of no use to whoever reads the database.
 The token in ``PRIVET_ADMIN_TOKEN`` is an admin token that is never written down.
@@ -14,13 +14,16 @@ from privet.curator.datastore.base import Store, StoredToken
 from privet.protocol.errors import InvalidRequest, NotAuthorized
 
 FIRST = "first"
+ENVIRONMENT = "PRIVET_ADMIN_TOKEN"
+"""Stands for the name of the token that the settings have."""
 
 
 class Scope(StrEnum):
-    """What a token allows: everything, or reading only."""
+    """What a token allows: everything, reading only, or to send batches of reports only."""
 
     ADMIN = "admin"
     READER = "reader"
+    RELAY = "relay"
 
 
 class Tokens:
@@ -31,15 +34,15 @@ class Tokens:
         self._clock = clock
         self._admin_digest = None if admin_token is None else digest_of(admin_token)
 
-    def check(self, token: str, scope: str) -> None:
-        """Raise ``NotAuthorized`` unless ``token`` allows what needs ``scope``."""
+    def check(self, token: str, scope: str) -> str:
+        """The name of ``token``; raises ``NotAuthorized`` unless it allows what needs ``scope``."""
         digest = digest_of(token)
-        found = None
+        found, name = None, ""
         if self._admin_digest is not None and hmac.compare_digest(digest, self._admin_digest):
-            found = Scope.ADMIN
+            found, name = Scope.ADMIN, ENVIRONMENT
         for stored in self._store.tokens():
             if hmac.compare_digest(digest, stored.digest):
-                found = Scope(stored.scope)
+                found, name = Scope(stored.scope), stored.name
         if found is None:
             raise NotAuthorized(
                 "The token is not known here: check for a cut or an old one. The admin token was "
@@ -47,6 +50,7 @@ class Tokens:
             )
         if found is not Scope.ADMIN and found != scope:
             raise NotAuthorized(f"The token is a {found} token and this call needs {scope}.")
+        return name
 
     def first_start(self) -> str | None:
         """The first admin token, made now; None if the settings or the store have one."""

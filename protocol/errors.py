@@ -106,6 +106,9 @@ class IllegalMove(PrivetError): ...
 class TaskNotOpen(IllegalMove): ...
 
 
+class QuotaReached(IllegalMove): ...
+
+
 class ReportConflict(PrivetError): ...
 
 
@@ -142,6 +145,7 @@ PROBLEMS: dict[type[PrivetError], ProblemType] = {
     ModelNotFound: ProblemType("model-not-found", "There is no such model", 404),
     IllegalMove: ProblemType("illegal-move", "The task's state does not allow this", 409),
     TaskNotOpen: ProblemType("task-not-open", "The task takes no reports", 409),
+    QuotaReached: ProblemType("quota-reached", "The task has all the reports it takes", 409),
     ReportConflict: ProblemType("report-conflict", "The report id was used with other bytes", 409),
     NotEnoughReports: ProblemType("not-enough-reports", "There is nothing to fit yet", 409),
     Overloaded: ProblemType("overloaded", "The server is busy", 503),

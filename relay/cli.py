@@ -52,6 +52,13 @@ def serve(
         int, typer.Option(min=1, help="Fewest reports that are forwarded together.")
     ] = 1_000,
     every: Annotated[float, typer.Option(min=0.01, help="Seconds between two forwardings.")] = 60.0,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PRIVET_RELAY_TOKEN",
+            help="The curator's token of scope relay; better in the environment than here.",
+        ),
+    ] = None,
     insecure_http: Insecure = False,
 ) -> None:
     """Take holders' reports, forget who sent them, and forward them in shuffled batches.
@@ -60,7 +67,9 @@ def serve(
     among stay in the spool; a smaller --least lets them go.
     """
     with _faults():
-        asyncio.run(_serve(curator, spool, (host, port), least, every, insecure_http=insecure_http))
+        asyncio.run(
+            _serve(curator, spool, (host, port), least, every, token, insecure_http=insecure_http)
+        )
 
 
 @app.command()
@@ -106,7 +115,14 @@ async def _status(url: str, *, insecure_http: bool) -> bytes:
 
 
 async def _serve(
-    curator: str, path: Path, at: tuple[str, int], least: int, every: float, *, insecure_http: bool
+    curator: str,
+    path: Path,
+    at: tuple[str, int],
+    least: int,
+    every: float,
+    token: str | None,
+    *,
+    insecure_http: bool,
 ) -> None:
     try:
         import uvicorn
@@ -121,7 +137,7 @@ async def _serve(
     except ImportError:
         raise CannotServe("A relay needs a web server: pip install 'privet[relay]'.") from None
     limits = ConnectionLimits()
-    async with ReportClient(insecure_http=insecure_http) as client:
+    async with ReportClient(insecure_http=insecure_http, token=token) as client:
         with Spool(path) as spool, listen(*at) as listener:
             relay = Relay(client, curator, spool, least)
             forwarder = Forwarder(client, relay.address, spool, least)

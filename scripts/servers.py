@@ -71,9 +71,11 @@ class RunningRelay:
 
 @contextmanager
 def running_relay(
-    folder: Path, curator: str, *, least: int, every: float
+    folder: Path, curator: str, token: str, *, least: int, every: float
 ) -> Iterator[RunningRelay]:
     """Start ``privet-relay serve`` with its spool in ``folder``; stop it at the end.
+
+    ``token`` is one that the curator takes batches with.
 
     Raises ``RuntimeError`` if it does not come up.
     """
@@ -82,7 +84,10 @@ def running_relay(
     options |= {"least": least, "every": every}
     command = [sys.executable, "-m", "privet.relay", "serve"]
     command += [f"--{name}={value}" for name, value in options.items()]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    environment = os.environ | {"PRIVET_RELAY_TOKEN": token}
+    process = subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     try:
         assert process.stderr is not None
         first = process.stderr.readline()

@@ -48,6 +48,7 @@ class Head:
     length: int | None = None
     media_type: bytes = b""
     invitation: bytes | None = None
+    token: str | None = None
 
     @classmethod
     def of(cls, scope: Scope) -> "Head":
@@ -60,6 +61,8 @@ class Head:
                 head.media_type = value.split(b";", 1)[0].strip().lower()
             elif name == b"privet-invitation":
                 head.invitation = value
+            elif name == b"authorization" and value[:7].lower() == b"bearer ":
+                head.token = value[7:].strip().decode("latin-1")
         return head
 
 

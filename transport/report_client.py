@@ -110,6 +110,7 @@ class ReportClient:
 
     ``http`` may be any ``httpx.AsyncClient``, for instance one that speaks to an application in
     this process; without one, a client with TLS checks, a pool and timeouts is made and closed.
+    ``token`` is of scope relay, and goes with batches alone.
     """
 
     def __init__(
@@ -119,12 +120,14 @@ class ReportClient:
         insecure_http: bool = False,
         retry: Retry | None = None,
         sleep: Sleep = anyio.sleep,
+        token: str | None = None,
     ) -> None:
         self._http = http if http is not None else new_http()
         self._closes = http is None
         self._insecure_http = insecure_http
         self._retry = retry or Retry()
         self._sleep = sleep
+        self._token = token
         self._offers: OrderedDict[str, Offer] = OrderedDict()
         self._fetches: dict[str, asyncio.Future[Offer]] = {}
         self._turns = anyio.Semaphore(CONNECTIONS)
@@ -191,6 +194,8 @@ class ReportClient:
         Raises what the curator answered, or ``CuratorUnreachable``.
         """
         headers = {"Content-Type": BATCH_MEDIA_TYPE, "Accept": "application/json"}
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token}"
         url = f"{address.reports}/batch"
         call = Call("POST", url, headers, batch, MAX_BATCH_ANSWER_BYTES)
         reply = await self._persist(call, self._retry)

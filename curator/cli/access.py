@@ -18,7 +18,7 @@ TokenName = Annotated[str, typer.Argument(metavar="NAME", help="What the token i
 @tokens.command()
 def issue(
     name: TokenName,
-    scope: Annotated[str, typer.Option(help="admin or reader.")] = "admin",
+    scope: Annotated[str, typer.Option(help="admin, reader or relay.")] = "admin",
     url: Url = URL,
     token: Token = None,
     *,

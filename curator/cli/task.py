@@ -213,7 +213,8 @@ def _print_move(summary: dict[str, Any], as_json: bool) -> None:
 
 def _state(summary: dict[str, Any]) -> str:
     waiting = summary["state"] == "open" and not summary["collecting"]
-    return "open, outside its dates" if waiting else str(summary["state"])
+    state = "open, outside its dates" if waiting else str(summary["state"])
+    return state if summary["marked"] is None else f"{state}, due for removal"
 
 
 def _allocation(allocation: str, questions: int) -> str:

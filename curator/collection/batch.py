@@ -18,13 +18,28 @@ from privet.curator.collection.writer import Writer, refusal
 from privet.curator.datastore.base import Answers, Ids, Mask, Outcome, Outcomes, ReportGroup
 from privet.curator.datastore.report_ids import keys_of
 from privet.curator.metrics import Metrics
+from privet.curator.rate_limit import Rate
+from privet.curator.tokens import Scope as TokenScope
+from privet.curator.tokens import Tokens
 from privet.protocol.batch import Batch
-from privet.protocol.errors import PrivetError, WrongPayload, problem_of
+from privet.protocol.errors import (
+    NotAuthorized,
+    PrivetError,
+    TooManyRequests,
+    WrongPayload,
+    problem_of,
+)
 from privet.protocol.task import Task
 from privet.transport.bodies import BodyBudget, Head, Turns, read_body
 from privet.transport.problems import problem_response
 
-REFUSALS = (Outcome.CONFLICT, Outcome.NOT_OPEN, Outcome.NOT_INVITED, Outcome.NO_TASK)
+REFUSALS = (
+    Outcome.CONFLICT,
+    Outcome.NOT_OPEN,
+    Outcome.NOT_INVITED,
+    Outcome.NO_TASK,
+    Outcome.OVER_QUOTA,
+)
 WRONG_PAYLOAD = problem_of(WrongPayload("")).name
 
 
@@ -37,6 +52,8 @@ class BatchLimits:
     at_a_time: int
     waiting: int
     body_seconds: float
+    per_minute: int = 0
+    """Reports per minute and token; 0 sets no limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +75,7 @@ class BatchUpload:
         metrics: Metrics,
         limits: BatchLimits,
         budget: BodyBudget,
+        tokens: Tokens,
     ) -> None:
         self._tasks = tasks
         self._writer = writer
@@ -66,6 +84,8 @@ class BatchUpload:
         self._limits = limits
         self._turns = Turns(limits.at_a_time, limits.waiting)
         self._budget = budget
+        self._tokens = tokens
+        self._rate = Rate(limits.per_minute)
 
     async def __call__(self, task_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one POST of a batch for the task."""
@@ -78,13 +98,16 @@ class BatchUpload:
 
     async def _take(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
         limits, head = self._limits, Head.of(scope)
+        relay = await self._authorized(head)
         task = self._tasks.get(task_id) or await self._tasks.load(task_id)
         with self._budget.share() as share:
             body = await read_body(
                 receive, head, limit=limits.bytes, seconds=limits.body_seconds, share=share
             )
             async with self._turns:
-                batch = await run_in_threadpool(check_batch, task, body, limits.reports)
+                batch = await run_in_threadpool(check_batch, task, body, limits.reports, relay)
+                self._check_rate(relay)  # others may have been counted meanwhile
+                self._rate.count(relay, len(batch.valid) + len(batch.invalid))
                 return await self._count(task_id, task.task, batch)
 
     async def _count(self, task_id: str, task: Task, batch: CheckedBatch) -> JSONResponse:
@@ -102,6 +125,26 @@ class BatchUpload:
         answer["failed"] = await run_in_threadpool(_listed, failed)
         return JSONResponse(answer)
 
+    async def _authorized(self, head: Head) -> str:
+        """The name of the relay's token, which may send reports now."""
+        if head.token is None:
+            raise NotAuthorized(
+                "Batches need a token of scope relay: ask the curator's admin for one (privet "
+                "token issue NAME --scope relay), and send it as 'Authorization: Bearer <token>' "
+                "(privet-relay serve reads it from PRIVET_RELAY_TOKEN)."
+            )
+        relay = await run_in_threadpool(self._tokens.check, head.token, TokenScope.RELAY)
+        self._check_rate(relay)
+        return relay
+
+    def _check_rate(self, relay: str) -> None:
+        seconds = self._rate.wait(relay)
+        if seconds:
+            raise TooManyRequests(
+                f"More than {self._rate.per_minute} reports a minute came with this token: "
+                f"send the same batch again in {seconds} seconds."
+            )
+
 
 def _failed(task: Task, batch: CheckedBatch, outcomes: Outcomes) -> dict[str, Ids]:
     """The ids of the refused reports by reason."""
@@ -117,11 +160,11 @@ def _listed(failed: dict[str, Ids]) -> dict[str, list[str]]:
     return {reason: [key.hex() for key in keys_of(ids)] for reason, ids in failed.items()}
 
 
-def check_batch(task: CachedTask, body: bytes, max_reports: int) -> CheckedBatch:
-    """The reports of a batch; raises as ``Batch.unpack`` does."""
+def check_batch(task: CachedTask, body: bytes, max_reports: int, relay: str) -> CheckedBatch:
+    """The reports of a batch that came with a token of this name; raises as ``Batch.unpack``."""
     batch = Batch.unpack(body, task.task, max_reports)
     answers = [Answers(question, payloads) for question, payloads in batch.answers(task.task)]
-    group = task.group(batch.ids, answers, batch.invitations)
+    group = replace(task.group(batch.ids, answers, batch.invitations), relay=relay)
     valid: Mask = task.valid(group)
     if not valid.all():
         group = group.only(valid)

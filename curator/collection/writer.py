@@ -24,6 +24,7 @@ from privet.protocol.errors import (
     NotAuthorized,
     Overloaded,
     PrivetError,
+    QuotaReached,
     ReportConflict,
     TaskNotOpen,
     WrongPayload,
@@ -194,6 +195,11 @@ def refusal(outcome: Outcome, task: Task) -> PrivetError:
         return NotAuthorized(
             "This task counts invited reports only: send an unused invitation in the header "
             "Privet-Invitation (privet-holder answer --invitation)."
+        )
+    if outcome is Outcome.OVER_QUOTA:
+        return QuotaReached(
+            "This task has counted as many reports as its curator wants: nothing was counted, and "
+            "the report need not be sent again."
         )
     return ReportConflict(
         "This report id was counted before with other answers, and still is. A stored report must "

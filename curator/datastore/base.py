@@ -12,7 +12,8 @@ Every method is synchronous and may be called from any thread.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ class Outcome(IntEnum):
     NOT_OPEN = 3
     NOT_INVITED = 4
     NO_TASK = 5
+    OVER_QUOTA = 6
 
 
 Outcomes = NDArray[np.int8]
@@ -47,6 +49,9 @@ Outcomes = NDArray[np.int8]
 
 PUBLIC_MODEL = "public_model"
 """Under this name a task's settings hold the SHA-256 of the public model it came with, or None."""
+
+QUOTA = "quota"
+"""Under this name a task's settings hold the most reports that are counted, or None."""
 
 CHECKSUM_BYTES = 8
 CHECKSUM_MODULUS = 2**64
@@ -86,11 +91,18 @@ class StoredTask:
     created: float
     moved: float
     """When it came into its state, Unix time."""
+    marked: float | None = None
+    """Since when its removal, or that of its report ids, is due; None if it is not."""
 
     @property
     def public_model(self) -> str | None:
         """The SHA-256 of the public model that was brought along, in hexadecimal, if one was."""
         return self.settings.get(PUBLIC_MODEL)
+
+    @property
+    def quota(self) -> int | None:
+        """The most reports that are counted, if the task has such a bound."""
+        return self.settings.get(QUOTA)
 
     def takes_reports(self, now: float) -> bool:
         """Whether it is open and ``now`` lies within its published dates."""
@@ -150,6 +162,8 @@ class ReportGroup:
     """At most one entry per question."""
     invitations: NDArray[np.uint8] | None = None
     """SHA-256 of each report's invitation, shape ``(B, 32)``; None if none came with one."""
+    relay: str = ""
+    """Name of the token that a batch came with; empty for reports that came singly."""
     total: Addition | None = None
     """What all reports add, where that was worked out before the transaction."""
 
@@ -168,9 +182,8 @@ class ReportGroup:
                 rows = places[own.rows[kept]]
                 answers.append(Answers(own.question, own.payloads[kept], rows))
         invitations = None if self.invitations is None else self.invitations[chosen]
-        return ReportGroup(
-            self.task, self.ids[chosen], self.fingerprints[chosen], answers, invitations
-        )
+        ids, fingerprints = self.ids[chosen], self.fingerprints[chosen]
+        return ReportGroup(self.task, ids, fingerprints, answers, invitations, self.relay)
 
     def add_up(self, chosen: Mask | None = None) -> Addition:
         """What the chosen reports add, or all of them without ``chosen``.
@@ -214,6 +227,8 @@ class Status:
     buckets: tuple[Bucket, ...]
     rejects: Mapping[str, int]
     """Refused reports by the name of their problem type."""
+    relayed: Mapping[str, int]
+    """Counted reports that came in batches, by the name of the relay's token."""
 
 
 @dataclass(frozen=True)
@@ -238,10 +253,44 @@ class StoredToken:
 
 @dataclass(frozen=True)
 class Expired:
-    """What an expiry run removed."""
+    """What an expiry run removed, and how many tasks are marked for a later one."""
 
     tasks: int
     ids: int
+    marked: int = 0
+
+
+STEP_SECONDS = 6 * 3_600.0
+"""How much one reading of a clock can bring the seen time forward; rounds are an hour apart."""
+GRACE_SECONDS = 86_400.0
+"""Seen time between the mark and the removal, which is four steps or more."""
+
+
+class Removal(Enum):
+    """What of a task has had its time."""
+
+    IDS = "ids"
+    TASK = "task"
+
+
+def seen_time(before: float | None, now: float) -> float:
+    """The time by which things expire: a clock's, but never far ahead of what it was before.
+
+    A wrong clock that is ahead gets at most ``STEP_SECONDS`` at a time; one that is behind, or
+    right again, is believed at once, since that only keeps things for longer.
+    """
+    return now if before is None else min(now, before + STEP_SECONDS)
+
+
+def due(
+    closes: int | None, seen: float, keep_ids: float, keep_tasks: float | None, *, ids_gone: bool
+) -> Removal | None:
+    """What should go of a task that ends at ``closes``, see ``Store.expire``."""
+    if closes is None:
+        return None
+    if closes + keep_ids <= seen and not ids_gone:
+        return Removal.IDS
+    return Removal.TASK if keep_tasks is not None and closes + keep_tasks <= seen else None
 
 
 class Store(ABC):
@@ -290,9 +339,9 @@ class Store(ABC):
         An id that is new to its task is COUNTED. One that is known is REPLAYED if its fingerprint
         is the same and a CONFLICT otherwise, and adds nothing. New reports for a task that takes
         none at ``now`` are NOT_OPEN; for a task with invitations, a new report whose invitation is
-        absent, unknown or used is NOT_INVITED. Reports for a task that is not there are NO_TASK. Of
-        several reports under one id in a group the first decides. Every group is for a different
-        task.
+        absent, unknown or used is NOT_INVITED. A new report beyond the task's quota is OVER_QUOTA.
+        Reports for a task that is not there are NO_TASK. Of several reports under one id in a group
+        the first decides. Every group is for a different task.
         """
 
     @abstractmethod
@@ -329,9 +378,10 @@ class Store(ABC):
 
     @abstractmethod
     def invite(self, task_id: str, digests: Sequence[bytes]) -> None:
-        """Keep invitations by their SHA-256; from then on the task counts invited reports only.
+        """Keep invitations; from then on the task counts invited reports only.
 
-        Each serves for one report. Raises ``TaskNotFound``.
+        ``digests`` are their SHA-256, which reports bring along in a ``ReportGroup``; what is kept
+        is ``hidden(digest)``. Each serves for one report. Raises ``TaskNotFound``.
         """
 
     @abstractmethod
@@ -348,10 +398,12 @@ class Store(ABC):
 
     @abstractmethod
     def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
-        """Remove what may go, for tasks whose published closing time has passed.
+        """One round: mark what may go, and remove what was marked ``GRACE_SECONDS`` ago.
 
-        Report ids go ``keep_ids`` seconds after it, since no replay can count any more; the whole
-        task goes after ``keep_tasks`` seconds, unless that is None.
+        Report ids may go ``keep_ids`` seconds after the published closing time, since no replay
+        can count any more; the whole task after ``keep_tasks`` seconds, unless that is None. Time
+        is that of ``seen_time``, so no single ``now`` removes anything. What is not due any more
+        loses its mark.
         """
 
     @abstractmethod
@@ -361,6 +413,14 @@ class Store(ABC):
     @abstractmethod
     def close(self) -> None:
         """Release connections; the store is not used afterwards."""
+
+
+def hidden(digest: bytes) -> bytes:
+    """What is kept of an invitation whose SHA-256 a relay presents: the SHA-256 of that.
+
+    So nobody who reads the database or a backup can present an unused invitation.
+    """
+    return sha256(digest).digest()
 
 
 def no_task(task_id: str) -> TaskNotFound:

@@ -20,6 +20,7 @@ from privet.curator.datastore.base import (
     Outcomes,
     ReportGroup,
     Vector,
+    hidden,
     is_open,
 )
 from privet.curator.datastore.report_ids import (
@@ -34,12 +35,22 @@ from privet.curator.datastore.report_ids import (
 )
 
 TASK = """
-SELECT id, no, state, opens, closes, invited, ids_gone,
+SELECT id, no, state, opens, closes, invited, ids_gone, quota,
     (SELECT max(run) FROM id_runs WHERE task_no = tasks.no)
 FROM tasks WHERE id = ?
 """
 USE_INVITATION = """
 UPDATE invitations SET unused = FALSE WHERE task_no = ? AND digest = ? AND unused = TRUE
+"""
+COUNTED = "SELECT COALESCE(SUM(reports), 0) FROM buckets WHERE task_no = ?"
+RELAYED = """
+SELECT reports FROM relayed WHERE task_no = ? AND starts = ? AND curator = ? AND relay = ?
+"""
+ADD_RELAYED = """
+INSERT INTO relayed (reports, task_no, starts, curator, relay) VALUES (?, ?, ?, ?, ?)
+"""
+CHANGE_RELAYED = """
+UPDATE relayed SET reports = ? WHERE task_no = ? AND starts = ? AND curator = ? AND relay = ?
 """
 BUCKET = "SELECT reports, checksum FROM buckets WHERE task_no = ? AND starts = ? AND curator = ?"
 ADD_BUCKET = """
@@ -70,12 +81,13 @@ class TaskRow(NamedTuple):
     closes: int | None
     invited: bool
     ids_gone: bool
+    quota: int | None
     last_run: int | None
     """The newest run of its ids, see ``ReportIds``."""
 
 
 class MustLockAlone(Exception):
-    """A task that was locked together with others has invitations, so it must be locked alone."""
+    """A task that was locked together with others has invitations or a quota: lock it alone."""
 
 
 class Backend(Rows, Protocol):
@@ -105,8 +117,8 @@ class Counting:
     cursor: Cursor
     backend: Backend
     report_ids: ReportIds
-    invited: set[str]
-    """Tasks that are known to have invitations, which they then always have."""
+    locked_alone: set[str]
+    """Tasks that are known to have invitations or a quota, which they then always have."""
     now: float
     starts: int
 
@@ -114,7 +126,7 @@ class Counting:
         """Claim ids and add sums for every group; see ``Store.take``.
 
         Raises ``MustLockAlone`` before anything was written if a task turns out to have
-        invitations; it is in ``invited`` from then on.
+        invitations or a quota; it is in ``locked_alone`` from then on.
         """
         rows = self._lock(groups)
         outcomes = [self._settle(rows.get(group.task.id), group) for group in groups]
@@ -123,21 +135,30 @@ class Counting:
             counted = own == Outcome.COUNTED
             if counted.any():
                 slot = self.backend.slot(self.cursor) if slot is None else slot
-                self._add((rows[group.task.id].no, self.starts, slot), group.add_up(counted))
+                key = (rows[group.task.id].no, self.starts, slot)
+                self._add(key, group.add_up(counted))
+                if group.relay:
+                    self._add_relayed(key, group.relay, int(np.count_nonzero(counted)))
         return outcomes
 
     def _lock(self, groups: Sequence[ReportGroup]) -> dict[str, TaskRow]:
         """The groups' tasks, which then stay as they are until the transaction ends."""
         ids = [group.task.id for group in groups]
         alone = [
-            group.task.id for group in groups if len(group) >= BULK or group.task.id in self.invited
+            group.task.id
+            for group in groups
+            if len(group) >= BULK or group.task.id in self.locked_alone
         ]
         self.backend.lock_tasks(self.cursor, ids, alone)
         found = [self.cursor.execute(TASK, (task_id,)).fetchone() for task_id in ids]
         rows = {row[0]: TaskRow(*row) for row in found if row is not None}
-        surprising = {row.id for row in rows.values() if row.invited and row.id not in alone}
+        surprising = {
+            row.id
+            for row in rows.values()
+            if (row.invited or row.quota is not None) and row.id not in alone
+        }
         if surprising:
-            self.invited.update(surprising)
+            self.locked_alone.update(surprising)
             raise MustLockAlone
         return rows
 
@@ -158,7 +179,7 @@ class Counting:
         ids, fingerprints = group.ids.take(first, axis=0), group.fingerprints[first]
         place = (self.cursor, task.no, task.last_run)
         takes_reports = is_open(task.state, task.opens, task.closes, self.now)
-        if takes_reports and not task.invited:
+        if takes_reports and not task.invited and task.quota is None:
             known = self.report_ids.claim(*place, ids, fingerprints)
             return _outcomes(known, fingerprints, Outcome.COUNTED)
         known = self.report_ids.find(*place, ids)
@@ -166,21 +187,43 @@ class Counting:
             return _outcomes(known, fingerprints, Outcome.NOT_OPEN)
         outcomes = _outcomes(known, fingerprints, Outcome.NOT_INVITED)
         new = np.flatnonzero(~known.there)
-        admitted = new[self._use_invitations(task.no, group, first[new])]
+        arrived = new[np.argsort(first[new])]
+        left = len(new) if task.quota is None else task.quota - self._counted(task.no)
+        admitted, beyond = arrived[: max(left, 0)], arrived[max(left, 0) :]
+        if task.invited:
+            admitted, beyond = self._use_invitations(task.no, group, first, arrived, left)
+        admitted = np.sort(admitted)
         self.report_ids.claim(*place, ids[admitted], fingerprints[admitted])
         outcomes[admitted] = Outcome.COUNTED
+        outcomes[beyond] = Outcome.OVER_QUOTA
         return outcomes
 
-    def _use_invitations(self, task_no: int, group: ReportGroup, new: Index) -> Index:
-        """Use up the invitations of new reports, in order of arrival; places of those with one."""
-        if group.invitations is None:
-            return np.empty(0, dtype=np.intp)
-        admitted = []
-        for place in np.argsort(new).tolist():
-            digest = group.invitations[new[place]].tobytes()
-            if self.cursor.execute(USE_INVITATION, (task_no, digest)).rowcount == 1:
-                admitted.append(place)
-        return np.array(sorted(admitted), dtype=np.intp)
+    def _counted(self, task_no: int) -> int:
+        """Reports of a task that were counted before this transaction, by all curators."""
+        return int(self.cursor.execute(COUNTED, (task_no,)).fetchone()[0])
+
+    def _use_invitations(
+        self, task_no: int, group: ReportGroup, first: Index, arrived: Index, left: int
+    ) -> tuple[Index, Index]:
+        """Use up the invitations of new reports, in order of arrival, until ``left`` have one.
+
+        The places of those with one, and of those that came after ``left`` had been admitted.
+        """
+        admitted: list[int] = []
+        for tried, place in enumerate(arrived.tolist()):
+            if len(admitted) >= left:
+                return np.array(admitted, dtype=np.intp), arrived[tried:]
+            if group.invitations is not None:
+                kept = hidden(group.invitations[first[place]].tobytes())
+                if self.cursor.execute(USE_INVITATION, (task_no, kept)).rowcount == 1:
+                    admitted.append(place)
+        return np.array(admitted, dtype=np.intp), arrived[:0]
+
+    def _add_relayed(self, key: tuple[int, int, int], relay: str, reports: int) -> None:
+        """Add to what came in batches with one token."""
+        old = self.cursor.execute(RELAYED, (*key, relay)).fetchone()
+        change = ADD_RELAYED if old is None else CHANGE_RELAYED
+        self.cursor.execute(change, (reports + (0 if old is None else old[0]), *key, relay))
 
     def _add(self, key: tuple[int, int, int], added: Addition) -> None:
         """Add to this slot's own rows; ``key`` is (task, start of the bucket, slot)."""

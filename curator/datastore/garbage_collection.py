@@ -4,6 +4,11 @@ Report ids of a task are useless once the task is deleted, and when its publishe
 The transaction that makes them useless lists the task in ``leftovers``; its ids are then removed in
 small transactions. What an error or a stop leaves is removed by the next round, at every start and
 every hour.
+
+No single reading of a clock removes anything. The seen time is kept in the database and comes
+forward by at most ``STEP_SECONDS`` a round; what is due by it is marked, and removed by a later
+round when ``GRACE_SECONDS`` of seen time have passed. A clock that was wrong and is right again
+takes the marks away.
 """
 
 import asyncio
@@ -13,13 +18,23 @@ from sqlalchemy import Connection, delete, exists, insert, select, update
 from starlette.concurrency import run_in_threadpool
 
 from privet.curator.clock import Clock
-from privet.curator.datastore.base import Expired, Store
+from privet.curator.datastore.base import (
+    GRACE_SECONDS,
+    Expired,
+    Removal,
+    Store,
+    due,
+    seen_time,
+)
 from privet.curator.datastore.report_ids import remove_some
-from privet.curator.datastore.schema import OF_A_TASK, leftovers, tasks
+from privet.curator.datastore.schema import OF_A_TASK, leftovers, seen, tasks
 from privet.curator.settings import Settings
 from privet.protocol.errors import StorageFailed
 
 log = logging.getLogger(__name__)
+
+Ripe = list[tuple[Removal, int, str]]
+"""What is to be removed: of which task, by number and id."""
 
 DAY = 86_400.0
 EVERY_SECONDS = 3_600.0
@@ -33,12 +48,36 @@ def remove_task(connection: Connection, task_no: int) -> None:
     _list(connection, task_no)
 
 
-def retire_ids(connection: Connection, closed_before: float) -> None:
-    """List the ids of tasks whose published end lies before ``closed_before``."""
-    over = select(tasks.c.no).where(tasks.c.closes <= closed_before, ~tasks.c.ids_gone)
-    for task_no in list(connection.scalars(over)):
-        connection.execute(update(tasks).where(tasks.c.no == task_no).values(ids_gone=True))
-        _list(connection, task_no)
+def retire_ids(connection: Connection, task_no: int) -> None:
+    """List a task's ids for removal."""
+    gone = update(tasks).where(tasks.c.no == task_no).values(ids_gone=True, marked=None)
+    connection.execute(gone)
+    _list(connection, task_no)
+
+
+def bring_forward(connection: Connection, now: float) -> float:
+    """The seen time after one more look at a clock."""
+    before = connection.scalar(select(seen.c.time))
+    time = seen_time(before, now)
+    if before is None:
+        connection.execute(insert(seen).values(no=1, time=time))
+    else:
+        connection.execute(update(seen).values(time=time))
+    return time
+
+
+def mark(connection: Connection, time: float, keep_ids: float, keep_tasks: float | None) -> Ripe:
+    """Mark what is due and unmark what is not; what has been marked for long enough."""
+    ripe: Ripe = []
+    for row in list(connection.execute(select(tasks).where(tasks.c.closes.is_not(None)))):
+        removal = due(row.closes, time, keep_ids, keep_tasks, ids_gone=row.ids_gone)
+        if removal and row.marked is not None and row.marked + GRACE_SECONDS <= time:
+            ripe.append((removal, row.no, row.id))
+            continue
+        since = None if removal is None else min(row.marked or time, time)
+        if since != row.marked:
+            connection.execute(update(tasks).where(tasks.c.no == row.no).values(marked=since))
+    return ripe
 
 
 def remove_listed_ids(connection: Connection) -> int | None:
@@ -72,6 +111,12 @@ async def collect_garbage(store: Store, settings: Settings, clock: Clock) -> Non
             removed = await run_in_threadpool(expire, store, settings, clock.now())
             if removed.tasks or removed.ids:
                 log.info("expired %d tasks and %d report ids", removed.tasks, removed.ids)
+            if removed.marked:
+                log.warning(
+                    "%d tasks are marked: they, or their report ids, are removed after a day "
+                    "(privet task list)",
+                    removed.marked,
+                )
         except StorageFailed as error:
             log.warning("expiry failed: %s", error.__cause__)
         except Exception:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from privet.curator.datastore.base import (
+    GRACE_SECONDS,
     Addition,
     Bucket,
     Expired,
@@ -15,14 +16,18 @@ from privet.curator.datastore.base import (
     Outcome,
     Outcomes,
     QuestionSums,
+    Removal,
     ReportGroup,
     Status,
     Store,
     StoredTask,
     StoredToken,
     checksum_text,
+    due,
+    hidden,
     no_model,
     no_task,
+    seen_time,
 )
 from privet.curator.public_data import PublicData
 from privet.protocol.lifecycle import Move, State, after
@@ -42,6 +47,8 @@ class _Entry:
     rejects: dict[str, int] = field(default_factory=dict)
     models: list[tuple[ModelInfo, bytes]] = field(default_factory=list)
     invitations: dict[bytes, bool] = field(default_factory=dict)
+    relayed: dict[str, int] = field(default_factory=dict)
+    ids_gone: bool = False
 
     def outcome(
         self, report_id: bytes, fingerprint: int, invitation: bytes | None, now: float
@@ -52,10 +59,13 @@ class _Entry:
             return Outcome.REPLAYED if same else Outcome.CONFLICT
         if not self.stored.takes_reports(now):
             return Outcome.NOT_OPEN
+        if self.stored.quota is not None and len(self.fingerprints) >= self.stored.quota:
+            return Outcome.OVER_QUOTA
         if self.invitations:
-            if invitation is None or not self.invitations.get(invitation, False):
+            kept = None if invitation is None else hidden(invitation)
+            if kept is None or not self.invitations.get(kept, False):
                 return Outcome.NOT_INVITED
-            self.invitations[invitation] = False
+            self.invitations[kept] = False
         self.fingerprints[report_id] = fingerprint
         return Outcome.COUNTED
 
@@ -75,6 +85,7 @@ class MemoryStore(Store):
         self._bucket_seconds = bucket_seconds
         self._entries: dict[str, _Entry] = {}
         self._tokens: dict[str, StoredToken] = {}
+        self._seen: float | None = None
         self._lock = threading.RLock()
 
     def create_task(
@@ -129,6 +140,9 @@ class MemoryStore(Store):
         if counted.any():
             starts = int(now // self._bucket_seconds) * self._bucket_seconds
             entry.add(group.add_up(counted), starts)
+            if group.relay:
+                before = entry.relayed.get(group.relay, 0)
+                entry.relayed[group.relay] = before + int(counted.sum())
         return outcomes
 
     def sums(self, task_id: str) -> list[QuestionSums]:
@@ -156,6 +170,7 @@ class MemoryStore(Store):
                 checksum=checksum_text(total),
                 buckets=buckets,
                 rejects=dict(entry.rejects),
+                relayed=dict(entry.relayed),
             )
 
     def add_model(
@@ -179,7 +194,7 @@ class MemoryStore(Store):
 
     def invite(self, task_id: str, digests: Sequence[bytes]) -> None:
         with self._lock:
-            self._entry(task_id).invitations.update(dict.fromkeys(digests, True))
+            self._entry(task_id).invitations.update(dict.fromkeys(map(hidden, digests), True))
 
     def put_token(self, token: StoredToken) -> None:
         with self._lock:
@@ -195,19 +210,25 @@ class MemoryStore(Store):
 
     def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
         with self._lock:
-            gone = [
-                e
-                for e in self._entries.values()
-                if keep_tasks is not None and _past(e.stored.task, now, keep_tasks)
-            ]
-            for entry in gone:
-                del self._entries[entry.stored.task.id]
-            ids = 0
-            for entry in self._entries.values():
-                if _past(entry.stored.task, now, keep_ids):
-                    ids += len(entry.fingerprints)
+            seen = self._seen = seen_time(self._seen, now)
+            tasks = ids = 0
+            for task_id, entry in list(self._entries.items()):
+                closes, marked = entry.stored.task.closes, entry.stored.marked
+                removal = due(closes, seen, keep_ids, keep_tasks, ids_gone=entry.ids_gone)
+                if removal is None or marked is None or marked + GRACE_SECONDS > seen:
+                    mark = None if removal is None else min(marked or seen, seen)
+                    entry.stored = replace(entry.stored, marked=mark)
+                    continue
+                ids += len(entry.fingerprints)
+                if removal is Removal.TASK:
+                    tasks += 1
+                    del self._entries[task_id]
+                else:
                     entry.fingerprints.clear()
-            return Expired(tasks=len(gone), ids=ids)
+                    entry.ids_gone = True
+                    entry.stored = replace(entry.stored, marked=None)
+            marks = sum(entry.stored.marked is not None for entry in self._entries.values())
+            return Expired(tasks, ids, marks)
 
     def check(self) -> None:
         """Memory can always be written."""
@@ -220,7 +241,3 @@ class MemoryStore(Store):
             if task_id not in self._entries:
                 raise no_task(task_id)
             return self._entries[task_id]
-
-
-def _past(task: Task, now: float, keep: float) -> bool:
-    return task.closes is not None and now >= task.closes + keep

@@ -28,6 +28,8 @@ tasks = Table(
     Column("closes", BigInteger),
     Column("invited", Boolean, nullable=False),
     Column("ids_gone", Boolean, nullable=False),
+    Column("quota", BigInteger),
+    Column("marked", Float),
     Column("canonical", LargeBinary, nullable=False),
     Column("settings", Text, nullable=False),
 )
@@ -72,6 +74,13 @@ id_pages = Table(
     PrimaryKeyConstraint("task_no", "run", "page"),
 )
 
+seen = Table(
+    "seen",
+    metadata,
+    Column("no", Integer, primary_key=True, autoincrement=False),
+    Column("time", Float, nullable=False),
+)
+
 leftovers = Table(
     "leftovers",
     metadata,
@@ -99,6 +108,17 @@ sums = Table(
     Column("n", BigInteger, nullable=False),
     Column("vector", LargeBinary, nullable=False),
     PrimaryKeyConstraint("task_no", "question", "starts", "curator"),
+)
+
+relayed = Table(
+    "relayed",
+    metadata,
+    Column("task_no", Integer, nullable=False),
+    Column("relay", String(64), nullable=False),
+    Column("starts", BigInteger, nullable=False),
+    Column("curator", Integer, nullable=False),
+    Column("reports", BigInteger, nullable=False),
+    PrimaryKeyConstraint("task_no", "relay", "starts", "curator"),
 )
 
 rejects = Table(
@@ -140,5 +160,5 @@ tokens = Table(
     Column("created", Float, nullable=False),
 )
 
-OF_A_TASK = (public_data, buckets, sums, rejects, invitations, models)
+OF_A_TASK = (public_data, buckets, sums, relayed, rejects, invitations, models)
 """Tables whose rows go with their task at once; its report ids are removed after it."""

@@ -24,22 +24,31 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from privet.curator.datastore import schema
 from privet.curator.datastore.base import (
+    QUOTA,
     Bucket,
     Expired,
     ModelInfo,
     Outcomes,
     QuestionSums,
+    Removal,
     ReportGroup,
     Status,
     Store,
     StoredTask,
     StoredToken,
     checksum_text,
+    hidden,
     no_model,
     no_task,
 )
 from privet.curator.datastore.counting import Backend, Counting, MustLockAlone, vector_of
-from privet.curator.datastore.garbage_collection import remove_listed_ids, remove_task, retire_ids
+from privet.curator.datastore.garbage_collection import (
+    bring_forward,
+    mark,
+    remove_listed_ids,
+    remove_task,
+    retire_ids,
+)
 from privet.curator.datastore.report_ids import ReportIds
 from privet.curator.public_data import PublicData
 from privet.protocol.errors import StorageFailed
@@ -59,8 +68,8 @@ class SqlStore(Store):
         self._bucket_seconds = bucket_seconds
         self._engine = backend.open_engine(url)
         self._report_ids = ReportIds(backend)
-        self._invited: set[str] = set()
-        """Tasks that are known to have invitations, which they then always have."""
+        self._locked_alone: set[str] = set()
+        """Tasks that are known to have invitations or a quota, which they then always have."""
         self._taking = threading.Lock()
 
     @property
@@ -90,6 +99,7 @@ class SqlStore(Store):
                     closes=task.closes,
                     invited=False,
                     ids_gone=False,
+                    quota=settings.get(QUOTA),
                     canonical=task.canonical,
                     settings=json.dumps(dict(settings)),
                 )
@@ -145,7 +155,9 @@ class SqlStore(Store):
             while True:
                 try:
                     return self._take(groups, now)
-                except MustLockAlone:  # at most once for each task: from now on it is in _invited
+                except (
+                    MustLockAlone
+                ):  # at most once for each task: from now on it is in _locked_alone
                     continue
 
     def _take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
@@ -154,7 +166,7 @@ class SqlStore(Store):
             with self._writing() as connection:
                 cursor = self._backend.cursor_of(connection.connection)
                 return Counting(
-                    cursor, self._backend, self._report_ids, self._invited, now, starts
+                    cursor, self._backend, self._report_ids, self._locked_alone, now, starts
                 ).take(groups)
         except BaseException:
             self._report_ids.forget_unsure()
@@ -241,7 +253,10 @@ class SqlStore(Store):
             task_no = _need(connection, task_id).no
             connection.execute(
                 insert(schema.invitations),
-                [{"task_no": task_no, "digest": digest, "unused": True} for digest in digests],
+                [
+                    {"task_no": task_no, "digest": hidden(digest), "unused": True}
+                    for digest in digests
+                ],
             )
             connection.execute(
                 update(schema.tasks).where(schema.tasks.c.no == task_no).values(invited=True)
@@ -269,17 +284,18 @@ class SqlStore(Store):
             return connection.execute(delete(table).where(table.c.name == name)).rowcount > 0
 
     def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
-        table = schema.tasks
         with self._writing() as connection:
-            gone: list[AnyRow] = []
-            if keep_tasks is not None:
-                ended = select(table.c.no, table.c.id).where(table.c.closes <= now - keep_tasks)
-                gone = list(connection.execute(ended))
-            self._lock_alone(connection, [row.id for row in gone])
-            for row in gone:
-                remove_task(connection, row.no)
-            retire_ids(connection, now - keep_ids)
-        return Expired(tasks=len(gone), ids=self._remove_ids())
+            seen = bring_forward(connection, now)
+            ripe = mark(connection, seen, keep_ids, keep_tasks)
+            gone = [(no, task_id) for what, no, task_id in ripe if what is Removal.TASK]
+            self._lock_alone(connection, [task_id for _, task_id in gone])
+            for no, _ in gone:
+                remove_task(connection, no)
+            for what, no, _ in ripe:
+                if what is Removal.IDS:
+                    retire_ids(connection, no)
+            marks = connection.scalar(select(func.count(schema.tasks.c.marked)))
+        return Expired(len(gone), self._remove_ids(), marks or 0)
 
     def _remove_ids(self) -> int:
         """Remove all listed ids, in transactions short enough for reports to come between.
@@ -353,6 +369,12 @@ def _read_status(connection: Connection, task_no: int, questions: int) -> Status
         total += int.from_bytes(row.checksum, "big")
         buckets[row.starts] = reports + row.reports, total
     answers = [0] * questions
+    relayed = schema.relayed
+    by_relay = (
+        select(relayed.c.relay, func.sum(relayed.c.reports))
+        .where(relayed.c.task_no == task_no)
+        .group_by(relayed.c.relay)
+    )
     answered = select(sums.c.question, sums.c.n).where(sums.c.task_no == task_no)
     for question, n in connection.execute(answered):
         answers[question] += n
@@ -366,6 +388,7 @@ def _read_status(connection: Connection, task_no: int, questions: int) -> Status
             for starts, (reports, total) in sorted(buckets.items())
         ),
         rejects=dict(iter(connection.execute(refused))),
+        relayed={relay: int(reports) for relay, reports in connection.execute(by_relay)},
     )
 
 
@@ -397,4 +420,5 @@ def _stored(row: AnyRow) -> StoredTask:
         json.loads(row.settings),
         row.created,
         row.moved,
+        row.marked,
     )

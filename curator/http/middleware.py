@@ -1,13 +1,8 @@
 """ASGI middleware around the application: security headers, a rate limit, HEAD for every GET."""
 
-from collections import Counter
-from collections.abc import Callable
-from math import ceil
-from time import monotonic
-from typing import Any
-
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from privet.curator.rate_limit import Rate
 from privet.protocol.errors import TooManyRequests
 from privet.transport.problems import problem_response
 
@@ -20,7 +15,8 @@ HEADERS: tuple[tuple[bytes, bytes], ...] = (
 POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 """For answers that set no policy of their own, as a page for people does."""
 
-MINUTE = 60.0
+AUTHORIZATION = b"authorization"
+UNAUTHORIZED = 401
 
 
 class SecurityHeaders:
@@ -45,43 +41,75 @@ class SecurityHeaders:
 
 
 class RateLimit:
-    """Answers 429 beyond ``per_minute`` posts of one client address.
+    """Answers 429 beyond the ``rate`` of posts of one client address.
 
     Addresses live in memory for a minute and are never logged; behind a proxy they are the client's
-    only if the proxy is trusted.
+    only if the proxy is trusted. Batches have a token, and a limit of their own.
     """
 
-    def __init__(
-        self, app: ASGIApp, per_minute: int, time: Callable[[], float] = monotonic
-    ) -> None:
+    def __init__(self, app: ASGIApp, rate: Rate) -> None:
         self._app = app
-        self._per_minute = per_minute
-        self._time = time
-        self._counts: Counter[Any] = Counter()
-        self._minute_began = time()
+        self._rate = rate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST" or self._admits(scope):
+        if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        seconds = max(1, ceil(self._minute_began + MINUTE - self._time()))
+        address = client_address(scope)
+        seconds = self._rate.wait(address)
+        if not seconds:
+            self._rate.count(address)
+            await self._app(scope, receive, send)
+            return
         error = TooManyRequests(
-            f"More than {self._per_minute} posts came from this address within a minute: "
+            f"More than {self._rate.per_minute} posts came from this address within a minute: "
             f"send the same bytes again in {seconds} seconds."
         )
-        response = problem_response(error, scope["path"])
-        response.headers["Retry-After"] = str(seconds)
-        await response(scope, receive, send)
+        await _refuse(error, seconds, scope, receive, send)
 
-    def _admits(self, scope: Scope) -> bool:
-        """Count one post of the client's address in the current minute."""
-        now = self._time()
-        if now - self._minute_began >= MINUTE:
-            self._counts.clear()
-            self._minute_began = now
-        address = (scope.get("client") or ("", 0))[0]
-        self._counts[address] += 1
-        return self._counts[address] <= self._per_minute
+
+class TokenTries:
+    """Answers 429 to whatever brings a token, after too many wrong ones from its address."""
+
+    def __init__(self, app: ASGIApp, rate: Rate) -> None:
+        self._app = app
+        self._rate = rate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not any(
+            name == AUTHORIZATION for name, _ in scope["headers"]
+        ):
+            await self._app(scope, receive, send)
+            return
+        address = client_address(scope)
+        seconds = self._rate.wait(address)
+        if seconds:
+            error = TooManyRequests(
+                f"{self._rate.per_minute} wrong tokens came from this address: "
+                f"send the right one in {seconds} seconds."
+            )
+            await _refuse(error, seconds, scope, receive, send)
+            return
+
+        async def watch(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == UNAUTHORIZED:
+                self._rate.count(address)
+            await send(message)
+
+        await self._app(scope, receive, watch)
+
+
+def client_address(scope: Scope) -> str:
+    """The address that a request came from; empty if the server does not say."""
+    return str((scope.get("client") or ("", 0))[0])
+
+
+async def _refuse(
+    error: TooManyRequests, seconds: int, scope: Scope, receive: Receive, send: Send
+) -> None:
+    response = problem_response(error, scope["path"])
+    response.headers["Retry-After"] = str(seconds)
+    await response(scope, receive, send)
 
 
 class HeadCalls:

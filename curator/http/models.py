@@ -44,6 +44,16 @@ router = APIRouter(
 )
 
 
+class WayView(Answer):
+    """How some of a model's reports came."""
+
+    relay: str | None = Field(description="Name of the relay's token; null for single reports.")
+    reports: int
+    influence: float = Field(
+        description="The most that so many dishonest reports can have moved any value."
+    )
+
+
 class ModelView(Answer):
     """One fitted, numbered, immutable model."""
 
@@ -55,6 +65,9 @@ class ModelView(Answer):
     reports: int = Field(description="Reports it was fitted from.", examples=[4456])
     cells: int = Field(examples=[64])
     facts: dict[str, Any] = Field(description="Further results of the estimator.")
+    ways: list[WayView] = Field(
+        default_factory=list, description="How the reports came: singly, or in whose batches."
+    )
 
     @classmethod
     def of(cls, task_id: str, info: ModelInfo) -> Self:

@@ -92,6 +92,11 @@ class TaskSummary(Answer):
     label: str = Field(examples=["affair"])
     epsilon: float = Field(description="What one holder spends.", examples=[1.0])
     questions: int = Field(examples=[1])
+    marked: datetime | None = Field(
+        description="Since when it, or its report ids, are due for removal, which follows a day "
+        "later; null if they are not.",
+        examples=[None],
+    )
 
     @classmethod
     def of(cls, stored: StoredTask, now: float) -> "TaskSummary":
@@ -106,6 +111,7 @@ class TaskSummary(Answer):
             label=task.label.name,
             epsilon=task.epsilon,
             questions=len(task.questions),
+            marked=None if stored.marked is None else moment(stored.marked),
         )
 
 
@@ -130,6 +136,9 @@ class TaskView(TaskSummary):
 
     questions_in_numbers: list[QuestionView]
     report_bytes: int = Field(description="Bytes of the longest whole report.", examples=[176])
+    quota: int | None = Field(
+        description="The most reports that are counted; null for no bound.", examples=[None]
+    )
     public_model: str | None = Field(
         description="SHA-256 of the public model that was brought along; null if Privet makes one.",
         examples=[None],
@@ -156,6 +165,7 @@ class TaskView(TaskSummary):
             **TaskSummary.of(stored, now).model_dump(),
             questions_in_numbers=views,
             report_bytes=task.longest_report,
+            quota=stored.quota,
             public_model=stored.public_model,
             task=task.model_dump(mode="json"),
         )
@@ -394,7 +404,8 @@ def _signature(signer: Signer | None, task_id: str) -> dict[str, str]:
 
 def _json_tag(stored: StoredTask, view: TaskView) -> str:
     collecting = "collecting" if view.collecting else "waiting"
-    return f'W/"{stored.task.id}-{stored.state}-{collecting}"'
+    marked = "" if view.marked is None else "-marked"
+    return f'W/"{stored.task.id}-{stored.state}-{collecting}{marked}"'
 
 
 def _unless_known(

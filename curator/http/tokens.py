@@ -22,7 +22,9 @@ class TokenRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"scope": "admin"}]})
 
-    scope: Scope = Field(default=Scope.ADMIN, description="Everything, or reading only.")
+    scope: Scope = Field(
+        default=Scope.ADMIN, description="Everything, reading only, or batches of reports only."
+    )
 
 
 class IssuedToken(BaseModel):

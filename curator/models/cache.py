@@ -6,6 +6,7 @@ which models there are.
 
 import json
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -21,15 +22,30 @@ BYTES_IN_MEMORY = 2**29
 """Least recently used models beyond either limit are read from the store again when asked for."""
 
 
-def summary_of(model: Model) -> dict[str, Any]:
-    """What lists of models show of it, in JSON's types."""
+def summary_of(model: Model, relayed: Mapping[str, int]) -> dict[str, Any]:
+    """What lists of models show of it, in JSON's types; ``relayed`` is a store's."""
     return {
         "estimator": model.estimator,
         "parameters": dict(model.parameters),
         "reports": model.n,
         "cells": model.partition.cells,
         "facts": dict(model.facts),
+        "ways": ways_of(model, relayed),
     }
+
+
+def ways_of(model: Model, relayed: Mapping[str, int]) -> list[dict[str, Any]]:
+    """How many of its reports came singly (``relay`` is None) and in whose batches.
+
+    ``influence`` is the most that so many dishonest reports can have moved any value.
+    """
+    singly = max(model.n - sum(relayed.values()), 0)
+    reports: dict[str | None, int] = {None: singly, **dict(sorted(relayed.items()))}
+    return [
+        {"relay": relay, "reports": n, "influence": float(model.influence_of(n).max())}
+        for relay, n in reports.items()
+        if n
+    ]
 
 
 @dataclass(frozen=True, eq=False)

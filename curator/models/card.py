@@ -1,8 +1,9 @@
 """The model card: what a model is, what it was made from, and how far to trust it, in Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +16,16 @@ LARGEST_ERROR = 0.1
 """Largest standard error at which a card states a share of the holders."""
 
 
-def write_card(task: Task, fitted: FittedModel, questions: Sequence[QuestionCounts]) -> str:
-    """The card of a model; ``questions`` are the debiased counts of the reports so far."""
+def write_card(
+    task: Task,
+    fitted: FittedModel,
+    questions: Sequence[QuestionCounts],
+    ways: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """The card of a model; ``questions`` are the debiased counts of the reports so far.
+
+    ``ways`` is as ``ways_of`` made it for this model.
+    """
     model = fitted.model
     sections = [
         f"# {task.name}: model {fitted.number}",
@@ -24,6 +33,7 @@ def write_card(task: Task, fitted: FittedModel, questions: Sequence[QuestionCoun
         "## What it is\n\n" + _facts(task, fitted),
         "## What the holders gave\n\n" + _questions(task),
         "## How far to trust it\n\n" + _trust(model, questions),
+        "## How the reports came\n\n" + _ways(ways) if ways else "",
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -138,6 +148,24 @@ def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
     if bias is not None:
         lines.insert(0, _offset(*bias))
     return "\n".join(lines)
+
+
+def _ways(ways: Sequence[Mapping[str, Any]]) -> str:
+    total = sum(way["reports"] for way in ways)
+    rows = [
+        [
+            "singly, from anybody" if way["relay"] is None else f"in batches of `{way['relay']}`",
+            str(way["reports"]),
+            f"{way['reports'] / total:.1%}",
+            f"{way['influence']:.3g}",
+        ]
+        for way in ways
+    ]
+    header = ("way", "reports", "share", "influence")
+    return (
+        f"{_table(header, rows)}\n\nThe influence is the most that these reports can have moved "
+        "any value of the model if all of them were dishonest."
+    )
 
 
 def _agreement(share: float, error: float) -> str:

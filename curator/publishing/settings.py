@@ -123,6 +123,13 @@ class TaskSettings(Settings):
     )
     opens: datetime | None = Field(default=None, description="First moment of collection.")
     closes: datetime | None = Field(default=None, description="End of collection.")
+    quota: int | None = Field(
+        default=None,
+        ge=1,
+        le=10**12,
+        strict=True,
+        description="The most reports that are counted, known to the curator alone.",
+    )
     open: bool = Field(
         default=True, strict=True, description="Open the task at once; else it is a draft."
     )

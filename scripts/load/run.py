@@ -40,6 +40,8 @@ class Load:
     batch: int
     mischief: Mischief
     seed: int
+    token: str = ""
+    """What the curator takes batches with."""
 
 
 def privatize(task: Task, holders: int, folder: Path, source: Source, load: Load) -> list[Shard]:
@@ -91,7 +93,7 @@ def wait_for_relay(relay_task_url: str, most: int) -> None:
 async def _send(to: str, task: Task, shards: list[Shard], load: Load, outcomes: Outcomes) -> bool:
     url = httpx.URL(to)
     call = "reports" if load.mode == "single" else "reports/batch"
-    address = Address(url.host, url.port or 80, f"{url.path}/{call}")
+    address = Address(url.host, url.port or 80, f"{url.path}/{call}", load.token)
     sender = Sender(
         address.host,
         address.port,

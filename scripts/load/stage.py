@@ -1,9 +1,10 @@
 """What a load test sends to: a given task or one of its own, with or without a relay in front."""
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from privet import CuratorClient
@@ -26,6 +27,8 @@ class Target:
 
     task_url: str
     folder: Path
+    token: str = ""
+    """What the curator takes batches with."""
     admin: CuratorClient | None = None
     process: int | None = None
 
@@ -50,12 +53,12 @@ def open_target(
 ) -> Iterator[Target]:
     """The given task, or one that a curator of our own publishes."""
     if task:
-        yield Target(task, folder)
+        yield Target(task, folder, os.environ.get("PRIVET_RELAY_TOKEN", ""))
         return
     with running_curator(folder / "curator", **settings) as curator:
         admin = CuratorClient(curator.url, curator.token)
         url = population.publish(admin, cells, epsilon)
-        yield Target(url, folder, admin, curator.process)
+        yield Target(url, folder, curator.token, admin, curator.process)
 
 
 def deliver(
@@ -68,6 +71,7 @@ def deliver(
     through_relay: bool,
 ) -> Delivery:
     """Send all reports and wait until the curator has them."""
+    load = replace(load, token=target.token if load.mode == "relay" else "")
     if through_relay:
         return _relayed(target, task, shards, load, outcomes)
     meter = Meter(target.servers)
@@ -80,12 +84,12 @@ def _relayed(
 ) -> Delivery:
     """Through a relay, which is started again at the end with a smaller ``least`` for the rest."""
     curator, folder = target.task_url.partition("/v1/")[0], target.folder / "relay"
-    with running_relay(folder, curator, least=LEAST, every=EVERY) as relay:
+    with running_relay(folder, curator, target.token, least=LEAST, every=EVERY) as relay:
         url = f"{relay.url}/v1/tasks/{task.id}"
         meter = Meter({**target.servers, "relay": relay.process})
         finished = send(url, task, shards, load, outcomes)
         wait_for_relay(url, (LEAST - 1) * len(groups(task)))
         use = meter.stop()
-    with running_relay(folder, curator, least=1, every=EVERY) as relay:
+    with running_relay(folder, curator, target.token, least=1, every=EVERY) as relay:
         wait_for_relay(f"{relay.url}/v1/tasks/{task.id}", 0)
     return Delivery(finished, time.perf_counter() - outcomes.started, use)

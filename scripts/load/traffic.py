@@ -25,13 +25,16 @@ class Address:
     host: str
     port: int
     path: str
+    token: str = ""
+    """What a curator takes batches with."""
 
     def head(self, media_type: str, length: int) -> bytes:
         """The head of a request with a body of ``length`` bytes."""
+        token = f"Authorization: Bearer {self.token}\r\n" if self.token else ""
         return (
             f"POST {self.path} HTTP/1.1\r\n"
             f"Host: {self.host}:{self.port}\r\n"
-            f"Content-Type: {media_type}\r\n"
+            f"Content-Type: {media_type}\r\n{token}"
             f"Content-Length: {length}\r\n\r\n"
         ).encode()
 

@@ -12,7 +12,10 @@ from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.base import Store
 from privet.curator.settings import Settings
+from privet.curator.tokens import Scope
 from tests.curator.datastore.made import NOW, open_task, task
+
+TOKEN = "the admin token of these tests"
 
 
 @pytest.fixture
@@ -40,7 +43,7 @@ def cached(store: Store) -> CachedTask:
 def settings() -> Settings:
     """Settings with a known token and small limits."""
     return Settings.model_validate(
-        {"admin_token": "secret", "max_batch_reports": 1000, "max_batch_bytes": 100_000}
+        {"admin_token": TOKEN, "max_batch_reports": 1000, "max_batch_bytes": 100_000}
     )
 
 
@@ -55,7 +58,10 @@ def app(settings: Settings, store: Store, clock: ManualClock) -> Iterator[Curato
 
 @pytest.fixture
 async def http(app: CuratorApp) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the application."""
+    """A client of the application, with a relay's token."""
     transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://curator") as client:
+    headers = {"Authorization": f"Bearer {app.state.tokens.issue('relay', Scope.RELAY)}"}
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://curator", headers=headers
+    ) as client:
         yield client

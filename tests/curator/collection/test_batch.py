@@ -9,13 +9,16 @@ import httpx
 import numpy as np
 import pytest
 
-from privet.curator.app import CuratorApp
+from privet.curator.app import CuratorApp, create_app
+from privet.curator.clock import ManualClock
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.base import Outcomes, ReportGroup, Store
 from privet.curator.settings import Settings
+from privet.curator.tokens import Scope
 from privet.protocol.batch import Batch
 from privet.protocol.lifecycle import Move
 from privet.protocol.report import Report
+from tests.curator.collection.conftest import TOKEN
 from tests.curator.collection.test_upload import refused, send
 from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
 
@@ -130,6 +133,71 @@ async def test_a_batch_for_a_task_that_is_closed_or_gone(
     store.move(cached.id, Move.DELETE, NOW)
     answer = await send_batch(http, cached, pack([late]))
     assert answer.json()["failed"] == {"task-not-found": [late.id.hex()]}
+
+
+async def test_a_batch_needs_a_relays_token(
+    http: httpx.AsyncClient, app: CuratorApp, store: Store, cached: CachedTask
+) -> None:
+    """Without a token, or with a reader's or a wrong one, no body is read and nothing counts."""
+    path, body = f"/v1/tasks/{cached.id}/reports/batch", pack([report(cached.task)])
+    read = []
+
+    async def content() -> AsyncIterator[bytes]:
+        read.append(len(body))
+        yield body
+
+    del http.headers["Authorization"]
+    for token in (None, "wrong", app.state.tokens.issue("reader", Scope.READER)):
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        answer = await http.post(path, content=content(), headers=headers)
+        assert refused(answer, 401, "not-authorized")
+        assert "privet token issue" in answer.text or token is not None
+    assert read == []
+    assert store.status(cached.id).reports == 0
+    assert dict(store.status(cached.id).relayed) == {}
+
+
+async def test_reports_of_a_batch_are_counted_by_its_token(
+    http: httpx.AsyncClient, store: Store, cached: CachedTask
+) -> None:
+    """The status of the store says how many came with which token; single reports have none."""
+    await send(http, cached, report(cached.task).pack())
+    await send_batch(http, cached, pack([report(cached.task) for _ in range(3)]))
+    status = store.status(cached.id)
+    assert (status.reports, dict(status.relayed)) == (4, {"relay": 3})
+
+
+async def test_the_rate_of_a_relay_counts_reports(store: Store, clock: ManualClock) -> None:
+    """One batch may be larger than the limit, and then the token waits for all of it."""
+    cached = open_task(store, task())
+    settings = Settings.model_validate({"admin_token": TOKEN, "relay_rate_limit": 10})
+    app = create_app(settings, store=store, clock=clock)
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://curator", headers=headers
+    ) as http:
+        assert (
+            await send_batch(http, cached, pack([report(cached.task) for _ in range(35)]))
+        ).json()["counted"] == 35
+        answer = await send_batch(http, cached, pack([report(cached.task)]))
+    assert refused(answer, 429, "too-many-requests")
+    assert store.status(cached.id).reports == 35
+    app.state.writer.stop()
+    app.state.rejects.close()
+
+
+async def test_a_quota_refuses_what_is_beyond_it(http: httpx.AsyncClient, store: Store) -> None:
+    """In a batch those beyond are listed; a single report gets a problem of its own."""
+    cached = open_task(store, task(), quota=2)
+    reports = [report(cached.task) for _ in range(3)]
+    answer = await send_batch(http, cached, pack(reports))
+    assert answer.json() == {
+        "counted": 2,
+        "replayed": 0,
+        "failed": {"quota-reached": [reports[2].id.hex()]},
+    }
+    assert refused(await send(http, cached, report(cached.task).pack()), 409, "quota-reached")
 
 
 async def test_limits_of_a_batch(

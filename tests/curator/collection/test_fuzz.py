@@ -15,6 +15,7 @@ from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.base import Store
 from privet.curator.settings import Settings
+from privet.curator.tokens import Scope
 from privet.protocol.report import REPORT_MEDIA_TYPE
 from tests.curator.datastore.made import open_task, report, task
 
@@ -30,6 +31,7 @@ class Target:
         self.store: Store = open_store("memory:")
         self.cached: CachedTask = open_task(self.store, task(questions=2), 0.0)
         self.app = create_app(Settings(), store=self.store)
+        self.token = self.app.state.tokens.issue("relay", Scope.RELAY)
         self.loop = asyncio.new_event_loop()
 
     def post(self, call: str, body: bytes, kind: str) -> httpx.Response:
@@ -40,7 +42,8 @@ class Target:
         transport = httpx.ASGITransport(self.app)
         async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
             path = f"/v1/tasks/{self.cached.id}/{call}"
-            return await http.post(path, content=body, headers={"content-type": kind})
+            headers = {"content-type": kind, "authorization": f"Bearer {self.token}"}
+            return await http.post(path, content=body, headers=headers)
 
     def close(self) -> None:
         """End the writer thread and the loop."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore.base import Answers, ReportGroup, Store
+from privet.curator.datastore.base import Answers, Expired, ReportGroup, Store
 from privet.curator.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import State
@@ -16,6 +16,7 @@ from privet.protocol.report import Report
 from privet.protocol.task import Question, Task
 
 NOW = 1_800_000_000.0
+HOUR = 3_600.0
 STUMP = Tree(
     columns=1,
     feature=(0, LEAF, LEAF),
@@ -46,9 +47,9 @@ def public() -> PublicData:
     return PublicData(rng.uniform(size=(10, 1)), rng.integers(0, 2, 10).astype(np.float64))
 
 
-def open_task(store: Store, made: Task, now: float = NOW) -> CachedTask:
+def open_task(store: Store, made: Task, now: float = NOW, quota: int | None = None) -> CachedTask:
     """Keep an open task."""
-    assert store.create_task(made, {}, public(), now, State.OPEN)
+    assert store.create_task(made, {"quota": quota}, public(), now, State.OPEN)
     return CachedTask(made)
 
 
@@ -84,6 +85,18 @@ def many(cached: CachedTask, count: int, seed: int) -> ReportGroup:
     payload = np.frombuffer(mechanism.privatize(0, rng.bytes), dtype=np.uint8)
     ids = rng.integers(0, 256, (count, 16), dtype=np.uint8)
     return cached.group(ids, [Answers(0, np.tile(payload, (count, 1)))])
+
+
+def pass_time(
+    store: Store, start: float, seconds: float, keep_ids: float, keep_tasks: float | None
+) -> Expired:
+    """Rounds of expiry every hour; what they removed in all, and what is marked at the end."""
+    rounds = [
+        store.expire(start + hour * HOUR, keep_ids, keep_tasks)
+        for hour in range(int(seconds // HOUR) + 1)
+    ]
+    tasks, ids = (sum(getattr(each, name) for each in rounds) for name in ("tasks", "ids"))
+    return Expired(tasks, ids, rounds[-1].marked)
 
 
 def slow_checksum(ids: Sequence[bytes]) -> str:

@@ -9,16 +9,25 @@ import numpy as np
 import pytest
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore.base import PUBLIC_MODEL, ModelInfo, Outcome, Store, StoredToken
+from privet.curator.datastore.base import (
+    PUBLIC_MODEL,
+    Expired,
+    ModelInfo,
+    Outcome,
+    Store,
+    StoredToken,
+)
 from privet.curator.datastore.report_ids import BULK
 from privet.protocol.errors import IllegalMove, ModelNotFound, TaskNotFound
 from privet.protocol.lifecycle import Move, State
 from tests.curator.datastore.made import (
+    HOUR,
     NOW,
     group,
     kept,
     many,
     open_task,
+    pass_time,
     public,
     report,
     slow_checksum,
@@ -304,19 +313,67 @@ def test_tokens_are_kept_by_name(store: Store) -> None:
 
 def test_expiry_keeps_what_a_replay_could_need(store: Store) -> None:
     """Ids go only after the published end and the time to keep them; tasks after theirs."""
-    ended, endless = task("ended", closes=1_000), task("endless")
+    ended, endless = task("ended", closes=100 * 3600), task("endless")
     cached_tasks = open_task(store, ended, 0.0), open_task(store, endless, 0.0)
     for cached in cached_tasks:
         store.take([group(cached, [report(cached.task)])], 10.0)
         store.take([many(cached, BULK, seed=1)], 10.0)
-    assert store.expire(1_099.0, 100, 200).ids == 0
-    removed = store.expire(1_100.0, 100, 200)
-    assert (removed.tasks, removed.ids) == (0, BULK + 1)
+    keep = (10 * HOUR, 50 * HOUR)
+    assert pass_time(store, 0.0, 133 * HOUR, *keep) == Expired(0, 0, marked=1)
+    assert store.expire(134 * HOUR, *keep) == Expired(0, BULK + 1)
     assert store.status(ended.id).reports == BULK + 1
-    removed = store.expire(1_200.0, 100, 200)
-    assert (removed.tasks, removed.ids) == (1, 0)
+    assert pass_time(store, 135 * HOUR, 38 * HOUR, *keep) == Expired(0, 0, marked=1)
+    assert store.expire(174 * HOUR, *keep) == Expired(1, 0)
     assert [stored.task for stored in store.tasks()] == [endless]
-    assert store.expire(9e9, 0, None).tasks == 0
+    assert pass_time(store, 175 * HOUR, 100 * HOUR, 0.0, None) == Expired(0, 0)
+
+
+def test_a_task_counts_no_more_than_its_quota(store: Store) -> None:
+    """In order of arrival, over groups of all sizes; what was counted before is still known."""
+    made = task()
+    cached = open_task(store, made, quota=5)
+    first = [report(made) for _ in range(3)]
+    assert (store.take([group(cached, first)], NOW)[0] == Outcome.COUNTED).all()
+    more = [first[0], *(report(made) for _ in range(4))]
+    outcomes = store.take([group(cached, more)], NOW)[0].tolist()
+    assert outcomes == [Outcome.REPLAYED, *[Outcome.COUNTED] * 2, *[Outcome.OVER_QUOTA] * 2]
+    batch = many(cached, BULK, seed=3)
+    assert (store.take([batch], NOW)[0] == Outcome.OVER_QUOTA).all()
+    assert kept(store, made) == total(made, [*first, *more[1:3]])
+
+
+def test_a_quota_uses_no_invitation_up(store: Store) -> None:
+    """An invitation that came after the quota was reached is still unused."""
+    made = task()
+    cached = open_task(store, made, quota=2)
+    codes = [hashlib.sha256(bytes([i])).digest() for i in range(3)]
+    store.invite(made.id, codes)
+    given = [None, codes[0], codes[0], codes[1], codes[2]]
+    outcomes = store.take([group(cached, [report(made) for _ in given], given)], NOW)[0]
+    assert outcomes.tolist() == [
+        Outcome.NOT_INVITED,
+        Outcome.COUNTED,
+        Outcome.NOT_INVITED,
+        Outcome.COUNTED,
+        Outcome.OVER_QUOTA,
+    ]
+
+
+def test_reports_are_counted_by_relay(store: Store) -> None:
+    """What counted of each relay's batches, over all buckets; replays are not counted again."""
+    made = task()
+    cached = open_task(store, made)
+    store.take([group(cached, [report(made)])], NOW)
+    batch = many(cached, 7, seed=1)
+    for relay, own, when in [
+        ("a", batch, NOW),
+        ("b", batch, NOW),
+        ("b", many(cached, 3, seed=2), NOW),
+        ("a", many(cached, 2, seed=4), NOW + 3 * 86_400),
+    ]:
+        store.take([replace(own, relay=relay)], when)
+    status = store.status(made.id)
+    assert (status.reports, dict(status.relayed)) == (13, {"a": 9, "b": 3})
 
 
 def test_a_store_that_works_says_so(store: Store) -> None:

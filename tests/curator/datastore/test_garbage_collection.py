@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from privet.curator.clock import ManualClock
 from privet.curator.datastore import garbage_collection, open_store
-from privet.curator.datastore.base import Expired
+from privet.curator.datastore.base import Expired, Outcome, Store
 from privet.curator.datastore.garbage_collection import collect_garbage
 from privet.curator.datastore.memory import MemoryStore
 from privet.curator.datastore.report_ids import BULK
@@ -18,7 +18,7 @@ from privet.curator.datastore.sql import SqlStore
 from privet.curator.settings import Settings
 from privet.protocol.errors import StorageFailed
 from privet.protocol.lifecycle import Move, State
-from tests.curator.datastore.made import NOW, group, many, open_task, report, task
+from tests.curator.datastore.made import NOW, group, many, open_task, pass_time, report, task
 
 DAY = 86_400
 
@@ -50,6 +50,43 @@ def filled(url: str) -> SqlStore:
     return store
 
 
+@pytest.mark.parametrize("ahead", [2 * DAY, 400 * DAY])
+def test_one_wrong_clock_removes_nothing(store: Store, ahead: float) -> None:
+    """One round at a time far ahead at most marks, and the next right one takes the marks away."""
+    cached = open_task(store, task(closes=int(NOW) + DAY))
+    reports = [report(cached.task) for _ in range(3)]
+    store.take([group(cached, reports)], NOW)
+    pass_time(store, NOW, DAY / 2, DAY, DAY)
+    for _ in range(2):
+        wrong = store.expire(NOW + DAY / 2 + ahead, 0, 0)
+        assert (wrong.tasks, wrong.ids) == (0, 0)
+    assert store.expire(NOW + DAY / 2, DAY, DAY) == Expired(0, 0, 0)
+    assert store.task(cached.id).marked is None
+    assert (store.take([group(cached, reports)], NOW)[0] == Outcome.REPLAYED).all()
+
+
+def test_a_clock_that_jumps_ahead_is_believed_in_steps(store: Store) -> None:
+    """Rounds far ahead bring the time forward a quarter of a day each; the mark is shown first."""
+    cached = open_task(store, task(closes=int(NOW) + DAY))
+    store.take([group(cached, [report(cached.task)])], NOW)
+    store.expire(NOW, 0, None)
+    rounds = [store.expire(NOW + 400 * DAY, 0, None) for _ in range(8)]
+    assert [(each.ids, each.marked) for each in rounds] == [(0, 0)] * 3 + [(0, 1)] * 4 + [(1, 0)]
+
+
+def test_what_is_due_is_marked_for_a_day_first(store: Store) -> None:
+    """Ids, and then the task, go a day after they are due; meanwhile the task says since when."""
+    cached = open_task(store, task(closes=int(NOW)))
+    store.take([group(cached, [report(cached.task)])], NOW - 10)
+    assert pass_time(store, NOW, 0, 0, DAY) == Expired(0, 0, 1)
+    assert store.task(cached.id).marked == NOW
+    assert pass_time(store, NOW, DAY - 3600, 0, DAY) == Expired(0, 0, 1)
+    assert pass_time(store, NOW + DAY, 0, 0, DAY) == Expired(0, 1, 0)
+    assert pass_time(store, NOW + DAY, DAY - 3600, 0, DAY) == Expired(0, 0, 1)
+    assert pass_time(store, NOW + 2 * DAY, 3600, 0, DAY) == Expired(1, 0, 0)
+    assert store.tasks() == []
+
+
 def test_a_delete_is_done_though_ids_cannot_be_removed(
     url: str, failing: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,10 +111,10 @@ def test_an_expiry_is_done_though_ids_cannot_be_removed(
     """What was expired is reported, the failure is logged, and the next round goes on."""
     store = filled(url)
     failing()
-    assert store.expire(NOW + 2 * DAY, DAY, DAY) == Expired(tasks=1, ids=0)
+    assert pass_time(store, NOW, 4 * DAY, DAY, DAY) == Expired(tasks=1, ids=0)
     assert "the disk is full" in caplog.text
     monkeypatch.undo()
-    assert store.expire(NOW + 2 * DAY, DAY, DAY) == Expired(tasks=0, ids=BULK + 1)
+    assert store.expire(NOW + 4 * DAY, DAY, DAY) == Expired(tasks=0, ids=BULK + 1)
     store.close()
 
 

@@ -5,12 +5,31 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from sqlalchemy import select
 
 from privet.curator.datastore import open_store
 from privet.curator.datastore.base import Outcome, Outcomes, ReportGroup
 from privet.curator.datastore.counting import MustLockAlone
+from privet.curator.datastore.schema import invitations
 from privet.curator.datastore.sql import SqlStore
 from tests.curator.datastore.made import NOW, group, open_task, report, task
+
+
+def test_what_is_kept_of_an_invitation_cannot_be_presented(url: str) -> None:
+    """Whoever reads the database has no invitation: neither a holder's nor a relay's form of it."""
+    store = open_store(url)
+    assert isinstance(store, SqlStore)
+    made = task()
+    cached, digest = open_task(store, made), hashlib.sha256(b"golden").digest()
+    store.invite(made.id, [digest])
+    with store.engine.connect() as connection:
+        kept = bytes(connection.scalars(select(invitations.c.digest)).one())
+    for presented in (kept, hashlib.sha256(kept).digest()):
+        outcomes = store.take([group(cached, [report(made)], [presented])], NOW)[0]
+        assert outcomes.tolist() == [Outcome.NOT_INVITED]
+    outcomes = store.take([group(cached, [report(made)], [digest])], NOW)[0]
+    assert outcomes.tolist() == [Outcome.COUNTED]
+    store.close()
 
 
 def test_tasks_that_are_first_invited_to_between_tries(

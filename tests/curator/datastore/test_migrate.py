@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,7 @@ def fill_first_schema(engine: Engine, made: Task, ids: list[bytes]) -> None:
         "packed": b"".join(ids[2:]),
         "numbers": bytes(8 * len(ids[2:])),
         "xor": bytes(range(32)),
+        "invitation": INVITATION,
         "model": json.dumps({"task": made.id, "created": NOW, "model": OLD_MODEL}).encode(),
     }
     statements = [
@@ -82,6 +84,7 @@ def fill_first_schema(engine: Engine, made: Task, ids: list[bytes]) -> None:
         """INSERT INTO buckets (task_no, starts, curator, reports, checksum)
         VALUES (1, 0, 0, 2, :xor), (1, 0, 1, 1, :xor), (1, 86400, 0, 2, :xor)""",
         "INSERT INTO models (task_no, number, created, document) VALUES (1, 1, 7, :model)",
+        "INSERT INTO invitations (task_no, digest, unused) VALUES (1, :invitation, TRUE)",
     ]
     with engine.connect().execution_options(privet_writes=True) as connection, connection.begin():
         for statement in statements:
@@ -91,6 +94,7 @@ def fill_first_schema(engine: Engine, made: Task, ids: list[bytes]) -> None:
             connection.execute(text("INSERT INTO report_ids VALUES (1, :own, 0)"), row)
 
 
+INVITATION = sha256(b"golden").digest()
 OLD_MODEL = {
     "estimator": "drift",
     "parameters": {"depth": 1},
@@ -133,6 +137,9 @@ def test_an_older_database_is_brought_up(empty_url: str, open_database: Open) ->
     assert store.take([group(cached, [report(made)])], NOW)[0].tolist() == [Outcome.COUNTED]
     again = store.take([group(cached, [report(made, ids[0]), report(made, ids[4])])], NOW)[0]
     assert set(again.tolist()) <= {Outcome.REPLAYED, Outcome.CONFLICT}
+    with engine.connect() as connection:
+        kept = connection.scalars(text("SELECT digest FROM invitations")).one()
+    assert bytes(kept) == sha256(INVITATION).digest()
     store.close()
 
 

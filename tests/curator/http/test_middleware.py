@@ -6,7 +6,8 @@ from starlette.responses import PlainTextResponse
 
 from privet.curator.app import create_app
 from privet.curator.datastore import open_store
-from privet.curator.http.middleware import HEADERS, MINUTE, POLICY, RateLimit, SecurityHeaders
+from privet.curator.http.middleware import HEADERS, POLICY, RateLimit, SecurityHeaders
+from privet.curator.rate_limit import MINUTE, Rate
 from privet.curator.settings import Settings
 from privet.protocol.errors import PROBLEMS, TooManyRequests
 from privet.protocol.task import TASK_MEDIA_TYPE
@@ -18,7 +19,7 @@ TOO_MANY = PROBLEMS[TooManyRequests].uri
 async def test_posts_per_address_are_limited() -> None:
     """Posts above the limit get 429 until the minute is over; reading is not limited."""
     now = 0.0
-    limit = RateLimit(PlainTextResponse("ok"), per_minute=2, time=lambda: now)
+    limit = RateLimit(PlainTextResponse("ok"), Rate(2, time=lambda: now))
     transport = httpx.ASGITransport(SecurityHeaders(limit))
     async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
         assert [(await http.post("/x")).status_code for _ in range(4)] == [200, 200, 429, 429]
@@ -31,6 +32,18 @@ async def test_posts_per_address_are_limited() -> None:
         assert {*HEADERS, POLICY} <= set(refusal.headers.raw)
         now = MINUTE
         assert (await http.post("/x")).status_code == 200
+
+
+async def test_wrong_tokens_are_limited(http: Http) -> None:
+    """After ten wrong tokens even the right one must wait; calls without a token go on."""
+    task_id = await http.task()
+    wrong = {"Authorization": "Bearer wrong"}
+    statuses = [(await http.get("/v1/tokens", headers=wrong)).status_code for _ in range(200)]
+    assert statuses == [401] * 10 + [429] * 190
+    answer = await http.get("/v1/tokens", headers=http.admin)
+    assert (answer.status_code, answer.json()["type"]) == (429, TOO_MANY)
+    assert int(answer.headers["retry-after"]) <= MINUTE
+    assert (await http.get(f"/v1/tasks/{task_id}")).status_code == 200
 
 
 async def test_other_sites_are_let_in_by_name_only() -> None:

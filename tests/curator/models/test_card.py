@@ -3,7 +3,7 @@
 import numpy as np
 
 from privet.curator.estimation import QuestionCounts, fit
-from privet.curator.models.cache import FittedModel
+from privet.curator.models.cache import FittedModel, ways_of
 from privet.curator.models.card import agreement, offset, write_card
 from privet.curator.publishing.build import build_task
 from privet.curator.publishing.settings import TaskSettings
@@ -12,6 +12,26 @@ from tests.curator import samples
 
 SIGMAS = 6.0
 """Standard errors allowed: a false alarm in 5 * 10^8 comparisons."""
+
+
+def test_a_card_says_which_way_reports_came() -> None:
+    """Shares, and the influence of as many dishonest reports as came by each way."""
+    settings = TaskSettings(name="t", label="level", epsilon=1.0, depth=3)
+    task, public = build_task(settings, read_table(samples.classes()))
+    (mechanism,), (tree,) = task.mechanisms, task.trees
+    counts = np.full((mechanism.cells, mechanism.levels), 20)
+    n = int(counts.sum())
+    sums = mechanism.simulate(counts, np.random.default_rng(0))
+    model = fit("weighted", task.label, public, [QuestionCounts(tree, mechanism, sums, n)])
+    ways = ways_of(model, {"library": n // 4})
+    assert [(way["relay"], way["reports"]) for way in ways] == [
+        (None, n - n // 4),
+        ("library", n // 4),
+    ]
+    assert ways[1]["influence"] == model.influence_of(n // 4).max()
+    card = write_card(task, FittedModel(task.id, 1, 0.0, model), [], ways)
+    assert f"| singly, from anybody | {n - n // 4} | 75.0% |" in card
+    assert f"| in batches of `library` | {n // 4} | 25.0% | {ways[1]['influence']:.3g} |" in card
 
 
 def test_agreement_is_unbiased_and_its_error_is_known() -> None:
