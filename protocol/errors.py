@@ -17,7 +17,8 @@ PrivetError
 ├── TaskNotFound           no such task here
 ├── ModelNotFound          no such model of this task
 ├── IllegalMove            the task's state does not allow this call
-│   └── TaskNotOpen        a report for a task that does not take reports
+│   ├── TaskNotOpen        a report for a task that does not take reports
+│   └── QuotaReached       a report beyond the most that the task counts
 ├── ReportConflict         this report id was used before, with other bytes
 ├── NotEnoughReports       nothing to fit yet
 ├── Overloaded             the intake queue is full; try again after a while

@@ -454,3 +454,23 @@ async def test_a_batch_hides_with_single_reports(tmp_path: Path) -> None:
             await answer(relay, task, 2)
             await forwarder.forward()
         assert [len(columns["ids"]) for columns in curator.batches] == [6 * 16]
+
+
+async def test_the_token_goes_with_batches_alone(tmp_path: Path) -> None:
+    """Neither a task nor a status is asked for with it."""
+    sent: list[tuple[str, str | None]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append((request.url.path.rsplit("/", 1)[1], request.headers.get("authorization")))
+        if request.method == "POST":
+            return httpx.Response(200, json={"counted": 1, "replayed": 0, "failed": {}})
+        headers = {"content-type": TASK_MEDIA_TYPE}
+        return httpx.Response(200, content=ONE.canonical, headers=headers)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+        client = ReportClient(http, token="for the relay")
+        address = client.address(f"{RELAY}/v1/tasks/{ONE.id}")
+        await client.offer(address)
+        await client.status(address)
+        await client.send_batch(address, b"batch")
+    assert [token for _, token in sent] == [None, None, "Bearer for the relay"]
