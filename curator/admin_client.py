@@ -159,6 +159,11 @@ class CuratorClient:
         path = f"{self._path(task)}/models/{number}/export"
         return self.call("GET", path, params={"format": format}).content
 
+    def insight(self, task: TaskName, *, model: int | None = None) -> Document:
+        """What the holders said that the public data did not; of a model, or the latest."""
+        number = self.model_number(task) if model is None else model
+        return self._json("GET", f"{self._path(task)}/models/{number}/insight")
+
     def card(self, task: TaskName, *, model: int | None = None) -> str:
         """A model's card in Markdown: what it was made from, and how far to trust it."""
         number = self.model_number(task) if model is None else model

@@ -29,6 +29,7 @@ from privet.curator.estimation import (
     QuestionCounts,
     fit,
 )
+from privet.curator.estimation.insight import Insight, insight
 from privet.curator.models.cache import FittedModel, ModelCache, summary_of
 from privet.curator.models.card import write_card
 from privet.curator.models.encode import encode_columns, encode_records
@@ -176,8 +177,23 @@ class Curator:
         """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
         fitted = self._models.get(task_id, number)
         ways = self._models.info(task_id, fitted.number).summary.get("ways", [])
-        task = self.store.task(task_id).task
-        return write_card(task, fitted, self.question_counts(task_id), ways)
+        task, public = self.store.task(task_id).task, self.store.public_data(task_id)
+        return write_card(task, fitted, public, self.question_counts(task_id), ways)
+
+    def insight(
+        self, task_id: str, number: int | None = None
+    ) -> tuple[FittedModel, Insight, Mapping[int, list[str]]]:
+        """What the reports so far say beside the public data, and what a model made of them.
+
+        With the splits that lead to each cell that differs. Raises ``TaskNotFound``,
+        ``ModelNotFound``, and ``InvalidRequest`` where no report can tell.
+        """
+        fitted, task = self._models.get(task_id, number), self.store.task(task_id).task
+        public, questions = self.store.public_data(task_id), self.question_counts(task_id)
+        found = insight(task.label, public, questions, fitted.model)
+        cells = {difference.cell for difference in found.differences}
+        partition = fitted.model.partition
+        return fitted, found, {c: describe_path(partition, task.columns, c) for c in sorted(cells)}
 
     def predict(
         self,

@@ -1,4 +1,4 @@
-"""``privet fit``, ``models``, ``card``, ``export``, ``predict`` and ``status``."""
+"""``privet fit``, ``models``, ``card``, ``insight``, ``export``, ``predict`` and ``status``."""
 
 import csv
 import json
@@ -95,6 +95,33 @@ def export(
 def card(task: TaskName, model: ModelNumber = None, url: Url = URL) -> None:
     """Print a model's card in Markdown: what it is, from what, how far to trust it."""
     typer.echo(connect(url).card(task, model=model))
+
+
+def insight(
+    task: TaskName, model: ModelNumber = None, url: Url = URL, as_json: AsJson = False
+) -> None:
+    """Compare the holders with the public data: shares, cells that differ, what reports changed."""
+    found = connect(url).insight(task, model=model)
+    if as_json:
+        print_json(found)
+        return
+    columns = ("holders", "95 % interval", "public records")
+    rows = [_compared(row["name"], row) for row in found["overall"]]
+    print_table(f"What {found['reports']} reports say", ("", *columns), rows)
+    rows = [
+        _compared(f"{row['name'] or 'part of all'}, where {' and '.join(row['path'])}", row)
+        for row in found["differences"][:ROWS_SHOWN]
+    ]
+    if rows:
+        print_table("Cells that differ, the surest first", ("", *columns), rows)
+    typer.echo(found["sentence"])
+
+
+def _compared(name: str, row: dict[str, Any]) -> tuple[str, ...]:
+    reported, low, high, public = (
+        f"{row[key]:.3g}" for key in ("reported", "low", "high", "public")
+    )
+    return name, reported, f"{low} to {high}", public
 
 
 def status(

@@ -1,6 +1,7 @@
 """Models over HTTP: fit, list, read, export, predict."""
 
 import time
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Self
@@ -154,6 +155,69 @@ def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Mod
 def read_card(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Response:
     """What the model is, what it was made from, and how far to trust it, in words."""
     return Response(curator.card(task_id, number), media_type="text/markdown")
+
+
+class ComparisonView(Answer):
+    """A class's share, or the mean label: among holders with its 95 % interval, and in public."""
+
+    name: str
+    reported: float
+    low: float
+    high: float
+    public: float
+    p_value: float = Field(description="Of the hypothesis that both populations are alike.")
+
+
+class DifferenceView(Answer):
+    """A cell that differs from the public data: in its mass, or in a class's share or the mean."""
+
+    cell: int
+    path: list[str] = Field(description="The splits that lead to it.", examples=[["age < 32"]])
+    name: str | None = Field(description="The class or the label; absent for the cell's mass.")
+    reported: float
+    low: float
+    high: float
+    public: float
+    p_value: float
+
+
+class InsightView(Answer):
+    """What the holders said that the public data did not."""
+
+    task: str = Field(examples=[EXAMPLE_ID])
+    model: int
+    reports: int
+    public_records: int
+    cells: int
+    sentence: str
+    overall: list[ComparisonView]
+    differences: list[DifferenceView] = Field(
+        description="Cells that differ beyond chance, at a false discovery rate of 5 %."
+    )
+    moved: float = Field(description="How far reports moved the model's values on average.")
+    relabelled: int | None = Field(description="Cells whose likeliest class the reports changed.")
+
+
+@router.get(
+    "/models/{number}/insight",
+    tags=["models"],
+    summary="Compare the holders with the public data",
+    responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
+)
+def read_insight(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> InsightView:
+    """Whether public data resemble the holders, where they differ, and what reports changed.
+
+    From the reports so far. It costs no privacy.
+    """
+    fitted, found, paths = curator.insight(task_id, number)
+    differences = [
+        DifferenceView(path=paths[each.cell], **asdict(each)) for each in found.differences
+    ]
+    return InsightView(
+        task=task_id,
+        model=fitted.number,
+        **{**asdict(found), "differences": differences},
+    )
 
 
 @router.get(

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from privet.curator.estimation import Model, QuestionCounts
+from privet.curator.estimation.insight import insight, question_about
 from privet.curator.models.cache import FittedModel
+from privet.curator.public_data import PublicData
 from privet.protocol.features import Classes, Range
 from privet.protocol.task import Task
 
@@ -19,6 +21,7 @@ LARGEST_ERROR = 0.1
 def write_card(
     task: Task,
     fitted: FittedModel,
+    public: PublicData,
     questions: Sequence[QuestionCounts],
     ways: Sequence[Mapping[str, Any]] = (),
 ) -> str:
@@ -32,6 +35,7 @@ def write_card(
         task.description,
         "## What it is\n\n" + _facts(task, fitted),
         "## What the holders gave\n\n" + _questions(task),
+        _said(task, model, public, questions),
         "## How far to trust it\n\n" + _trust(model, questions),
         "## How the reports came\n\n" + _ways(ways) if ways else "",
     ]
@@ -45,8 +49,8 @@ def agreement(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float,
     same reports, so it is a little too good. None for a numeric label, and without reports to a
     question about the model's own partition.
     """
-    asked = next((e for e in questions if _same(e, model)), None)
-    if asked is None or asked.n == 0 or not isinstance(model.label, Classes):
+    asked = question_about(model, questions)
+    if asked is None or not isinstance(model.label, Classes):
         return None
     weights = np.zeros_like(asked.counts)
     weights[np.arange(len(weights)), model.values.argmax(axis=1)] = 1.0
@@ -63,8 +67,8 @@ def offset(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float, fl
     model's own partition.
     """
     label = model.label
-    asked = next((e for e in questions if _same(e, model)), None)
-    if asked is None or asked.n == 0 or not isinstance(label, Range):
+    asked = question_about(model, questions)
+    if asked is None or not isinstance(label, Range):
         return None
     scale = asked.scale_of(label)
     t = scale.to_unit(np.arange(len(model.values)), model.values[:, 0])
@@ -72,15 +76,6 @@ def offset(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float, fl
     variance = asked.mechanism.linear_variance(weights, asked.n, asked.plausible)
     mean = float((weights * asked.counts).sum()) / asked.n
     return scale.width * mean, scale.width * sqrt(max(variance, 0.0)) / asked.n
-
-
-def _same(question: QuestionCounts, model: Model) -> bool:
-    ours, theirs = question.partition, model.partition
-    slots = 2 if isinstance(model.label, Range) else model.label.slots
-    return question.counts.shape[1] == slots and all(
-        np.array_equal(getattr(ours, name), getattr(theirs, name))
-        for name in ("feature", "threshold", "left", "right")
-    )
 
 
 def _facts(task: Task, fitted: FittedModel) -> str:
@@ -130,6 +125,18 @@ def _questions(task: Task) -> str:
         "in their cell. A cell whose mean is further away than that is reported at that distance."
     )
     return f"{spent}\n\n{_table(header, rows)}{reported if centred else ''}"
+
+
+def _said(task: Task, model: Model, public: PublicData, questions: Sequence[QuestionCounts]) -> str:
+    if question_about(model, questions) is None:
+        return ""
+    found = insight(task.label, public, questions, model)
+    rows = [
+        [row.name, f"{row.reported:.3g}", f"{row.low:.3g} to {row.high:.3g}", f"{row.public:.3g}"]
+        for row in found.overall
+    ]
+    table = _table(("", "holders", "95 % interval", "public records"), rows)
+    return f"## What the holders said\n\n{found.sentence}\n\n{table}"
 
 
 def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:

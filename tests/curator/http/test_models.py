@@ -227,3 +227,19 @@ async def test_a_card_says_what_the_model_is(http: Http) -> None:
     ):
         assert words in response.text
     assert_problem(await http.get(f"/v1/tasks/{task_id}/models/2/card"), ModelNotFound)
+
+
+async def test_an_insight_compares_holders_with_public_data(http: Http) -> None:
+    """Shares beside public ones, a sentence, and 422 where no report can tell."""
+    task_id = await http.task()
+    await http.fit(task_id, estimator="public")
+    address = f"/v1/tasks/{task_id}/models/1/insight"
+    assert_problem(await http.get(address), InvalidRequest, "wait for holders")
+    await report(http, task_id, {**PERSON, "label": 1})
+    found = (await http.get(address)).json()
+    assert (found["task"], found["model"], found["reports"]) == (task_id, 1, 1)
+    assert sum(row["public"] for row in found["overall"]) == pytest.approx(1.0)
+    assert found["sentence"].startswith("Nothing shows that the holders differ")
+    assert_problem(
+        await http.get(f"/v1/tasks/{task_id}/models/2/insight"), ModelNotFound, "no model 2"
+    )

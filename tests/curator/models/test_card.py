@@ -88,8 +88,9 @@ def test_offset_of_numbers_is_unbiased_and_its_error_is_known() -> None:
     means, errors = np.array(found).T
     assert abs(means.mean() - truth) < SIGMAS * errors.mean() / np.sqrt(len(means))
     np.testing.assert_allclose(means.std(ddof=1), errors.mean(), rtol=0.4)
-    card = write_card(task, FittedModel(task.id, 1, 0.0, model), [question])
+    card = write_card(task, FittedModel(task.id, 1, 0.0, model), public, [question])
     assert "On average over the holders a cell's value is" in card
+    assert "## What the holders said" in card
 
 
 def test_no_agreement_is_claimed_without_reports_or_classes() -> None:
@@ -101,8 +102,9 @@ def test_no_agreement_is_claimed_without_reports_or_classes() -> None:
     model = fit("public", task.label, public, [question])
     assert agreement(model, [question]) is None
     assert offset(model, [question]) is None
-    card = write_card(task, FittedModel(task.id, 1, 0.0, model), [question])
+    card = write_card(task, FittedModel(task.id, 1, 0.0, model), public, [question])
     assert "holders have the class" not in card
+    assert "What the holders said" not in card
     assert "a number from" in card
 
 
@@ -117,7 +119,7 @@ def test_a_share_is_stated_only_where_reports_can_tell() -> None:
         sums = mechanism.simulate(counts, np.random.default_rng(0))
         question = QuestionCounts(tree, mechanism, sums, int(counts.sum()))
         model = fit("weighted", task.label, public, [question])
-        told.append(write_card(task, FittedModel(task.id, 1, 0.0, model), [question]))
+        told.append(write_card(task, FittedModel(task.id, 1, 0.0, model), public, [question]))
     assert "Too few reports to estimate" in told[0]
     assert "About " not in told[0]
     assert "About " in told[1]
