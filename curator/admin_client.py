@@ -1,4 +1,4 @@
-"""A curator over HTTP from Python, for its admin and for whoever may predict.
+"""Client of a running curator: creating tasks, fitting, predicting, exporting.
 
     curator = CuratorClient("http://127.0.0.1:8000", token)
     task = curator.create("public.csv", label="readmitted", epsilon=1.0)
@@ -46,7 +46,7 @@ Records = Sequence[Mapping[str, Any]] | Mapping[str, Any]
 
 
 class Predictions(TypedDict):
-    """What model number ``model`` says of some records; each list has one entry per record.
+    """Predictions of model number ``model``; each list has one entry per record.
 
     ``label`` holds the likeliest classes, or the mean labels. An entry of ``values``, of the ends
     ``low`` and ``high`` of their 95 % intervals, and of ``influence`` (the most that one dishonest
@@ -67,7 +67,7 @@ class Predictions(TypedDict):
 
 
 class CuratorClient:
-    """The calls of the curator at ``url``; ``token`` is for those that not everybody may make."""
+    """The calls of the curator at ``url``; ``token`` is needed for an admin's calls."""
 
     def __init__(self, url: str = DEFAULT_URL, token: str | None = None) -> None:
         self.url = url.rstrip("/")

@@ -1,4 +1,4 @@
-"""The clock that the service is given, and one that tests move by hand."""
+"""The system clock, and a manual clock for tests."""
 
 import time
 from typing import Protocol

@@ -1,7 +1,7 @@
 """The curator's signing key, by which holders recognize the tasks of their curator.
 
 The key is a file of its own, in PEM (PKCS #8), which only its owner may read. It is not in the
-database: whoever reads that, or a backup of it, cannot sign.
+database, so a reader of the database or of a backup cannot sign.
 """
 
 import os

@@ -1,9 +1,9 @@
 """Whole populations at once: the sums of all holders' reports, exact in distribution.
 
-Used where the records are at hand: in experiments, in the scikit-learn estimators, and in planning,
-where public records play the private ones. Every holder of a record behaves as ``make_report`` of
-the protocol does: a numeric label is rounded at random for each question, and under allocation
-``one`` the question is drawn at random.
+Used in experiments, in the scikit-learn estimators, and in planning, where public records stand in
+for private ones. Every holder of a record behaves as ``make_report`` of the protocol does: a
+numeric label is rounded at random for each question, and under allocation ``one`` the question is
+drawn at random.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Authorization: named tokens with a scope, stored as SHA-256 and compared in constant time.
 
-A token has 256 random bits, so a plain SHA-256 of it is of no use to whoever reads the database.
-The token in ``PRIVET_ADMIN_TOKEN`` is an admin token that is never written down.
+A token has 256 random bits, so its plain SHA-256 is of no use to a reader of the database. The
+token in ``PRIVET_ADMIN_TOKEN`` is an admin token that is never written down.
 """
 
 import hashlib

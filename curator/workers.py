@@ -1,17 +1,17 @@
-"""Worker processes: fits and the making of tasks never delay a report.
+"""Worker processes, so that fits and the creation of tasks never delay a report.
 
 ``Workers.call(function)`` runs ``function(run)`` in a thread, where it may read and write the
-store; ``run(compute, *arguments)`` then computes in a worker process and returns the result. Of
-those calls ``most`` go on at a time and ``waiting`` may wait; more raise ``Overloaded``. A call
-that is cancelled kills its process. A process that has answered is used again, so that what it
-remembers (public models, above all) serves the next call.
+store; ``run(compute, *arguments)`` then computes in a worker process and returns the result. At
+most ``most`` calls run at a time and ``waiting`` may wait; more raise ``Overloaded``. A call that
+is cancelled kills its process. A process that has answered is reused, with its caches (of public
+models above all).
 
 Processes come from multiprocessing's fork server, which has imported what they need, so one starts
-in some 50 ms. They are sent a function and its arguments as a pickle, and have nothing else: no
-connection or other descriptor of the curator's, no variable PRIVET_*. Functions are pickled by
-name, so an estimator or grower of your own must stand at the top of a module that can be imported.
-Each process leads a group, with all that it starts itself, which is killed with it, and it ends
-when the curator does, however that ends.
+in some 50 ms. They receive a function and its arguments as a pickle, and nothing else: no file
+descriptor of the curator's, no variable PRIVET_*. Functions are pickled by name, so an estimator or
+grower of your own must be at the top level of an importable module. Each process leads a process
+group with all that it starts, which is killed with it, and it ends when the curator does, even if
+that is killed.
 """
 
 import asyncio
@@ -50,11 +50,11 @@ class Run(Protocol):
 
 
 class Cancelled(Exception):
-    """Nobody waits for the result any more."""
+    """The call was cancelled."""
 
 
 class Failed(Exception):
-    """An error that is not Privet's own, with the traceback of the process it happened in."""
+    """An error other than a ``PrivetError`` in a worker, with its traceback."""
 
 
 def run_here(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
@@ -63,7 +63,7 @@ def run_here(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) ->
 
 
 def start_server() -> None:
-    """Start the fork server, or again one that died, without the secrets in our environment."""
+    """Start or restart the fork server, without the secrets in our environment."""
     with _starting:
         _context.set_forkserver_preload(PRELOADED)
         hidden = {name: v for name, v in os.environ.items() if name.startswith("PRIVET_")}
@@ -100,11 +100,11 @@ class Workers:
             job.kill()
 
     def __len__(self) -> int:
-        """Calls that go on or wait."""
+        """Number of calls that run or wait."""
         return len(self._jobs)
 
     def close(self) -> None:
-        """Kill what goes on and drop what waits."""
+        """Kill running calls and drop waiting ones."""
         for job in list(self._jobs):
             job.kill()
         self._threads.shutdown(cancel_futures=True)
@@ -185,7 +185,7 @@ class _Process:
         return self._process.is_alive()
 
     def kill(self) -> None:
-        """Kill it with all that it started; before it leads a group, it has started nothing."""
+        """Kill it and its process group; before it leads a group, it has started nothing."""
         if self._process.pid is not None and self._process.is_alive():
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)

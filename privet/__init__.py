@@ -1,13 +1,13 @@
 """Privet: decision trees learned from people who never reveal their record.
 
-    from privet import PrivateTreeClassifier          # compare methods: fit plays the holders
-    from privet import BlockingHolder, Holder         # answer a task with one's own record
-    from privet import CuratorClient                  # rule a running curator
-    from privet import plan, simulate                 # what to expect before anybody is asked
+    from privet import PrivateTreeClassifier          # compare methods on your data
+    from privet import BlockingHolder, Holder         # answer a task
+    from privet import CuratorClient                  # use a running curator
+    from privet import plan, simulate                 # estimate and simulate a collection
 
-Every error that is meant to be caught is a ``PrivetError``. ``pip install privet`` is enough for a
+All errors are subclasses of ``PrivetError``. ``pip install privet`` is enough for a
 holder and for ``CuratorClient``; what fits or simulates needs ``pip install 'privet[curator]'``.
-Names are imported when they are first used, so that ``import privet`` costs next to nothing.
+Names are imported on first use, so that ``import privet`` is fast.
 """
 
 from importlib import import_module

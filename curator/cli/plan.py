@@ -1,4 +1,4 @@
-"""``privet plan``: what to expect before anybody is asked. It needs no curator and no privacy."""
+"""``privet plan``: expected accuracy from public data; needs no curator and spends no privacy."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -85,7 +85,7 @@ def print_plan(found: "Plan") -> None:
 
 
 def _print_requirement(found: "Plan") -> None:
-    """What it takes to reach the wanted score."""
+    """Print what it takes to achieve the wanted score."""
     required = found.required
     assert required is not None  # noqa: S101
     best = "most" if found.score == "accuracy" else "least"

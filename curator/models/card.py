@@ -46,7 +46,7 @@ def agreement(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float,
     """Share of the holders whose class is the likeliest of their cell, and its standard error.
 
     Unbiased for given cell values, from the reports alone; the model was fitted from some of the
-    same reports, so it is a little too good. None for a numeric label, and without reports to a
+    same reports, so it is slightly optimistic. None for a numeric label, and without reports to a
     question about the model's own partition.
     """
     asked = question_about(model, questions)

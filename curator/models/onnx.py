@@ -314,7 +314,7 @@ def _join(model: ModelProto, versions: dict[str, int], data: bytes, given: str) 
 
 
 def _at_least(own: ModelProto, versions: dict[str, int]) -> ModelProto:
-    """The brought model with operators of at least these versions."""
+    """The uploaded model with operators of at least these versions."""
     ml = max((entry.version for entry in own.opset_import if entry.domain == ML), default=0)
     if ml < OLDEST_ENCODER and any(node.op_type == "LabelEncoder" for node in own.graph.node):
         raise _cannot(f"its LabelEncoder is that of {ML} {ml}")

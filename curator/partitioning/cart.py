@@ -48,7 +48,7 @@ def from_sklearn(fitted: "BaseDecisionTree") -> Partition:
 
 
 def first_right(threshold: Floats) -> Floats:
-    """The least float64 that scikit-learn sends right at ``threshold``.
+    """The smallest float64 that scikit-learn sends right at ``threshold``.
 
     scikit-learn goes left where ``float32(x) <= threshold``; rounding to float32 is monotone, so
     that is ``x < t`` for one float64 t. With u the greatest float32 up to the threshold and v the

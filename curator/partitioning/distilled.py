@@ -1,8 +1,8 @@
-"""Partitions distilled from a public model: one small tree for holders to walk.
+"""Partitions distilled from a public model: one small tree that holders can evaluate.
 
 A regression tree is fitted to the model's scores on the public rows and on rows recombined from
-them, best split first, so that the model is nearly constant within each cell and what private
-reports say about a cell applies to all of it.
+them, best split first, so that the model is nearly constant within each cell, and a correction by
+private reports applies to the whole cell.
 """
 
 import numpy as np
@@ -53,9 +53,8 @@ def distilled_depth(
 
     A report's count has at least the variance v = 4 e^ε / (e^ε - 1)^2. In one of K cells, n / K
     holders show a margin with the variance K / n of a sample and K^2 v / n of noise; K is the
-    largest number for which a margin of ``MARGIN`` is two standard errors. Numbers that are
-    reported relative to a centre (``centred``) have less noise the smaller the cells are, so more
-    of them pay.
+    largest number for which a margin of ``MARGIN`` is two standard errors. For numbers reported
+    relative to a centre (``centred``) smaller cells mean less noise, so more cells pay off.
     """
     noise = 4.0 / (np.exp(epsilon / 2.0) - np.exp(-epsilon / 2.0)) ** 2
     allowed = (MARGIN / 2.0) ** 2 * max(holders, 1)

@@ -9,7 +9,7 @@ from privet.protocol.partition import LEAF, Partition
 
 
 def grid(growth: Growth) -> Partition:
-    """Cubes of side h, where 1/h is the most equal parts per axis that give at most 2**depth cells.
+    """Cubes of side h, with the largest integer 1/h that gives at most 2**depth cells.
 
     Of the data only the number of columns matters.
     """

@@ -1,4 +1,4 @@
-"""What a grower is: a function from public data to a partition, its default depth, its checks."""
+"""Growers: a function from public data to a partition, with its default depth and checks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class Growth:
     """Encoded public data and how to partition their space.
 
     ``X`` has shape ``(rows, columns)`` in [0, 1]; ``y`` has shape ``(rows,)`` and holds class
-    indices below ``classes``, or numbers when ``classes`` is 0. ``min_leaf`` is the least number of
-    public records in a cell (LPDT's n_l); 0 is no such rule. ``base`` is a public model to use
-    instead of Privet's own.
+    indices below ``classes``, or numbers when ``classes`` is 0. ``min_leaf`` is the minimum number
+    of public records in a cell (LPDT's n_l); 0 sets none. ``base`` is a public model to use instead
+    of Privet's own.
     """
 
     X: Floats
@@ -102,7 +102,7 @@ class Grower:
 
         The result depends on the arguments and on the state of ``rng`` only; without one the seed
         is 0. Raises ``InvalidTask`` for a depth or criterion that cannot be served or could make
-        too many cells, and ``InvalidPublicData`` for data that nothing can be learned from.
+        too many cells, and ``InvalidPublicData`` for unusable data.
         """
         criterion = criterion or default_criterion(classes)
         rng = rng or np.random.default_rng(0)
@@ -119,7 +119,7 @@ def default_criterion(classes: int) -> str:
 def check_cells(depth: int, rows: int, min_leaf: int) -> None:
     """Raise ``InvalidTask`` if a tree of ``depth`` could have more cells than are allowed.
 
-    Every cell holds at least ``min_leaf`` of ``rows`` records; 0 stands for no such rule.
+    Every cell holds at least ``min_leaf`` of ``rows`` records; 0 sets no minimum.
     """
     if min_leaf < 0:
         raise InvalidTask(f"The minimum leaf size is {min_leaf}: it must not be negative.")

@@ -17,9 +17,9 @@ The best split removes the most impurity. Of splits whose scores differ by at mo
 node's impurity the smallest index is taken, as LPCT says for ties: floating-point scores of
 mathematically equal splits differ by about 1e-10 of it, at most, in a node of two million records.
 
-A 0/1 column is an edge like any other. Its first split tells the two values apart; a later one,
-possible only at depths above the number of columns, would leave one side empty for ever and is
-made in the full grid only.
+A 0/1 column is an edge like any other. Its first split separates the two values; a later one,
+possible only at depths above the number of columns, leaves one side empty and is made in the full
+grid only.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What to expect of a collection before anybody is asked: see ``planner``."""
+"""Planning a collection from public records: see ``planner``."""
 
 from privet.curator.planning.planner import Figure, Plan, Requirement, Verdict, plan
 

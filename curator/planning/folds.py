@@ -1,15 +1,15 @@
-"""Who plays which part in a plan's simulated collections, and the public models of each fold.
+"""The folds of a plan's simulated collections, and the public models of each fold.
 
-Strategy. The public rows are dealt into five parts of like labels. In each of five folds two parts
-are the public data, two are the people whose reports are simulated, and the fifth judges; so every
-row judges once, and never a model that any of its own data went into. The people's records are
-used as evenly as possible until there are as many holders as planned. A few distinct records can
-teach only what they know, however often they are used: with many more holders than public
-records, the trial understates what a real population would teach.
+Strategy. The public rows are split into five parts, stratified by label. In each of five folds two
+parts are the public data, two are the people whose reports are simulated, and the fifth is the test
+set; so every row is tested once, and never on a model that was fitted to it. The people's records
+are repeated as evenly as possible up to the planned number of holders. A few distinct records
+contain only so much information, however often they are repeated: with many more holders than
+public records, the trial understates the information in a real population.
 
 The public models are the curator's own stack with fewer trees. All candidates are fitted to each
-fold's rows but the judges'. What they predict for their judges settles a fold's weights, without
-those of its own judges, and the models of fewer rows have the same weights.
+fold's rows except the test set. A fold's stacking weights come from the predictions for the other
+folds' test sets, and its models of fewer rows have the same weights.
 """
 
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Row numbers by the part they play."""
+    """Row numbers of a fold's parts."""
 
     known: Integers
     people: Integers
@@ -57,7 +57,7 @@ class Fold:
 
 
 def make_folds(label: Label, public: PublicData, seed: int) -> tuple[Fold, ...]:
-    """Five folds over parts that have like labels.
+    """Five folds, stratified by label.
 
     Raises ``InvalidPublicData`` unless every part can have records of two labels.
     """
@@ -114,7 +114,7 @@ class FoldModels:
         return self._models[key]
 
     def predictions(self, number: int, part: Part) -> Floats:
-        """What the public model predicts for the fold's judges, ``(judges, S)``."""
+        """The public model's predictions for the fold's test rows, ``(test rows, S)``."""
         return self.model(number, part).predict(self.public.X[self.folds[number].judges])
 
     def _fit(self, number: int, part: Part) -> BaseModel:
@@ -131,7 +131,7 @@ class FoldModels:
 
     @cached_property
     def _on_most(self) -> list[list[BaseModel]]:
-        """Every candidate fitted to all rows but a fold's judges, by fold."""
+        """For each fold, every candidate fitted to all rows except the test set."""
         found = []
         for number in range(len(self.folds)):
             data = self.rows(number, Part.MOST)
@@ -143,7 +143,7 @@ class FoldModels:
 
     @cached_property
     def _out_of_fold(self) -> Floats:
-        """What each candidate predicts for each row when it is a judge, ``(members, rows, S)``."""
+        """Each candidate's out-of-fold predictions, ``(members, rows, S)``."""
         predicted = np.zeros((len(self._on_most[0]), len(self.public), self.slots or 1))
         for fold, models in zip(self.folds, self._on_most, strict=True):
             for place, model in enumerate(models):

@@ -1,11 +1,10 @@
-"""What to expect of a collection before anybody is asked, from public records alone.
+"""Expected accuracy of a collection, estimated from public records alone.
 
-In each fold (see ``folds``) the task that the settings lead to is published from some public
-records, the reports of others are simulated exactly in distribution, and the model that is fitted
-to them is judged on the rest, next to public models of fewer and of more records. The public
-models' losses at three sizes give a learning curve, a straight line in the logarithm of the number
-of records, which carries what was seen to all public records. No private record is involved, so
-planning costs no privacy.
+In each fold (see ``folds``) the task is built from some public records, the reports of others are
+simulated exactly in distribution, and the model fitted to them is tested on the rest, as are public
+models of fewer and of more records. The public models' losses at three sizes give a learning curve,
+linear in the logarithm of the number of records, which extrapolates the results to all public
+records. No private record is involved, so planning costs no privacy.
 """
 
 import json
@@ -33,9 +32,9 @@ from privet.protocol.mechanisms.base import Mechanism
 from privet.protocol.task import Task
 
 CERTAIN = 2.0
-"""Standard errors that a gain must be away from what it is compared with."""
+"""Number of standard errors that separates a gain from its threshold."""
 WORTHWHILE = 0.005
-"""Gain in accuracy, or in the explained share of a number's variance, that is worth asking for."""
+"""Smallest gain worth collecting for: in accuracy, or in a number's explained variance."""
 MOST_RECORDS = 1e9
 HOLDER_STEPS = tuple(10.0 ** (step / 2) for step in range(-4, 7))
 """Multiples of the planned number of holders that are tried for a wanted score."""
@@ -51,7 +50,7 @@ class Figure:
 
     @classmethod
     def of(cls, per_row: Floats) -> "Figure":
-        """The mean over rows that judge independently."""
+        """Mean and standard error over independent test rows."""
         return cls(float(per_row.mean()), float(per_row.std(ddof=1) / sqrt(len(per_row))))
 
 
@@ -65,11 +64,11 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Requirement:
-    """What reaches a wanted score; None where nothing that was tried does.
+    """What it takes to achieve a wanted score; None where nothing that was tried does.
 
     ``holders`` goes with the planned epsilon and ``epsilon`` with the planned number of holders;
-    ``public_records`` is how many public records would do without any report. ``best_by_holders``
-    and ``best_by_epsilon`` are the best scores that either brought within what was tried.
+    ``public_records`` is the number of public records that would suffice without reports.
+    ``best_by_holders`` and ``best_by_epsilon`` are the best scores found by varying either.
     """
 
     wanted: float
@@ -82,7 +81,7 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to expect of ``holders`` reports at ``epsilon`` in addition to ``public_records``.
+    """Expected results of ``holders`` reports at ``epsilon`` in addition to ``public_records``.
 
     ``score`` names what ``expected``, ``public_only`` and ``gain`` are: the accuracy, or the mean
     squared error of a numeric label. A positive gain is an improvement either way. ``worth`` is
@@ -125,12 +124,12 @@ def plan(
     simulation_seed: int = 0,
     **settings: Any,
 ) -> Plan:
-    """What ``holders`` reports at ``epsilon`` would bring to a task over these public records.
+    """Estimate what ``holders`` reports at ``epsilon`` add to these public records.
 
     ``public`` is a CSV or Parquet file, its bytes, a DataFrame, or columns by name; ``settings``
-    are a task's others (docs/api.md), and what they leave out is as the task would be published.
-    ``wanted`` asks what it would take to reach that accuracy (or mean squared error). Raises
-    ``InvalidRequest`` for impossible settings and ``InvalidPublicData`` for too few records.
+    are the task's other settings (docs/api.md), with the same defaults. ``wanted`` is an accuracy
+    (or mean squared error) for which the plan states what it takes. Raises ``InvalidRequest`` for
+    impossible settings and ``InvalidPublicData`` for too few records.
     """
     given = {"name": "plan", "label": label, "epsilon": epsilon, "holders": holders, **settings}
     checked = TaskSettings.parse(json.dumps(given))
@@ -157,8 +156,8 @@ def _columns(public: Any) -> Columns:
 class Trials:
     """Simulated collections over the folds of one public data set.
 
-    Losses are per row, each judging once, shape ``(rows,)``: 1 for a wrong class and 0 for the
-    right one, or the squared error of a number.
+    Losses are per row, each tested once, shape ``(rows,)``: 1 for a wrong class and 0 for the right
+    one, or the squared error of a number.
     """
 
     features: tuple[Feature, ...]
@@ -170,14 +169,14 @@ class Trials:
 
     @classmethod
     def of(cls, settings: TaskSettings, columns: Columns, estimator: str, seed: int) -> "Trials":
-        """Deal the rows; raises ``InvalidPublicData`` if there are too few to play all parts."""
+        """Split the rows into folds; raises ``InvalidPublicData`` if there are too few."""
         features, label, public = encode_columns(settings, columns)
         slots = label.slots if isinstance(label, Classes) else 0
         models = FoldModels(public, slots, make_folds(label, public, seed))
         return cls(features, label, public, estimator, seed, models)
 
     def losses(self, settings: TaskSettings) -> Floats:
-        """Losses of the model fitted to the reports that these settings ask for."""
+        """Losses of the model fitted to the reports of a task with these settings."""
         return self._judged(lambda number: self._collect(settings, number))
 
     def public_losses(self, part: Part) -> Floats:
@@ -190,7 +189,7 @@ class Trials:
         return build_encoded(settings, self.features, self.label, data, base)
 
     def _collect(self, settings: TaskSettings, number: int) -> Floats:
-        """One simulated collection, and what its model predicts for the judges, ``(judges, S)``.
+        """Predictions for a fold's test rows after one simulated collection, ``(test rows, S)``.
 
         The generator depends on the seed and the arguments only, not on the order of the trials.
         """
@@ -230,7 +229,7 @@ class LearningCurve:
 
     @classmethod
     def of(cls, records: Sequence[int], losses: Sequence[Floats]) -> "LearningCurve":
-        """Least squares over the sizes, of losses per row that judges; never a rising curve."""
+        """Least-squares fit to losses per test row at several sizes; the slope is at least 0."""
         x = np.log(np.asarray(records, dtype=np.float64))
         weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
         slope = Figure.of(-np.tensordot(weights, np.stack(losses), axes=1))
@@ -239,7 +238,7 @@ class LearningCurve:
         return cls(level, falling, slope.standard_error)
 
     def needed(self, loss: float) -> float:
-        """How many records bring the loss down to ``loss``; infinite where no number does."""
+        """Number of records at which the curve reaches ``loss``; infinite if it never does."""
         steps = (self.level - loss) / self.slope if self.slope else inf
         return exp(steps) if steps < 100.0 else inf
 
@@ -251,7 +250,7 @@ class LearningCurve:
         return records * (exp(steps) - 1.0) if steps < 100.0 else inf
 
     def carried(self, gain: Figure, records: int, full: int) -> Figure:
-        """A gain over ``records`` public records, as it will be over ``full`` of them.
+        """A gain with ``records`` public records, extrapolated to ``full`` of them.
 
         Reports are worth the same number m of public records in both places, so the gain becomes
         slope * ln(1 + m / full); on a flat curve it stays what it is.
@@ -265,7 +264,7 @@ class LearningCurve:
         return Figure(self.slope * whole, steepness * gain.standard_error)
 
     def extended(self, loss: Figure, records: int, full: int) -> Figure:
-        """A loss with ``records`` public records, as it will be with ``full`` of them."""
+        """A loss with ``records`` public records, extrapolated to ``full`` of them."""
         steps = log(full / records)
         value = max(loss.value - self.slope * steps, 0.0)
         return Figure(value, hypot(loss.standard_error, self.slope_error * steps))
@@ -275,8 +274,8 @@ class LearningCurve:
 class Comparison:
     """Losses per row of public models on ``known`` and on ``most`` of the ``every`` records.
 
-    A collection is tried in addition to ``known`` public records, with the reports of people who
-    are the rest of ``most``; what a plan promises is for all ``every`` of them.
+    A collection is simulated with ``known`` public records and the reports of the rest of ``most``;
+    a plan's figures are extrapolated to all ``every`` records.
     """
 
     alone: Floats
@@ -288,7 +287,7 @@ class Comparison:
 
     @classmethod
     def of(cls, trials: Trials) -> "Comparison":
-        """Public models judged at three sizes."""
+        """Public models tested at three sizes."""
         every = len(trials.public)
         most = every - every // PARTS
         known = round(most / 2)
@@ -298,11 +297,11 @@ class Comparison:
         return cls(losses[1], losses[2], curve, known, most, every)
 
     def gain(self, planned: Floats) -> Figure:
-        """How much less the plan loses than the best public model when both have ``most`` records.
+        """Difference in loss to the best public model when both have ``most`` records.
 
         At least the measured advantage of the plan with ``known`` over public models with ``most``:
-        a curator could leave records unused. Where that is small, the gain over ``known`` carried
-        along the learning curve, up to what half as many public records again would bring.
+        a curator could leave records unused. Where that is small, the gain with ``known`` is
+        extrapolated along the learning curve, at most to half as many public records again.
         """
         ahead = Figure.of(self.alone_most - planned)
         carried = self.curve.carried(Figure.of(self.alone - planned), self.known, self.most)
@@ -381,7 +380,8 @@ class Planner:
 
 
 def _changed(settings: TaskSettings, holders: float, epsilon: float) -> TaskSettings:
-    """The settings for another population; an epsilon of a question's own keeps its share."""
+    """The settings with other ``holders`` and ``epsilon``; each question keeps its share of
+    epsilon."""
     share = epsilon / settings.epsilon
     questions = tuple(
         question.model_copy(update={"epsilon": question.epsilon and question.epsilon * share})
@@ -401,10 +401,10 @@ def _questions(task: Task) -> list[dict[str, Any]]:
 def least_amount(
     amounts: Sequence[float], loss: Callable[[float], float], wanted: float
 ) -> tuple[float | None, float]:
-    """The least of increasing ``amounts`` whose ``loss`` is at most ``wanted``, and the least loss.
+    """The smallest of increasing ``amounts`` with ``loss`` at most ``wanted``; the smallest loss.
 
-    Found by bisection, since more holders or more epsilon never hurt much, and then interpolated
-    between its neighbours on a logarithmic scale; None if the largest amount does not reach it.
+    Found by bisection, assuming that the loss falls with the amount, and interpolated on a
+    logarithmic scale; None if the largest amount is not enough.
     """
     tried = {len(amounts) - 1: loss(amounts[-1])}
     low, high = -1, len(amounts) - 1
@@ -423,7 +423,7 @@ def least_amount(
 
 
 def information(task: Task, holders: int) -> float:
-    """How many public records would say as much about the cells' labels as so many reports.
+    """Number of public records with as much information on the cells' labels as the reports.
 
     In a cell of share 1/K, m records give the contrast of two slots with variance m / K; reports
     give it with the mechanism's noise c in addition to n / K. Equal signal to noise at equal

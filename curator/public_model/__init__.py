@@ -1,1 +1,1 @@
-"""Public models: what is known of the label before any private report."""
+"""Public models: predictions of the label from public data alone."""

@@ -1,10 +1,9 @@
-"""A public model as plain arrays: what predictions start from before private reports correct them.
+"""Public models as plain arrays; private reports correct their predictions.
 
 Every model is a weighted sum of components: sums of trees or linear maps, followed by a link, or an
-ONNX graph that an admin brought. Components are made of arrays and nothing else: nothing is
-pickled, and any language can read them. Columns are read in single precision, as scikit-learn's
-trees do; thresholds are single-precision numbers, so "at most the threshold" has one meaning
-everywhere.
+ONNX graph that an admin uploaded. Components consist of arrays only: nothing is pickled, and any
+language can read them. Columns are read in single precision, as scikit-learn's trees do; thresholds
+are single-precision numbers, so "at most the threshold" has one meaning everywhere.
 """
 
 import base64
@@ -203,7 +202,7 @@ class BaseModel:
 
     @property
     def nbytes(self) -> int:
-        """About how much memory it takes, with what a prediction keeps."""
+        """Approximate bytes of memory, including what a prediction caches."""
         return sum(
             part.copies * array.nbytes for part in self.components for array in part.arrays.values()
         )

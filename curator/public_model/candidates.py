@@ -2,8 +2,8 @@
 
 Boosting fits a tree per class and round, 6 000 trees for 60 classes. Above five classes it is left
 out. Above two, the trees of a forest are used twice: their mean p as it is, and sharpened to
-softmax(SHARPNESS p). Averages of trees shy away from 0 and 1 the more, the more classes there are;
-what boosting added to a stack was that it does not.
+softmax(SHARPNESS p). Averages of trees are biased away from 0 and 1, more so with more classes;
+boosting is not, and sharpening makes up for its absence.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,8 +42,8 @@ SHARPNESS = 16.0
 class Candidate:
     """A model that may enter the stack.
 
-    ``make(trees)`` is an unfitted one; only a ``forest`` heeds the number of trees. Candidates that
-    share ``make`` share its fits. ``remembers``: it repeats its training rows' labels.
+    ``make(trees)`` is an unfitted one; only a ``forest`` uses the number of trees. Candidates that
+    share ``make`` share its fits. ``remembers``: it memorises its training rows' labels.
     ``sharpness``: a softmax of this times its probabilities follows; 0 leaves them as they are.
     """
 

@@ -1,4 +1,4 @@
-"""What is known before any report: a public model, its scores at reference points, cell means."""
+"""A public model with its scores at reference points, cell means, and centres from them."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -69,8 +69,8 @@ def residual_centring(
 ) -> Centring | None:
     """Centres at the public model's cell ``means``, ``(cells,)``; None for too few rows.
 
-    The radius is wide enough that hardly a label is clipped, and otherwise as narrow as can be,
-    since the noise of a report in the label's units is proportional to it.
+    The radius is the smallest that clips hardly any label, since the noise of a report in the
+    label's units is proportional to it.
     """
     if len(public) < FEWEST_ROWS:
         return None

@@ -1,10 +1,10 @@
-"""Public models that an admin brings as ONNX: what they may contain, and how they are run.
+"""Public models that an admin uploads as ONNX: what they may contain, and how they are run.
 
-A file is checked on its bytes before it is run. Operators come from a list: they are
-deterministic, call nothing, do not loop, and make results whose size follows from the number of
-rows. Tensors are in the file itself, so reading a model opens no other file. Rows go through a
-graph in blocks of a few fixed sizes, the last one filled up, so the time and memory found by the
-trial (``onnx_trial``) hold for any number of rows.
+A file is checked before it is run. Only listed operators are allowed: they are deterministic, call
+nothing, do not loop, and give results whose size depends on the number of rows only. Tensors are in
+the file itself, so reading a model opens no other file. A graph runs on blocks of a few fixed
+sizes, the last one padded, so the time and memory measured by the trial (``onnx_trial``) hold for
+any number of rows.
 """
 
 from collections.abc import Iterator, Mapping
@@ -123,7 +123,7 @@ def open_session(data: bytes) -> OnnxSession:
 
 
 def blocks(X: Single) -> list[Single]:
-    """Rows in blocks whose sizes are of ``SIZES``; the last is filled up with its last row."""
+    """Rows in blocks whose sizes are in ``SIZES``; the last is padded with its last row."""
     parts = [X[i : i + SIZES[-1]] for i in range(0, len(X), SIZES[-1])]
     if parts:
         rows = len(parts[-1])
@@ -180,12 +180,12 @@ def refused(what: str) -> InvalidPublicData:
 
 
 def first_line(error: Exception) -> str:
-    """An error's own words, cut short."""
+    """The first line of an error's text, shortened."""
     return str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
 
 
 def _check_form(model: ModelProto) -> None:
-    """What ONNX itself asks for."""
+    """Raise unless ONNX's own checker accepts the model."""
     try:
         checker.check_model(model)
     except (checker.ValidationError, ValueError) as error:
@@ -228,7 +228,7 @@ def _check_node(node: NodeProto) -> None:
 
 
 def _check_trees(attributes: Mapping[str, AttributeProto]) -> None:
-    """No path through an ensemble comes back to where it was, or leads nowhere."""
+    """Raise unless every path through a tree ensemble ends at a leaf."""
     ids = [
         np.array(attributes[name].ints, dtype=np.int64) for name in TREE_IDS if name in attributes
     ]
@@ -258,7 +258,7 @@ def _check_trees(attributes: Mapping[str, AttributeProto]) -> None:
 
 
 def _check_sizes(graph: GraphProto) -> None:
-    """Sizes follow from the number of rows, never from what the rows say."""
+    """Raise unless all sizes depend on the number of rows only, not on their values."""
     from_rows = {each.name for each in graph.input} - {kept.name for kept in graph.initializer}
     for node in graph.node:
         sized_by = SIZED_BY.get(node.op_type)
@@ -319,7 +319,7 @@ def _outputs(session: Any) -> tuple[str, str | None]:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What onnxruntime raises."""
+    """The exceptions that onnxruntime raises."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     kinds = [kind for kind in vars(state).values() if isinstance(kind, type)]

@@ -1,4 +1,4 @@
-"""The first run of an ONNX model that an admin brings: in a process of its own, within limits.
+"""The first run of an uploaded ONNX model: in a separate process, within limits.
 
 ``try_model`` starts this module as a process, which limits its own memory, time and files before
 it reads the model. A curator later runs blocks of the sizes tried here, which take as much memory
@@ -33,7 +33,7 @@ CLEAR = 0.01
 
 @dataclass(frozen=True)
 class TrialLimits:
-    """Limits of a row's share of a full block, and of the process of the trial."""
+    """Limits per row of a full block, and for the trial's process."""
 
     row_seconds: float = 1e-3
     cpu_seconds: int = 60
@@ -44,10 +44,10 @@ class TrialLimits:
 def try_model(
     data: bytes, X: NDArray[np.float64], label: Label, limits: TrialLimits | None = None
 ) -> None:
-    """Raise ``InvalidPublicData`` or ``TooLarge`` unless the model serves a task.
+    """Raise ``InvalidPublicData`` or ``TooLarge`` unless the model can be used.
 
     ``X`` holds encoded public rows, ``(rows, columns)``; the model is run on some of them and on
-    others from all over the space.
+    random points.
     """
     if len(data) > MAX_MODEL_BYTES:
         raise TooLarge(
@@ -75,7 +75,7 @@ def tried_model(data: bytes, label: Label, public: PublicData) -> BaseModel:
 
 
 def trial_rows(X: NDArray[np.float64]) -> Single:
-    """A full block: public rows, and rows with every column anywhere in [0, 1]."""
+    """A full block: public rows, and rows drawn uniformly from [0, 1]."""
     rng = np.random.default_rng(0)
     rows = rng.random((SIZES[-1], X.shape[1]))
     seen = X[rng.permutation(len(X))[:SEEN_ROWS]]
@@ -85,7 +85,7 @@ def trial_rows(X: NDArray[np.float64]) -> Single:
 
 
 def _start(sent: bytes, limits: TrialLimits) -> str:
-    """Run the trial in a process; what is wrong with the model, or nothing."""
+    """Run the trial in a process; what is wrong with the model, or an empty text."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PRIVET_")}
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     try:
@@ -170,7 +170,7 @@ def _check_order(
 
 
 def _give_up(limits: TrialLimits) -> None:
-    """Hold this process to its limits; files it cannot write at all."""
+    """Limit this process; it cannot write files at all."""
     if sys.platform == "win32":
         return
     import resource

@@ -1,12 +1,11 @@
-"""The best model that public data alone can give: several, weighted by cross-validation.
+"""The public model: a stack of several models, weighted by cross-validation.
 
-Strategy: weights at least 0 that add up to 1 minimise the Brier score (squared error, for
-numbers) of out-of-fold predictions, with a pull to equal weights that counts as much as
-``PULL`` rows: with 50 rows the stack is nearly an average, with 50 000 it is the best mixture.
-Part of the weight goes to models that remember their rows. Cross-validation cannot see what memory
-is worth where holders resemble public records more closely than these resemble one another (the
-same people, the same devices); the more rows there are, the better it sees, and the smaller the
-part.
+Strategy: weights at least 0 that add up to 1 minimise the Brier score (squared error, for numbers)
+of out-of-fold predictions, shrunk towards equal weights by ``PULL`` pseudo-rows: with 50 rows the
+stack is nearly an average, with 50 000 it is the best mixture. Part of the weight goes to models
+that memorise their rows. Cross-validation underestimates them where holders resemble public records
+more closely than these resemble one another (the same people, the same devices); with more rows it
+does so less, and the part is smaller.
 """
 
 import warnings
@@ -58,7 +57,7 @@ def stacked(X: Floats, y: Floats, slots: int) -> BaseModel:
 
 
 def too_few(y: Floats) -> bool:
-    """Whether there is too little to learn from for anything but a constant."""
+    """Whether there are too few rows to fit anything but a constant."""
     return len(y) < FEWEST_ROWS or len(np.unique(y)) < 2
 
 
@@ -104,7 +103,7 @@ def mixed(
 
 
 def constant(y: Floats, columns: int, slots: int) -> BaseModel:
-    """The label's overall shares or mean, for want of anything better."""
+    """A constant model: the label's overall shares or mean."""
     if slots:
         shares = (np.bincount(y.astype(int), minlength=slots) + 1.0) / (len(y) + slots)
     else:
@@ -125,7 +124,7 @@ def stack_weights(members: Sequence[Candidate], X: Floats, y: Floats, slots: int
 
 
 def weights_for(members: Sequence[Candidate], predicted: Floats, y: Floats, slots: int) -> Floats:
-    """``stack_weights`` from what members say of rows unseen, ``(members, rows, S)``."""
+    """``stack_weights`` from out-of-fold predictions of the members, ``(members, rows, S)``."""
     target = np.eye(slots)[y.astype(int)].ravel() if slots else y
     columns = predicted.reshape(len(members), -1).T
     memory = MEMORY * MEMORY_ROWS / (MEMORY_ROWS + len(y))
@@ -173,10 +172,8 @@ def _folds(y: Floats, slots: int) -> KFold | StratifiedKFold:
 
 
 def _simplex_least_squares(predicted: Floats, target: Floats, pull: float) -> Floats:
-    """Least |target - predicted w|^2 / |target - mean|^2 + pull |w - even|^2 on the simplex.
-
-    A target that does not vary, as where the rows left out of a sample have the other labels, is
-    compared with as it is.
+    """Minimise |target - predicted w|^2 / |target - mean|^2 + pull |w - even|^2 on the simplex. A
+    constant target, as where a sample misses the other labels, is not normalised.
     """
     members = predicted.shape[1]
     scale = float(np.sqrt(((target - target.mean()) ** 2).sum())) or 1.0

@@ -46,7 +46,7 @@ def build_task(
 ) -> tuple[Task, PublicData]:
     """Grow the partitions on the public columns and build the task with its questions.
 
-    ``bring`` gives a public model in place of Privet's own, for cells and centres.
+    ``bring`` makes a public model to use instead of Privet's own, for cells and centres.
 
     Raises ``InvalidPublicData`` for data nothing can be grown on, ``InvalidTask`` for settings
     that lead to no answerable task, and ``TooLarge`` above the published limits.
@@ -161,7 +161,7 @@ def _is_centred(settings: TaskSettings, index: int, grower: str, label: Label) -
     """Whether a question's numbers are reported relative to the centre of their cell.
 
     By default where the grower uses the public model and no other question asks for the label:
-    several questions' numbers are joined, which takes one range for all.
+    counts of several questions are combined, which requires one range for all.
     """
     question = settings.questions[index]
     wanted = settings.centred if question.centred is None else question.centred

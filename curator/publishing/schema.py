@@ -1,8 +1,8 @@
-"""Features and label of a task, read off its public columns unless they are declared.
+"""Features and label of a task, inferred from its public columns unless they are declared.
 
 Numeric ranges are those of the public data (LPCT section 4.3). Where public values are missing, the
-task publishes what replaces one: the median of a number, a category of its own for a text.
-Unlisted categories are refused unless the public data probably lack some.
+task publishes a replacement: the median of a number, a category of its own for a text. Unlisted
+categories are refused unless the public data probably lack some.
 """
 
 from collections import Counter
@@ -54,7 +54,7 @@ def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Numeric | 
 
 
 def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
-    """The label as classes (texts, truth values, few whole numbers) or as a numeric range.
+    """The label as classes (texts, booleans, few integers) or as a numeric range.
 
     Raises ``InvalidPublicData`` for a missing label, for one class or one value only, and for
     values outside the declared classes.
@@ -144,7 +144,7 @@ def _categorical(name: str, values: ColumnValues, declared: FeatureSettings) -> 
 
 
 def _stand_in(counts: Counter[str]) -> str | None:
-    """The commonest category, if one is seen only once: then others were probably not seen."""
+    """The most frequent category, if some occurs only once: then others were probably not seen."""
     return counts.most_common(1)[0][0] if 1 in counts.values() else None
 
 

@@ -32,7 +32,7 @@ class Settings(BaseModel):
 
 
 class FeatureSettings(Settings):
-    """What is declared about one feature; the rest is read off the public data."""
+    """What is declared about one feature; the rest is inferred from the public data."""
 
     kind: Literal["numeric", "categorical"] | None = None
     low: Number | None = Field(default=None, description="Lower end of the published range.")
@@ -158,7 +158,8 @@ class TaskSettings(Settings):
 
     @property
     def epsilons(self) -> tuple[float, ...]:
-        """What each question spends; what is not given is shared equally (allocation ``all``)."""
+        """What each question spends; under ``all`` questions without an epsilon share the rest
+        equally."""
         given = [question.epsilon for question in self.questions]
         if self.allocation == "one":
             return tuple(e or self.epsilon for e in given)

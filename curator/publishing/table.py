@@ -34,7 +34,7 @@ def read_table(data: bytes) -> dict[str, ColumnValues]:
     """The columns of a CSV or Parquet file, in file order.
 
     Raises ``InvalidPublicData`` for a file that is neither, or that has no rows, no header, or
-    columns of a kind nothing can be grown on; ``TooLarge`` above the published limits.
+    columns of an unsupported kind; ``TooLarge`` above the published limits.
     """
     if not data.strip():
         raise InvalidPublicData("The file is empty: send a CSV or Parquet file with rows.")

@@ -1,4 +1,4 @@
-"""Trees, many rows or all nodes at a time: traversal, tables of cells, sums over nodes, words."""
+"""Trees in bulk: traversal, cell tables, sums over nodes, descriptions."""
 
 from privet.curator.trees.cell_table import locate
 from privet.curator.trees.descriptions import describe_path

@@ -1,9 +1,9 @@
-"""The cell of each row of a table: by walking down the tree, or by one look-up per row.
+"""The cell of each row: by tree traversal, or by one look-up per row.
 
 A row's cell depends only on how many of each column's thresholds lie above it. These numbers are
-the digits of a code that selects the cell from a table. Where few thresholds cut each column,
-comparing whole columns with them is several times faster than walking down the tree, whose every
-step gathers, and gives the same cells, since the same comparisons decide.
+the digits of a code that selects the cell from a table. If each column has few thresholds,
+comparing whole columns with them is several times faster than traversal, where every step is a
+gather, and gives the same cells, since the comparisons are the same.
 """
 
 from dataclasses import dataclass, replace
