@@ -152,7 +152,7 @@ def check_invitation(invitation: str | None) -> None:
 
 
 def check_promise(task: Task) -> None:
-    """Raise ``TaskRefused`` if the mechanisms give away more than the task's epsilon."""
+    """Raise ``TaskRefused`` if the mechanisms spend more than the task's epsilon."""
     if not task.log_ratio <= task.epsilon * (1 + SLACK):
         raise TaskRefused(
             f"The task states epsilon {task.epsilon:g} and really gives away {task.log_ratio:g}: "

@@ -106,7 +106,7 @@ class Ledger(ABC):
 
 
 class MemoryLedger(Ledger):
-    """A ledger that dies with its process: for simulations with thousands of subjects."""
+    """A ledger in memory, for simulations with thousands of subjects."""
 
     waits = False
 

@@ -26,7 +26,7 @@ def check_key(offer: Offer, pinned: str) -> None:
 
 
 def signed_by(offer: Offer, pinned: str | None = None) -> str:
-    """Who signed the task, for a person to read; ``pinned`` has been checked before."""
+    """Who signed the task, in words; ``pinned`` has been checked before."""
     if offer.signature is None:
         return "Nobody: this curator does not sign its tasks."
     key = offer.signature.key.hex()

@@ -1,8 +1,8 @@
 """Request bodies, read within a limit of bytes and of seconds, and of memory for all of them.
 
-``read_body`` is for whoever reads a body itself; ``BodyLimits`` puts the same limits around the
-calls of a web framework. A declared length above the limit is refused before anything is read, and
-a body without one as soon as too much of it has arrived.
+``read_body`` is for handlers that read a body themselves; ``BodyLimits`` puts the same limits
+around the calls of a web framework. A declared length above the limit is refused before anything is
+read, and a body without one as soon as too much of it has arrived.
 
 Bodies in memory share one ``BodyBudget``. A body holds the bytes that have arrived of it, not those
 that it announces, so a sender that sends nothing takes nothing from anybody. ``Turns`` bounds how
@@ -97,7 +97,7 @@ class BodyBudget:
             await freed
 
     def release(self, size: int) -> None:
-        """Take bytes back; whoever waits for some looks again."""
+        """Return bytes, and wake those that wait for some."""
         self.free += size
         while self._waiting:
             freed = self._waiting.popleft()

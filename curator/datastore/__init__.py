@@ -1,4 +1,4 @@
-"""What a curator keeps and how: ``Store``'s verbs over memory, SQLite and PostgreSQL."""
+"""Storage: the interface ``Store``, in memory, on SQLite and on PostgreSQL."""
 
 from sqlalchemy import URL, Engine
 from sqlalchemy.engine import make_url

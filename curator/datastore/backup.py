@@ -1,8 +1,8 @@
-"""Backups, and proof that what is kept fits together.
+"""Backup, verification and comparison of databases.
 
-A backup is an ordinary SQLite database of the same schema, whatever the source: read from one
-moment of it, table by table, and good to serve from. ``verify`` recomputes every checksum from the
-report ids; ``compare`` puts two databases side by side, bucket by bucket.
+A backup is an ordinary SQLite database of the same schema, whatever the source: a snapshot, copied
+table by table, from which a curator can serve. ``verify`` recomputes every checksum from the report
+ids; ``compare`` compares two databases bucket by bucket.
 """
 
 import json
@@ -45,7 +45,7 @@ class Finding:
 
 
 def backup(source: Engine, target: Engine) -> int:
-    """Copy everything at one moment of ``source`` into the empty ``target``; rows copied.
+    """Copy a snapshot of ``source`` into the empty ``target``; the number of rows copied.
 
     Raises ``InvalidRequest`` if the target is not empty.
     """
@@ -76,7 +76,7 @@ def verify(source: Engine) -> list[Finding]:
 
 
 def compare(left: Engine, right: Engine) -> list[str]:
-    """How two databases differ, bucket by bucket, in words; empty if they hold the same reports."""
+    """Descriptions of the buckets that differ; empty if both hold the same reports."""
     ours, theirs = _all_buckets(left), _all_buckets(right)
     differences = []
     for key in sorted(ours.keys() | theirs.keys()):
@@ -175,7 +175,7 @@ def _all_buckets(source: Engine) -> dict[tuple[str, int], tuple[int, int]]:
 
 
 def _moment(source: Engine) -> Connection:
-    """A connection that sees one moment of the database."""
+    """A connection that reads one snapshot of the database."""
     connection = source.connect()
     if source.dialect.name == "postgresql":
         connection = connection.execution_options(isolation_level="REPEATABLE READ")

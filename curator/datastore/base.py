@@ -1,10 +1,9 @@
-"""The store's verbs and their promises; memory, SQLite and PostgreSQL keep the same ones.
+"""The store's interface and its guarantees, the same for memory, SQLite and PostgreSQL.
 
-- A call that returns has happened durably; one that raises ``StorageFailed`` changed nothing.
-- ``take`` counts a report id at most once per task, whatever crashes, is retried or is raced by
-  other curators on the same database, and counts only while the task is open.
-- Sums are additive, so the order of arrival, the batching and the number of curators that share a
-  database do not change what ``sums`` returns.
+- A call that returns is durable; one that raises ``StorageFailed`` changed nothing. - ``take``
+counts a report id at most once per task, despite crashes, retries and races with other curators on
+the same database, and only while the task is open. - Sums are additive, so the order of arrival,
+the batching and the number of curators that share a database do not change what ``sums`` returns.
 
 Every method is synchronous and may be called from any thread.
 """
@@ -83,7 +82,7 @@ def is_open(state: str, opens: int | None, closes: int | None, now: float) -> bo
 
 @dataclass(frozen=True)
 class StoredTask:
-    """A published task with what the curator alone knows about it."""
+    """A published task with the curator's own data about it."""
 
     task: Task
     state: State
@@ -96,12 +95,12 @@ class StoredTask:
 
     @property
     def public_model(self) -> str | None:
-        """The SHA-256 of the public model that was brought along, in hexadecimal, if one was."""
+        """The SHA-256 of the uploaded public model in hexadecimal, if there is one."""
         return self.settings.get(PUBLIC_MODEL)
 
     @property
     def quota(self) -> int | None:
-        """The most reports that are counted, if the task has such a bound."""
+        """Maximum number of reports that are counted, if the task has one."""
         return self.settings.get(QUOTA)
 
     def takes_reports(self, now: float) -> bool:
@@ -305,7 +304,7 @@ class Store(ABC):
         now: float,
         state: State = State.DRAFT,
     ) -> bool:
-        """Keep a new task in ``state``, all in one; False if the same task is there already.
+        """Store a new task in ``state``, in one transaction; False if the same task already exists.
 
         An existing task is left as it is, state, settings and public data included.
         """
@@ -363,7 +362,7 @@ class Store(ABC):
     def add_model(
         self, task_id: str, document: bytes, summary: Mapping[str, Any], now: float
     ) -> ModelInfo:
-        """Keep a fitted model for ever under the next number. Raises ``TaskNotFound``."""
+        """Store a fitted model permanently under the next number. Raises ``TaskNotFound``."""
 
     @abstractmethod
     def models(self, task_id: str) -> list[ModelInfo]:

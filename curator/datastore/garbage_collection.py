@@ -1,4 +1,4 @@
-"""Removing what is no longer needed, a little at a time, so that reports never wait long for it.
+"""Remove data that is no longer needed, in small steps, so that reports never wait long.
 
 Report ids of a task are useless once the task is deleted, and when its published end is long past.
 The transaction that makes them useless lists the task in ``leftovers``; its ids are then removed in
@@ -7,8 +7,8 @@ every hour.
 
 No single reading of a clock removes anything. The seen time is kept in the database and comes
 forward by at most ``STEP_SECONDS`` a round; what is due by it is marked, and removed by a later
-round when ``GRACE_SECONDS`` of seen time have passed. A clock that was wrong and is right again
-takes the marks away.
+round when ``GRACE_SECONDS`` of seen time have passed. If a wrong clock is corrected, the marks are
+removed.
 """
 
 import asyncio

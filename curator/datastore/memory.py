@@ -1,4 +1,4 @@
-"""The store in plain dictionaries: the model that the others are tested against."""
+"""The store in plain dictionaries: the reference that the others are tested against."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ class _Entry:
 
 
 class MemoryStore(Store):
-    """Everything in this process; gone with it."""
+    """A store in this process's memory."""
 
     def __init__(self, bucket_seconds: int = 86_400) -> None:
         self._bucket_seconds = bucket_seconds

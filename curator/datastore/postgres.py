@@ -1,7 +1,7 @@
 """PostgreSQL: any number of curators share a task.
 
-Locks are advisory ones of the transaction: they end with it, however it ends, and whoever asks
-for one alone is not overtaken by those who share it.
+Locks are advisory ones of the transaction: they end with it, however it ends, and a waiting
+exclusive lock is not overtaken by shared ones.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Which report ids were counted: every id is found again for as long as a replay could count.
+"""Which report ids were counted: every id is kept for as long as a replay could be counted.
 
 Ids come alone or in batches of hundreds of thousands, and are kept in two forms (ADR 201 has the
 measurements that led here):
@@ -10,17 +10,17 @@ between curators. A row costs an insertion into a B-tree, a few microseconds.
 for each page. ``FAN_IN`` runs of like size are merged into one, up to runs of ``LARGE`` ids, so a
 task has at most ``ids / LARGE`` runs and a few times ``FAN_IN`` more.
 
-Both forms are looked into before an id is claimed. Claims of rows share the task's lock; a claim of
-a run holds it alone, so no run appears while another curator claims ids without having seen it.
+Both forms are searched before an id is claimed. Claims of rows share the task's lock; a claim of a
+run holds it exclusively, so no run appears while another curator claims ids without having seen it.
 
-To look an id up in runs costs a page of each, so every process keeps a Bloom filter over the runs
-it has seen and looks up only what the filter suspects. The filter and the first id of each page are
-a cache of committed rows: before each use they are compared with the list of runs, inside the
-transaction that holds the task's lock.
+Looking up an id in runs costs a page of each, so every process keeps a Bloom filter over the runs
+it has seen and looks up only ids that the filter may contain. The filter and the first id of each
+page are a cache of committed rows: before each use they are compared with the list of runs, inside
+the transaction that holds the task's lock.
 
 ``ReportIds`` finds and claims; ``ids_of_task`` and ``remove_some`` go through all ids of a task.
-The SQL is text for the driver's own cursor, as for all that every report goes through: SQLAlchemy
-takes longer over a small statement than SQLite takes to carry it out.
+The SQL is text for the driver's own cursor, as everywhere on the path of a report: SQLAlchemy's
+overhead for a small statement exceeds SQLite's time to execute it.
 """
 
 import secrets
@@ -87,7 +87,7 @@ class Cursor(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Which of the ids that were asked for are known, and with which fingerprints."""
+    """Which of the requested ids are known, and their fingerprints."""
 
     there: Mask
     fingerprints: Fingerprints
@@ -289,7 +289,7 @@ class Filter:
     its last three (Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom filters",
     2007). Ids in ascending order touch the words in ascending order. The size is fixed: with more
     ids it answers "look it up" more often, and stays right. Untouched words take no memory. A
-    secret drawn at each start keeps a sender from aiming at a word.
+    secret drawn at each start prevents senders from targeting a word.
     """
 
     BITS_PER_ID = 4

@@ -1,4 +1,4 @@
-"""SQLite: one file, one writer at a time, a real fsync at every commit."""
+"""SQLite: one file, one writer at a time, an fsync at every commit."""
 
 import sqlite3
 from collections.abc import Sequence

@@ -75,7 +75,7 @@ def information_from_reports(private: Contrasts) -> Information:
 
 
 def information_from_public(known: Floats, strength: float, blur: float) -> Information:
-    """The public counts' likelihood of g, for one kappa and rho; none in cells without records."""
+    """The public counts' likelihood of g for one kappa and rho; flat in cells without records."""
     slots = known.shape[1]
     even = 1.0 / slots
     rows = known.sum(axis=1, keepdims=True)

@@ -1,7 +1,7 @@
-"""How far each cell's shares are from expected ones: unbiased, whatever the cell's mass is.
+"""Contrasts: unbiased deviations of each cell's shares from expected ones, whatever its mass.
 
-Of n holders a part w is in a cell and a part p of these in a slot. From the debiased counts V per
-slot and their sum U, and for expected shares q, the contrast is
+Of n holders a share w is in a cell, and of these a share p in a slot. From the debiased counts V
+per slot and their sum U, and for expected shares q, the contrast is
 
     R = V - q U,    E R = n w (p - q),    Var R = Var(noise of R) + n w q (1 - q).
 
@@ -9,15 +9,17 @@ With p - q = a theta and b = n w a, the likelihood of theta is exp(H theta - J t
 
     J = b^2 / Var R,    H = b R / Var R.
 
-The mass w only sets the scale: an error in it weakens or strengthens a correction and never turns
-it round. It joins the public share s and the reported one u by precision (``cell_masses``):
+The mass w only sets the scale: an error in it weakens or strengthens a correction but never
+reverses its sign. It combines the public share s and the reported one u by precision
+(``cell_masses``):
 
     w = s + (v_s + d s) / (v_s + d s + v_u) (u - s),
 
 v_s = s / rows and v_u their variances, d s the variance of a population that differs from the
 public one in proportion to its cells, d estimated by moments. u = q C^-1 N / (n q C^-1 q) is the
 generalised least-squares estimate from the cell's counts N with covariance C: it is uncorrelated
-with the contrasts, so noise cannot move a mass and a contrast together and pass for a difference.
+with the contrasts, so noise cannot change a mass and a contrast together and look like a
+difference.
 """
 
 from dataclasses import dataclass
@@ -90,10 +92,10 @@ class Contrasts:
         return Information(J, H, self.node_influence(), independent=self.independent)
 
     def node_influence(self) -> Floats:
-        """The most that replacing one report can change the sum of H over a node's cells.
+        """Maximum change of the sum of H over a node's cells from replacing one report.
 
-        Shape ``(nodes, slots)``: the sum of what it can change each cell's by, and no more than
-        what it can change all cells' by together.
+        Shape ``(nodes, slots)``: the sum of the cells' maxima, and at most the bound on all cells
+        together.
         """
         slots = self.q.shape[1]
         in_one = self.derivative @ self.question.count_influence
@@ -102,16 +104,16 @@ class Contrasts:
 
     @cached_property
     def derivative(self) -> Floats:
-        """Sizes of the derivatives of each H by its cell's counts, ``(cells, slots, slots)``."""
+        """Absolute derivatives of each H by its cell's counts, ``(cells, slots, slots)``."""
         by_counts = np.abs(np.eye(self.q.shape[1]) - self.q[:, :, None])
         return np.asarray((self._slope / self.variance)[:, :, None] * by_counts)
 
     def total_influence(self, weights: Floats) -> float:
-        """The most that replacing one report can change the sum of ``weights * |H|``.
+        """Maximum change of the sum of ``weights * |H|`` from replacing one report.
 
-        ``weights``, ``(cells, slots)``, are not negative; what slots have in common counts once.
-        With the difference of two posterior means of theta as weights this bounds the change of
-        the log odds of the two, since the derivative of a log evidence by H is the posterior mean.
+        ``weights``, ``(cells, slots)``, are not negative; what the slots share counts once. With
+        the difference of two posterior means of theta as weights this bounds the change of the log
+        odds of the two, since the derivative of a log evidence by H is the posterior mean.
         """
         of_counts = np.einsum("ks,kst->kt", weights, self.derivative)
         return self.independent * self.question.total_influence(of_counts)
@@ -121,12 +123,12 @@ class Contrasts:
 
         ``variance`` of theta, if given, is what errors and intervals are made from instead.
 
-        The influence of one report is bounded to first order: the derivative of a posterior mean
-        by H of another cell is their posterior covariance. Within prunings and priors,
+        The influence of one report is bounded to first order: the derivative of a posterior mean by
+        H of another cell is their posterior covariance. Within prunings and priors,
         ``Posterior.influence`` adds up what the cells of a node can change; between them a
-        covariance is at most the product of two standard deviations (Cauchy and Schwarz). Cells
-        are taken at their worst all at once, although one report cannot do that. Ignored: second
-        order, and how reports change the masses and variances.
+        covariance is at most the product of two standard deviations (Cauchy and Schwarz). The worst
+        cases of all cells are added, although no single report attains them. Ignored: second-order
+        terms, and the effect on masses and variances.
         """
         between = np.sqrt(posterior.between)
         influence = posterior.influence + between * self.total_influence(between)
@@ -146,8 +148,8 @@ def cell_masses(question: QuestionCounts, q: Floats, points: Floats, rows: int) 
     """Each cell's share w of the holders, ``(cells,)``, positive, adding up to 1.
 
     ``q``, ``(cells, slots)``, are the expected shares of slots; ``points``, ``(cells,)``, counts
-    reference points per cell and ``rows`` is how many public records they stand for. d is what the
-    reported shares differ from the public ones beyond two standard deviations of chance.
+    reference points per cell and ``rows`` is how many public records they stand for. d is the
+    difference of reported and public shares beyond two standard deviations of sampling error.
     """
     public = (points + 0.5) / (points + 0.5).sum()  # 0.5: Jeffreys' prior on each cell
     if question.n == 0:

@@ -1,8 +1,8 @@
-"""What an estimator reads: a question's debiased counts, and public data counted the same way.
+"""Inputs of estimators: a question's debiased counts, and public counts of the same form.
 
 Counts have shape ``(cells, slots)``. For classes a slot is a class. For a numeric label there are
 two: slot 1 holds the sum over a cell of t, the label on the question's ``label_scale.LabelScale``,
-slot 0 that of 1 - t. So one formula serves two classes, many, and numbers.
+slot 0 that of 1 - t. So the same formulas apply to two classes, many classes, and numbers.
 """
 
 from dataclasses import dataclass, field
@@ -25,9 +25,9 @@ Label = Classes | Range
 class QuestionCounts:
     """The sums of ``n`` reports to one question, and how to read them.
 
-    ``scale`` is what a number was reported on; None is the label's whole range.
-    ``holders_per_record`` is above 1 where a few records play a population: sampling variances are
-    multiplied by it.
+    ``scale`` is the scale on which a number was reported; None is the label's whole range.
+    ``holders_per_record`` is above 1 where a few records stand for a population: sampling variances
+    are multiplied by it.
     """
 
     partition: Partition
@@ -66,7 +66,7 @@ class QuestionCounts:
 
     @cached_property
     def plausible(self) -> Floats:
-        """The counts that variances are evaluated at: none negative, n in all."""
+        """The counts at which variances are evaluated: not negative, n in total."""
         positive = np.maximum(self.counts, 0.0)
         total = positive.sum()
         if total == 0.0:
@@ -87,15 +87,16 @@ class QuestionCounts:
 
     @cached_property
     def count_influence(self) -> Floats:
-        """The most that replacing one report can change a cell's count, per slot, ``(slots,)``."""
+        """Maximum change of a cell's count from replacing one report, per slot, ``(slots,)``."""
         least, most = self._extremes
         return most - least
 
     def total_influence(self, weights: Floats) -> float:
-        """A bound on what replacing one report can change: the sum of ``weights * |change|``.
+        """Bound on the sum of ``weights * |change of the counts|`` from replacing one report.
 
-        ``weights``, ``(cells, slots)``, are not negative. Either every count changes by its most,
-        or both reports add as much as one can above the least of every count.
+        ``weights``, ``(cells, slots)``, are not negative. The smaller of two bounds: every count
+        changes by its maximum; or both reports add the maximum relative to the minimum of every
+        count.
         """
         of_slots = weights.sum(axis=0)
         _, most = self.mechanism.influence(weights)
@@ -104,7 +105,7 @@ class QuestionCounts:
 
     @cached_property
     def _extremes(self) -> tuple[Floats, Floats]:
-        """The least and the most that a report adds to a cell's count, per slot, ``(slots,)``."""
+        """Minimum and maximum that a report adds to a cell's count, per slot, ``(slots,)``."""
         first_cell = np.zeros((self.mechanism.slots, self.mechanism.cells, self.mechanism.slots))
         first_cell[:, 0, :] = np.eye(self.mechanism.slots)
         least, most = np.array([self.mechanism.influence(unit) for unit in first_cell]).T

@@ -1,4 +1,4 @@
-"""Public prior, private correction: the default estimator.
+"""The default estimator: a public model with a private correction per cell.
 
 The public model f_Q predicts; reports only show how the holders differ from it. In cell
 l the expected shares are q_l, f_Q's mean there, and the true ones
@@ -6,14 +6,14 @@ l the expected shares are q_l, f_Q's mean there, and the true ones
     p_l = q_l + a_l theta_l,    a_l = 4 q_l (1 - q_l) for classes, 1 for a numeric label.
 
 For classes 4 theta is a shift of log-odds to first order: a rare class that becomes twice as common
-is one shift everywhere, and cells where f_Q is sure move on strong evidence only. Reports enter as
-contrasts against q_l (``contrasts``), which do not depend on the cells' masses. theta has the
-prior N(0, s^2) on each leaf of a pruning; it is averaged over prunings (``tree_averaging``) and
+is the same shift everywhere, and cells where f_Q is certain change on strong evidence only. Reports
+enter as contrasts against q_l (``contrasts``), which do not depend on the cells' masses. theta has
+the prior N(0, s^2) on each leaf of a pruning; it is averaged over prunings (``tree_averaging``) and
 over the widths s of ``WIDTHS``, the first of which is "no drift", by evidence.
 
-For classes f_Q has a rival: cells as ``averaged`` sees them, from public counts and reports. With
-the log odds r of the rival against f_Q by the reports, its weight is max(0, tanh(r / 2)). The
-prediction is f_Q(x) + a_l theta_l at a record x of cell l.
+For classes there is an alternative ("rival") to f_Q: the cells' values by ``averaged``, from public
+counts and reports. With the log odds r of the rival against f_Q by the reports, its weight is
+max(0, tanh(r / 2)). The prediction is f_Q(x) + a_l theta_l at a record x of cell l.
 """
 
 from collections.abc import Mapping, Sequence
@@ -84,9 +84,9 @@ def expected_shares(label: Label, means: Floats, question: QuestionCounts) -> Fl
 
 
 def expected_values(label: Label, means: Floats, question: QuestionCounts, q: Floats) -> Floats:
-    """What ``q`` stands for, so that a cell's value less this is its correction alone.
+    """The values of shares ``q``; a cell's value minus this is its correction.
 
-    For a number outside its cell's scale that is the scale's nearer end, not the mean.
+    For a mean outside its cell's scale it is the nearer end of the scale.
     """
     return question.scale_of(label).from_unit(q[:, 1:]) if isinstance(label, Range) else means
 
@@ -101,7 +101,7 @@ def scales(label: Label, q: Floats) -> Floats:
 def posterior_of_theta(
     label: Label, public: PublicData, contrasts: Contrasts, split: float
 ) -> tuple[Posterior, Floats]:
-    """The posterior of theta, and what errors and intervals are made from, ``(cells, slots)``.
+    """The posterior of theta, and the variance for errors and intervals, ``(cells, slots)``.
 
     That is the mean squared error of the posterior's mean under the prior ``INTERVAL_WIDTHS``:
     where reports carry little information an estimate stays with the public model, and its
@@ -149,7 +149,7 @@ def weight_of_rival(log_odds: float) -> float:
 
 
 def excess_slope(contrasts: Contrasts, found: Posterior, rival: Posterior) -> Floats:
-    """What a report's influence by way of the rival's weight exceeds a mixture's, as a variance.
+    """Excess of a report's influence through the rival's weight over a mixture's, as a variance.
 
     A weight d that is a posterior probability has the slope d (1 - d) by the log odds, which the
     variance between both posteriors stands for. ``weight_of_rival`` has (1 - d^2) / 2, so

@@ -76,9 +76,9 @@ def combined_halves(name: str, questions: Sequence[QuestionCounts]) -> tuple[Rat
 
 
 def ratio_influence(u: Floats, v: Floats, of_u: float, of_v: float) -> Floats:
-    """The most that replacing one report, to either question, can change V / U, to first order.
+    """Maximum change of V / U from replacing one report to either question, to first order.
 
-    ``of_u`` and ``of_v`` are what it can change U and V by. Shape ``(cells, 2)``, at most 1.
+    ``of_u`` and ``of_v`` are the maximum changes of U and V. Shape ``(cells, 2)``, at most 1.
     """
     mass = np.maximum(u, 1e-300)
     value = np.clip(v / mass, 0.0, 1.0)

@@ -132,7 +132,7 @@ class Model:
         return replace(self, base=None, base_values=None)
 
     def influence_of(self, k: int) -> Floats:
-        """The most that ``k`` dishonest reports can have changed each value, ``(K, S)``.
+        """Maximum change of each value by ``k`` dishonest reports, ``(K, S)``.
 
         To first order in the reports, and never more than ``span``.
         """
@@ -195,8 +195,8 @@ class Model:
 class SlotEstimates:
     """Shares of slots, the form in which estimators find every label, each ``(cells, slots)``.
 
-    ``public_share`` has shape ``(cells,)``; ``influence`` is the most that replacing one report can
-    change a share.
+    ``public_share`` has shape ``(cells,)``; ``influence`` is the maximum change of a share from
+    replacing one report.
     """
 
     shares: Floats
@@ -218,8 +218,8 @@ def to_model(
 ) -> Model:
     """The model with these shares: class probabilities as they are, numbers in the label's units.
 
-    Intervals are widened where they must be to hold their share. Numbers lie within the label's
-    range and, if the question has a centring, within its radius of their cell's centre.
+    Intervals are widened where needed to contain their share. Numbers lie within the label's range
+    and, if the question has a centring, within its radius of their cell's centre.
     """
     low, high = slots.low.clip(max=slots.shares), slots.high.clip(min=slots.shares)
     values, error, influence = slots.shares, slots.standard_error, slots.influence

@@ -1,9 +1,9 @@
 """LPCT-prune (Ma and Yang, 2024, Algorithm 2), in both its printed and a calibrated form.
 
-For each cell it climbs from depth p0 until the signal at the cell's ancestor is clear of its
-noise, and uses that ancestor's private, public or weighted average. If private data dominates
-public data, the answers to a second, shallower question are used instead. Both questions are
-asked at once, each with half of the budget, so that no holder is contacted twice.
+For each cell it climbs from depth p0 until the signal at the cell's ancestor exceeds its noise, and
+uses that ancestor's private, public or weighted average. If private data dominates public data, the
+answers to a second, shallower question are used instead. Both questions are asked at once, each
+with half of the budget, so that no holder is contacted twice.
 
 With D = V - (U - V) the lead of class 1 over a node, every statistic v is |D| over a noise level.
 In the notation of A.2: u is the private noise level, U_Q the public one, and

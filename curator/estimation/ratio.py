@@ -1,8 +1,8 @@
-"""From a cell's counts to its shares: a ratio of two noisy numbers, handled with care.
+"""From a cell's counts to its shares: ratios of two noisy numbers.
 
-A share is A / B, a slot's count A over the cell's mass B, where B is positive. Where noise made B
-zero or negative the ratio means nothing, but the order of the counts still does, so they are
-measured in units of the mass's noise. Projecting on the simplex keeps that order. The class with
+A share is A / B, a slot's count A over the cell's mass B, where B is positive. If noise made B zero
+or negative, the ratio is meaningless but the order of the counts is not, so they are divided by the
+standard deviation of the mass instead. Projecting on the simplex keeps that order. The class with
 the largest count is therefore always the one predicted, which is the rule "ratio above 1/2" where
 the mass is positive, and does not flip where it is not. Intervals are Fieller's (1954).
 """
@@ -21,7 +21,7 @@ Z95 = 1.959963984540054
 
 @dataclass(frozen=True, eq=False)
 class Ratio:
-    """Counts ``(cells, slots)`` whose shares are the cells' values, and what is known of them.
+    """Counts ``(cells, slots)`` whose shares are the cells' values, with their covariance.
 
     ``covariance`` has shape ``(cells, slots, slots)``, ``public_share`` ``(cells,)`` and
     ``influence``, of one report on a share, ``(cells, slots)``.
@@ -44,8 +44,8 @@ class Ratio:
 def shares(counts: Floats, covariance: Floats) -> Floats:
     """Each slot's share of its cell, shape ``(cells, slots)``: in [0, 1] and adding up to 1.
 
-    ``covariance`` is that of the counts, ``(cells, slots, slots)``. A cell about which nothing at
-    all is known has equal shares.
+    ``covariance`` is that of the counts, ``(cells, slots, slots)``. A cell without any information
+    has equal shares.
     """
     mass = counts.sum(axis=1)
     noise = np.sqrt(np.maximum(covariance.sum(axis=(1, 2)), 0.0))
@@ -77,10 +77,11 @@ def share_variance(values: Floats, counts: Floats, covariance: Floats) -> Floats
 
 
 def share_influence(question: QuestionCounts, counts: Floats) -> Floats:
-    """The most that replacing one report can change each share, to first order, ``(cells, slots)``.
+    """Maximum change of each share from replacing one report, to first order, ``(cells, slots)``.
 
-    With the derivative of ``share_variance``, every slot at its worst: sum_t |e_s - v_s|_t i_t / B,
-    i_t being ``count_influence`` of slot t; at most 1. ``counts`` are A in units of reports.
+    With the derivative of ``share_variance``, adding the slots' worst cases: sum_t |e_s - v_s|_t
+    i_t / B, i_t being ``count_influence`` of slot t; at most 1. ``counts`` are A in units of
+    reports.
     """
     influence = question.count_influence
     mass = counts.sum(axis=1, keepdims=True)

@@ -35,10 +35,10 @@ SPLIT = Parameter(0.8, "Prior probability that a node of the tree is split.", lo
 class Information:
     """Normal likelihood of a quantity per cell and slot: ``J`` and ``H``, each ``(cells, slots)``.
 
-    ``influence``, ``(nodes, slots)``, is the most that replacing one report can change the sum of H
-    over a node's cells; 0 for public data. ``log_scale`` is the log-likelihood's constant, where
-    several are compared. ``independent`` is the part of a sum over slots that counts:
-    (slots - 1) / slots for shares, which add up to one.
+    ``influence``, ``(nodes, slots)``, is the maximum change of the sum of H over a node's cells
+    from replacing one report; 0 for public data. ``log_scale`` is the constant of the
+    log-likelihood, needed to compare several. ``independent`` is the part of a sum over slots that
+    counts: (slots - 1) / slots for shares, which add up to one.
     """
 
     J: Floats
@@ -72,8 +72,8 @@ class Posterior:
 
     ``between`` is the part of the variance between prunings and priors, the rest is within them;
     ``data_share`` is how much of the mean came from the information rather than the prior;
-    ``influence`` is the most that replacing one report can change the mean, to first order, if the
-    weights of prunings and priors stay as they are.
+    ``influence`` is the maximum change of the mean from replacing one report, to first order, with
+    the weights of prunings and priors fixed.
     """
 
     mean: Floats
@@ -150,6 +150,6 @@ def _pass_down(tree: Partition, parts: Floats, stop: Floats) -> Floats:
 
 
 def _families(tree: Partition, nodes: Index) -> tuple[Index, Index, Index]:
-    """The divided ones of ``nodes``, their left and their right children."""
+    """The inner nodes among ``nodes``, their left and their right children."""
     divided = np.asarray(nodes[tree.left[nodes] != LEAF])
     return divided, tree.left[divided], tree.right[divided]

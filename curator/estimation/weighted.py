@@ -1,14 +1,14 @@
-"""LPCT's weighted average of private and public counts (Ma and Yang, 2024, eq. 8), and its ends.
+"""LPCT's weighted average of private and public counts (Ma and Yang, 2024, eq. 8), and its limits.
 
 In a cell let V be the number of holders with label 1 and U that of all, from the reports (P,
 debiased) and the public data (Q). The estimate is
 
     eta = (V_P + lambda V_Q) / (U_P + lambda U_Q)                                          (eq. 8)
 
-for every class, V being the count of the class. For a numeric label V is the sum of t, the label
-on [0, 1]. ``private`` is lambda = 0 (eq. 7), for numbers LPDT's regression tree (Ma et al., 2023,
-eq. 5, as ``ratio``); ``public`` is lambda = infinity (eq. 4 on public data). What becomes of
-ratios whose mass is not positive is in ``ratio``.
+for every class, V being the count of the class. For a numeric label V is the sum of t, the label on
+[0, 1]. ``private`` is lambda = 0 (eq. 7), for numbers LPDT's regression tree (Ma et al., 2023, eq.
+5, as ``ratio``); ``public`` is lambda = infinity (eq. 4 on public data). ``ratio`` handles cells
+whose mass is not positive.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""For whoever watches the curator: alive, ready, metrics."""
+"""Health checks and metrics for operators."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ router = APIRouter(tags=["operation"])
 
 @router.get("/healthz", summary="Is the process alive?")
 async def alive() -> dict[str, str]:
-    """Answers as long as the process can answer at all."""
+    """Answers as long as the process runs."""
     return {"status": "ok"}
 
 

@@ -69,7 +69,7 @@ class RateLimit:
 
 
 class TokenTries:
-    """Answers 429 to whatever brings a token, after too many wrong ones from its address."""
+    """Answers 429 to requests with a token, after too many wrong ones from their address."""
 
     def __init__(self, app: ASGIApp, rate: Rate) -> None:
         self._app = app

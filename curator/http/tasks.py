@@ -359,7 +359,7 @@ def invite(task_id: TaskId, asked: InviteRequest, curator: TheCurator) -> Invita
     """Make invitations, each good for one report; from then on only invited reports count.
 
     A holder sends its own in the header `Privet-Invitation`. Give each person one, so that nobody
-    can answer twice; whoever hands them out should not see who sends which report.
+    can answer twice; the person who distributes them should not see who sends which report.
     """
     return Invitations(invitations=curator.invite(task_id, asked.count))
 

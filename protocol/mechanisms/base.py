@@ -65,7 +65,7 @@ class Mechanism(ABC):
         return cls(*checked_question(epsilon, cells, slots, regression=regression))
 
     def parameters(self) -> dict[str, int | float | str]:
-        """What ``create`` needs beyond (epsilon, cells, slots) to build an equal mechanism."""
+        """Arguments of ``create`` beyond (epsilon, cells, slots) that build an equal mechanism."""
         return {name: getattr(self, name) for name in self.parameter_names}
 
     @property
@@ -160,7 +160,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def influence(self, weights: Counts) -> tuple[float, float]:
-        """Least and greatest that any one report can add to ``sum(weights * estimate)``."""
+        """Minimum and maximum that one report can add to ``sum(weights * estimate)``."""
 
     @abstractmethod
     def worst_ratio(self) -> Fraction:
@@ -170,7 +170,7 @@ class Mechanism(ABC):
         """
 
     def log_ratio(self) -> float:
-        """ln of ``worst_ratio``: the budget that is really spent, at most ``epsilon``."""
+        """ln of ``worst_ratio``: the budget actually spent, at most ``epsilon``."""
         return log_of(self.worst_ratio())
 
     @abstractmethod

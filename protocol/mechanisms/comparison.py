@@ -1,6 +1,6 @@
 """Which mechanism to take: all of them side by side, and the choice that ``auto`` makes.
 
-``auto`` is never published: whoever makes a task asks ``choose`` and publishes the name and the
+``auto`` is never published: the creator of a task calls ``choose`` and publishes the name and the
 parameters of what it returns.
 """
 
@@ -24,7 +24,7 @@ SAME = 1e-6
 
 @dataclass(frozen=True)
 class Row:
-    """What one mechanism costs and gives for one question.
+    """Costs and variance of one mechanism for one question.
 
     ``variance`` is ``count_variance``, ``ratio`` is it over the best known bound. ``influence`` is
     the most that one dishonest report can add to or take from one entry of the estimate,
@@ -55,7 +55,7 @@ def choose(
     regression: bool = False,
     max_report_bytes: int | None = None,
 ) -> Mechanism:
-    """The mechanism of least variance whose reports have at most ``max_report_bytes``.
+    """The mechanism of minimum variance whose reports have at most ``max_report_bytes``.
 
     Of equal ones the one with the shorter report, then the one that comes first in MECHANISMS.
     Raises InvalidTask if no report is that short.
@@ -79,7 +79,7 @@ def compare(
     *,
     regression: bool = False,
 ) -> list[Row]:
-    """One row per mechanism, the least variance first; at most one is ``chosen``.
+    """One row per mechanism, ordered by variance; at most one is ``chosen``.
 
     None is chosen if no report is as short as ``max_report_bytes``. Raises InvalidTask for a
     question that cannot be asked.

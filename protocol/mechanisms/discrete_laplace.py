@@ -44,7 +44,7 @@ _ONE = 2**128
 
 
 def fine_steps(share: Fraction) -> int:
-    """The least power of two of steps in a 1 for noise of scale 1 / share to have FINE_SCALE."""
+    """Smallest power of two of steps per unit at which noise of scale 1 / share has FINE_SCALE."""
     resolution = 1
     while resolution < FINE_SCALE * share:
         resolution *= 2
@@ -78,12 +78,12 @@ class DiscreteLaplace:
 
     @property
     def low(self) -> int:
-        """The least output; the greatest is ``radius``."""
+        """The smallest output; the largest is ``radius``."""
         return self.span - self.radius
 
     @property
     def largest_code(self) -> int:
-        """The greatest output when outputs are sent as numbers from 0 on."""
+        """The largest output when outputs are sent as numbers from 0 on."""
         return self.radius - self.low
 
     @property
@@ -168,7 +168,7 @@ def _half_table(step: Fraction, radius: int) -> list[int]:
 
 
 def _inward(odds: int, atom: int, radius: int, room: int | None) -> tuple[list[int], int]:
-    """w_C, ..., w_1 and the most that w_0 may be; flat where ``room`` would be exceeded."""
+    """w_C, ..., w_1 and the maximum of w_0; flat where ``room`` would be exceeded."""
     weights = [atom, (odds - _ONE) * atom // _ONE]
     used = 2 * sum(weights)
     for k in range(radius - 2, 0, -1):

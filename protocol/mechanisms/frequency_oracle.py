@@ -55,7 +55,7 @@ class FrequencyOracle(Mechanism):
 
     @abstractmethod
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
-        """Least and greatest sum of ``weights`` over the categories that a report supports."""
+        """Minimum and maximum sum of ``weights`` over the categories that a report supports."""
 
     @property
     def sum_size(self) -> int:

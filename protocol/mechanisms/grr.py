@@ -35,7 +35,7 @@ class GeneralizedResponse(FrequencyOracle):
 
     @property
     def own_words(self) -> int:
-        """Words at which the own category is reported."""
+        """Words at which the holder's own category is reported."""
         return WORD - (self.categories - 1) * self.other_words
 
     @property
