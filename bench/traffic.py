@@ -63,7 +63,7 @@ def curator_server(folder: Path, database: str) -> Iterator[Server]:
     with running_curator(folder, database=database, admin_token=TOKEN) as curator:
         port = urlsplit(curator.url).port
         assert port is not None
-        yield port, curator.process
+        yield port, curator.process.pid
 
 
 def empty_app() -> object:

@@ -14,7 +14,6 @@ import argparse
 import http.client
 import os
 import random
-import signal
 import tempfile
 import threading
 import time
@@ -75,7 +74,7 @@ class Curators:
     def kill(self) -> None:
         """End them at once, wherever they are."""
         for curator in self.running:
-            os.kill(curator.process, signal.SIGKILL)
+            curator.process.kill()
 
     def bury(self) -> None:
         """Wait for the processes to be gone."""

@@ -4,61 +4,72 @@ They do not hear the terminal's Ctrl-C: whoever started them stops them when it 
 """
 
 import os
+import re
 import secrets
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
-START_SECONDS = 60.0
+SERVE = ("-m", "privet.curator", "serve")
+START_SECONDS = 120.0
+STOP_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class RunningCurator:
-    """Where a started curator answers, and the token that rules it."""
+    """Where a started curator answers; its admin token, if it is known; the log of this run."""
 
     url: str
     token: str
-    process: int
+    process: subprocess.Popen[bytes]
     log: Path
 
 
 @contextmanager
-def running_curator(folder: Path, **settings: str) -> Iterator[RunningCurator]:
+def running_curator(
+    folder: Path, *, command: Sequence[str] = SERVE, **settings: str | None
+) -> Iterator[RunningCurator]:
     """Start ``privet serve`` with its database and log in ``folder``; stop it at the end.
 
-    ``settings`` are those of ``curator.settings``, by name. Raises ``RuntimeError`` with the log's
-    last lines if the curator does not come up.
+    ``settings`` are those of ``curator.settings``, by name; None leaves one to its default, and no
+    other comes from the environment. Without an admin token of one's own, that of the first start
+    is known. Raises ``RuntimeError`` with the log's last lines if the curator does not come up.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    token = settings.get("admin_token") or secrets.token_urlsafe(24)
-    port = settings.get("port") or str(_free_port())
     chosen = {
         "database": f"sqlite:///{(folder / 'privet.db').absolute()}",
+        "port": "0",
+        "admin_token": secrets.token_urlsafe(24),
         **settings,
-        "port": port,
-        "admin_token": token,
     }
-    environment = os.environ | {f"PRIVET_{name.upper()}": value for name, value in chosen.items()}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PRIVET_")}
+    environment |= {f"PRIVET_{k.upper()}": v for k, v in chosen.items() if v is not None}
     log = folder / "curator.log"
-    with log.open("ab") as output:
-        command = [sys.executable, "-m", "privet.curator", "serve"]
+    with log.open("wb") as output:
         process = subprocess.Popen(
-            command, env=environment, stdout=output, stderr=output, start_new_session=True
+            [sys.executable, *command],
+            env=environment,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
         )
     try:
-        url = f"http://127.0.0.1:{port}"
-        _wait_until_ready(url, process, log)
-        yield RunningCurator(url, token, process.pid, log)
+        url = _wait_until_ready(process, log)
+        shown = re.search(r"Admin token.*\n(\S+)\n", log.read_text())
+        token = chosen["admin_token"] or (shown[1] if shown else "")
+        yield RunningCurator(url, token, process, log)
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        try:
+            process.wait(STOP_SECONDS)
+        finally:
+            process.kill()
 
 
 @dataclass(frozen=True)
@@ -66,7 +77,7 @@ class RunningRelay:
     """Where a started relay answers."""
 
     url: str
-    process: int
+    process: subprocess.Popen[str]
 
 
 @contextmanager
@@ -94,26 +105,22 @@ def running_relay(
         if " at http" not in first:
             msg = f"the relay did not come up; it said: {first}"
             raise RuntimeError(msg)
-        yield RunningRelay(first.rsplit(" ", 1)[1].strip(), process.pid)
+        yield RunningRelay(first.rsplit(" ", 1)[1].strip(), process)
     finally:
         process.terminate()
         process.communicate(timeout=60)
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _wait_until_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> str:
+    """The address in the curator's first words, once it is ready."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
+        shown = re.search(r"Privet curator at (http://\S+?),", log.read_text(errors="replace"))
         try:
-            if httpx.get(f"{url}/readyz", timeout=1.0).status_code == httpx.codes.OK:
-                return
+            if shown and httpx.get(f"{shown[1]}/readyz", timeout=5.0).is_success:
+                return shown[1]
         except httpx.TransportError:
-            pass  # not listening yet
+            pass  # the port is bound before it is shown, and served a little later
         time.sleep(0.05)
     tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
     msg = f"the curator did not come up; its log {log} ends with:\n{tail}"

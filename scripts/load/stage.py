@@ -58,7 +58,7 @@ def open_target(
     with running_curator(folder / "curator", **settings) as curator:
         admin = CuratorClient(curator.url, curator.token)
         url = population.publish(admin, cells, epsilon)
-        yield Target(url, folder, curator.token, admin, curator.process)
+        yield Target(url, folder, curator.token, admin, curator.process.pid)
 
 
 def deliver(
@@ -86,7 +86,7 @@ def _relayed(
     curator, folder = target.task_url.partition("/v1/")[0], target.folder / "relay"
     with running_relay(folder, curator, target.token, least=LEAST, every=EVERY) as relay:
         url = f"{relay.url}/v1/tasks/{task.id}"
-        meter = Meter({**target.servers, "relay": relay.process})
+        meter = Meter({**target.servers, "relay": relay.process.pid})
         finished = send(url, task, shards, load, outcomes)
         wait_for_relay(url, (LEAST - 1) * len(groups(task)))
         use = meter.stop()

@@ -17,11 +17,10 @@ from privet.curator.partitioning.grower import Growth
 from privet.protocol.partition import Partition
 
 SCRIPT = """
-from privet.curator.settings import Settings
-from privet.curator.server import serve
+from privet.curator.cli import main
 from tests.curator import endless
 endless.register()
-serve(Settings(), show=lambda url, token: print(url, token, flush=True))
+main(["serve"])
 """
 
 

@@ -14,8 +14,8 @@ from privet.curator.settings import Settings
 from privet.protocol.errors import PrivetError, StorageFailed
 from privet.protocol.report import REPORT_MEDIA_TYPE
 from scripts.crash_test import Count, Curators, run_trial
+from scripts.servers import running_curator
 from tests.curator.datastore.made import kept, open_task, report, task, total
-from tests.curator.processes import served, wait_until_ready
 
 
 def test_a_stop_signal_drains(tmp_path: Path) -> None:
@@ -26,18 +26,16 @@ def test_a_stop_signal_drains(tmp_path: Path) -> None:
     open_task(store, made, 0.0)
     reports = [report(made) for _ in range(400)]
     acknowledged = []
-    with served(database) as (url, token, process):
-        assert len(token) > 30
-        wait_until_ready(url)
+    with running_curator(tmp_path, admin_token=None) as curator:
+        assert len(curator.token) > 30
+        process, path = curator.process, f"{curator.url}/v1/tasks/{made.id}/reports"
 
         def send() -> None:
             headers = {"content-type": REPORT_MEDIA_TYPE}
             with httpx.Client(timeout=30) as http:
                 for own in reports:
                     try:
-                        answer = http.post(
-                            f"{url}/v1/tasks/{made.id}/reports", content=own.pack(), headers=headers
-                        )
+                        answer = http.post(path, content=own.pack(), headers=headers)
                     except httpx.TransportError:
                         return
                     assert answer.status_code == 201
@@ -64,14 +62,11 @@ def test_workers_share_a_database(tmp_path: Path) -> None:
     open_task(store, made, 0.0)
     reports = [report(made) for _ in range(40)]
     headers = {"content-type": REPORT_MEDIA_TYPE}
-    with served(database, workers="2") as (url, _, process):
-        wait_until_ready(url)
+    with running_curator(tmp_path, workers="2") as curator:
+        path = f"{curator.url}/v1/tasks/{made.id}/reports"
         for own in reports * 2:
-            path = f"{url}/v1/tasks/{made.id}/reports"
             answer = httpx.post(path, content=own.pack(), headers=headers, timeout=60)
             assert answer.status_code in (200, 201)
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
     assert kept(store, made) == total(made, reports)
     store.close()
 
@@ -93,9 +88,8 @@ def test_a_killed_curator_loses_nothing(tmp_path: Path) -> None:
 
 def test_a_slow_head_is_cut_off_in_production(tmp_path: Path) -> None:
     """The settings reach the server: a head that does not come is answered 408."""
-    with served(f"sqlite:///{tmp_path}/privet.db", header_seconds="0.3") as (url, _, _process):
-        wait_until_ready(url)
-        address = httpx.URL(url)
+    with running_curator(tmp_path, header_seconds="0.3") as curator:
+        address = httpx.URL(curator.url)
         with socket.create_connection((address.host, address.port or 0), timeout=60) as connection:
             connection.sendall(b"GET /healthz HTTP/1.1\r\n")
             with connection.makefile("rb") as answer:

@@ -19,9 +19,9 @@ from privet.curator.datastore import open_store
 from privet.curator.workers import Workers
 from privet.protocol.errors import PrivetError
 from privet.protocol.report import REPORT_MEDIA_TYPE
+from scripts.servers import running_curator
 from tests.curator import endless, samples
 from tests.curator.datastore.made import open_task, report, task
-from tests.curator.processes import served, wait_until_ready
 
 SECRET = "a token for tests"
 ADMIN = {"Authorization": f"Bearer {SECRET}"}
@@ -32,7 +32,7 @@ class Served:
     """A curator with one task that has one report, and estimators of its own."""
 
     url: str
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[bytes]
     folder: Path
 
     def send(self, count: int) -> list[int]:
@@ -79,9 +79,9 @@ def serving(folder: Path) -> Iterator[Served]:
     open_task(store, MADE, 0.0)
     store.close()
     settings = {"max_jobs": "1", "max_waiting_jobs": "1", "shutdown_seconds": "1"}
-    with served(database, endless.SCRIPT, admin_token=SECRET, **settings) as (url, _, process):
-        wait_until_ready(url)
-        curator = Served(url, process, folder)
+    command = ["-c", endless.SCRIPT]
+    with running_curator(folder, command=command, admin_token=SECRET, **settings) as running:
+        curator = Served(running.url, running.process, folder)
         assert curator.send(1) == [201]
         yield curator
 
