@@ -72,7 +72,7 @@ def report() -> None:
     longest = int(admin.task(task_url)["report_bytes"])
     results = compare(admin, task_url, population)
     taken = effort(reports, longest, _epsilon())
-    print_results(console, results, len(population.test), taken)
+    print_results(console, results, population, taken)
 
 
 def _taken_shards(agent: str) -> Iterator[Path]:

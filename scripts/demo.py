@@ -8,12 +8,12 @@ import asyncio
 import itertools
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -24,6 +24,7 @@ from privet.client import Ledger
 from privet.curator.admin_client import Document
 from privet.curator.models.encode import encode_records
 from privet.curator.partitioning import GROWERS
+from privet.curator.public_data import Floats
 from privet.curator.public_model.knowledge import public_knowledge
 from privet.curator.publishing.build import build_task
 from privet.curator.publishing.settings import TaskSettings
@@ -31,29 +32,34 @@ from privet.curator.publishing.table import read_table
 from privet.protocol.features import Classes
 from privet.protocol.mechanisms import MECHANISMS
 from scripts import fair_survey
-from scripts.fair_survey import LABEL, Population, Record, without_label
+from scripts.fair_survey import Population, Record, has_affair, without_label
 from scripts.servers import RunningCurator, running_curator
 
 FOLDER = Path("privet-data/demo")
 AT_A_TIME = 8
-LEAF_SIZES = (5, 10, 20, 40, 80, 160)
+LEAF_SIZES = (5, 10, 20)
 DATABASE = "demo.db"
 console = Console()
 
 
 @dataclass(frozen=True)
 class Result:
-    """A model's share of correct test labels, with its binomial standard error."""
+    """How well a model predicts the test records, and the share of affairs it believes in.
+
+    ``interval`` holds the ends of the share's 95 % interval, if it has one.
+    """
 
     name: str
     accuracy: float
-    standard_error: float
+    brier: float
+    share: float
+    interval: tuple[float, float] | None = None
 
 
 def main(
     holders: Annotated[
         int | None,
-        typer.Option(min=1, help="Holders that answer; by default all 4456, and above it again."),
+        typer.Option(min=1, help="Holders that answer; by default all 4493, and above it again."),
     ] = None,
     epsilon: Annotated[float, typer.Option(help="What each of them spends.")] = 2.0,
     mechanism: Annotated[str, typer.Option(help=f"One of {', '.join(MECHANISMS)}.")] = "subset",
@@ -63,7 +69,9 @@ def main(
     """Run the demonstration; what an earlier one left in the folder is removed first."""
     started = time.perf_counter()
     population = fair_survey.load()
-    answering = list(itertools.islice(itertools.cycle(population.holders), holders or 4456))
+    answering = list(
+        itertools.islice(itertools.cycle(population.holders), holders or len(population.holders))
+    )
     _remove_earlier(folder)
     with running_curator(folder, database=_database(folder)) as curator:
         admin = CuratorClient(curator.url, curator.token)
@@ -77,7 +85,7 @@ def main(
         sent = _collect(task_url, answering)
         results = compare(admin, task_url, population)
     taken = effort(len(answering), sent / len(answering), epsilon)
-    print_results(console, results, len(population.test), taken)
+    print_results(console, results, population, taken)
     _print_next(folder, task_url, without_label(population.test[0]))
     console.print(f"[dim]All of it took {time.perf_counter() - started:.0f} s.[/dim]")
 
@@ -100,8 +108,9 @@ def _introduce(
         f"A curator answers at {curator.url} and keeps its log in {curator.log}.", soft_wrap=True
     )
     console.print(
-        f"It grew {question['cells']} cells on {len(population.public)} public records "
-        f"and published them as\n{task_url}",
+        f"It grew {question['cells']} cells on the public records of {len(population.public)} "
+        "volunteers. Those who had an affair volunteered four times less often, so these records "
+        f"mislead. It published the cells as\n{task_url}",
         soft_wrap=True,
     )
 
@@ -117,22 +126,38 @@ def _collect(task_url: str, records: Sequence[Record]) -> int:
 
 def compare(admin: CuratorClient, task_url: str, population: Population) -> list[Result]:
     """Privet's model and what could be had without it, on the test records."""
-    test = population.test
-    truth = [str(record[LABEL]) for record in test]
-    unlabelled = [without_label(record) for record in test]
-    public, private = (
-        admin.predict(task_url, unlabelled, model=admin.fit(task_url, name)["number"])["label"]
-        for name in ("public", None)
-    )
-    learnable = [*population.public, *population.holders]
+    number = admin.fit(task_url)["number"]
+    found = admin.predict(task_url, [without_label(r) for r in population.test], model=number)
+    assert found["classes"] is not None
+    yes = found["classes"].index("yes")
+    (said,) = (row for row in admin.insight(task_url)["overall"] if row["name"] == "yes")
+    reported = said["reported"], (said["low"], said["high"])
+    public, everybody = population.public, [*population.public, *population.holders]
     return [
-        score("Privet: public data and private reports", private, truth),
         score(
-            "its public model, before any report", best_public_model(population.public, test), truth
+            "Privet, public data and reports",
+            np.array(found["values"])[:, yes],
+            population,
+            reported,
         ),
-        score("the same tree, public data alone", public, truth),
-        score("a tree on everybody's raw records", non_private_tree(learnable, test), truth),
-        score("always the majority class", majority(learnable, test), truth),
+        score(
+            "its public model, no reports",
+            public_model(public, population.test),
+            population,
+            share_of(public),
+        ),
+        score(
+            "a forest on raw records",
+            raw_forest(everybody, population.test),
+            population,
+            share_of(everybody),
+        ),
+        score(
+            "the reported share, for all",
+            np.full(len(population.test), reported[0]),
+            population,
+            reported,
+        ),
     ]
 
 
@@ -171,51 +196,60 @@ def _by_ledger(
         yield record, own, f"holder {number}"
 
 
-def score(name: str, predicted: Sequence[str], truth: Sequence[str]) -> Result:
-    """Compare predicted labels with the true ones."""
-    accuracy = sum(map(str.__eq__, predicted, truth)) / len(truth)
-    return Result(name, accuracy, math.sqrt(accuracy * (1 - accuracy) / len(truth)))
+def score(
+    name: str, predicted: Floats, population: Population, share: tuple[float, tuple[float, float]]
+) -> Result:
+    """Compare predicted probabilities of an affair with the test records' answers."""
+    truth = np.array([has_affair(record) for record in population.test])
+    accuracy = float(((predicted > 0.5) == truth).mean())
+    return Result(name, accuracy, float(((predicted - truth) ** 2).mean()), *share)
 
 
-def majority(learnable: Sequence[Record], test: Sequence[Record]) -> list[str]:
-    """The commonest label, for everybody."""
-    [(label, _)] = Counter(str(record[LABEL]) for record in learnable).most_common(1)
-    return [label] * len(test)
+def share_of(records: Sequence[Record]) -> tuple[float, tuple[float, float]]:
+    """The share of affairs among some records, with its interval as a random sample."""
+    share = sum(map(has_affair, records)) / len(records)
+    half = 1.96 * math.sqrt(share * (1.0 - share) / len(records))
+    return share, (share - half, share + half)
 
 
-def best_public_model(public: Sequence[Record], test: Sequence[Record]) -> list[str]:
+def public_model(public: Sequence[Record], test: Sequence[Record]) -> Floats:
     """What the public model that ``drift`` starts from says, before any holder has answered."""
     settings = TaskSettings.model_validate(fair_survey.settings(1.0, 1))
     task, data = build_task(settings, read_table(fair_survey.as_csv(public)))
     assert isinstance(task.label, Classes)
-    classes = task.label.classes
-    model = public_knowledge(data.X, data.y, len(classes)).model
-    return [classes[i] for i in model.predict(encode_records(task, test)).argmax(axis=1)]
+    model = public_knowledge(data.X, data.y, task.label.slots).model
+    return model.predict(encode_records(task, test))[:, task.label.classes.index("yes")]
 
 
-def non_private_tree(learnable: Sequence[Record], test: Sequence[Record]) -> list[str]:
-    """What scikit-learn's tree learns from raw records; cross-validation chooses its leaf size."""
+def raw_forest(learnable: Sequence[Record], test: Sequence[Record]) -> Floats:
+    """A forest of scikit-learn on raw records; cross-validation chooses its leaf size."""
+    from sklearn.ensemble import RandomForestClassifier
     from sklearn.feature_extraction import DictVectorizer
     from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import make_pipeline
-    from sklearn.tree import DecisionTreeClassifier
 
-    tree = GridSearchCV(
-        DecisionTreeClassifier(random_state=0), {"min_samples_leaf": LEAF_SIZES}, cv=5
-    )
-    model = make_pipeline(DictVectorizer(sparse=False), tree)
-    model.fit([without_label(r) for r in learnable], [r[LABEL] for r in learnable])
-    return [str(label) for label in model.predict([without_label(r) for r in test])]
+    forest = RandomForestClassifier(n_estimators=100, random_state=0)
+    chosen = GridSearchCV(forest, {"min_samples_leaf": LEAF_SIZES}, scoring="neg_brier_score", cv=5)
+    model = make_pipeline(DictVectorizer(sparse=False), chosen)
+    model.fit([without_label(r) for r in learnable], [has_affair(r) for r in learnable])
+    return np.asarray(model.predict_proba([without_label(r) for r in test])[:, 1])
 
 
-def print_results(console: Console, results: Sequence[Result], tested: int, taken: str) -> None:
-    """Print the table of accuracies, and what they took."""
-    table = Table(title=f"Accuracy on {tested} test records")
+def print_results(
+    console: Console, results: Sequence[Result], population: Population, taken: str
+) -> None:
+    """Print the table of scores, the truth, and what they took."""
+    table = Table(title=f"Predictions of {len(population.test)} test records")
     table.add_column("model")
-    table.add_column("accuracy", justify="right")
+    for name in ("accuracy", "Brier score", "share of affairs"):
+        table.add_column(name, justify="right")
     for result in results:
-        table.add_row(result.name, f"{result.accuracy:.3f} ± {result.standard_error:.3f}")
+        interval = "" if result.interval is None else " [{:.0%}, {:.0%}]".format(*result.interval)
+        share = f"{result.share:.0%}{interval}"
+        table.add_row(result.name, f"{result.accuracy:.3f}", f"{result.brier:.3f}", share)
     console.print(table)
+    truth = share_of(population.holders)[0]
+    console.print(f"In truth {truth:.0%} of the holders had an affair.", highlight=False)
     console.print(taken, highlight=False)
 
 

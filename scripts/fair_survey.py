@@ -2,8 +2,11 @@
 
 6366 women answered a magazine's questionnaire in 1974 (Fair, "A theory of extramarital affairs",
 Journal of Political Economy 86, 1978); statsmodels ships the answers, public domain. The label is
-whether any affair was reported. One fixed shuffle gives a tenth of the rows to the curator as its
-public data, seven tenths to holders, one each, and a fifth to the final test.
+whether any affair was reported.
+
+One fixed shuffle gives a fifth of the rows to the final test. From the others 600 volunteers are
+drawn as the curator's public data, and those who had an affair volunteer four times less often: so
+such samples go wrong. Everybody else is a holder.
 """
 
 import csv
@@ -16,6 +19,9 @@ import numpy as np
 
 LABEL = "affair"
 SHUFFLE_SEED = 1974
+VOLUNTEERS = 600
+RELUCTANCE = 4
+"""How many times less often a person with an affair volunteers."""
 Record = dict[str, float | str]
 
 OCCUPATIONS = {
@@ -32,7 +38,7 @@ DECLARED = {
     "occupation": {"categories": list(OCCUPATIONS.values())},
     "husband_occupation": {"categories": list(OCCUPATIONS.values())},
 }
-"""What the questionnaire says about its answers, so that none depends on the public tenth."""
+"""What the questionnaire says about its answers, so that none depends on the public records."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +51,21 @@ class Population:
 
 
 def load() -> Population:
-    """The fixed split: 636 public records, 4456 holders, 1274 test records."""
+    """The fixed split: 600 public records, 4493 holders, 1273 test records."""
     records = _records()
-    order = np.random.default_rng(SHUFFLE_SEED).permutation(len(records))
-    shuffled = [records[i] for i in order]
-    public, test = len(records) // 10, len(records) - len(records) // 10 - len(records) * 7 // 10
-    return Population(shuffled[:public], shuffled[public:-test], shuffled[-test:])
+    rng = np.random.default_rng(SHUFFLE_SEED)
+    shuffled = [records[i] for i in rng.permutation(len(records))]
+    test, others = shuffled[: len(records) // 5], shuffled[len(records) // 5 :]
+    weights = np.array([1.0 / RELUCTANCE if has_affair(record) else 1.0 for record in others])
+    drawn = rng.choice(len(others), VOLUNTEERS, replace=False, p=weights / weights.sum())
+    public, chosen = [others[i] for i in drawn], frozenset(drawn.tolist())
+    holders = [record for i, record in enumerate(others) if i not in chosen]
+    return Population(public, holders, test)
+
+
+def has_affair(record: Mapping[str, float | str]) -> bool:
+    """Whether the label says so."""
+    return record[LABEL] == "yes"
 
 
 def settings(epsilon: float, holders: int, **chosen: str) -> dict[str, Any]:

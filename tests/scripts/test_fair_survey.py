@@ -1,45 +1,51 @@
 from pathlib import Path
 
+import numpy as np
+import pytest
 import typer
 from typer.testing import CliRunner
 
 from scripts import demo, fair_survey
-from scripts.demo import best_public_model, majority, score
-from scripts.fair_survey import LABEL, Record
+from scripts.demo import public_model, raw_forest, score, share_of
+from scripts.fair_survey import has_affair
 
 
-def test_split_is_fixed_and_covers_everybody_once() -> None:
-    """A tenth is public, seven tenths are holders, a fifth is the test, the same ones each time."""
+def test_the_split_is_fixed_and_covers_everybody_once() -> None:
+    """600 public volunteers, a fifth for the test, all others holders; the same each time."""
     population = fair_survey.load()
     parts = (population.public, population.holders, population.test)
-    assert [len(part) for part in parts] == [636, 4456, 1274]
-    affairs = sum(record[LABEL] == "yes" for part in parts for record in part)
-    assert affairs == 2053
+    assert [len(part) for part in parts] == [600, 4493, 1273]
+    assert sum(map(has_affair, (record for part in parts for record in part))) == 2053
     again = fair_survey.load()
     assert [again.public, again.holders, again.test] == list(map(list, parts))
 
 
-def test_public_part_is_not_sorted_by_label() -> None:
-    """The survey's file lists all affairs first; the shuffle undoes that."""
-    public = fair_survey.load().public
-    share = sum(record[LABEL] == "yes" for record in public) / len(public)
-    assert 0.25 < share < 0.40
-
-
-def test_accuracy_of_the_majority_class_is_its_share() -> None:
-    """Predicting the commonest class is right as often as it occurs."""
-    records: list[Record] = [{LABEL: said} for said in ("no", "no", "no", "yes")]
-    result = score("majority", majority(records, records), [str(r[LABEL]) for r in records])
-    assert result.accuracy == 0.75
-
-
-def test_the_public_model_beats_chance() -> None:
-    """What can be had without any holder beats the majority class on the test records."""
+def test_volunteers_mislead_and_holders_and_test_records_do_not() -> None:
+    """Few volunteers had an affair; holders and test records are as the whole survey, a third."""
     population = fair_survey.load()
-    truth = [str(record[LABEL]) for record in population.test]
-    public = score("public", best_public_model(population.public, population.test), truth)
-    chance = score("majority", majority(population.public, population.test), truth)
-    assert public.accuracy > chance.accuracy + public.standard_error
+    volunteers, (low, high) = share_of(population.public)
+    assert low < volunteers < high < 0.15
+    for others in (population.holders, population.test):
+        assert 0.29 < share_of(others)[0] < 0.37
+
+
+def test_scores_are_those_of_the_definition() -> None:
+    """Accuracy and Brier score of a probability for everybody, from the share of affairs alone."""
+    population = fair_survey.load()
+    truth = share_of(population.test)[0]
+    result = score("nobody", np.full(len(population.test), 0.2), population, (0.2, (0.1, 0.3)))
+    assert result.accuracy == pytest.approx(1.0 - truth)
+    assert result.brier == pytest.approx(truth * 0.8**2 + (1.0 - truth) * 0.2**2)
+
+
+def test_the_public_model_believes_the_volunteers() -> None:
+    """Before any report it predicts far too few affairs; raw records would set it right."""
+    population = fair_survey.load()
+    truth = share_of(population.test)[0]
+    believed = public_model(population.public, population.test)
+    raw = raw_forest([*population.public, *population.holders], population.test)
+    assert believed.mean() < truth / 2
+    assert abs(raw.mean() - truth) < 0.05
 
 
 def test_a_demonstration_removes_its_own_files_only(tmp_path: Path) -> None:
