@@ -30,7 +30,9 @@ from privet.protocol.errors import (
     NotAuthorized,
     PrivetError,
     TaskNotFound,
+    TooLarge,
 )
+from privet.transport.address import DIRECT
 from privet.transport.errors import CuratorUnreachable, UnexpectedAnswer
 
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -146,11 +148,18 @@ class CuratorClient:
         path, columns = f"{self._path(task)}/predict", _columns(records)
         rows = max((len(values) for values in columns.values()), default=0)
         answers: list[Predictions] = []
-        for start in range(0, max(rows, 1), ROWS_PER_CALL):
-            part = {name: values[start : start + ROWS_PER_CALL] for name, values in columns.items()}
-            answer = self._json("POST", path, json={"model": model, "columns": part})
+        start, at_a_time = 0, ROWS_PER_CALL
+        while start < rows or not answers:
+            part = {name: values[start : start + at_a_time] for name, values in columns.items()}
+            try:
+                answer = self._json("POST", path, json={"model": model, "columns": part})
+            except TooLarge:  # above the curator's limits, which may be lower than the default
+                if at_a_time == 1:
+                    raise
+                at_a_time //= 2
+                continue
             answers.append(cast("Predictions", answer))
-            model = answer["model"]
+            model, start = answer["model"], start + at_a_time
         return _joined(answers)
 
     def export(self, task: TaskName, *, model: int | None = None, format: str = "json") -> bytes:  # noqa: A002
@@ -201,7 +210,9 @@ class CuratorClient:
     def call(self, method: str, path: str, **request: Any) -> httpx.Response:
         """The answer, if it is a success; raises the ``PrivetError`` of its problem document."""
         try:
-            with httpx.Client(headers=self._headers, timeout=TIMEOUT, verify=self._tls) as http:
+            with httpx.Client(
+                headers=self._headers, timeout=TIMEOUT, verify=self._tls, mounts=DIRECT
+            ) as http:
                 response = http.request(method, self.url + path, **request)
         except (httpx.TransportError, httpx.InvalidURL) as error:
             reason = str(error) or type(error).__name__

@@ -97,6 +97,7 @@ def create_app(
     writer = Writer(store, clock, metrics, max_queue=settings.max_queue)
     rejects = Rejects(store.count_rejects)
     workers = Workers(settings.max_jobs, settings.max_waiting_jobs) if workers is None else workers
+    predictors = Workers(settings.max_predictions, settings.max_waiting_predictions)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -107,6 +108,7 @@ def create_app(
         with suppress(asyncio.CancelledError):
             await garbage
         await run_in_threadpool(workers.close)
+        await run_in_threadpool(predictors.close)
         await run_in_threadpool(writer.stop)
         await run_in_threadpool(rejects.close)
         store.close()
@@ -120,7 +122,7 @@ def create_app(
         redoc_url=None,
     )
     token = None if settings.admin_token is None else settings.admin_token.get_secret_value()
-    api.state.curator = Curator(store, clock)
+    api.state.curator = Curator(store, clock, settings.max_predict_rows)
     tokens = Tokens(store, clock, token)
     api.state.tokens = tokens
     api.state.signer = signer
@@ -129,6 +131,7 @@ def create_app(
     api.state.writer = writer
     api.state.rejects = rejects
     api.state.workers = workers
+    api.state.predictors = predictors
     budget = BodyBudget(max(settings.max_body_memory, settings.max_batch_bytes))
     _add_routes(api, settings, budget)
     tasks = TaskCache(store)

@@ -41,12 +41,16 @@ from privet.curator.publishing.settings import TaskSettings, unix_seconds
 from privet.curator.publishing.table import Columns, read_table
 from privet.curator.trees import describe_path
 from privet.curator.workers import Run, run_here
-from privet.protocol.errors import InvalidTask, NotEnoughReports
+from privet.protocol.errors import InvalidTask, NotEnoughReports, TooLarge
+from privet.protocol.features import Classes
 from privet.protocol.lifecycle import Move, State
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.task import Task
 
 INVITATION_BYTES = 16
+MAX_PREDICTED_ROWS = 1_000_000
+FEW_CLASSES = 20
+"""Answers have a value per row and class, so with more classes fewer rows are predicted."""
 REGISTRIES: tuple[dict[str, Any], ...] = (MECHANISMS, GROWERS, ESTIMATORS)
 """Names that settings may use. What a program adds to them is sent to the worker processes."""
 
@@ -64,9 +68,10 @@ class Answers:
 class Curator:
     """The use cases over one store."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, max_rows: int = MAX_PREDICTED_ROWS) -> None:
         self.store = store
         self.clock = clock
+        self.max_rows = max_rows
         self._models = ModelCache(store)
 
     def create_task(
@@ -206,16 +211,7 @@ class Curator:
         """Predict for records, or for columns by name; the latest model without a number."""
         fitted = self._models.get(task_id, number)
         task = self.store.task(task_id).task
-        X = (
-            encode_records(task, records or [])
-            if columns is None
-            else encode_columns(task, columns)
-        )
-        predictions = fitted.model.predict(X)
-        partition = fitted.model.partition
-        met = sorted(set(predictions.cells.tolist()))
-        paths = {cell: describe_path(partition, task.columns, cell) for cell in met}
-        return Answers(fitted, predictions, paths)
+        return predict_rows(task, fitted, records, columns, self.max_rows)
 
 
 def _fingerprint(onnx: bytes | None) -> str | None:
@@ -258,6 +254,31 @@ def fit_model(
     task = Task.parse(canonical)
     model = fit(estimator, task.label, public, counts_of(task, sums), **parameters)
     return json.dumps(model.to_document()).encode(), summary_of(model, relayed)
+
+
+def predict_rows(
+    task: Task,
+    fitted: FittedModel,
+    records: Sequence[Mapping[str, Any]] | None,
+    columns: Columns | None,
+    max_rows: int,
+) -> Answers:
+    """Predict for records, or for columns by name.
+
+    Raises ``TooLarge`` above ``max_rows``, or in proportion fewer with more than ``FEW_CLASSES``.
+    """
+    values = (columns or {}).values()
+    rows = len(records or []) if columns is None else max(map(len, values), default=0)
+    classes = len(task.label.classes) if isinstance(task.label, Classes) else 1
+    most = max(1, max_rows * FEW_CLASSES // max(FEW_CLASSES, classes))
+    if rows > most:
+        raise TooLarge(f"{rows} rows are more than one call takes: send at most {most} at a time.")
+    X = encode_records(task, records or []) if columns is None else encode_columns(task, columns)
+    predictions = fitted.model.predict(X)
+    partition = fitted.model.partition
+    met = sorted(set(predictions.cells.tolist()))
+    paths = {cell: describe_path(partition, task.columns, cell) for cell in met}
+    return Answers(fitted, predictions, paths)
 
 
 def counts_of(task: Task, sums: Sequence[QuestionSums]) -> list[QuestionCounts]:

@@ -50,7 +50,9 @@ class Settings(BaseSettings):
         default=1_000_000, gt=0, description="Most reports in one batch."
     )
     max_request_bytes: int = Field(
-        default=16 * MIB, gt=0, description="Largest body of any other request, in bytes."
+        default=8 * MIB,
+        gt=0,
+        description="Largest body of a prediction, in bytes; other calls take 64 KiB.",
     )
     max_queue: int = Field(
         default=8192,
@@ -80,6 +82,22 @@ class Settings(BaseSettings):
         default=16,
         ge=0,
         description="Fits and new tasks that may wait for that; above it the answer is 503.",
+    )
+    max_predict_rows: int = Field(
+        default=20_000,
+        gt=0,
+        description="Most rows of one prediction; with more than 20 classes fewer, in proportion.",
+    )
+    max_predictions: int = Field(
+        default=1,
+        ge=1,
+        description="Large predictions (bodies above 8 KiB) that are computed at a time, each in a "
+        "process of its own.",
+    )
+    max_waiting_predictions: int = Field(
+        default=8,
+        ge=0,
+        description="Large predictions that may wait for that; above it the answer is 503.",
     )
     max_header_bytes: int = Field(
         default=32 * 1024, gt=0, description="Longest head of a request, in bytes."

@@ -88,7 +88,7 @@ class Workers:
         """``function(run)`` in a thread; raises ``Overloaded`` if too many wait already."""
         if len(self) >= self._limit:
             raise Overloaded(
-                f"{self._limit} fits and new tasks are under way or waiting here: try again later."
+                f"{self._limit} calls like this are under way or waiting here: try again later."
             )
         job = _Job(self._idle)
         self._jobs.add(job)

@@ -10,6 +10,8 @@ from privet.transport.errors import UnsafeAddress
 
 HOST = re.compile(r"^[\w.:-]+$")
 TASK_PATH = re.compile(r"^(?P<root>.*)/v1/tasks/(?P<id>[0-9a-f]{64})/?$")
+DIRECT: dict[str, None] = {f"all://{host}": None for host in ("127.0.0.1", "[::1]", "localhost")}
+"""For httpx: what goes to this machine does not go through a proxy of the environment's."""
 
 
 @dataclass(frozen=True)

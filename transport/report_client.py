@@ -27,7 +27,7 @@ from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.report import REPORT_MEDIA_TYPE, Receipt
 from privet.protocol.signature import SIGNATURE_HEADER, Signature
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
-from privet.transport.address import TaskAddress
+from privet.transport.address import DIRECT, TaskAddress
 from privet.transport.errors import CuratorUnreachable, UnexpectedAnswer
 
 MAX_ANSWER_BYTES = 64 * 1024
@@ -272,6 +272,7 @@ def new_http() -> httpx.AsyncClient:
         headers={"User-Agent": "privet-holder"},
         timeout=httpx.Timeout(30.0, connect=10.0),
         limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
+        mounts=DIRECT,
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
     )
 

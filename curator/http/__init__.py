@@ -7,6 +7,7 @@ from privet.curator.http import methods, models, tasks, tokens
 ROUTERS: tuple[APIRouter, ...] = (
     tasks.router,
     models.router,
+    models.predictions,
     methods.router,
     tokens.router,
 )

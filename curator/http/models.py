@@ -1,31 +1,40 @@
 """Models over HTTP: fit, list, read, export, predict."""
 
+import json
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Query, Request, Response, status
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from starlette.requests import ClientDisconnect
 
 from privet.curator.datastore.base import ModelInfo
+from privet.curator.estimation import Model
 from privet.curator.http.problems import described
 from privet.curator.http.requests import (
     EXAMPLE_ID,
     AdminOnly,
     Answer,
+    Handler,
     ModelNumber,
     ModelReader,
+    StrictRequest,
     StrictRoute,
     TaskId,
     TheCurator,
     in_worker,
     moment,
+    read_json,
 )
+from privet.curator.models.cache import FittedModel
 from privet.curator.models.export import EXPORTS
-from privet.curator.service import Answers
+from privet.curator.service import Answers, Curator, predict_rows, register, registered
+from privet.curator.workers import Run
 from privet.protocol.errors import (
     InvalidRecord,
     InvalidRequest,
@@ -37,10 +46,38 @@ from privet.protocol.errors import (
     TooLarge,
 )
 from privet.protocol.features import Classes
+from privet.protocol.task import Task
+from privet.protocol.wire import first_fault
+
+LARGE_BYTES = 8 * 1024
+"""Of a prediction's body, from which on a worker process reads it and answers."""
+
+
+class PredictRoute(StrictRoute):
+    """The route of predictions: large ones are left to a worker process, unread."""
+
+    async def handle_strictly(self, request: StrictRequest, handle: Handler) -> Response:
+        """FastAPI's answer to a small body, a worker process's to a large one."""
+        try:
+            body = await request.body()
+        except ClientDisconnect:
+            raise InvalidRequest("The connection ended before the body did: ask again.") from None
+        if len(body) <= LARGE_BYTES:
+            return await handle(request)
+        state = request.app.state
+        work = partial(_predict_elsewhere, state.curator, request.path_params["task_id"], body)
+        answer = await in_worker(request, work, state.predictors)
+        return Response(answer, media_type="application/json")
+
 
 router = APIRouter(
     prefix="/v1/tasks/{task_id}",
     route_class=StrictRoute,
+    dependencies=[ModelReader],
+)
+predictions = APIRouter(
+    prefix="/v1/tasks/{task_id}",
+    route_class=PredictRoute,
     dependencies=[ModelReader],
 )
 
@@ -338,13 +375,19 @@ class ColumnPredictions(BaseModel):
     paths: dict[str, list[str]] = Field(description="The splits that lead to each cell met.")
 
 
-@router.post(
+@predictions.post(
     "/predict",
     tags=["predictions"],
     summary="Predict",
     response_model=RecordPredictions | ColumnPredictions,
     responses=described(
-        NotAuthorized, TaskNotFound, ModelNotFound, InvalidRecord, InvalidRequest, TooLarge
+        NotAuthorized,
+        TaskNotFound,
+        ModelNotFound,
+        InvalidRecord,
+        InvalidRequest,
+        TooLarge,
+        Overloaded,
     ),
 )
 def predict(task_id: TaskId, asked: PredictRequest, curator: TheCurator) -> JSONResponse:
@@ -352,6 +395,54 @@ def predict(task_id: TaskId, asked: PredictRequest, curator: TheCurator) -> JSON
     answers = curator.predict(task_id, asked.model, records=asked.records, columns=asked.columns)
     by_column = asked.columns is not None
     return JSONResponse(_columns(answers) if by_column else _records(answers))
+
+
+def _predict_elsewhere(curator: Curator, task_id: str, body: bytes, run: Run) -> bytes:
+    """The answer to a large body, which is only looked at by ``run``."""
+    info = curator.model_info(task_id, run(requested_model, body))
+    task, document = curator.task(task_id).task, curator.store.model(task_id, info.number)
+    return run(
+        predict_body, registered(), task.canonical, document, info.number, body, curator.max_rows
+    )
+
+
+def requested_model(body: bytes) -> int | None:
+    """The number of the model that a prediction's body asks for."""
+    return _request_in(body).model
+
+
+def predict_body(
+    entries: Sequence[Mapping[str, Any]],
+    canonical: bytes,
+    document: bytes,
+    number: int,
+    body: bytes,
+    max_rows: int,
+) -> bytes:
+    """The JSON answer of a model to a prediction's body."""
+    register(entries)
+    task, asked = Task.parse(canonical), _request_in(body)
+    fitted = FittedModel(task.id, number, 0.0, _model_in(document))
+    answers = predict_rows(task, fitted, asked.records, asked.columns, max_rows)
+    by_column = asked.columns is not None
+    return bytes(JSONResponse(_columns(answers) if by_column else _records(answers)).body)
+
+
+@lru_cache(maxsize=2)
+def _model_in(document: bytes) -> Model:
+    return Model.from_document(json.loads(document))
+
+
+def _request_in(body: bytes) -> PredictRequest:
+    try:
+        return PredictRequest.model_validate(read_json(body))
+    except json.JSONDecodeError as error:
+        raise InvalidRequest(
+            f"The body is not JSON at character {error.pos}: {error.msg}. See /docs for what this "
+            "call takes."
+        ) from None
+    except ValidationError as error:
+        raise InvalidRequest(f"{first_fault(error)}. See /docs for what this call takes.") from None
 
 
 def _columns(answers: Answers) -> dict[str, Any]:

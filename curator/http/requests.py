@@ -12,10 +12,11 @@ from fastapi import Depends, Path, Request, Response, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict
+from starlette.concurrency import run_in_threadpool
 
 from privet.curator.service import Curator
 from privet.curator.workers import Run, Workers
-from privet.protocol.errors import InvalidRequest, NotAuthorized, Overloaded
+from privet.protocol.errors import InvalidRequest, NotAuthorized, Overloaded, TooLarge
 
 EXAMPLE_ID = "6f1ed002ab5595859014ebf0951522d9" * 2
 ADMIN_SCHEME, READER_SCHEME = "admin token", "reader token"
@@ -27,7 +28,12 @@ _reader = HTTPBearer(
     scheme_name=READER_SCHEME,
     description="A token of scope reader or admin, where the curator keeps its models for readers.",
 )
+_bearer = HTTPBearer(auto_error=False)
+MAX_JSON_BYTES = 64 * 1024
+"""Of a body that is parsed on the event loop."""
+
 T = TypeVar("T")
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 log = logging.getLogger(__name__)
 
 
@@ -81,14 +87,16 @@ def moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-async def in_worker(request: Request, function: Callable[[Run], T]) -> T:
+async def in_worker(
+    request: Request, function: Callable[[Run], T], workers: Workers | None = None
+) -> T:
     """``function(run)`` with a worker process for ``run``, as long as the caller waits for it.
 
     The request's body must have been read. Raises ``Overloaded`` if too many wait already, or if
     the curator stops meanwhile.
     """
-    workers: Workers = request.app.state.workers
-    work = asyncio.ensure_future(workers.call(function))
+    pool: Workers = request.app.state.workers if workers is None else workers
+    work = asyncio.ensure_future(pool.call(function))
     gone = asyncio.ensure_future(_disconnected(request))
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -118,29 +126,49 @@ class StrictRequest(Request):
     async def json(self) -> Any:
         """The body; raises ``json.JSONDecodeError`` for anything that is not JSON."""
         body = await self.body()
-        try:
-            return json.loads(body, parse_constant=_refuse)
-        except json.JSONDecodeError:
-            raise
-        except (_NotJson, UnicodeDecodeError) as error:
-            raise json.JSONDecodeError(str(error), "", 0) from None
-        except ValueError:
-            raise json.JSONDecodeError("a whole number has too many digits", "", 0) from None
-        except RecursionError:
-            raise json.JSONDecodeError("it is nested too deeply", "", 0) from None
+        if len(body) > MAX_JSON_BYTES:
+            raise TooLarge(f"The body is larger than the {MAX_JSON_BYTES} bytes this call takes.")
+        return read_json(body)
+
+
+def read_json(body: bytes) -> Any:
+    """JSON as RFC 8259 has it; raises ``json.JSONDecodeError`` for anything else."""
+    try:
+        return json.loads(body, parse_constant=_refuse)
+    except json.JSONDecodeError:
+        raise
+    except (_NotJson, UnicodeDecodeError) as error:
+        raise json.JSONDecodeError(str(error), "", 0) from None
+    except ValueError:
+        raise json.JSONDecodeError("a whole number has too many digits", "", 0) from None
+    except RecursionError:
+        raise json.JSONDecodeError("it is nested too deeply", "", 0) from None
 
 
 class StrictRoute(APIRoute):
-    """A route that reads its JSON strictly."""
+    """A route that asks who calls before it reads the body, and reads JSON strictly.
+
+    FastAPI reads bodies before it looks at dependencies, so those that authorize are called here
+    first; as dependencies they are in the OpenAPI document.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, over a ``StrictRequest``."""
         handle = super().get_route_handler()
+        asked = {each.dependency for each in self.dependencies}
+        checks = [check for check in (_require_admin, _require_reader) if check in asked]
 
         async def strictly(request: Request) -> Response:
-            return await handle(StrictRequest(request.scope, request.receive))
+            credentials = await _bearer(request) if checks else None
+            for check in checks:
+                await run_in_threadpool(check, request, credentials)
+            return await self.handle_strictly(StrictRequest(request.scope, request.receive), handle)
 
         return strictly
+
+    async def handle_strictly(self, request: StrictRequest, handle: Handler) -> Response:
+        """The answer to a caller who may call this, by FastAPI's own ``handle``."""
+        return await handle(request)
 
 
 class _NotJson(ValueError):

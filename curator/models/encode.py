@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from privet.curator.publishing import build
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.publishing.table import Columns
-from privet.protocol.errors import InvalidRecord, TooLarge
+from privet.protocol.errors import InvalidRecord
 from privet.protocol.features import (
     Classes,
     Column,
@@ -22,8 +22,6 @@ from privet.protocol.features import (
     encode_table,
 )
 from privet.protocol.task import Task
-
-MAX_PREDICTED_ROWS = 1_000_000
 
 
 def encoded_table(columns: Columns, settings: TaskSettings) -> pa.Table:
@@ -53,8 +51,7 @@ def as_csv(table: pa.Table) -> bytes:
 def encode_records(task: Task, records: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
     """Records as an encoded ``(rows, columns)`` matrix; a label in a record is ignored.
 
-    Raises ``InvalidRecord`` for unknown fields and for values that do not fit, naming the row,
-    and ``TooLarge`` above ``MAX_PREDICTED_ROWS``.
+    Raises ``InvalidRecord`` for unknown fields and for values that do not fit, naming the row.
     """
     names = [feature.name for feature in task.features]
     known = {*names, task.label.name}
@@ -82,11 +79,6 @@ def _check_lengths(columns: Columns) -> None:
     lengths = {len(values) for values in columns.values()}
     if len(lengths) != 1:
         raise InvalidRecord("The columns must all have the same number of rows.")
-    if max(lengths) > MAX_PREDICTED_ROWS:
-        raise TooLarge(
-            f"{max(lengths)} rows are more than one call takes: "
-            f"send at most {MAX_PREDICTED_ROWS} at a time."
-        )
 
 
 def _as_numbers(values: ColumnValues) -> ColumnValues:

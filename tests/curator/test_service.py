@@ -439,9 +439,9 @@ def test_records_that_do_not_fit_are_refused(
         curator.predict(task.id, **asked)
 
 
-def test_too_many_rows_are_refused(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows above the published limit are refused before anything is computed."""
-    monkeypatch.setattr("privet.curator.models.encode.MAX_PREDICTED_ROWS", 3)
+def test_too_many_rows_are_refused(curator: Curator) -> None:
+    """Rows above the limit are refused before anything is computed."""
+    curator.max_rows = 3
     task = survey_task(curator, depth=1)
     curator.fit(task.id, "public")
     with pytest.raises(TooLarge, match="at most 3"):

@@ -23,7 +23,7 @@ from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.report import make_report
 from privet.protocol.task import TASK_MEDIA_TYPE
 from privet.transport.address import TaskAddress
-from privet.transport.report_client import MAX_ANSWER_BYTES, Offer, Reply, error_in
+from privet.transport.report_client import MAX_ANSWER_BYTES, Offer, Reply, error_in, new_http
 from tests.client.fakes import ADDRESS, TASK, URL, Canned, Network, media, problem, publish, receipt
 from tests.protocol.examples import RECORD, make_task
 
@@ -225,3 +225,16 @@ async def test_a_task_that_is_none_is_invalid() -> None:
     served = httpx.Response(200, content=junk, headers=media(TASK_MEDIA_TYPE))
     with pytest.raises(InvalidTask):
         await Network([served]).client().offer(address)
+
+
+def test_proxies_are_not_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports to a curator here do not go to whatever HTTP_PROXY names; others do."""
+    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://proxy.example:3128")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    http = new_http()
+    direct = http._transport
+    for host in ("127.0.0.1:8000", "localhost", "[::1]:8000"):
+        assert http._transport_for_url(httpx.URL(f"http://{host}/v1/tasks")) is direct
+    assert http._transport_for_url(httpx.URL("http://curator.example/")) is not direct

@@ -1,10 +1,19 @@
 """Models and predictions over HTTP."""
 
+import json
 import os
+from collections.abc import MutableMapping
 from typing import Any
 
 import pytest
 
+from privet.curator.app import CuratorApp, create_app
+from privet.curator.clock import ManualClock
+from privet.curator.datastore.memory import MemoryStore
+from privet.curator.http.models import LARGE_BYTES
+from privet.curator.http.requests import StrictRequest
+from privet.curator.settings import Settings
+from privet.curator.workers import Workers
 from privet.protocol.errors import (
     InvalidRecord,
     InvalidRequest,
@@ -17,8 +26,9 @@ from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
 from tests.curator.http.checks import assert_problem
-from tests.curator.http.conftest import Http
+from tests.curator.http.conftest import TOKEN, Http
 
+JSON = {"Content-Type": "application/json"}
 PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True}
 
 
@@ -163,6 +173,89 @@ async def test_bad_predict_bodies_are_refused(
     headers = {"Content-Type": "application/json"}
     response = await http.post(f"/v1/tasks/{task_id}/predict", content=body, headers=headers)
     assert_problem(response, error, said)
+
+
+@pytest.mark.parametrize("form", ["records", "columns"])
+async def test_a_large_prediction_is_computed_in_a_worker_process(http: Http, form: str) -> None:
+    """Its answer is that of small ones, and bad bodies are refused in the same words."""
+    task_id = await http.task()
+    await http.fit(task_id, estimator="public")
+    address, rows = f"/v1/tasks/{task_id}/predict", 250 if form == "records" else 600
+    columns = {name: [value] * rows for name, value in PERSON.items()}
+    asked = {"records": [PERSON] * rows} if form == "records" else {"columns": columns}
+    assert len(json.dumps(asked)) > LARGE_BYTES
+    large = await http.post(address, json={**asked, "model": 1})
+    small = (
+        {"records": [PERSON]}
+        if form == "records"
+        else {"columns": {k: v[:1] for k, v in columns.items()}}
+    )
+    one = (await http.post(address, json=small)).json()
+    if form == "records":
+        assert large.json() == {"model": 1, "predictions": one["predictions"] * rows}
+    else:
+        assert large.json()["values"] == one["values"] * rows
+        assert large.json()["paths"] == one["paths"]
+    for body, error, said in [
+        (b'{"records": [' + b" " * 9_000, InvalidRequest, "not JSON"),
+        (b'{"records": 1, "columns": ' + b" " * 9_000 + b"2}", InvalidRequest, "records"),
+        (b'{"model": 7, "records": [' + b" " * 9_000 + b"]}", ModelNotFound, "1 to 1"),
+        (b'{"records": [{"age": 1}' + b" " * 9_000 + b"]}", InvalidRecord, "Row 1"),
+    ]:
+        assert_problem(await http.post(address, content=body, headers=JSON), error, said)
+
+
+@pytest.mark.parametrize("rows", [101, 4_000])
+async def test_rows_of_a_prediction_are_bounded(http: Http, app: CuratorApp, rows: int) -> None:
+    """Empty records too, in small bodies and in large ones, before anything is computed."""
+    app.state.curator.max_rows = 100
+    task_id = await http.task()
+    await http.fit(task_id, estimator="public")
+    body = b'{"records": [' + b",".join([b"{}"] * rows) + b"]}"
+    address = f"/v1/tasks/{task_id}/predict"
+    answer = await http.post(address, content=body, headers=JSON)
+    assert_problem(answer, TooLarge, f"{rows} rows are more than one call takes")
+
+
+@pytest.mark.parametrize("call", ["models", "predict"])
+async def test_nothing_is_read_of_a_stranger(
+    clock: ManualClock, workers: Workers, call: str
+) -> None:
+    """A body that never ends is not waited for, nor parsed, before the token is looked at."""
+    settings = Settings.model_validate({"admin_token": TOKEN, "guard_models": True})
+    app = create_app(settings, store=MemoryStore(), clock=clock, workers=workers)
+    read = []
+
+    async def receive() -> dict[str, object]:
+        read.append(1)
+        return {"type": "http.request", "body": b"[" * 1_000, "more_body": True}
+
+    sent: list[MutableMapping[str, Any]] = []
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": f"/v1/tasks/{'0' * 64}/{call}",
+        "headers": [(b"content-type", b"application/json")],
+        "query_string": b"",
+    }
+    await app(scope, receive, send)
+    assert sent[0]["status"] == 401
+    assert read == []
+
+
+async def test_other_calls_take_small_json_only() -> None:
+    """A fit of 64 KiB and more is refused unparsed."""
+    body = b'{"parameters": {' + b" " * 70_000 + b"}}"
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    with pytest.raises(TooLarge):
+        await StrictRequest({"type": "http", "headers": []}, receive).json()
 
 
 async def test_an_infinite_number_in_disguise_is_refused(http: Http) -> None:
