@@ -11,7 +11,7 @@ from privet.client.blocking import BlockingHolder
 from privet.client.errors import BudgetSpent, HolderError, LedgerFailed, TaskRefused
 from privet.client.explanation import Explanation
 from privet.client.holder import Holder
-from privet.client.ledger import DEFAULT_CAP, Answer, Ledger, MemoryLedger, SqliteLedger
+from privet.client.ledger import DEFAULT_CAP, Answer, Ledger, MemoryLedger, SqliteLedger, State
 from privet.transport.errors import (
     CuratorUnreachable,
     TransportError,
@@ -36,6 +36,7 @@ __all__ = [
     "ReportClient",
     "Retry",
     "SqliteLedger",
+    "State",
     "TaskRefused",
     "TransportError",
     "UnexpectedAnswer",

@@ -84,6 +84,10 @@ class BlockingHolder:
         answer: Answer = self._portal.call(self._holder.answer, task_url, record, invitation)
         return answer
 
+    def ask_relays(self) -> list[str]:
+        """See ``Holder.ask_relays``."""
+        return self._portal.call(self._holder.ask_relays)
+
     def resend(self) -> list[Answer]:
         """See ``Holder.resend``."""
         return self._portal.call(self._holder.resend)

@@ -1,7 +1,8 @@
 """``privet-holder``: see what a task asks, answer it privately, keep track of epsilon.
 
-Exit status: 0 done; 1 the record, the task or the curator is at fault; 2 wrong usage; 3 this
-holder refuses, to protect its record; 4 the answer is kept but not counted yet, so resend it.
+Exit status: 0 done; 1 the record, the task or the curator is at fault, or an answer was refused; 2
+wrong usage; 3 this holder refuses, to protect its record; 4 the answer is kept but nobody has taken
+it, so resend it; 5 a relay holds the answer and has not delivered it yet, so ask again with resend.
 """
 
 import json
@@ -21,7 +22,7 @@ from rich.text import Text
 from privet.client.blocking import BlockingHolder
 from privet.client.errors import BudgetSpent, TaskRefused
 from privet.client.explanation import Explanation
-from privet.client.ledger import DEFAULT_CAP, Answer, SqliteLedger
+from privet.client.ledger import DEFAULT_CAP, Answer, SqliteLedger, State
 from privet.client.pinning import signed_by
 from privet.protocol.errors import (
     InvalidRecord,
@@ -34,11 +35,13 @@ from privet.protocol.errors import (
 from privet.protocol.report import encode_labelled
 from privet.protocol.task import Task
 from privet.transport.errors import CuratorUnreachable, UnsafeAddress
-from privet.transport.report_client import ReportClient, printable
+from privet.transport.report_client import ReportClient, Retry, printable
 
-FAULT, REFUSED, KEPT = 1, 3, 4
+FAULT, REFUSED, KEPT, HELD = 1, 3, 4, 5
 REFUSALS = (BudgetSpent, TaskRefused, TaskMismatch, UnsafeAddress)
 POSTPONED = (CuratorUnreachable, Overloaded, StorageFailed, TooSlow)
+STATUSES = {State.REFUSED: FAULT, State.DRAWN: KEPT, State.HELD: HELD}
+"""What an answer's state means for the exit status, the worst first."""
 MAX_RECORD_BYTES = 16 * 2**20
 
 TaskUrl = Annotated[str, typer.Argument(metavar="TASK-URL", help="Where the task is published.")]
@@ -137,11 +140,16 @@ def budget(
     subject: Subject = "me",
     cap: Cap = DEFAULT_CAP,
     ledger: LedgerPath = None,
+    insecure_http: Insecure = False,
     as_json: Json = False,
 ) -> None:
-    """List what a subject has answered and the epsilon that is left."""
+    """List what a subject has answered and the epsilon that is left; relays are asked."""
     with _faults():
         kept = SqliteLedger(ledger, cap)
+        if any(own.state is State.HELD for own in kept.answers(subject)):
+            with _open_holder(ledger, subject, cap, insecure_http, retry=Retry(attempts=1)) as asks:
+                for fault in asks.ask_relays():
+                    _say(fault)
         answers, spent = kept.answers(subject), kept.spent(subject)
     if as_json:
         listed = [_answer_json(a) for a in answers]
@@ -157,7 +165,7 @@ def resend(
     insecure_http: Insecure = False,
     as_json: Json = False,
 ) -> None:
-    """Send again, byte for byte, every answer that was never counted; spends nothing."""
+    """Ask relays what became of answers, and send again what nobody has; spends nothing."""
     with _faults(), _open_holder(ledger, subject, DEFAULT_CAP, insecure_http) as holder:
         outcomes = holder.resend()
     if as_json:
@@ -166,8 +174,10 @@ def resend(
         _say(f"{outcome.task[:16]}: {_state(outcome)}")
     if not (outcomes or as_json):
         _say("Every answer has been counted.")
-    if any(not outcome.counted for outcome in outcomes):
-        raise typer.Exit(KEPT)
+    states = {outcome.state for outcome in outcomes}
+    for state, status in STATUSES.items():
+        if state in states:
+            raise typer.Exit(status)
 
 
 def main() -> None:
@@ -181,11 +191,12 @@ def _open_holder(
     cap: float,
     insecure_http: bool,
     curator_key: str | None = None,
+    retry: Retry | None = None,
 ) -> BlockingHolder:
     return BlockingHolder(
         SqliteLedger(ledger, cap),
         subject,
-        connect=lambda: ReportClient(insecure_http=insecure_http),
+        connect=lambda: ReportClient(insecure_http=insecure_http, retry=retry),
         curator_key=curator_key,
     )
 
@@ -236,9 +247,11 @@ def _done(answered: Answer, earlier: Answer | None, as_json: bool) -> None:
     elif earlier is not None and earlier.counted:
         _say("Answered before and counted: nothing was sent, and no epsilon was spent.")
     else:
-        _say(
-            f"Counted. {len(answered.report)} bytes left this device; epsilon {answered.epsilon:g}."
-        )
+        left = f"{len(answered.report)} bytes left this device; epsilon {answered.epsilon:g}."
+        state = _state(answered)
+        _say(f"{state[0].upper()}{state[1:]}. {left}")
+    if answered.state in STATUSES:
+        raise typer.Exit(STATUSES[answered.state])
 
 
 def _print_json(value: Any) -> None:
@@ -271,8 +284,8 @@ def _answer_json(answer: Answer) -> dict[str, Any]:
         "report": answer.report_id,
         "bytes": len(answer.report),
         "drawn": answer.drawn,
-        "counted": answer.counted,
-        "fault": answer.fault,
+        "state": answer.state,
+        "reason": answer.reason,
     }
 
 
@@ -291,7 +304,11 @@ def _state(answer: Answer) -> str:
     """Where an answer stands, in a few words."""
     if answer.counted:
         return "counted"
-    return f"kept, not counted: {printable(answer.fault or 'never sent', 200)}"
+    if answer.state is State.HELD:
+        return "held by a relay, not counted yet: privet-holder resend asks what became of it"
+    if answer.state is State.REFUSED:
+        return f"refused: {printable(answer.reason or 'without a reason', 200)}"
+    return f"kept, not counted: {printable(answer.reason or 'never sent', 200)}"
 
 
 def _say(sentence: str) -> None:

@@ -15,16 +15,27 @@ from anyio import to_thread
 
 from privet.client.errors import TaskRefused
 from privet.client.explanation import Explanation
-from privet.client.ledger import SLACK, Answer, Ledger
+from privet.client.ledger import SLACK, Answer, Ledger, State
 from privet.client.pinning import check_key
-from privet.protocol.errors import InvalidRequest, PrivetError, TaskNotOpen
+from privet.protocol.errors import (
+    InvalidRequest,
+    Overloaded,
+    PrivetError,
+    ReportNotFound,
+    StorageFailed,
+    TaskNotOpen,
+    TooSlow,
+)
 from privet.protocol.mechanisms.base import RandomBytes
-from privet.protocol.report import make_report
+from privet.protocol.report import Fate, make_report
 from privet.protocol.task import Task
 from privet.transport.address import TaskAddress
+from privet.transport.errors import TransportError
 from privet.transport.report_client import Offer, ReportClient
 
 T = TypeVar("T")
+POSTPONED = (TransportError, Overloaded, StorageFailed, TooSlow)
+"""Errors that say nothing about the answer itself."""
 INVITATION = re.compile(r"[!-~]{1,200}")
 
 
@@ -71,12 +82,13 @@ class Holder:
     async def answer(
         self, task_url: str, record: Mapping[str, Any], invitation: str | None = None
     ) -> Answer:
-        """Answer a task with ``record``, label included, and return once it is counted.
+        """Answer a task with ``record``, label included, and return once it is durable.
 
-        If this subject has answered it before, the stored bytes are sent again or, if they were
-        counted, nothing is done; ``record`` is then not looked at. Raises what ``check`` raises,
-        ``InvalidRecord``, ``LedgerFailed``, and what ``ReportClient`` raises: after those last
-        ones the answer is kept, and ``answer`` or ``resend`` tries again.
+        The answer's state says whether the curator has counted it or a relay holds it. If this
+        subject has answered before, ``record`` is not looked at: nothing is done if that answer was
+        counted, the relay that holds it is asked, or the stored bytes are sent again. Raises what
+        ``check`` raises, ``InvalidRecord``, ``LedgerFailed``, and what ``ReportClient`` raises:
+        after those last ones the answer is kept, and ``answer`` or ``resend`` tries again.
         """
         address = self.http.address(task_url)
         check_invitation(invitation)
@@ -89,9 +101,10 @@ class Holder:
         return await self._deliver(kept, address, invitation or kept.invitation)
 
     async def resend(self) -> list[Answer]:
-        """Try once more to deliver every answer of this subject that was never counted.
+        """Ask what became of the answers that relays hold, and send again what nobody has.
 
-        A fault is noted in the answer and does not keep the others from being sent.
+        All answers of this subject that were not known to be counted, as they stand now. A fault is
+        noted in the answer and does not keep the others from being sent.
         """
         outcomes = []
         for kept in await self._ask(self.ledger.answers, self.subject):
@@ -100,8 +113,24 @@ class Holder:
                     address = self.http.address(kept.url)
                     outcomes.append(await self._deliver(kept, address, kept.invitation))
                 except PrivetError:
-                    outcomes.append(await self._again(kept))
+                    found = await self._ask(self.ledger.find, self.subject, kept.task)
+                    outcomes.append(found or kept)
         return outcomes
+
+    async def ask_relays(self) -> list[str]:
+        """Learn what became of the answers that relays hold; nothing is sent again.
+
+        The faults of the relays that did not say.
+        """
+        faults = []
+        for kept in await self._ask(self.ledger.answers, self.subject):
+            if kept.state is State.HELD:
+                try:
+                    fate = await self.http.fate(self.http.address(kept.url), kept.report_id)
+                    await self._note(kept, fate)
+                except PrivetError as error:
+                    faults.append(error.detail)
+        return faults
 
     async def _offered(self, address: TaskAddress) -> Offer:
         offer = await self.http.offer(address)
@@ -125,18 +154,29 @@ class Holder:
         if kept.counted:
             return kept
         try:
-            await self.http.send(address, kept.report, kept.report_id, invitation)
+            fate = await self._fate(kept, address) or await self.http.send(
+                address, kept.report, kept.report_id, invitation
+            )
         except PrivetError as error:
-            await self._settle(kept, f"{type(error).__name__}: {error.detail}")
+            passing = isinstance(error, POSTPONED) or type(error) is PrivetError
+            state = State.DRAWN if passing else State.REFUSED
+            reason = f"{type(error).__name__}: {error.detail}"
+            await self._ask(self.ledger.settle, replace(kept, state=state, reason=reason))
             raise
-        await self._settle(kept, None)
-        return await self._again(kept)
+        return await self._note(replace(kept, url=address.url, invitation=invitation), fate)
 
-    async def _settle(self, kept: Answer, fault: str | None) -> None:
-        await self._ask(self.ledger.settle, kept.subject, kept.task, fault)
+    async def _fate(self, kept: Answer, address: TaskAddress) -> Fate | None:
+        """What the relay that holds the answer says of it; None if it has it no longer."""
+        if kept.state is not State.HELD or kept.url != address.url:
+            return None
+        try:
+            return await self.http.fate(address, kept.report_id)
+        except ReportNotFound:
+            return None
 
-    async def _again(self, kept: Answer) -> Answer:
-        return await self._ask(self.ledger.find, kept.subject, kept.task) or kept
+    async def _note(self, kept: Answer, fate: Fate) -> Answer:
+        known = replace(kept, state=State(fate.state), reason=fate.reason)
+        return await self._ask(self.ledger.settle, known)
 
     async def _ask(self, verb: Callable[..., T], *arguments: Any) -> T:
         """Call the ledger, in a thread if it may have to wait."""

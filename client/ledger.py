@@ -4,6 +4,9 @@ An answer is stored, durably, before it is first sent, and from then on only res
 drawing a second one would spend epsilon again. Epsilon adds up over all tasks per *subject*, the
 name that a holder gives to the person (or thing) its records are about; ``me`` unless it says
 otherwise. The ledger holds perturbed reports only, never a record.
+
+An answer is ``drawn`` until somebody takes it, ``held`` while a relay has it, ``counted`` for good
+once the curator has, and ``refused`` if it was turned down. Only counted ones are never sent again.
 """
 
 import os
@@ -12,7 +15,8 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,25 +28,40 @@ DEFAULT_CAP = 8.0
 SLACK = 1e-9
 """Relative room for the rounding of sums such as 0.1 + 0.2."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_SECONDS = 30.0
 
 SCHEMA = """
 CREATE TABLE answers (
     subject   TEXT    NOT NULL,  -- whom the record is about, as the holder names them
     task      TEXT    NOT NULL,  -- the task's id, 64 hexadecimal digits
-    url       TEXT    NOT NULL,  -- where the task was found
+    url       TEXT    NOT NULL,  -- where the task was found, or where the answer was taken
     epsilon   REAL    NOT NULL,  -- what the answer costs
     report_id TEXT    NOT NULL,  -- the report's id, 32 hexadecimal digits
     report    BLOB    NOT NULL,  -- the bytes that are sent, perturbed already
     drawn     REAL    NOT NULL,  -- when they were drawn, Unix time
     invitation TEXT,             -- sent along where a task asks for one
-    counted   INTEGER NOT NULL,  -- 1 once the curator has said that the report is durable
-    fault     TEXT,              -- what the last attempt ended in, if not counted
+    state     TEXT    NOT NULL,  -- drawn, held, counted or refused
+    reason    TEXT,              -- why it was refused, or what the last attempt ended in
     PRIMARY KEY (subject, task)
 ) STRICT
 """
-COLUMNS = "subject, task, url, epsilon, report_id, report, drawn, invitation, counted, fault"
+COLUMNS = "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason"
+FROM_VERSION_1 = (
+    "ALTER TABLE answers RENAME COLUMN fault TO reason",
+    "ALTER TABLE answers ADD COLUMN state TEXT NOT NULL DEFAULT 'drawn'",
+    "UPDATE answers SET state = 'counted' WHERE counted",
+    "ALTER TABLE answers DROP COLUMN counted",
+)
+
+
+class State(StrEnum):
+    """Where an answer stands."""
+
+    DRAWN = "drawn"
+    HELD = "held"
+    COUNTED = "counted"
+    REFUSED = "refused"
 
 
 @dataclass(frozen=True)
@@ -57,8 +76,14 @@ class Answer:
     report: bytes
     drawn: float
     invitation: str | None = None
-    counted: bool = False
-    fault: str | None = None
+    state: State = State.DRAWN
+    reason: str | None = None
+    """Why it was refused, or what the last attempt to send it ended in."""
+
+    @property
+    def counted(self) -> bool:
+        """Whether the curator has counted it."""
+        return self.state is State.COUNTED
 
 
 class Ledger(ABC):
@@ -83,8 +108,12 @@ class Ledger(ABC):
         """
 
     @abstractmethod
-    def settle(self, subject: str, task: str, fault: str | None) -> None:
-        """Note that the curator counted the answer, or else why it did not."""
+    def settle(self, answer: Answer) -> Answer:
+        """Note where an answer stands by now, and return what is kept.
+
+        A counted answer stays so, and an attempt that ended in nothing does not change what was
+        known.
+        """
 
     @abstractmethod
     def answers(self, subject: str | None = None) -> list[Answer]:
@@ -128,11 +157,12 @@ class MemoryLedger(Ledger):
                 mine[answer.task] = answer
             return mine[answer.task]
 
-    def settle(self, subject: str, task: str, fault: str | None) -> None:
+    def settle(self, answer: Answer) -> Answer:
         """See ``Ledger.settle``."""
         with self._lock:
-            kept = self._answers[subject][task]
-            self._answers[subject][task] = _settled(kept, fault)
+            mine = self._answers[answer.subject]
+            mine[answer.task] = _newer(mine[answer.task], answer)
+            return mine[answer.task]
 
     def answers(self, subject: str | None = None) -> list[Answer]:
         """See ``Ledger.answers``."""
@@ -168,13 +198,17 @@ class SqliteLedger(Ledger):
                 _write(db, answer)
             return kept or answer
 
-    def settle(self, subject: str, task: str, fault: str | None) -> None:
+    def settle(self, answer: Answer) -> Answer:
         """See ``Ledger.settle``."""
         with self._transaction() as db:
-            kept = _find(db, subject, task)
+            kept = _find(db, answer.subject, answer.task)
             if kept is None:
-                raise LedgerFailed(f"{self.path} has lost an answer of {subject!r}: restore it.")
-            _write(db, _settled(kept, fault))
+                raise LedgerFailed(
+                    f"{self.path} has lost an answer of {answer.subject!r}: restore it."
+                )
+            newer = _newer(kept, answer)
+            _write(db, newer)
+            return newer
 
     def answers(self, subject: str | None = None) -> list[Answer]:
         """See ``Ledger.answers``."""
@@ -210,6 +244,10 @@ class SqliteLedger(Ledger):
         if version == 0:
             db.execute(SCHEMA)
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        elif version == 1:
+            for step in FROM_VERSION_1:
+                db.execute(step)
+            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         elif version != SCHEMA_VERSION:
             raise LedgerFailed(
                 f"The ledger {self.path} is of version {version} and this program knows "
@@ -222,9 +260,10 @@ def default_path() -> Path:
     return user_data_path("privet", appauthor=False) / "answers.sqlite3"
 
 
-def _settled(answer: Answer, fault: str | None) -> Answer:
-    """``answer`` after a reply; once counted, it stays counted."""
-    return answer if answer.counted else replace(answer, counted=fault is None, fault=fault)
+def _newer(kept: Answer, answer: Answer) -> Answer:
+    """``kept``, or what is known of it now."""
+    unchanged = kept.counted or (answer.state is State.DRAWN and kept.state is not State.DRAWN)
+    return kept if unchanged else answer
 
 
 def _total(answers: Iterable[Answer]) -> float:
@@ -250,7 +289,7 @@ def _select(db: sqlite3.Connection, subject: str | None) -> list[Answer]:
 
 def _answer(row: tuple[Any, ...]) -> Answer:
     fields = dict(zip(COLUMNS.split(", "), row, strict=True))
-    return Answer(**{**fields, "counted": bool(fields["counted"])})
+    return Answer(**{**fields, "state": State(fields["state"])})
 
 
 def _write(db: sqlite3.Connection, answer: Answer) -> None:

@@ -16,6 +16,7 @@ PrivetError
 ├── NotAuthorized          an admin call without the right token
 ├── TaskNotFound           no such task here
 ├── ModelNotFound          no such model of this task
+├── ReportNotFound         a relay knows no report of this id, or no longer
 ├── IllegalMove            the task's state does not allow this call
 │   ├── TaskNotOpen        a report for a task that does not take reports
 │   └── QuotaReached       a report beyond the most that the task counts
@@ -101,6 +102,9 @@ class TaskNotFound(PrivetError): ...
 class ModelNotFound(PrivetError): ...
 
 
+class ReportNotFound(PrivetError): ...
+
+
 class IllegalMove(PrivetError): ...
 
 
@@ -144,6 +148,7 @@ PROBLEMS: dict[type[PrivetError], ProblemType] = {
     NotAuthorized: ProblemType("not-authorized", "The token or invitation is not accepted", 401),
     TaskNotFound: ProblemType("task-not-found", "There is no such task", 404),
     ModelNotFound: ProblemType("model-not-found", "There is no such model", 404),
+    ReportNotFound: ProblemType("report-not-found", "The relay knows no such report", 404),
     IllegalMove: ProblemType("illegal-move", "The task's state does not allow this", 409),
     TaskNotOpen: ProblemType("task-not-open", "The task takes no reports", 409),
     QuotaReached: ProblemType("quota-reached", "The task has all the reports it takes", 409),

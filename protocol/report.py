@@ -7,7 +7,7 @@ call this one function. The curator answers a durable report with a ``Receipt``.
 import base64
 import string
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -154,6 +154,18 @@ class Receipt(wire.Message):
 
     report: str = Field(pattern=r"^[0-9a-f]{32}$", description="The report's id, in hexadecimal.")
     counted: bool = Field(description="False if the same report had been counted before.")
+
+
+class Fate(wire.Message):
+    """What a relay answers to whoever asks what became of a report it took.
+
+    ``held``: durable, here or at a further relay, and may still count; ``counted`` by the curator;
+    ``refused`` by the curator, and ``reason`` names the problem.
+    """
+
+    report: str = Field(pattern=r"^[0-9a-f]{32}$", description="The report's id, in hexadecimal.")
+    state: Literal["held", "counted", "refused"]
+    reason: str | None = Field(default=None, pattern=r"^[a-z][a-z-]{0,63}$")
 
 
 def make_report(task: Task, record: Mapping[str, Any], randomness: RandomBytes) -> Report:

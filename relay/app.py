@@ -1,13 +1,16 @@
 """The relay's HTTP: what holders ask of a curator, batches of other relays, and its own status.
 
 It reads no address and no time, and logs neither. It answers 202 where a curator answers 201: the
-report is durable here and will be delivered, but is not in any sum yet.
+report is durable here and will be delivered, but is not in any sum yet. What became of it is told
+to whoever knows its id. Reports that the curator would refuse now are refused here, where it is
+known that the task takes none, or only invited ones.
 """
 
 import asyncio
 import hashlib
 import logging
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -21,9 +24,13 @@ from starlette.routing import Route
 
 from privet.protocol.batch import Batch
 from privet.protocol.errors import (
+    NotAuthorized,
     Overloaded,
+    PrivetError,
     ReportConflict,
+    ReportNotFound,
     TaskNotFound,
+    TaskNotOpen,
     WrongPayload,
     problem_of,
 )
@@ -32,8 +39,9 @@ from privet.protocol.report import Receipt, Report
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from privet.relay.errors import CuratorDown, RelayError, SpoolFailed
-from privet.relay.spool import Spool, StoredReport
+from privet.relay.spool import COUNTED, HELD, MAX_BODY_MEMORY, Spool, StoredReport
 from privet.relay.status import RelayStatus
+from privet.relay.task_watch import TaskWatch
 from privet.transport.address import TaskAddress
 from privet.transport.bodies import BodyBudget, Head, Turns, read_body
 from privet.transport.errors import CuratorUnreachable, UnexpectedAnswer
@@ -45,20 +53,19 @@ MAX_TOGETHER = 2_000
 MAX_BATCHES, MAX_WAITING_BATCHES = 4, 64
 """Batches written at a time, and complete ones that may wait for that."""
 MAX_BATCH_BYTES = 16 * 2**20
-MAX_BODY_MEMORY = 64 * 2**20
-"""Bytes of all bodies in memory."""
 BODY_SECONDS = 30.0
 SPARE_BYTES = 2**16
 """How much longer than twice a report a body may be and still hear what is wrong with it."""
 LARGE = 2**14
 """Bytes of a report above which another thread looks at it."""
 TASK_ID = re.compile(r"[0-9a-f]{64}")
+REPORT_ID = re.compile(r"[0-9a-f]{32}")
 NO_TASK = "0" * 64
-ADDRESSES = "A relay has /v1/tasks/{id}, and below it /reports, /reports/batch and /status"
+ADDRESSES = "A relay has /v1/tasks/{id}, and below it /reports, /reports/{id}, /reports/batch and "
+"/status"
 HINTS = {
     404: f"There is nothing at this address. {ADDRESSES}.",
-    405: f"This address does not take this method. {ADDRESSES}; GET a task or a status, POST "
-    "reports.",
+    405: f"This address does not take this method. {ADDRESSES}; POST reports, GET the others.",
 }
 
 T = TypeVar("T")
@@ -70,24 +77,36 @@ class Waiting:
     """A report whose sender waits for it to be durable."""
 
     report: StoredReport
-    kept: asyncio.Future[bool]
+    kept: asyncio.Future[str]
 
 
 class Relay:
     """Takes reports for the tasks of one curator; ``run`` writes them, a group at a time.
 
-    Raises ``UnsafeAddress`` if ``curator`` is no address that reports may be sent to.
+    All bodies together have ``body_memory`` bytes. Raises ``UnsafeAddress`` if ``curator`` is no
+    address that reports may be sent to.
     """
 
-    def __init__(self, client: ReportClient, curator: str, spool: Spool, least: int) -> None:
+    def __init__(
+        self,
+        client: ReportClient,
+        curator: str,
+        spool: Spool,
+        least: int,
+        *,
+        body_memory: int = MAX_BODY_MEMORY,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._client = client
         checked = client.address(f"{curator.rstrip('/')}/v1/tasks/{NO_TASK}")
         self._tasks = checked.url.removesuffix(NO_TASK)
         self._spool = spool
         self._least = least
+        self.watch = TaskWatch(client, self.address)
+        self._clock = clock
         self._queue: asyncio.Queue[Waiting] = asyncio.Queue(MAX_WAITING)
         self._turns = Turns(MAX_BATCHES, MAX_WAITING_BATCHES)
-        self._budget = BodyBudget(MAX_BODY_MEMORY)
+        self._budget = BodyBudget(max(body_memory, MAX_BATCH_BYTES))
 
     def address(self, task_id: str) -> TaskAddress:
         """Where the curator publishes a task."""
@@ -121,14 +140,32 @@ class Relay:
         """What this relay states of a task."""
         task = (await self._offer(request)).task
         tallies = await self._in_spool(self._spool.tallies, task.id)
-        status = RelayStatus.of(task.id, task.epsilon, self._least, tallies)
+        found = await self.watch.look(task.id)
+        status = RelayStatus.of(task.id, task.epsilon, self._least, tallies, found)
         return JSONResponse(status.model_dump())
+
+    async def get_fate(self, request: Request) -> Response:
+        """What became of one report."""
+        task, own = request.path_params["task_id"], request.path_params["report_id"]
+        fate = None
+        if TASK_ID.fullmatch(task) and REPORT_ID.fullmatch(own):
+            fate = await self._in_spool(self._spool.fate, task, bytes.fromhex(own))
+        if fate is None:
+            raise ReportNotFound(
+                "This relay knows no such report, or no longer: send the same bytes again."
+            )
+        if fate in {HELD, COUNTED}:
+            return JSONResponse({"report": own, "state": fate, "reason": None})
+        return JSONResponse({"report": own, "state": "refused", "reason": fate})
 
     async def post_report(self, request: Request) -> Response:
         """Keep one report and answer when it is durable."""
         task = (await self._offer(request)).task
+        head = Head.of(request.scope)
+        refusal = await self._refusal(task)
+        if isinstance(refusal, NotAuthorized) and head.invitation is not None:
+            refusal = None  # the curator knows whether it is a good one
         with self._budget.share() as share:
-            head = Head.of(request.scope)
             limit = min(MAX_REPORT_BYTES, 2 * task.longest_report + SPARE_BYTES)
             body = await read_body(
                 request.receive, head, limit=limit, seconds=BODY_SECONDS, share=share
@@ -137,13 +174,17 @@ class Relay:
                 report = await to_thread.run_sync(_checked, task, body)
             else:
                 report = _checked(task, body)
+            if refusal is not None:
+                fate = await self._in_spool(self._spool.fate, task.id, report.id)
+                if fate not in {HELD, COUNTED}:
+                    raise refusal
             kept = await self._queued(_stored(task, report, head.invitation))
-        if not kept:
+        if kept == "conflict":
             raise ReportConflict("This report id waits here with other bytes: draw a new id.")
         receipt = Receipt(report=report.id.hex(), counted=False)
-        return JSONResponse(receipt.model_dump(), 202)
+        return JSONResponse(receipt.model_dump(), 200 if kept == COUNTED else 202)
 
-    async def _queued(self, report: StoredReport) -> bool:
+    async def _queued(self, report: StoredReport) -> str:
         """Wait until ``run`` has written a report."""
         entry = Waiting(report, asyncio.get_running_loop().create_future())
         try:
@@ -155,17 +196,35 @@ class Relay:
     async def post_batch(self, request: Request) -> Response:
         """Keep another relay's batch; say how many are durable, and which are impossible."""
         task = (await self._offer(request)).task
+        refusal = await self._refusal(task)
+        if isinstance(refusal, TaskNotOpen):
+            raise refusal
         with self._budget.share() as share:
             head = Head.of(request.scope)
             body = await read_body(
                 request.receive, head, limit=MAX_BATCH_BYTES, seconds=BODY_SECONDS, share=share
             )
             async with self._turns:
-                possible, impossible = await to_thread.run_sync(_sorted_out, task, body)
+                possible, failed = await to_thread.run_sync(_sorted_out, task, body, bool(refusal))
                 if len(possible):
                     await self._in_spool(self._spool.add_batch, task.id, possible)
-        failed = {problem_of(WrongPayload("")).name: impossible} if impossible else {}
         return JSONResponse({"held": len(possible), "failed": failed}, 202)
+
+    async def _refusal(self, task: Task) -> PrivetError | None:
+        """Why the curator would refuse a new report without an invitation, as far as is known."""
+        found = await self.watch.look(task.id)
+        closed = task.closes is not None and self._clock() >= task.closes
+        if closed if found is None else not found.collecting:
+            return TaskNotOpen(
+                "The task takes no reports now: it is not open, or outside its dates. Keep the "
+                "report and send the same bytes when it is open."
+            )
+        if found is not None and found.invited:
+            return NotAuthorized(
+                "This task counts invited reports only: send an unused invitation in the header "
+                "Privet-Invitation (privet-holder answer --invitation)."
+            )
+        return None
 
     async def _offer(self, request: Request) -> Offer:
         """The task that a request's path names, from the curator and checked."""
@@ -205,6 +264,7 @@ def create_app(relay: Relay) -> Starlette:
         routes=[
             Route(f"{task}/reports", relay.post_report, methods=["POST"]),
             Route(f"{task}/reports/batch", relay.post_batch, methods=["POST"]),
+            Route(f"{task}/reports/{{report_id}}", relay.get_fate),
             Route(task, relay.get_task),
             Route(f"{task}/status", relay.get_status),
             Route("/healthz", health),
@@ -229,9 +289,21 @@ def _stored(task: Task, report: Report, invitation: bytes | None) -> StoredRepor
     return StoredReport(task.id, questions, report.id, b"".join(payloads), digest)
 
 
-def _sorted_out(task: Task, body: bytes) -> tuple[Batch, list[str]]:
-    """The possible reports of a batch, and the ids of the others in hexadecimal."""
+def _sorted_out(
+    task: Task,
+    body: bytes,
+    invited: bool,
+) -> tuple[Batch, dict[str, list[str]]]:
+    """The reports of a batch that may count, and the ids of the others by reason."""
     batch = Batch.unpack(body, task)
     valid = batch.valid(task)
-    impossible = [row.tobytes().hex() for row in batch.ids[np.flatnonzero(~valid)]]
-    return (batch.take(valid) if impossible else batch), impossible
+    admitted = np.full(len(batch), not invited)
+    if batch.invitations is not None:
+        admitted |= batch.invitations.any(axis=1)
+    wrong = [(WrongPayload(""), ~valid), (NotAuthorized(""), valid & ~admitted)]
+    failed = {
+        problem_of(error).name: [row.tobytes().hex() for row in batch.ids[rows]]
+        for error, rows in wrong
+        if rows.any()
+    }
+    return (batch.take(valid & admitted) if failed else batch), failed

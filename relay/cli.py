@@ -11,6 +11,7 @@ import logging
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, cast
@@ -20,8 +21,8 @@ from rich.console import Console
 
 from privet.protocol.errors import PrivetError
 from privet.relay.errors import CannotServe
-from privet.relay.forwarding import Forwarder
-from privet.relay.spool import Spool
+from privet.relay.forwarding import KEEP_FATES_DAYS, Forwarder
+from privet.relay.spool import MAX_BODY_MEMORY, MAX_SPOOL_BYTES, Spool
 from privet.relay.status import RelayStatus
 from privet.transport.report_client import ReportClient, Retry
 
@@ -34,6 +35,17 @@ Insecure = Annotated[
 ]
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """What a relay keeps at most, and for how long."""
+
+    keep_days: int
+    spool_bytes: int
+    body_memory: int
+
+
 app = typer.Typer(
     help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
@@ -59,6 +71,15 @@ def serve(
             help="The curator's token of scope relay; better in the environment than here.",
         ),
     ] = None,
+    keep_fates_days: Annotated[
+        int, typer.Option(min=0, help="Days for which it is known what became of a report.")
+    ] = KEEP_FATES_DAYS,
+    max_spool_bytes: Annotated[
+        int, typer.Option(min=1, help="Bytes in the spool above which no more is taken.")
+    ] = MAX_SPOOL_BYTES,
+    max_body_memory: Annotated[
+        int, typer.Option(min=1, help="Bytes of all bodies in memory; at least one batch's 16 MiB.")
+    ] = MAX_BODY_MEMORY,
     insecure_http: Insecure = False,
 ) -> None:
     """Take holders' reports, forget who sent them, and forward them in shuffled batches.
@@ -67,8 +88,10 @@ def serve(
     among stay in the spool; a smaller --least lets them go.
     """
     with _faults():
+        limits = _Limits(keep_fates_days, max_spool_bytes, max_body_memory)
+        at = (host, port)
         asyncio.run(
-            _serve(curator, spool, (host, port), least, every, token, insecure_http=insecure_http)
+            _serve(curator, spool, at, least, every, token, limits, insecure_http=insecure_http)
         )
 
 
@@ -121,6 +144,7 @@ async def _serve(
     least: int,
     every: float,
     token: str | None,
+    own: _Limits,
     *,
     insecure_http: bool,
 ) -> None:
@@ -138,9 +162,11 @@ async def _serve(
         raise CannotServe("A relay needs a web server: pip install 'privet[relay]'.") from None
     limits = ConnectionLimits()
     async with ReportClient(insecure_http=insecure_http, token=token) as client:
-        with Spool(path) as spool, listen(*at) as listener:
-            relay = Relay(client, curator, spool, least)
-            forwarder = Forwarder(client, relay.address, spool, least)
+        with Spool(path, own.spool_bytes) as spool, listen(*at) as listener:
+            relay = Relay(client, curator, spool, least, body_memory=own.body_memory)
+            forwarder = Forwarder(
+                client, relay.address, spool, least, relay.watch, keep_days=own.keep_days
+            )
             allow_connections(limits.connections)
             config = uvicorn.Config(
                 create_app(relay),

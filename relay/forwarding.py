@@ -1,26 +1,37 @@
-"""Sending reports on: shuffled, in batches that are large enough to hide in."""
+"""Sending reports on: shuffled, in batches that are large enough to hide in.
+
+A batch leaves the spool when the curator has counted its reports or refused them for good. A task
+that takes no reports may take them again, so its reports wait until it does, is over, or is gone.
+"""
 
 import asyncio
 import json
 import logging
 import re
+import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from anyio import to_thread
 
 from privet.protocol.batch import INVITATION_DIGEST_BYTES
-from privet.protocol.errors import PrivetError
+from privet.protocol.errors import PrivetError, TaskNotFound, TaskNotOpen, problem_of
 from privet.protocol.report import REPORT_ID_BYTES
 from privet.relay.errors import SpoolFailed
-from privet.relay.spool import MAX_BYTES, Group, Spool
+from privet.relay.spool import MAX_BYTES, Account, Group, Spool
 from privet.relay.status import OWN_COUNTS, TAKEN
+from privet.relay.task_watch import CLOSED, TaskWatch
 from privet.transport.address import TaskAddress
 from privet.transport.errors import UnexpectedAnswer
-from privet.transport.report_client import ReportClient
+from privet.transport.report_client import Collection, ReportClient
 
 MAX_BATCH = 50_000
+KEEP_FATES_DAYS = 30
+DAY_SECONDS = 86_400
 REASON = re.compile(r"[a-z][a-z-]{0,63}")
+NOT_OPEN = problem_of(TaskNotOpen("")).name
+GONE = problem_of(TaskNotFound("")).name
 
 log = logging.getLogger(__name__)
 
@@ -28,16 +39,29 @@ log = logging.getLogger(__name__)
 class Forwarder:
     """Forwards a task's reports as soon as ``least`` of them wait, never fewer together.
 
-    ``address`` says where the curator publishes a task, by the task's id.
+    ``address`` says where the curator publishes a task, by the task's id. What became of reports is
+    known for ``keep_days`` after they have left.
     """
 
     def __init__(
-        self, client: ReportClient, address: Callable[[str], TaskAddress], spool: Spool, least: int
+        self,
+        client: ReportClient,
+        address: Callable[[str], TaskAddress],
+        spool: Spool,
+        least: int,
+        watch: TaskWatch,
+        *,
+        keep_days: int = KEEP_FATES_DAYS,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._client = client
         self._address = address
         self._spool = spool
         self._least = least
+        self._watch = watch
+        self._keep_days = keep_days
+        self._clock = clock
+        self._forgot = 0
 
     async def run(self, every: float) -> None:
         """Forward what may go, every ``every`` seconds, until cancelled.
@@ -48,6 +72,7 @@ class Forwarder:
             await asyncio.sleep(every)
             try:
                 await self.forward()
+                await self._forget()
             except SpoolFailed as error:
                 log.warning("nothing was forwarded: %s", error.detail)
 
@@ -63,6 +88,11 @@ class Forwarder:
 
     async def _forward(self, group: Group) -> set[str]:
         """Seal and send a group until too few are left or something stays; the tasks that do."""
+        found = await self._look(group.task)
+        if found is not None and found.over and not found.collecting:
+            await self._abandon(group.task, NOT_OPEN, sealed=False)
+        if found is not None and not found.collecting:
+            return {group.task}
         left, stuck = group.waiting, set[str]()
         while left >= self._least and not stuck:
             about = batch_size(left, self._least, group.width)
@@ -76,20 +106,75 @@ class Forwarder:
     async def _send_sealed(self) -> set[str]:
         """Send what is sealed; the tasks whose reports stay here."""
         stuck = set()
-        numbers = await to_thread.run_sync(self._spool.sealed)
-        for number in numbers:
-            task, batch = await to_thread.run_sync(self._spool.batch, number)
-            try:
-                reply = await self._client.send_batch(self._address(task), batch.pack())
-                outcome = outcome_of(reply, len(batch))
-            except PrivetError as error:
-                log.warning("reports of task %s stay here: %s", task[:16], error.detail)
-                stuck.add(task)
+        sealed = await to_thread.run_sync(self._spool.sealed)
+        for number, task in sealed.items():
+            if task in stuck:
                 continue
-            await to_thread.run_sync(self._spool.settle, number, outcome)
-        if numbers:
+            found = await self._look(task)
+            closed = found is not None and not (found.collecting or found.over)
+            if closed or not await self._send(number, task):
+                stuck.add(task)
+        if sealed:
             await to_thread.run_sync(self._spool.purge)
         return stuck
+
+    async def _send(self, number: int, task: str) -> bool:
+        """Send a sealed batch and settle it; False if it stays here."""
+        _, batch = await to_thread.run_sync(self._spool.batch, number)
+        ids = [row.tobytes() for row in batch.ids]
+        try:
+            account = account_of(
+                await self._client.send_batch(self._address(task), batch.pack()), ids
+            )
+        except TaskNotFound:
+            await self._abandon(task, GONE, sealed=True)
+            return False
+        except TaskNotOpen:
+            account = Account({}, {NOT_OPEN: ids})
+        except PrivetError as error:
+            log.warning("reports of task %s stay here: %s", task[:16], error.detail)
+            return False
+        if NOT_OPEN in account.refused and not await self._is_over(task):
+            log.warning("reports of task %s stay here: it takes none now", task[:16])
+            return False
+        await to_thread.run_sync(self._spool.settle, number, account, self._today())
+        for reason, refused in account.refused.items():
+            _log_refusal(task, len(refused), reason)
+        return True
+
+    async def _look(self, task: str) -> Collection | None:
+        """Whether the task takes reports, as far as is known; drops what waits for a gone one."""
+        try:
+            return await self._watch.look(task)
+        except TaskNotFound:
+            await self._abandon(task, GONE, sealed=True)
+            return CLOSED
+
+    async def _is_over(self, task: str) -> bool:
+        """Whether a task that takes no reports never will."""
+        try:
+            return (await self._watch.refused(task)).over
+        except TaskNotFound:
+            return True
+
+    async def _abandon(self, task: str, reason: str, *, sealed: bool) -> None:
+        drop = partial(self._spool.abandon, task, reason, self._today(), sealed=sealed)
+        count = await to_thread.run_sync(drop)
+        if count:
+            _log_refusal(task, count, reason)
+
+    async def _forget(self) -> None:
+        """Once a day, forget what became of reports long ago."""
+        if self._forgot != self._today():
+            self._forgot = self._today()
+            await to_thread.run_sync(self._spool.forget, self._forgot - self._keep_days)
+
+    def _today(self) -> int:
+        return int(self._clock() // DAY_SECONDS)
+
+
+def _log_refusal(task: str, count: int, reason: str) -> None:
+    log.warning("task %s: %d reports were refused (%s)", task[:16], count, reason)
 
 
 def batch_size(waiting: int, least: int, width: int) -> int:
@@ -104,22 +189,31 @@ def batch_size(waiting: int, least: int, width: int) -> int:
     return -(-waiting // batches)
 
 
-def outcome_of(reply: bytes, sent: int) -> dict[str, int]:
-    """What became of a batch; raises ``UnexpectedAnswer`` unless it accounts for every report.
+def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
+    """What became of the reports ``sent``; raises ``UnexpectedAnswer`` unless it is all of them.
 
-    Reasons are words that cannot pass for the relay's own counts.
+    Reasons are words that cannot pass for the relay's own counts, and no id has two of them.
     """
     try:
-        account = json.loads(reply)
-        refused = {reason: len(ids) for reason, ids in account["failed"].items()}
-        outcome = Counter(refused) + Counter({kind: int(account.get(kind, 0)) for kind in TAKEN})
+        answer = json.loads(reply)
+        refused = {
+            reason: [bytes.fromhex(own) for own in ids]
+            for reason, ids in answer["failed"].items()
+            if ids
+        }
+        taken = Counter({kind: int(answer.get(kind, 0)) for kind in TAKEN})
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        refused, outcome = {}, Counter()
-    if outcome.total() != sent or not all(map(_is_reason, refused)):
+        refused, taken = {}, Counter()
+    named = [own for ids in refused.values() for own in ids]
+    complete = taken.total() + len(named) == len(sent) and all(n >= 0 for n in taken.values())
+    if not (complete and len(set(named)) == len(named) and set(named) <= set(sent)):
         raise UnexpectedAnswer(
-            f"The curator does not account for all {sent} reports: check its address and version."
+            f"The curator does not account for all {len(sent)} reports: check its address and "
+            "version."
         )
-    return dict(outcome)
+    if not all(map(_is_reason, refused)):
+        raise UnexpectedAnswer("The curator does not account for reports in words of the protocol.")
+    return Account({kind: n for kind, n in taken.items() if n}, refused)
 
 
 def _is_reason(name: str) -> bool:

@@ -5,17 +5,21 @@ nothing has a time, and all is overwritten in the file when it leaves. What goes
 sealed first: waiting reports become one shuffled batch in the file, and that batch, the same bytes
 in the same order, goes out again after a crash or a lost answer. So nobody can tell apart the
 reports that a second, larger batch would have added. Every change is durable before it returns.
+
+What became of a report that a holder sent here is kept for a while after it has left, under a hash
+of its id: neither its payload nor the id itself stays.
 """
 
 import errno
+import hashlib
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +30,20 @@ from privet.relay.errors import SpoolFailed, SpoolFull
 
 MAX_BYTES = 15 * 2**20
 """Bytes that go out together, unless so few reports are more: a further relay takes 16 MiB."""
+MAX_SPOOL_BYTES = 4 * 2**30
+MAX_BODY_MEMORY = 64 * 2**20
+"""Bytes of all bodies in memory, on their way into the spool."""
 CHECKPOINT_PAGES = 8_192
-VERSION = 1
+VERSION = 2
+HELD, COUNTED = "held", "counted"
 
+FATES = """
+CREATE TABLE fates (
+    key  BLOB PRIMARY KEY,  -- a hash of task and id of a report that a holder sent here
+    fate TEXT,              -- null: here; held: at a further relay; counted; or why it was refused
+    day  INTEGER            -- the UTC day on which that became known, in days since 1970
+) STRICT, WITHOUT ROWID;
+"""
 SCHEMA = f"""
 CREATE TABLE waiting (
     task       TEXT    NOT NULL,  -- the task's id
@@ -46,7 +61,8 @@ CREATE TABLE batches (
     reports     INTEGER NOT NULL,     -- how many the columns hold
     ids         BLOB    NOT NULL,
     payloads    BLOB    NOT NULL,
-    invitations BLOB                  -- 32 bytes each, if any report came with one
+    invitations BLOB,                 -- 32 bytes each, if any report came with one
+    tracked     INTEGER NOT NULL DEFAULT 0  -- 1 if some of its reports have a row in fates
 ) STRICT;
 CREATE TABLE tallies (
     task TEXT    NOT NULL,
@@ -54,6 +70,7 @@ CREATE TABLE tallies (
     n    INTEGER NOT NULL,
     PRIMARY KEY (task, name)
 ) STRICT, WITHOUT ROWID;
+{FATES}
 PRAGMA user_version = {VERSION};
 """
 
@@ -79,14 +96,29 @@ class Group:
     width: int
 
 
+@dataclass(frozen=True)
+class Account:
+    """What became of a batch: how many were taken and as what, and the ids refused by reason."""
+
+    taken: Mapping[str, int]
+    refused: Mapping[str, Sequence[bytes]] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """All reports of the batch, by what became of them."""
+        return {**self.taken, **{reason: len(ids) for reason, ids in self.refused.items()}}
+
+
 class Spool:
     """The durable queue of one relay; all verbs are atomic and may be called from any thread.
 
-    Raises ``SpoolFailed`` if the file cannot be read or written. A context manager that closes it.
+    Raises ``SpoolFailed`` if the file cannot be read or written, ``SpoolFull`` if the disk is full,
+    or if something is added when ``max_bytes`` are in use. A context manager that closes it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, max_bytes: int = MAX_SPOOL_BYTES) -> None:
         self.path = path
+        self._max_bytes = max_bytes
         self._lock = threading.Lock()
         with self._faults():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -108,15 +140,20 @@ class Spool:
         """Close the file."""
         self._db.close()
 
-    def add(self, reports: Sequence[StoredReport]) -> list[bool]:
-        """Keep reports; for each, False if another payload waits under its id, and was kept."""
+    def add(self, reports: Sequence[StoredReport]) -> list[Literal["held", "counted", "conflict"]]:
+        """Keep reports; says for each whether it is held, or was counted already.
+
+        ``conflict`` if another payload waits under its id, which stays.
+        """
         with self._transaction() as db:
+            self._check_room(db)
             return [_add(db, report) for report in reports]
 
     def add_batch(self, task: str, batch: Batch) -> None:
         """Keep a batch of another relay, in an order of its own."""
         shuffled = _shuffled(batch)
         with self._transaction() as db:
+            self._check_room(db)
             _insert(db, task, shuffled, sealed=False)
 
     def groups(self) -> list[Group]:
@@ -143,10 +180,10 @@ class Spool:
         with self._transaction() as db:
             return _seal(db, (task, _text(questions)), least, about)
 
-    def sealed(self) -> list[int]:
-        """The numbers of the batches that are ready to be sent."""
+    def sealed(self) -> dict[int, str]:
+        """The batches that are ready to be sent: their numbers, and the task of each."""
         with self._transaction() as db:
-            return [number for (number,) in db.execute("SELECT number FROM batches WHERE sealed")]
+            return dict(db.execute("SELECT number, task FROM batches WHERE sealed"))
 
     def batch(self, number: int) -> tuple[str, Batch]:
         """The task of one batch, and the batch."""
@@ -154,23 +191,62 @@ class Spool:
             (task,) = db.execute("SELECT task FROM batches WHERE number = ?", (number,)).fetchone()
             return task, _read(db, number)
 
-    def settle(self, number: int, outcome: dict[str, int]) -> None:
-        """Remove a delivered batch and add what became of its reports to its task's tallies.
+    def settle(self, number: int, account: Account, day: int) -> None:
+        """Remove a delivered batch; add what became of its reports, known since ``day``.
 
         Its reports hid among those that the curator took: ``smallest_batch`` counts no others.
         """
-        taken = outcome.get("counted", 0) or outcome.get("held", 0) or outcome.get("replayed", 0)
-        add = "INSERT INTO tallies VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n"
+        taken = account.taken.get(COUNTED) or account.taken.get(HELD)
+        taken = taken or account.taken.get("replayed")
         least = """
             INSERT INTO tallies VALUES (?, 'smallest_batch', ?)
             ON CONFLICT DO UPDATE SET n = min(n, excluded.n)
         """
+        refused = {own: reason for reason, ids in account.refused.items() for own in ids}
+        rest = HELD if account.taken.get(HELD) else COUNTED
         with self._transaction() as db:
-            deleted = "DELETE FROM batches WHERE number = ? RETURNING task"
-            ((task,),) = db.execute(deleted, (number,)).fetchall()
-            db.executemany(add, [(task, name, n) for name, n in outcome.items()])
+            deleted = "DELETE FROM batches WHERE number = ? RETURNING task, tracked, ids"
+            ((task, tracked, ids),) = db.execute(deleted, (number,)).fetchall()
+            _tally(db, task, account.counts)
             if taken:
                 db.execute(least, (task, taken))
+            if tracked:
+                _note(db, task, ((own, refused.get(own, rest)) for own in _split(ids)), day)
+
+    def abandon(self, task: str, reason: str, day: int, *, sealed: bool) -> int:
+        """Remove what can never count: all that waits for a task, sealed batches only if asked.
+
+        Returns how many reports that are; they were refused for ``reason``.
+        """
+        which = "" if sealed else "AND NOT sealed"
+        with self._transaction() as db:
+            ids = [
+                own
+                for (own,) in db.execute("DELETE FROM waiting WHERE task = ? RETURNING id", (task,))
+            ]
+            batches = db.execute(
+                f"DELETE FROM batches WHERE task = ? {which} RETURNING reports, tracked, ids",  # noqa: S608 - constants
+                (task,),
+            ).fetchall()
+            count: int = len(ids) + sum(reports for reports, _, _ in batches)
+            for _, tracked, column in batches:
+                ids += _split(column) if tracked else []
+            _note(db, task, ((own, reason) for own in ids), day)
+            if count:
+                _tally(db, task, {reason: count})
+            return count
+
+    def fate(self, task: str, report_id: bytes) -> str | None:
+        """``held``, ``counted``, or why a report was refused; None if it is not known here."""
+        query = "SELECT coalesce(fate, 'held') FROM fates WHERE key = ?"
+        with self._transaction() as db:
+            row = db.execute(query, (_fate_key(task, report_id),)).fetchone()
+        return None if row is None else str(row[0])
+
+    def forget(self, before: int) -> None:
+        """Forget what became known before a day."""
+        with self._transaction() as db:
+            db.execute("DELETE FROM fates WHERE day < ?", (before,))
 
     def purge(self) -> None:
         """Overwrite in the file, and cut from its log, what has left."""
@@ -200,10 +276,34 @@ class Spool:
         (tables,) = self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         if not tables:
             self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
+        elif version == 1:
+            self._migrate()
         elif version != VERSION:
             raise SpoolFailed(
                 f"The spool {self.path} is of another version of this program: forward what is in "
                 "it with that one, or choose another with --spool."
+            )
+
+    def _migrate(self) -> None:
+        """Version 1 kept no fates: those of what waits begin here."""
+        with self._transaction() as db:
+            db.execute(FATES)
+            db.execute("ALTER TABLE batches ADD COLUMN tracked INTEGER NOT NULL DEFAULT 0")
+            waiting = db.execute("SELECT task, id FROM waiting").fetchall()
+            keys = [(_fate_key(task, own),) for task, own in waiting]
+            db.executemany("INSERT OR IGNORE INTO fates (key) VALUES (?)", keys)
+            db.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _check_room(self, db: sqlite3.Connection) -> None:
+        """Only what comes in is bounded, so that a full spool can still be sealed and emptied."""
+        size, pages, free = (
+            db.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_size", "page_count", "freelist_count")
+        )
+        if size * (pages - free) >= self._max_bytes:
+            raise SpoolFull(
+                f"The spool {self.path} has reached its {self._max_bytes} bytes: see why the "
+                "curator takes no reports, or raise --max-spool-bytes."
             )
 
     @contextmanager
@@ -244,24 +344,49 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(",")))
 
 
-def _add(db: sqlite3.Connection, report: StoredReport) -> bool:
+def _fate_key(task: str, report_id: bytes) -> bytes:
+    return hashlib.sha256(task.encode() + report_id).digest()[:16]
+
+
+def _split(ids: bytes) -> list[bytes]:
+    return [ids[at : at + REPORT_ID_BYTES] for at in range(0, len(ids), REPORT_ID_BYTES)]
+
+
+def _note(db: sqlite3.Connection, task: str, fates: Iterable[tuple[bytes, str]], day: int) -> None:
+    """What became of reports that holders sent here; once counted, they stay so."""
+    update = "UPDATE fates SET fate = ?, day = ? WHERE key = ? AND fate IS NOT 'counted'"
+    db.executemany(update, ((fate, day, _fate_key(task, own)) for own, fate in fates))
+
+
+def _tally(db: sqlite3.Connection, task: str, counts: Mapping[str, int]) -> None:
+    add = "INSERT INTO tallies VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n"
+    db.executemany(add, [(task, name, n) for name, n in counts.items()])
+
+
+def _add(db: sqlite3.Connection, report: StoredReport) -> Literal["held", "counted", "conflict"]:
+    fate_key = _fate_key(report.task, report.id)
+    known = db.execute("SELECT fate FROM fates WHERE key = ?", (fate_key,)).fetchone()
+    if known == (COUNTED,):
+        return "counted"
     key = (report.task, _text(report.questions), report.id)
-    values = (*key, report.payload, report.invitation)
-    if db.execute(
-        "INSERT INTO waiting VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", values
-    ).rowcount:
-        return True
+    if known is None or known[0] not in {None, HELD}:  # new, or refused before
+        insert = "INSERT INTO waiting VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        db.execute(insert, (*key, report.payload, report.invitation))
+        db.execute("INSERT OR REPLACE INTO fates (key) VALUES (?)", (fate_key,))
+        return "held"
     query = "SELECT payload FROM waiting WHERE task = ? AND questions = ? AND id = ?"
-    (payload,) = db.execute(query, key).fetchone()
-    return bool(payload == report.payload)
+    waiting = db.execute(query, key).fetchone()
+    return "held" if waiting in {None, (report.payload,)} else "conflict"
 
 
-def _insert(db: sqlite3.Connection, task: str, batch: Batch, *, sealed: bool) -> None:
+def _insert(
+    db: sqlite3.Connection, task: str, batch: Batch, *, sealed: bool, tracked: bool = False
+) -> None:
     number = int.from_bytes(os.urandom(8), "big") >> 1
     invitations = None if batch.invitations is None else batch.invitations.tobytes()
     columns = (batch.ids.tobytes(), batch.payloads.tobytes(), invitations)
-    row = (number, sealed, task, _text(batch.questions), len(batch), *columns)
-    db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+    row = (number, sealed, task, _text(batch.questions), len(batch), *columns, tracked)
+    db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
 
 def _read(db: sqlite3.Connection, number: int) -> Batch:
@@ -295,7 +420,7 @@ def _seal(db: sqlite3.Connection, key: tuple[str, str], least: int, about: int) 
     if singles is not None:
         delete = "DELETE FROM waiting WHERE task = ? AND questions = ? AND id = ?"
         db.executemany(delete, [(*key, row.tobytes()) for row in singles.ids])
-    _insert(db, key[0], batch, sealed=True)
+    _insert(db, key[0], batch, sealed=True, tracked=singles is not None)
     return True
 
 

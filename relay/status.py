@@ -11,6 +11,7 @@ import math
 from pydantic import BaseModel, Field, ValidationError
 
 from privet.transport.errors import UnexpectedAnswer
+from privet.transport.report_client import Collection
 
 DELTA = 1e-6
 TAKEN = ("counted", "replayed", "held")
@@ -42,11 +43,23 @@ class RelayStatus(BaseModel):
     refused: dict[str, int] = Field(description="Reports that it refused, by reason.")
     least: int = Field(description="Fewest reports that are forwarded together.")
     smallest_batch: int = Field(description="Fewest that were taken together so far.")
+    collecting: bool | None = Field(
+        default=None, description="Whether the task takes reports, as the curator last said."
+    )
+    over: bool | None = Field(default=None, description="Whether its closing time has passed.")
+    invited: bool | None = Field(default=None, description="Whether only invited reports count.")
     local_epsilon: float
     central: Central | None
 
     @classmethod
-    def of(cls, task: str, epsilon: float, least: int, tallies: dict[str, int]) -> "RelayStatus":
+    def of(
+        cls,
+        task: str,
+        epsilon: float,
+        least: int,
+        tallies: dict[str, int],
+        collection: Collection | None = None,
+    ) -> "RelayStatus":
         """The status from a spool's tallies of a task that spends ``epsilon``."""
         smallest = tallies.get("smallest_batch", 0)
         shuffled, delta = central_epsilon(epsilon, smallest)
@@ -54,10 +67,15 @@ class RelayStatus(BaseModel):
         return cls(
             task=task,
             waiting=tallies["waiting"],
-            **{name: tallies.get(name, 0) for name in TAKEN},
+            counted=tallies.get("counted", 0),
+            replayed=tallies.get("replayed", 0),
+            held=tallies.get("held", 0),
             refused={reason: n for reason, n in tallies.items() if reason not in OWN_COUNTS},
             least=least,
             smallest_batch=smallest,
+            collecting=None if collection is None else collection.collecting,
+            over=None if collection is None else collection.over,
+            invited=None if collection is None else collection.invited,
             local_epsilon=epsilon,
             central=central if shuffled < epsilon else None,
         )

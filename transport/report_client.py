@@ -19,12 +19,12 @@ from typing import Self
 
 import anyio
 import httpx
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from privet.protocol.batch import BATCH_MEDIA_TYPE
 from privet.protocol.errors import ERRORS_BY_URI, PrivetError
 from privet.protocol.limits import MAX_TASK_BYTES
-from privet.protocol.report import REPORT_MEDIA_TYPE, Receipt
+from privet.protocol.report import REPORT_MEDIA_TYPE, Fate, Receipt
 from privet.protocol.signature import SIGNATURE_HEADER, Signature
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from privet.transport.address import DIRECT, TaskAddress
@@ -32,6 +32,7 @@ from privet.transport.errors import CuratorUnreachable, UnexpectedAnswer
 
 MAX_ANSWER_BYTES = 64 * 1024
 MAX_BATCH_ANSWER_BYTES = 8 * 2**20
+MAX_STATUS_BYTES = 2**20
 DEADLINE = 120.0
 TASKS_KEPT = 16
 FETCH_ATTEMPTS = 3
@@ -41,6 +42,7 @@ RETRIED = frozenset({408, 429, 500, 502, 503, 504})
 """HTTP statuses after which the same bytes may be sent again."""
 DELIVERED = frozenset({200, 201, 202})
 """Durable: counted before, counted now, or held by a relay that will deliver it."""
+HELD = 202
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 CHECK_ADDRESS = "check that the address is a Privet curator's"
@@ -80,6 +82,14 @@ class Offer:
 
     task: Task
     signature: Signature | None = None
+
+
+class Collection(BaseModel):
+    """What a status says of a task: whether it takes reports, ever will, and from whom."""
+
+    collecting: bool
+    over: bool
+    invited: bool
 
 
 @dataclass(frozen=True)
@@ -165,10 +175,11 @@ class ReportClient:
 
     async def send(
         self, address: TaskAddress, report: bytes, report_id: str, invitation: str | None = None
-    ) -> Receipt:
-        """Post ``report`` until the curator says that it is durable; always the same bytes.
+    ) -> Fate:
+        """Post ``report`` until it is durable; always the same bytes.
 
-        ``invitation`` goes along where a task counts invited reports only.
+        It is then counted by a curator or held by a relay. ``invitation`` goes along where a task
+        counts invited reports only.
 
         Raises what the curator answered, ``UnexpectedAnswer`` for a receipt of something else,
         or ``CuratorUnreachable``.
@@ -186,7 +197,26 @@ class ReportClient:
             raise _unexpected(reply, "no receipt") from None
         if receipt.report != report_id:
             raise _unexpected(reply, "a receipt for another report")
-        return receipt
+        return Fate(report=report_id, state="held" if reply.status == HELD else "counted")
+
+    async def fate(self, address: TaskAddress, report_id: str) -> Fate:
+        """What became of a report that the relay at ``address`` took.
+
+        Raises ``ReportNotFound`` if the relay does not know it, ``UnexpectedAnswer``, what else the
+        relay answered, or ``CuratorUnreachable``.
+        """
+        url = f"{address.reports}/{report_id}"
+        call = Call("GET", url, {"Accept": "application/json"}, None, MAX_ANSWER_BYTES)
+        reply = await self._persist(call, self._retry)
+        if reply.status != 200:
+            raise error_in(reply)
+        try:
+            fate = Fate.model_validate_json(reply.body)
+        except ValidationError:
+            raise _unexpected(reply, "no report's fate") from None
+        if fate.report != report_id:
+            raise _unexpected(reply, "another report's fate")
+        return fate
 
     async def send_batch(self, address: TaskAddress, batch: bytes) -> bytes:
         """Post many reports at once, as a relay does; the account of them that comes back.
@@ -208,9 +238,20 @@ class ReportClient:
 
         Raises what was answered, or ``CuratorUnreachable``.
         """
+        return await self._status(address, self._retry)
+
+    async def collection(self, address: TaskAddress) -> Collection:
+        """Whether a task takes reports, asked once; raises as ``status`` does."""
+        document = await self._status(address, replace(self._retry, attempts=1))
+        try:
+            return Collection.model_validate_json(document)
+        except ValidationError:
+            raise UnexpectedAnswer(f"{address.url}/status is not a curator's status.") from None
+
+    async def _status(self, address: TaskAddress, retry: Retry) -> bytes:
         headers = {"Accept": "application/json"}
-        call = Call("GET", f"{address.url}/status", headers, None, MAX_ANSWER_BYTES)
-        reply = await self._persist(call, self._retry)
+        call = Call("GET", f"{address.url}/status", headers, None, MAX_STATUS_BYTES)
+        reply = await self._persist(call, retry)
         if reply.status != 200:
             raise error_in(reply)
         return reply.body

@@ -228,6 +228,8 @@ class Status:
     """Refused reports by the name of their problem type."""
     relayed: Mapping[str, int]
     """Counted reports that came in batches, by the name of the relay's token."""
+    invited: bool = False
+    """Whether only invited reports count."""
 
 
 @dataclass(frozen=True)

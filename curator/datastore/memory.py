@@ -171,6 +171,7 @@ class MemoryStore(Store):
                 buckets=buckets,
                 rejects=dict(entry.rejects),
                 relayed=dict(entry.relayed),
+                invited=bool(entry.invitations),
             )
 
     def add_model(

@@ -5,6 +5,7 @@ import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -197,7 +198,8 @@ class SqlStore(Store):
     def status(self, task_id: str) -> Status:
         with self._reading() as connection:
             row = _need(connection, task_id)
-            return _read_status(connection, row.no, len(_stored(row).task.questions))
+            status = _read_status(connection, row.no, len(_stored(row).task.questions))
+            return replace(status, invited=bool(row.invited))
 
     def add_model(
         self, task_id: str, document: bytes, summary: Mapping[str, Any], now: float

@@ -190,6 +190,8 @@ class StatusView(Answer):
     id: str = Field(examples=[EXAMPLE_ID])
     state: State
     collecting: bool = Field(description="Whether a report would be counted now.")
+    over: bool = Field(description="Whether its closing time has passed, so that none can count.")
+    invited: bool = Field(description="Whether only invited reports count.")
     reports: int = Field(description="Reports counted.", examples=[4456])
     answers: list[int] = Field(description="Answers counted, per question.", examples=[[4456]])
     rejects: dict[str, int] = Field(
@@ -208,6 +210,8 @@ class StatusView(Answer):
             id=stored.task.id,
             state=stored.state,
             collecting=stored.takes_reports(now),
+            over=stored.task.closes is not None and now >= stored.task.closes,
+            invited=status.invited,
             reports=status.reports,
             answers=list(status.answers),
             rejects=dict(status.rejects),

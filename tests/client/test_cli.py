@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from privet.client import SqliteLedger
+from privet.client import Answer, SqliteLedger
 from privet.client.cli import app
 from privet.client.explanation import Explanation
 from privet.protocol.features import Classes
@@ -167,9 +167,19 @@ def test_an_undelivered_answer_is_kept_and_resent(
         curator.busy = 2
         assert command("resend").exit_code == 4
         (outcome,) = as_json(command("resend", "--json"))
-        assert outcome["counted"]
+        assert outcome["state"] == "counted"
         assert "Every answer has been counted" in command("resend").stderr
         assert (len(set(curator.posts)), len(curator.counted)) == (1, 1)
+
+
+def test_a_refused_answer_is_shown_with_its_reason(curator: StubCurator, command: Command) -> None:
+    """`budget` says why, and `resend` ends in 1 for as long as it is refused."""
+    kept = Answer("me", curator.task.id, curator.url, 1.0, "0" * 32, b"damaged", 0.0)
+    command.ledger.keep(kept)
+    assert command("resend").exit_code == 1
+    assert "refused:" in command("budget").stdout
+    (listed,) = as_json(command("budget", "--json"))["answers"]
+    assert (listed["state"], listed["reason"][:15]) == ("refused", "MalformedReport")
 
 
 def test_a_curator_that_is_down_is_one_sentence(

@@ -20,7 +20,14 @@ def rows(head: str) -> list[list[str]]:
 
 def test_exit_statuses_are_those_of_the_command() -> None:
     """Every status the code uses has a line, and no other."""
-    assert {int(row[0]) for row in rows("exit status")} == {0, 2, cli.FAULT, cli.REFUSED, cli.KEPT}
+    assert {int(row[0]) for row in rows("exit status")} == {
+        0,
+        2,
+        cli.FAULT,
+        cli.REFUSED,
+        cli.KEPT,
+        cli.HELD,
+    }
 
 
 def test_options_and_their_environment_are_real() -> None:

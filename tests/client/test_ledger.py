@@ -5,11 +5,20 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from privet.client import Answer, BudgetSpent, Ledger, LedgerFailed, MemoryLedger, SqliteLedger
+from privet.client import (
+    Answer,
+    BudgetSpent,
+    Ledger,
+    LedgerFailed,
+    MemoryLedger,
+    SqliteLedger,
+    State,
+)
 from privet.client.ledger import default_path
 from tests.client.fakes import assert_closed, record_connections
 
@@ -57,20 +66,27 @@ def test_epsilon_adds_up_per_subject_to_the_cap_and_no_further(ledger: Ledger) -
 
 
 def test_settling_remembers_the_best_that_happened(ledger: Ledger) -> None:
-    """A fault is noted until the answer is counted; once counted, it stays so."""
-    ledger.keep(answer())
-    for fault, counted, noted in [("busy", False, "busy"), (None, True, None), ("x", True, None)]:
-        ledger.settle("me", "a", fault)
-        found = ledger.find("me", "a")
-        assert found is not None
-        assert (found.counted, found.fault) == (counted, noted)
+    """Counted is for good; an attempt that failed does not undo that a relay has the answer."""
+    drawn = ledger.keep(answer())
+    for state, reason, expected, noted in [
+        (State.DRAWN, "busy", State.DRAWN, "busy"),
+        (State.HELD, None, State.HELD, None),
+        (State.DRAWN, "busy", State.HELD, None),
+        (State.REFUSED, "not-authorized", State.REFUSED, "not-authorized"),
+        (State.HELD, None, State.HELD, None),
+        (State.COUNTED, None, State.COUNTED, None),
+        (State.REFUSED, "x", State.COUNTED, None),
+    ]:
+        settled = ledger.settle(replace(drawn, state=state, reason=reason))
+        assert settled == ledger.find("me", "a")
+        assert (settled.state, settled.reason) == (expected, noted)
 
 
 def test_answers_are_listed_in_the_order_in_which_they_were_drawn(ledger: Ledger) -> None:
     """Whatever the order of storing and settling."""
     for task, drawn in [("b", 2.0), ("c", 3.0), ("a", 1.0)]:
-        ledger.keep(answer(task, drawn=drawn))
-    ledger.settle("me", "a", None)
+        kept = ledger.keep(answer(task, drawn=drawn))
+    ledger.settle(replace(kept, state=State.COUNTED))
     assert [a.task for a in ledger.answers("me")] == ["a", "b", "c"]
 
 
@@ -158,6 +174,41 @@ def test_a_ledger_that_cannot_be_used_says_so_and_is_closed(
         with pytest.raises(LedgerFailed, match=f"{path}.*Nothing was sent"):
             SqliteLedger(path).keep(answer())
     assert_closed(opened)
+
+
+VERSION_1 = """
+CREATE TABLE answers (
+    subject   TEXT    NOT NULL,  -- whom the record is about, as the holder names them
+    task      TEXT    NOT NULL,  -- the task's id, 64 hexadecimal digits
+    url       TEXT    NOT NULL,  -- where the task was found
+    epsilon   REAL    NOT NULL,  -- what the answer costs
+    report_id TEXT    NOT NULL,  -- the report's id, 32 hexadecimal digits
+    report    BLOB    NOT NULL,  -- the bytes that are sent, perturbed already
+    drawn     REAL    NOT NULL,  -- when they were drawn, Unix time
+    invitation TEXT,             -- sent along where a task asks for one
+    counted   INTEGER NOT NULL,  -- 1 once the curator has said that the report is durable
+    fault     TEXT,              -- what the last attempt ended in, if not counted
+    PRIMARY KEY (subject, task)
+) STRICT;
+INSERT INTO answers VALUES ('me', 'a', 'https://c.example', 0.1, '0', x'31', 1.0, NULL, 1, NULL);
+INSERT INTO answers VALUES ('me', 'b', 'https://c.example', 0.2, '1', x'32', 2.0, 'i', 0, 'busy');
+PRAGMA user_version = 1;
+"""
+
+
+def test_a_ledger_of_version_1_goes_on(tmp_path: Path) -> None:
+    """Its answers, their epsilon and what became of them are kept, in the same file."""
+    path = tmp_path / "answers.sqlite3"
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(VERSION_1)
+    for _ in range(2):
+        counted, pending = SqliteLedger(path).answers("me")
+        assert (counted.state, counted.report) == (State.COUNTED, b"1")
+        assert (pending.state, pending.reason) == (State.DRAWN, "busy")
+        assert pending.invitation == "i"
+    settled = SqliteLedger(path).settle(replace(pending, state=State.HELD, reason=None))
+    assert SqliteLedger(path).find("me", "b") == settled
+    assert SqliteLedger(path).spent("me") == pytest.approx(0.3)
 
 
 def test_the_ledger_lives_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from privet.client import Holder, MemoryLedger, ReportClient, UnexpectedAnswer
+from privet.client import Holder, MemoryLedger, ReportClient, State, UnexpectedAnswer
 from privet.protocol import wire
 from privet.protocol.batch import Batch
 from privet.protocol.errors import (
@@ -40,7 +40,7 @@ from privet.relay.app import (
 )
 from privet.relay.cli import app
 from privet.relay.errors import SpoolFailed
-from privet.relay.forwarding import Forwarder, batch_size, outcome_of
+from privet.relay.forwarding import Forwarder, account_of, batch_size
 from privet.relay.spool import Group, Spool
 from tests.client.fakes import Network, media, problem
 from tests.protocol.examples import RECORD, make_task
@@ -83,7 +83,7 @@ async def relaying(
     client = Network([curator]).client(attempts=1)
     with Spool(path) as spool:
         relay = Relay(client, CURATOR, spool, least)
-        forwarder = Forwarder(client, relay.address, spool, least)
+        forwarder = Forwarder(client, relay.address, spool, least, relay.watch)
         transport = httpx.ASGITransport(create_app(relay), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport) as http:
             running = asyncio.create_task(relay.run())
@@ -107,7 +107,7 @@ async def answer(to: ReportClient, task: Task, count: int) -> list[Report]:
     url = f"{RELAY}/v1/tasks/{task.id}"
     holders = [Holder(to, MemoryLedger(), f"subject {i}") for i in range(count)]
     answers = await asyncio.gather(*(holder.answer(url, RECORD) for holder in holders))
-    assert all(answered.counted for answered in answers)
+    assert {answered.state for answered in answers} == {State.HELD}
     return [Report.unpack(answered.report) for answered in answers]
 
 
@@ -180,7 +180,7 @@ async def test_impossible_reports_are_refused_at_the_relay(tmp_path: Path) -> No
         wrong = report.model_copy(update={"answers": ((0, b""), (1, b""))})
         with pytest.raises(WrongPayload):
             await relay.send(address, wrong.pack(), wrong.id.hex())
-        assert not (await relay.send(address, report.pack(), report.id.hex())).counted
+        assert (await relay.send(address, report.pack(), report.id.hex())).state == "held"
         await relay.send(address, report.pack(), report.id.hex())
         (_, payload), second = report.answers
         possible = [p for p in map(bytes, zip(range(256))) if not BOTH.mechanisms[0].fault(p)]
@@ -229,7 +229,8 @@ async def test_batches_of_another_relay_are_kept_and_sent_on(tmp_path: Path) -> 
         reply = await relay.send_batch(address, wire.pack(columns))
         failed = {"wrong-payload": [bytes(range(16)).hex()]}
         assert json.loads(reply) == {"held": 4, "failed": failed}
-        assert outcome_of(reply, 5) == {"held": 4, "wrong-payload": 1}
+        ids = [bytes(range(16 * i, 16 * i + 16)) for i in range(5)]
+        assert account_of(reply, ids).counts == {"held": 4, "wrong-payload": 1}
         await forwarder.forward()
         assert [c["question"] for c in curator.batches] == [1]
         assert sorted(curator.batches[0]["ids"]) == list(range(16, 80))
@@ -241,6 +242,9 @@ async def test_batches_of_another_relay_are_kept_and_sent_on(tmp_path: Path) -> 
                 await relay.send_batch(address, body)
 
 
+A, B = bytes(16), bytes([1]) * 16
+
+
 @pytest.mark.parametrize(
     "reply",
     [
@@ -250,20 +254,26 @@ async def test_batches_of_another_relay_are_kept_and_sent_on(tmp_path: Path) -> 
         b"{}",
         b'{"counted": 1, "replayed": 0, "failed": {}}',
         b'{"counted": Infinity, "failed": {}}',
+        b'{"counted": 3, "replayed": -1, "failed": {}}',
         b'{"failed": 3}',
-        b'{"failed": {"smallest_batch": ["00", "01"]}}',
-        b'{"failed": {"waiting": ["00", "01"]}}',
-        b'{"failed": {"\\u001b[2J": ["00", "01"]}}',
+        json.dumps({"failed": {"smallest_batch": [A.hex(), B.hex()]}}).encode(),
+        json.dumps({"failed": {"waiting": [A.hex(), B.hex()]}}).encode(),
+        json.dumps({"failed": {"\x1b[2J": [A.hex(), B.hex()]}}).encode(),
+        json.dumps({"failed": {"task-not-open": [A.hex(), A.hex()]}}).encode(),
+        json.dumps({"failed": {"task-not-open": [A.hex()], "wrong-payload": [A.hex()]}}).encode(),
+        json.dumps({"failed": {"task-not-open": [A.hex(), "07" * 16]}}).encode(),
+        b'{"failed": {"task-not-open": ["x", 7]}}',
     ],
-    ids=range(10),
+    ids=range(15),
 )
 def test_a_curator_must_account_for_every_report(reply: bytes) -> None:
     """Otherwise the reports stay where they are; no reason passes for the relay's own counts."""
     with pytest.raises(UnexpectedAnswer, match="account"):
-        outcome_of(reply, 2)
-    counts = {"counted": 1, "replayed": 0, "failed": {"task-not-open": ["00"]}}
-    assert outcome_of(json.dumps(counts).encode(), 2) == {"counted": 1, "task-not-open": 1}
-    assert outcome_of(b'{"held": 2, "failed": {}}', 2) == {"held": 2}
+        account_of(reply, [A, B])
+    answer = {"counted": 1, "replayed": 0, "failed": {"task-not-open": [A.hex()]}}
+    account = account_of(json.dumps(answer).encode(), [A, B])
+    assert (account.taken, account.refused) == ({"counted": 1}, {"task-not-open": [A]})
+    assert account_of(b'{"held": 2, "failed": {}}', [A, B]).counts == {"held": 2}
 
 
 @pytest.mark.parametrize("width", [1, 100, 8_192, 2**20])
@@ -292,8 +302,8 @@ async def test_long_reports_leave_in_several_batches(
 def test_every_problem_may_be_a_reason() -> None:
     """What a curator refuses a report for is always understood."""
     for kind in PROBLEMS.values():
-        counts = {"failed": {kind.name: ["00"]}}
-        assert outcome_of(json.dumps(counts).encode(), 1) == {kind.name: 1}
+        answer = {"failed": {kind.name: [A.hex()]}}
+        assert account_of(json.dumps(answer).encode(), [A]).counts == {kind.name: 1}
 
 
 async def test_a_spool_that_fails_once_does_not_end_forwarding(

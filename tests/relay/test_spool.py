@@ -1,3 +1,4 @@
+import contextlib
 import stat
 from collections import Counter
 from dataclasses import replace
@@ -8,11 +9,12 @@ import numpy as np
 import pytest
 
 from privet.protocol.batch import Batch
-from privet.relay.errors import SpoolFailed
-from privet.relay.spool import Spool, StoredReport, random_order
+from privet.relay.errors import SpoolFailed, SpoolFull
+from privet.relay.spool import Account, Spool, StoredReport, random_order
 from tests.client.fakes import assert_closed, record_connections
 
 BOTH = (0, 1)
+DAY = 20_000
 
 
 def reports(count: int, **more: Any) -> list[StoredReport]:
@@ -111,14 +113,14 @@ def test_the_spool_keeps_no_order_time_or_address(tmp_path: Path) -> None:
     rows = []
     for name, sent in (("a", reports(20)), ("b", reports(20)[::-1])):
         with Spool(tmp_path / name) as spool:
-            assert spool.add(sent) == [True] * 20
+            assert spool.add(sent) == ["held"] * 20
             spool.add_batch("t", batch(1000, 20))
             rows.append(spool._db.execute("SELECT * FROM waiting").fetchall())
             columns = {row[1] for row in spool._db.execute("PRAGMA table_info(waiting)")}
             assert columns == {"task", "questions", "id", "payload", "invitation"}
             assert spool.seal("t", BOTH, 1, 40)
             (number,) = spool.sealed()
-            spool.settle(number, {"counted": 40})
+            spool.settle(number, Account({"counted": 40}), DAY)
             spool.purge()
             assert spool.tallies("t") == {"waiting": 0, "counted": 40, "smallest_batch": 40}
             left = b"".join(path.read_bytes() for path in tmp_path.glob(f"{name}*"))
@@ -134,7 +136,7 @@ def test_a_report_waits_under_its_id_once(tmp_path: Path) -> None:
     with Spool(tmp_path / "spool") as spool:
         (report,) = reports(1)
         other = replace(report, payload=b"xx")
-        assert spool.add([report, report, other]) == [True, True, False]
+        assert spool.add([report, report, other]) == ["held", "held", "conflict"]
         assert spool.tallies("t") == {"waiting": 1}
 
 
@@ -151,3 +153,67 @@ def test_a_spool_that_cannot_be_used_says_so_and_is_closed(
         with pytest.raises(SpoolFailed, match=f"{path}.*--spool"):
             Spool(path)
     assert_closed(opened)
+
+
+def test_what_became_of_a_report_is_known_for_a_while(tmp_path: Path) -> None:
+    """Held while it is here, then counted or refused with the reason, and in the end forgotten."""
+    first, second, third = reports(3)
+    with Spool(tmp_path / "spool") as spool:
+        spool.add([first, second, third])
+        assert {spool.fate("t", own.id) for own in (first, second, third)} == {"held"}
+        assert spool.fate("another task", first.id) is None
+        assert spool.seal("t", BOTH, 3, 3)
+        assert spool.fate("t", first.id) == "held"
+        assert spool.add([first]) == ["held"]
+        assert spool.tallies("t")["waiting"] == 3
+        (number,) = spool.sealed()
+        account = Account({"counted": 2}, {"not-authorized": [second.id]})
+        spool.settle(number, account, DAY)
+    with Spool(tmp_path / "spool") as spool:
+        fates = [spool.fate("t", own.id) for own in (first, second, third)]
+        assert fates == ["counted", "not-authorized", "counted"]
+        assert spool.tallies("t")["not-authorized"] == 1
+        assert spool.add([first, second]) == ["counted", "held"]
+        assert spool.tallies("t")["waiting"] == 1
+        assert spool.abandon("t", "task-not-open", DAY + 1, sealed=False) == 1
+        spool.forget(DAY + 1)
+        fates = [spool.fate("t", own.id) for own in (first, second, third)]
+        assert fates == [None, "task-not-open", None]
+        spool.forget(DAY + 2)
+        assert spool.fate("t", second.id) is None
+
+
+def test_a_spool_has_a_most_and_can_still_be_emptied(tmp_path: Path) -> None:
+    """More is not taken; what is there is sealed and leaves, and then there is room again."""
+    with Spool(tmp_path / "spool", max_bytes=400_000) as spool:
+        kept = 0
+        with contextlib.suppress(SpoolFull):
+            for kept in range(60):
+                spool.add_batch("t", batch(1_000 * kept, 1_000))
+        assert 5 < kept < 30
+        with pytest.raises(SpoolFull, match="--max-spool-bytes"):
+            spool.add(reports(1))
+        while spool.seal("t", BOTH, 1, 10_000):
+            pass
+        for number in spool.sealed():
+            spool.settle(number, Account({"counted": len(spool.batch(number)[1])}), DAY)
+        assert spool.add(reports(1)) == ["held"]
+
+
+def test_a_spool_of_version_1_goes_on(tmp_path: Path) -> None:
+    """What waited in it is forwarded, and its fate is known from then on."""
+    with Spool(tmp_path / "spool") as spool:
+        spool.add(reports(2))
+        spool._db.executescript(
+            "DROP TABLE fates; DROP TABLE batches; CREATE TABLE batches ("
+            "number INTEGER PRIMARY KEY, sealed INTEGER NOT NULL, task TEXT NOT NULL, "
+            "questions TEXT NOT NULL, reports INTEGER NOT NULL, ids BLOB NOT NULL, "
+            "payloads BLOB NOT NULL, invitations BLOB) STRICT; "
+            "PRAGMA user_version = 1;"
+        )
+    with Spool(tmp_path / "spool") as spool:
+        assert spool.fate("t", reports(1)[0].id) == "held"
+        assert spool.seal("t", BOTH, 2, 2)
+        (number,) = spool.sealed()
+        spool.settle(number, Account({"counted": 2}), DAY)
+        assert spool.fate("t", reports(1)[0].id) == "counted"

@@ -112,9 +112,9 @@ async def test_endless_answers_are_cut_off(path: str) -> None:
 
 async def test_a_sent_report_needs_its_own_receipt() -> None:
     """201 and 200 are success only with a receipt that names this very report."""
-    assert (await Network([receipt]).client().send(*SENT)).counted
+    assert (await Network([receipt]).client().send(*SENT)).state == "counted"
     replay = httpx.Response(200, json={"report": REPORT.id.hex(), "counted": False})
-    assert not (await Network([replay]).client().send(*SENT)).counted
+    assert (await Network([replay]).client().send(*SENT)).state == "counted"
     bodies: list[Any] = [{"report": "0" * 32, "counted": True}, {"counted": True}, [], "ok"]
     for body in bodies:
         with pytest.raises(UnexpectedAnswer, match="receipt"):
@@ -138,7 +138,7 @@ FAULTS = [
 async def test_passing_faults_are_tried_again_with_the_same_bytes(fault: Canned) -> None:
     """Two faults and then a receipt: three requests, one body, growing pauses."""
     network = Network([fault, fault, receipt])
-    assert (await network.client().send(*SENT)).counted
+    assert (await network.client().send(*SENT)).state == "counted"
     assert {request.content for request in network.requests} == {REPORT.pack()}
     assert len(network.requests) == 3
     assert 0.25 <= network.pauses[0] <= 0.5 <= network.pauses[1] <= 1.0
