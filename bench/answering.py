@@ -14,7 +14,6 @@ from bench.figures import Effort, Figure, timed
 from bench.samples import Floats, records
 from privet import CuratorClient
 from scripts.load import population
-from scripts.load.run import fetch
 from scripts.servers import running_curator
 
 ROUNDS = {Effort.TINY: 1, Effort.QUICK: 2, Effort.FULL: 3}
@@ -33,7 +32,7 @@ def answering(effort: Effort) -> Iterator[Figure]:
     ):
         admin = CuratorClient(curator.url, curator.token)
         task_url = population.publish(admin, cells=256, epsilon=1.0)
-        body = traffic.batch(fetch(task_url), REPORTS[effort])
+        body = traffic.batch(population.fetch(task_url), REPORTS[effort])
         headers = {"Authorization": f"Bearer {curator.token}"}
         http.post(f"{task_url}/reports/batch", content=body, headers=headers).raise_for_status()
         X = records(ROWS[effort], 2).X

@@ -30,7 +30,7 @@ from bench.traffic import (
     single_posts,
 )
 from privet.protocol.task import Task
-from scripts.load.outcomes import Outcomes
+from scripts.load.sender import Outcomes
 
 ROUNDS = {Effort.TINY: 1, Effort.QUICK: 2, Effort.FULL: 5}
 SINGLES = {Effort.TINY: 100, Effort.QUICK: 5_000, Effort.FULL: 20_000}
@@ -66,7 +66,7 @@ def singles(folder: Path, effort: Effort) -> Iterator[Figure]:
     for name, case in (("curator", f"single,categories={CATEGORIES}"), ("empty", "empty route")):
         yield _figure(case, "rate", rates[name], "reports/s")
         for percent in (50, 99):
-            latency = 1e3 * median(load.latencies.quantile(percent / 100) for load in runs[name])
+            latency = 1e3 * median(load.quantiles(percent / 100)[0] for load in runs[name])
             yield _figure(case, f"p{percent}", latency, "ms")
         yield _figure(case, "processor", median(work[name]), "us/report")
     over = rates["empty"] / rates["curator"]

@@ -26,8 +26,7 @@ from privet.protocol.partition import Tree
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Question, Task
 from scripts.crash_test import halving
-from scripts.load.outcomes import Outcomes
-from scripts.load.sender import Message, Sender
+from scripts.load.sender import Message, Outcomes, Sender
 from scripts.load.traffic import Address
 from scripts.servers import running_curator
 
@@ -111,8 +110,7 @@ def run_load(ports: Sequence[int], requests: Sequence[bytes], connections: int) 
     async def send() -> None:
         each = connections // len(ports)
         senders = [
-            Sender("127.0.0.1", port, messages, outcomes, connections=each, depth=1)
-            for port in ports
+            Sender("127.0.0.1", port, messages, outcomes, connections=each) for port in ports
         ]
         await asyncio.gather(*(sender.run() for sender in senders))
 

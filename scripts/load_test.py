@@ -1,40 +1,63 @@
 """Simulated holders against a curator: rate, latency, and that no report is lost or doubled.
 
 First every holder privatizes its own record, in worker processes, into a spool on disk; then the
-reports are sent as fast as they are taken. Without ``--task`` a curator is started, with its
-database in a temporary folder; with ``--through-relay`` a relay as well, which the reports go
-through. Ctrl-C ends the sending: what is in flight is waited for, then checked and summed up.
+reports are sent as fast as they are taken, to a curator with its database in a temporary folder,
+or with ``--through-relay`` to a relay in front of it. Ctrl-C ends the sending: what is in flight is
+waited for, then checked and summed up.
 """
 
-import os
-import platform
+import asyncio
+import random
 import signal
 import tempfile
 import time
-from contextlib import ExitStack
-from datetime import UTC, datetime
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+import httpx
+import numpy as np
+import psutil
 import typer
+import uvloop
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from privet.protocol.report import Report
+from privet import CuratorClient
 from privet.protocol.task import Task
-from scripts.load import people, population
-from scripts.load.audit import audit
-from scripts.load.meter import children_cpu
-from scripts.load.outcomes import Outcomes
-from scripts.load.run import Load, console, fetch, privatize, status
-from scripts.load.spool import groups
-from scripts.load.stage import Target, deliver, open_target
+from scripts.load import population
+from scripts.load.holders import Shard, privatize
+from scripts.load.sender import Outcomes, Sender
 from scripts.load.summary import Summary, write
-from scripts.load.traffic import Mischief
-from scripts.pages import fill
+from scripts.load.traffic import Address, Mischief, batches, singles
+from scripts.pages import fill, measured_on
+from scripts.servers import RunningCurator, running_curator, running_relay
 
 PERFORMANCE = Path("docs/performance.md")
 CONNECTIONS = {"single": 256, "relay": 2}
+SINGLE_SHARD = 20_000
 INTERRUPTED = 130
+LEAST, EVERY = 1_000, 0.2
+"""Fewest reports that the relay forwards together while the load lasts, and how often it looks."""
+LOOK_SECONDS, DRAIN_SECONDS = 0.5, 10.0
+LIVE = 20_000
+"""Answers that the latencies on show are those of."""
+CHECKSUM_MODULUS = 2**64
+console = Console()
+
+
+@dataclass(frozen=True)
+class Load:
+    """How the reports go out, and through what."""
+
+    mode: Literal["single", "relay"]
+    through_relay: bool
+    connections: int
+    batch: int
+    mischief: Mischief
+    seed: int
 
 
 def main(
@@ -42,19 +65,14 @@ def main(
     mode: Annotated[
         Literal["single", "relay"], typer.Option(help="One POST per holder, or a relay's batches.")
     ] = "single",
-    task: Annotated[str, typer.Option(help="A task's address; by default one is made.")] = "",
-    cells: Annotated[int, typer.Option(min=2, help="Cells of the task that is made.")] = 256,
-    epsilon: Annotated[float, typer.Option(help="Epsilon of the task that is made.")] = 1.0,
-    data: Annotated[
-        Path | None, typer.Option(help="CSV to draw a given task's records from.")
-    ] = None,
+    cells: Annotated[int, typer.Option(min=2, help="Cells of the task.")] = 256,
+    epsilon: Annotated[float, typer.Option(help="Epsilon of the task.")] = 1.0,
     through_relay: Annotated[
         bool, typer.Option("--through-relay", help="Send to a relay in front of the curator.")
     ] = False,
     connections: Annotated[
         int, typer.Option(min=0, help="Connections kept open; 0 takes what suits the mode.")
     ] = 0,
-    depth: Annotated[int, typer.Option(min=1, help="Requests in flight on each.")] = 1,
     batch: Annotated[int, typer.Option(min=1, help="Reports per batch.")] = 50_000,
     workers: Annotated[int, typer.Option(min=1, help="Processes of the curator.")] = 1,
     duplicates: Annotated[float, typer.Option(min=0, max=100, help="% sent twice.")] = 0.0,
@@ -72,12 +90,14 @@ def main(
     """Run the load test; exit status 1 if a report was lost or counted twice, 130 after Ctrl-C."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     mischief = Mischief(duplicates / 100, malformed / 100, slow / 100, retries / 100)
-    load = Load(mode, connections or CONNECTIONS[mode], depth, batch, mischief, seed)
-    with tempfile.TemporaryDirectory(prefix="privet-load-") as name, ExitStack() as stack:
+    load = Load(mode, through_relay, connections or CONNECTIONS[mode], batch, mischief, seed)
+    with tempfile.TemporaryDirectory(prefix="privet-load-") as name:
+        folder = Path(name)
         try:
-            settings = {"workers": str(workers)}
-            target = stack.enter_context(open_target(task, Path(name), cells, epsilon, settings))
-            summary = _run(target, holders, _source(task, data), load, through_relay)
+            with running_curator(folder / "curator", workers=str(workers)) as curator:
+                admin = CuratorClient(curator.url, curator.token)
+                task_url = population.publish(admin, cells, epsilon)
+                summary = run(load, curator, admin, task_url, folder, holders)
         except KeyboardInterrupt:
             console.print("Interrupted before any report was sent: there is nothing to sum up.")
             raise typer.Exit(INTERRUPTED) from None
@@ -90,23 +110,31 @@ def main(
     raise typer.Exit(1 if not summary.is_clean else INTERRUPTED if summary.interrupted else 0)
 
 
-def _run(
-    target: Target, holders: int, source: people.Source, load: Load, through_relay: bool
+def run(
+    load: Load,
+    curator: RunningCurator,
+    admin: CuratorClient,
+    task_url: str,
+    folder: Path,
+    holders: int,
 ) -> Summary:
-    task, started, outcomes = fetch(target.task_url), time.perf_counter(), Outcomes()
-    cpu = children_cpu()
-    shards = privatize(task, holders, target.folder, source, load)
+    """Let holders privatize, send, wait until all is counted, check and sum up."""
+    task, started, cpu = population.fetch(task_url), time.perf_counter(), children_cpu()
+    shards = _privatized(task, holders, folder, load)
     answer_seconds, answer_cpu = time.perf_counter() - started, children_cpu() - cpu
-    before = status(target.task_url)
-    delivery = deliver(target, task, shards, load, outcomes, through_relay=through_relay)
-    after = status(target.task_url)
-    found = audit(shards, before, after, sent=outcomes.sent, acknowledged=outcomes.acknowledged)
+    before, outcomes = admin.status(task_url), Outcomes()
+    finished, seconds, cpu_seconds, memory = _delivered(
+        load, task, task_url, folder, shards, curator, outcomes
+    )
+    after = admin.status(task_url)
+    lost, doubled, matches = audit(
+        task, shards, before, after, outcomes.sent, outcomes.acknowledged
+    )
     p50, p99, p999 = outcomes.quantiles(0.5, 0.99, 0.999)
-    sides = delivery.use.memory
     return Summary(
         mode=load.mode,
-        through_relay=through_relay,
-        interrupted=not delivery.finished,
+        through_relay=load.through_relay,
+        interrupted=not finished,
         holders=holders,
         sent=outcomes.sent,
         acknowledged=outcomes.acknowledged,
@@ -114,64 +142,198 @@ def _run(
         answer_seconds=answer_seconds,
         answer_cpu=answer_cpu,
         send_seconds=outcomes.seconds,
-        deliver_seconds=delivery.seconds,
+        deliver_seconds=seconds,
         p50=p50,
         p99=p99,
         p999=p999,
-        bytes_per_report=_bytes_per_report(task),
+        bytes_per_report=task.longest_report,
         answers={f"{kind} {status}": n for (kind, status), n in outcomes.answers.items()},
         retries=outcomes.retries,
         reconnects=outcomes.reconnects,
-        lost=found.lost,
-        doubled=found.doubled,
-        checksum_matches=found.checksum_matches,
-        cpu_seconds=delivery.use.cpu,
-        peak_memory={side: delivery.use.peak(side) for side in sides},
-        memory_growth={side: delivery.use.growth(side) for side in sides},
-        limited_by=delivery.use.limit(delivery.seconds),
-        machine=_machine(),
-        accuracy=_accuracy(target, task, holders) if delivery.finished else {},
+        lost=lost,
+        doubled=doubled,
+        checksum_matches=matches,
+        cpu_seconds=cpu_seconds,
+        memory=memory,
+        machine=f"{measured_on()}, both sides together",
+        accuracy=_accuracies(admin, task_url, task, holders) if finished else {},
     )
 
 
-def _source(task: str, data: Path | None) -> people.Source:
-    if data is not None:
-        return partial(people.rows_of, data)
-    return people.uniform if task else population.people
+def _privatized(task: Task, holders: int, folder: Path, load: Load) -> list[Shard]:
+    spool = folder / "spool"
+    spool.mkdir()
+    shard = load.batch if load.mode == "relay" else SINGLE_SHARD
+    columns = (TextColumn("Holders privatize"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
+        bar = progress.add_task("", total=holders)
+        advance = lambda count: progress.advance(bar, count)  # noqa: E731
+        return privatize(task, holders, spool, shard=shard, seed=load.seed, progress=advance)
 
 
-def _accuracy(target: Target, task: Task, holders: int) -> dict[str, float]:
-    """Accuracies of the task that we made ourselves; none if they are not waited for."""
-    if target.admin is None:
-        return {}
+def _delivered(
+    load: Load,
+    task: Task,
+    task_url: str,
+    folder: Path,
+    shards: list[Shard],
+    curator: RunningCurator,
+    outcomes: Outcomes,
+) -> tuple[bool, float, dict[str, float], dict[str, int]]:
+    """Send all reports and wait until the curator has them.
+
+    Whether sending went to its end, seconds until all was counted, and per side seconds of the
+    processor and resident bytes at the end. A relay is started again with a ``least`` of 1, to
+    forward the rest.
+    """
+    servers, token = {"curator": curator.process.pid}, curator.token if load.mode == "relay" else ""
+    if not load.through_relay:
+        before = cpu_of(servers)
+        finished = uvloop.run(_sent(task_url, task, shards, load, outcomes, token))
+        used = {side: cpu - before[side] for side, cpu in cpu_of(servers).items()}
+        return finished, outcomes.seconds, used, memory_of(servers)
+    own = folder / "relay"
+    with running_relay(own, curator.url, curator.token, least=LEAST, every=EVERY) as relay:
+        url, servers = f"{relay.url}/v1/tasks/{task.id}", servers | {"relay": relay.process}
+        before = cpu_of(servers)
+        finished = uvloop.run(_sent(url, task, shards, load, outcomes, token))
+        _wait_for_relay(url, LEAST - 1)
+        used = {side: cpu - before[side] for side, cpu in cpu_of(servers).items()}
+        memory = memory_of(servers)
+    with running_relay(own, curator.url, curator.token, least=1, every=EVERY) as relay:
+        _wait_for_relay(f"{relay.url}/v1/tasks/{task.id}", 0)
+    return finished, time.perf_counter() - outcomes.started, used, memory
+
+
+def _wait_for_relay(relay_task_url: str, most: int) -> None:
+    """Wait until no more than ``most`` reports wait in a relay."""
+    while httpx.get(f"{relay_task_url}/status", timeout=60).json()["waiting"] > most:
+        time.sleep(LOOK_SECONDS / 5)
+
+
+async def _sent(
+    task_url: str, task: Task, shards: list[Shard], load: Load, outcomes: Outcomes, token: str
+) -> bool:
+    """Send every report to a task's address; False if an interrupt ended it before."""
+    url, is_single = httpx.URL(task_url), load.mode == "single"
+    call = "reports" if is_single else "reports/batch"
+    to = Address(url.host, url.port or 80, f"{url.path}/{call}", token)
+    rng = random.Random(load.seed)
+    messages = singles(shards, task, to, load.mischief, rng) if is_single else batches(shards, to)
+    sender = Sender(to.host, to.port, messages, outcomes, connections=load.connections)
+    sending = asyncio.create_task(sender.run())
+    with _interrupts(sender.stop) as interrupted, _progress(shards) as look:
+        while not sending.done() and not interrupted:
+            await asyncio.wait([sending], timeout=LOOK_SECONDS)
+            look(outcomes)
+        _, late = await asyncio.wait([sending], timeout=DRAIN_SECONDS)
+    for each in late:
+        each.cancel()
+    if not late:
+        sending.result()
+    return not interrupted
+
+
+@contextmanager
+def _interrupts(stop: Callable[[], None]) -> Iterator[list[int]]:
+    """Within, SIGINT and SIGTERM call ``stop``; the list then has an entry per signal."""
+    loop, heard = asyncio.get_running_loop(), list[int]()
+
+    def hear(number: int) -> None:
+        heard.append(number)
+        stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, hear, number)
     try:
-        return population.accuracies(target.admin, target.task_url, task, holders)
+        yield heard
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+@contextmanager
+def _progress(shards: list[Shard]) -> Iterator[Callable[[Outcomes], None]]:
+    columns = (TextColumn("Reports go out"), BarColumn(), MofNCompleteColumn())
+    live = TextColumn("{task.fields[live]}")
+    with Progress(*columns, live, console=console, auto_refresh=False) as progress:
+        bar = progress.add_task("", total=sum(shard.reports for shard in shards), live="")
+
+        def look(outcomes: Outcomes) -> None:
+            p50, p99 = (1000 * each for each in outcomes.quantiles(0.5, 0.99, last=LIVE))
+            live = f"{outcomes.rate:,.0f}/s  p50 {p50:.1f} ms  p99 {p99:.1f} ms"
+            live += f"  refused {outcomes.refused}"
+            progress.update(bar, completed=outcomes.acknowledged, live=live)
+            progress.refresh()
+
+        yield look
+
+
+def audit(
+    task: Task,
+    shards: Sequence[Shard],
+    before: dict[str, Any],
+    after: dict[str, Any],
+    sent: int,
+    acknowledged: int,
+) -> tuple[int, int, bool | None]:
+    """Compare the first ``sent`` spooled reports with a task's status before and after them.
+
+    Reports counted too few, and too many, and whether exactly the sent ids were counted: None where
+    some reports were sent and not answered, since nobody can know whether those count.
+    """
+    counted = int(after["reports"]) - int(before["reports"])
+    matches = None
+    if sent == acknowledged:
+        difference = int(after["checksum"], 16) - int(before["checksum"], 16)
+        matches = difference % CHECKSUM_MODULUS == checksum(task, shards, sent)
+    return max(acknowledged - counted, 0), max(counted - sent, 0), matches
+
+
+def checksum(task: Task, shards: Sequence[Shard], count: int) -> int:
+    """The sum of the 64-bit halves of the ids of the first ``count`` reports, modulo 2^64."""
+    total = 0
+    for shard in shards:
+        if count > 0:
+            ids = shard.batch(task).ids[:count]
+            total += int(np.ascontiguousarray(ids).view(">u8").sum(dtype=np.uint64))
+            count -= len(ids)
+    return total % CHECKSUM_MODULUS
+
+
+def cpu_of(servers: dict[str, int]) -> dict[str, float]:
+    """Processor seconds so far of servers, their workers included, and of this process."""
+    families = {side: _family(process) for side, process in servers.items()}
+    families["sender"] = [psutil.Process()]
+    times = {side: [each.cpu_times() for each in family] for side, family in families.items()}
+    return {side: sum(each.user + each.system for each in own) for side, own in times.items()}
+
+
+def memory_of(servers: dict[str, int]) -> dict[str, int]:
+    """Resident bytes of servers, their workers included."""
+    return {
+        side: sum(each.memory_info().rss for each in _family(process))
+        for side, process in servers.items()
+    }
+
+
+def children_cpu() -> float:
+    """Processor seconds of this process's children that have ended."""
+    times = psutil.Process().cpu_times()
+    return float(times.children_user + times.children_system)
+
+
+def _family(process: int) -> list[psutil.Process]:
+    parent = psutil.Process(process)
+    return [parent, *parent.children(recursive=True)]
+
+
+def _accuracies(admin: CuratorClient, task_url: str, task: Task, holders: int) -> dict[str, float]:
+    """None if an interrupt ends the wait for them."""
+    try:
+        return population.accuracies(admin, task_url, task, holders)
     except KeyboardInterrupt:
         return {}
-
-
-def _bytes_per_report(task: Task) -> float:
-    """Mean length of a report's body over the groups that a holder may belong to."""
-    lengths = [
-        len(
-            Report(
-                task=bytes.fromhex(task.id),
-                id=bytes(16),
-                answers=tuple((q, bytes(task.mechanisms[q].report_bytes)) for q in questions),
-            ).pack()
-        )
-        for questions in groups(task)
-    ]
-    return sum(lengths) / len(lengths)
-
-
-def _machine() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    model = models[0] if models else platform.machine()
-    today = datetime.now(UTC).date()
-    return f"Measured {today} on {model}, {os.cpu_count()} cores, both sides together"
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""The load test's parts: holders that answer, a spool of their reports, senders, the summary."""
+"""The load test's parts: its population, holders that answer, requests, a sender, the summary."""

@@ -3,7 +3,7 @@
 Every holder's answer is drawn as ``protocol.report.make_report`` draws it, from random bytes
 of the operating system that are its own, in the same order; only the arithmetic is done for some
 hundred holders at a time. ``tests/scripts/test_load_holders.py`` feeds the same bytes to both and
-gets the same reports.
+gets the same reports. The task is that of ``population``: one question by ``subset``.
 """
 
 import os
@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -19,54 +19,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.curator.trees import locate
-from privet.protocol.features import Classes
-from privet.protocol.mechanisms.base import Mechanism, Payloads, RandomBytes
+from privet.protocol.batch import Batch
+from privet.protocol.mechanisms.base import Payloads, RandomBytes
+from privet.protocol.mechanisms.payloads import bitmap_bytes, integer_width
+from privet.protocol.mechanisms.subset import SubsetSelection
 from privet.protocol.report import REPORT_ID_BYTES
 from privet.protocol.task import Task
-from scripts.load.bulk import draw_rows, privatizer, scaled
-from scripts.load.people import Floats, Source
-from scripts.load.spool import Shard, ShardWriter
+from scripts.load.population import Floats, people
 
 AT_A_TIME = 512
 """Holders whose columns fit into a processor's cache."""
 
-
-def answers(
-    task: Task, X: Floats, y: Floats, randomness: RandomBytes
-) -> Iterator[tuple[int, Payloads]]:
-    """All holders' reports: per group (see ``spool.groups``) rows of an id and its payloads."""
-    ids = draw_rows(randomness, len(y), REPORT_ID_BYTES)
-    if task.allocation == "all":
-        every = np.arange(len(y))
-        yield 0, _rows(task, range(len(task.questions)), ids, X, y, every, randomness)
-        return
-    asked = _drawn_questions(len(task.questions), len(y), randomness)
-    for question in np.unique(asked).tolist():
-        holders = np.flatnonzero(asked == question)
-        yield question, _rows(task, [question], ids, X, y, holders, randomness)
+_HALF = np.uint64(32)
+_LOW = np.uint64(2**32 - 1)
 
 
-def encode_population(
+@dataclass(frozen=True)
+class Shard:
+    """A file with a batch message of ``reports`` reports, as a relay would forward it."""
+
+    path: Path
+    reports: int
+
+    def batch(self, task: Task) -> Batch:
+        """Its reports."""
+        return Batch.unpack(self.path.read_bytes(), task)
+
+
+def privatize(
     task: Task,
     holders: int,
     folder: Path,
     *,
     shard: int,
-    processes: int,
-    source: Source,
     seed: int,
     progress: Callable[[int], None],
 ) -> list[Shard]:
     """Let every holder answer, and keep the reports in ``folder``, ``shard`` holders to a file.
 
-    ``seed`` draws the records only: what a holder's mechanism draws comes from the operating
-    system.
+    Works in as many processes as there are cores. ``seed`` draws the records only: what a holder's
+    mechanism draws comes from the operating system.
     """
     counts = [min(shard, holders - start) for start in range(0, holders, shard)]
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
         with _interrupts_ignored():  # and by the workers, which start here and inherit it
-            futures: list[Future[list[Shard]]] = [
-                pool.submit(_encode_shard, task.canonical, source, [seed, number], count, folder)
+            futures: list[Future[Shard]] = [
+                pool.submit(_write_shard, task.canonical, [seed, number], count, folder)
                 for number, count in enumerate(counts)
             ]
         try:
@@ -76,7 +74,7 @@ def encode_population(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    return [shard for future in futures for shard in future.result()]
+    return [future.result() for future in futures]
 
 
 @contextmanager
@@ -88,60 +86,62 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _encode_shard(
-    canonical: bytes, source: Source, seed: list[int], count: int, folder: Path
-) -> list[Shard]:
-    task, rng = _parsed(canonical), np.random.default_rng(seed)
-    with ShardWriter(folder, "-".join(f"{part:06d}" for part in seed)) as writer:
-        for start in range(0, count, AT_A_TIME):
-            X, y = source(task, rng, min(AT_A_TIME, count - start))
-            for group, rows in answers(task, X, y, os.urandom):
-                writer.add(group, rows)
-    return writer.shards
+def _write_shard(canonical: bytes, seed: list[int], count: int, folder: Path) -> Shard:
+    task, rng = Task.parse(canonical), np.random.default_rng(seed)
+    parts = []
+    for start in range(0, count, AT_A_TIME):
+        X, y = people(rng, min(AT_A_TIME, count - start))
+        parts.append(answers(task, X, y, os.urandom))
+    ids, payloads = (np.vstack(column) for column in zip(*parts, strict=True))
+    path = folder / f"{seed[1]:06d}.batch"
+    path.write_bytes(Batch((0,), ids, payloads).pack())
+    return Shard(path, count)
 
 
-@cache
-def _parsed(canonical: bytes) -> Task:
-    return Task.parse(canonical)
+def answers(task: Task, X: Floats, y: Floats, randomness: RandomBytes) -> tuple[Payloads, Payloads]:
+    """Ids and payloads of all holders' reports, one row per holder."""
+    (mechanism,) = task.mechanisms
+    assert isinstance(mechanism, SubsetSelection)
+    ids = draw_rows(randomness, len(y), REPORT_ID_BYTES)
+    cells = locate(task.tree_of(0), X).astype(np.int64)
+    draw_rows(randomness, len(y), 8)  # a numeric label would be rounded by them
+    categories = cells * mechanism.levels + y.astype(np.int64)
+    return ids, subset_rows(mechanism, categories, randomness)
 
 
-def _rows(
-    task: Task,
-    questions: "range | list[int]",
-    ids: Payloads,
-    X: Floats,
-    y: Floats,
-    holders: NDArray[np.intp],
-    randomness: RandomBytes,
+def draw_rows(randomness: RandomBytes, rows: int, size: int) -> Payloads:
+    """``size`` random bytes for each of ``rows`` holders, shape ``(rows, size)``."""
+    return np.frombuffer(randomness(rows * size), dtype=np.uint8).reshape(rows, size)
+
+
+def subset_rows(
+    mechanism: SubsetSelection, categories: NDArray[np.int64], randomness: RandomBytes
 ) -> Payloads:
-    columns = [ids[holders]]
-    for question in questions:
-        mechanism = task.mechanisms[question]
-        categories = locate(task.tree_of(question), X[holders]).astype(np.int64)
-        if task.questions[question].asks == "label":
-            scale = task.label_scales[question]
-            reported = y[holders] if scale is None else scale.to_unit(categories, y[holders])
-            levels = _levels(task, mechanism, reported, randomness)
-            categories = categories * mechanism.levels + levels
-        columns.append(privatizer(mechanism)(categories, randomness))
-    return np.hstack(columns)
+    """``SubsetSelection.privatize`` on columns: a partial Fisher-Yates shuffle per holder."""
+    holders, m, k = len(categories), mechanism.categories, mechanism.k
+    words = draw_rows(randomness, holders, 8 * (k + 1)).view("<u8")
+    first, places = words[:, 0], np.ascontiguousarray(words[:, 1:].T)
+    column = np.arange(holders)
+    pool = np.repeat(np.arange(m, dtype=np.int32), holders)
+    pool[categories * holders + column] = m - 1
+    left = np.arange(m - 1, m - 1 - k, -1, dtype=np.uint64)[:, np.newaxis]
+    swapped = scaled(places, left).astype(np.intp) + np.arange(k)[:, np.newaxis]
+    swapped = swapped * holders + column
+    chosen = np.empty((k, holders), dtype=np.int32)
+    for i in range(k):
+        np.take(pool, swapped[i], out=chosen[i], mode="clip")
+        pool[swapped[i]] = pool[i * holders : (i + 1) * holders]
+    chosen[-1] = np.where(first < np.uint64(mechanism.threshold), categories, chosen[-1])
+    if mechanism.report_bytes < bitmap_bytes(m):
+        indices = np.sort(chosen.T, axis=1).astype(f"<u{integer_width(m - 1)}")
+        return indices.view(np.uint8).reshape(holders, mechanism.report_bytes)
+    bits = np.zeros((holders, m), dtype=np.bool_)
+    bits.ravel()[column * m + chosen] = True
+    return np.packbits(bits, axis=1, bitorder="little")
 
 
-def _drawn_questions(count: int, holders: int, randomness: RandomBytes) -> NDArray[np.int64]:
-    words = draw_rows(randomness, holders, 8).view(">u8")[:, 0].astype(np.uint64)
-    return scaled(words, count).astype(np.int64)
-
-
-def _levels(
-    task: Task, mechanism: Mechanism, reported: Floats, randomness: RandomBytes
-) -> NDArray[np.int64]:
-    """``label_level`` on columns; numeric labels are positions t on their scale."""
-    words = draw_rows(randomness, len(reported), 8).view(">u8")[:, 0].astype(np.uint64)
-    if isinstance(task.label, Classes):
-        return reported.astype(np.int64)
-    position = reported * (mechanism.levels - 1)
-    below = np.minimum(np.floor(position), mechanism.levels - 2)
-    share = (position - below) * 2.0**64
-    certain = share >= 2.0**64
-    above = certain | (words < np.where(certain, 0.0, share).astype(np.uint64))
-    return below.astype(np.int64) + above
+def scaled(words: NDArray[np.uint64], sizes: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
+    """``sizes * words >> 64`` exactly, for sizes below 2**32."""
+    factor = np.asarray(sizes, dtype=np.uint64)
+    low = (words & _LOW) * factor >> _HALF
+    return ((words >> _HALF) * factor + low) >> _HALF

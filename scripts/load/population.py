@@ -1,31 +1,35 @@
-"""The load test's own population: LPCT's synthetic design, whose accuracies are known exactly."""
+"""The load test's task and population: LPCT's synthetic design, whose accuracies are known."""
 
 import csv
 import io
 from typing import Any
 
+import httpx
 import numpy as np
+from numpy.typing import NDArray
 
 from privet import CuratorClient
-from privet.curator.estimation import QuestionCounts, fit
-from privet.curator.public_data import PublicData
+from privet.curator.estimation import fit
 from privet.curator.simulation import simulate_counts
-from privet.protocol.task import Task
-from scripts.load.people import Floats
-from scripts.reproduce.lpct_design import Design, draw
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from scripts.reproduce.lpct_design import Design, draw, fine_grid
+
+Floats = NDArray[np.float64]
 
 DESIGN = Design(gamma=0.5, n_public=1000)
 TEST_ROWS = 20_000
-CHUNK = 1_000_000
 SIMULATIONS = 5
 ESTIMATOR = "weighted"
 
 
 def publish(admin: CuratorClient, cells: int, epsilon: float) -> str:
     """Publish a task with about ``cells`` cells; its address."""
-    public = DESIGN.public(np.random.default_rng(0))
+    public, text = DESIGN.public(np.random.default_rng(0)), io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["x1", "x2", "y"])
+    writer.writerows([x1, x2, int(y)] for (x1, x2), y in zip(public.X, public.y, strict=True))
     task = admin.create(
-        _as_csv(public),
+        text.getvalue().encode(),
         name="Load test",
         label="y",
         epsilon=epsilon,
@@ -37,8 +41,15 @@ def publish(admin: CuratorClient, cells: int, epsilon: float) -> str:
     return admin.task_url(task)
 
 
-def people(_: Task, rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
-    """Holders' records, drawn from the design."""
+def fetch(task_url: str) -> Task:
+    """The task at an address."""
+    answer = httpx.get(task_url, headers={"Accept": TASK_MEDIA_TYPE}, timeout=60)
+    answer.raise_for_status()
+    return Task.parse(answer.content, task_url.rsplit("/", 1)[1])
+
+
+def people(rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+    """Holders' encoded records, (count, 2), and labels, drawn from the design."""
     drawn = draw(count, 1.0, rng)
     return drawn.X, drawn.y
 
@@ -51,9 +62,13 @@ def accuracies(admin: CuratorClient, task_url: str, task: Task, holders: int) ->
     columns = {"x1": test.X[:, 0], "x2": test.X[:, 1]}
     number = admin.fit(task_url, ESTIMATOR)["number"]
     collected = admin.predict(task_url, columns, model=number)["label"]
+    points, chance = fine_grid()
+    X, y = np.tile(points, (2, 1)), np.repeat([0.0, 1.0], len(points))
+    weights = np.concatenate([1.0 - chance, chance]) / len(points)
     simulated = []
     for _ in range(SIMULATIONS):
-        model = fit(ESTIMATOR, task.label, public, _simulated(task, holders, rng))
+        counts = simulate_counts(task, X, y, rng, copies=rng.multinomial(holders, weights))
+        model = fit(ESTIMATOR, task.label, public, counts)
         simulated.append(_share(model.predict(test.X).labels(task.label), test.y))
     return {
         "of reports over HTTP": _share(collected, test.y),
@@ -63,30 +78,5 @@ def accuracies(admin: CuratorClient, task_url: str, task: Task, holders: int) ->
     }
 
 
-def _simulated(task: Task, holders: int, rng: np.random.Generator) -> list[QuestionCounts]:
-    """Exact simulation of other holders of the same design, in bounded memory."""
-    parts = []
-    for start in range(0, holders, CHUNK):
-        drawn = draw(min(CHUNK, holders - start), 1.0, rng)
-        parts.append(simulate_counts(task, drawn.X, drawn.y, rng))
-    return [
-        QuestionCounts(
-            one[0].partition,
-            one[0].mechanism,
-            np.sum([part.sums for part in one], axis=0),
-            sum(part.n for part in one),
-        )
-        for one in zip(*parts, strict=True)
-    ]
-
-
 def _share(predicted: Any, truth: Any) -> float:
     return float(np.mean(np.asarray(predicted).astype(float) == truth))
-
-
-def _as_csv(data: PublicData) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["x1", "x2", "y"])
-    writer.writerows([x1, x2, int(y)] for (x1, x2), y in zip(data.X, data.y, strict=True))
-    return text.getvalue().encode()

@@ -1,21 +1,22 @@
-"""Reports sent over keep-alive connections, as fast as the curator takes them.
+"""Reports sent over keep-alive connections, as fast as the curator takes them, and the answers.
 
-Each connection keeps a few requests in flight (HTTP/1.1 pipelining) and asks a shared source for
-the next one whenever an answer arrives, so memory stays flat and a slow curator slows the sender.
-A ``503`` is obeyed: the same bytes go out again after the time it names. A broken connection is
-opened again and what was in flight on it is sent again, byte for byte.
+Each connection has one request in flight and asks a shared source for the next one whenever an
+answer arrives, so a slow curator slows the sender. A ``503`` is obeyed: the same bytes go out again
+after the time it names. A broken connection is opened again and what was in flight on it is sent
+again, byte for byte.
 """
 
 import asyncio
 import re
 import time
-from collections import deque
+from array import array
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 import httptools
-
-from scripts.load.outcomes import Outcomes
+import numpy as np
 
 RECONNECTS = 20
 RECONNECT_PAUSE = 0.5
@@ -39,8 +40,52 @@ class Message(NamedTuple):
     hangs_up: bool = False
 
 
+@dataclass
+class Outcomes:
+    """Requests sent and answers by (kind, status); reports sent and acknowledged; latencies."""
+
+    answers: Counter[tuple[str, int]] = field(default_factory=Counter)
+    sent: int = 0
+    acknowledged: int = 0
+    latencies: "array[float]" = field(default_factory=lambda: array("d"))
+    retries: int = 0
+    reconnects: int = 0
+    started: float = field(default_factory=time.perf_counter)
+    finished: float = 0.0
+
+    def answered(self, kind: str, status: int, reports: int, sent_at: float) -> None:
+        """Note one final answer."""
+        self.finished = time.perf_counter()
+        self.answers[kind, status] += 1
+        if status < 300:
+            self.acknowledged += reports
+        self.latencies.append(self.finished - sent_at)
+
+    def quantiles(self, *shares: float, last: int = 0) -> list[float]:
+        """Latencies in seconds that these shares of all answers, or of the last, stay below."""
+        latencies = self.latencies[-last:]
+        return (
+            np.quantile(latencies, shares).tolist() if latencies else [float("nan")] * len(shares)
+        )
+
+    @property
+    def refused(self) -> int:
+        """Requests with an answer other than 2xx."""
+        return sum(n for (_, status), n in self.answers.items() if status >= 300)
+
+    @property
+    def seconds(self) -> float:
+        """Time from the start to the last answer."""
+        return max(self.finished - self.started, 1e-9)
+
+    @property
+    def rate(self) -> float:
+        """Reports acknowledged per second."""
+        return self.acknowledged / self.seconds
+
+
 class Sender:
-    """Sends messages over ``connections`` connections, ``depth`` in flight on each."""
+    """Sends messages over ``connections`` connections."""
 
     def __init__(
         self,
@@ -50,26 +95,22 @@ class Sender:
         outcomes: Outcomes,
         *,
         connections: int,
-        depth: int,
     ) -> None:
         self.host = host
         self.port = port
         self.outcomes = outcomes
-        self.depth = depth
         self._messages = messages
-        self._lanes = [_Lane(self) for _ in range(connections)]
+        self._connections = connections
         self._stopping = False
 
     async def run(self) -> None:
         """Send all and wait for the answers; raises ``ConnectionError`` if nobody answers."""
         self.outcomes.started = time.perf_counter()
-        await asyncio.gather(*(lane.run() for lane in self._lanes))
+        await asyncio.gather(*(_Lane(self).run() for _ in range(self._connections)))
 
     def stop(self) -> None:
         """Take no new message; what is in flight is still waited for."""
         self._stopping = True
-        for lane in self._lanes:
-            lane.stop()
 
     def next(self) -> Message | None:
         """A new message; None when there is none."""
@@ -79,26 +120,28 @@ class Sender:
         return message
 
 
-class _Lane:
-    """One connection's worth of work, over as many connections as it takes."""
+class _Lane(asyncio.Protocol):
+    """One connection at a time with one request in flight, opened anew while there is work."""
+
+    transport: asyncio.Transport
+    parser: httptools.HttpResponseParser
+    ended: "asyncio.Future[None]"
 
     def __init__(self, sender: Sender) -> None:
         self.sender = sender
-        self.again: deque[Message] = deque()
-        self.resting = 0
-        self.connection: _Connection | None = None
+        self.outcomes = sender.outcomes
+        self.message: Message | None = None
+        self.sent_at = self.not_before = 0.0
+        self.received = b""
+        self.done = False
 
     async def run(self) -> None:
-        loop = asyncio.get_running_loop()
-        failures = 0
-        while True:
-            connection = self.connection = _Connection(self)
+        loop, failures = asyncio.get_running_loop(), 0
+        while not self.done:
+            await asyncio.sleep(max(0.0, self.not_before - time.perf_counter()))
+            self.parser, self.ended = httptools.HttpResponseParser(self), loop.create_future()
             try:
-                await loop.create_connection(
-                    lambda made=connection: made,  # type: ignore[misc]
-                    self.sender.host,
-                    self.sender.port,
-                )
+                await loop.create_connection(lambda: self, self.sender.host, self.sender.port)
             except OSError:
                 failures += 1
                 if failures > RECONNECTS:
@@ -106,125 +149,60 @@ class _Lane:
                 await asyncio.sleep(RECONNECT_PAUSE)
                 continue
             failures = 0
-            await connection.ended
-            if connection.exhausted:
-                return
-            self.sender.outcomes.reconnects += 1
-
-    @property
-    def has_more(self) -> bool:
-        """Whether something is to be sent again, now or later."""
-        return bool(self.again or self.resting)
-
-    def stop(self) -> None:
-        if self.connection is not None:
-            self.connection.stop_if_idle()
-
-    def retry_later(self, message: Message, seconds: float) -> None:
-        """Send a message again after a pause, over whatever connection there is then."""
-        self.sender.outcomes.retries += 1
-        self.resting += 1
-        asyncio.get_running_loop().call_later(seconds, self._retry, message)
-
-    def _retry(self, message: Message) -> None:
-        self.resting -= 1
-        self.again.append(message)
-        if self.connection is not None:
-            self.connection.fill()
-
-    def next(self) -> Message | None:
-        """The next message to send: one to send again, or a new one; None when there is none."""
-        return self.again.popleft() if self.again else self.sender.next()
-
-
-class _Connection(asyncio.Protocol):
-    def __init__(self, lane: _Lane) -> None:
-        self.lane = lane
-        self.outcomes = lane.sender.outcomes
-        self.depth = lane.sender.depth
-        self.parser = httptools.HttpResponseParser(self)
-        self.flying: deque[tuple[Message, float]] = deque()
-        self.ended = asyncio.get_running_loop().create_future()
-        self.exhausted = False
-        self.paused = 0
-        self.received = b""
-        self.transport: asyncio.Transport | None = None
+            await self.ended
+            self.outcomes.reconnects += not self.done
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
-        self.fill()
+        self._send(self.transport)
 
     def data_received(self, data: bytes) -> None:
         self.received = data
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserError:
-            self._transport.abort()
-        self.fill()
+            self.transport.abort()
 
     def connection_lost(self, _: Exception | None) -> None:
-        self.lane.again.extend(message for message, _ in self.flying)
-        self.flying.clear()
         if not self.ended.done():
             self.ended.set_result(None)
 
     def on_message_complete(self) -> None:
-        status = self.parser.get_status_code()
-        message, sent_at = self.flying.popleft()
+        status, message = self.parser.get_status_code(), self.message
+        assert message is not None
+        if not self.parser.should_keep_alive():
+            self.transport.close()
         if status == OVERLOADED:
             asked = RETRY_AFTER.search(self.received)
-            self.lane.retry_later(message, float(asked[1]) if asked else RETRY_SECONDS)
+            seconds = float(asked[1]) if asked else RETRY_SECONDS
+            self.outcomes.retries += 1
+            self.not_before = time.perf_counter() + seconds
+            asyncio.get_running_loop().call_later(seconds, self._send, self.transport)
         else:
-            self.outcomes.answered(message.kind, status, message.reports, sent_at)
-        if not self.parser.should_keep_alive():
-            self._transport.close()
+            self.outcomes.answered(message.kind, status, message.reports, self.sent_at)
+            self.message = None
+            self._send(self.transport)
 
-    @property
-    def _transport(self) -> asyncio.Transport:
-        assert self.transport is not None
-        return self.transport
-
-    def fill(self) -> None:
-        """Send as many requests as may be in flight."""
-        transport = self.transport
-        if transport is None or transport.is_closing():
+    def _send(self, over: asyncio.Transport) -> None:
+        """Send what had no answer yet, or a new message; end where there is none."""
+        if over is not self.transport or over.is_closing():
             return
-        ready: list[bytes] = []
-        while len(self.flying) + self.paused + self.lane.resting < self.depth:
-            message = self.lane.next()
-            if message is None:
-                break
-            patient = message._replace(hangs_up=False) if message.hangs_up else message
-            self.flying.append((patient, time.perf_counter()))
-            if message.dawdle:
-                self._dawdle(ready, message)
-                return
-            ready.append(message.request)
-            if message.hangs_up:
-                transport.write(b"".join(ready))
-                transport.close()
-                return
-        if ready:
-            transport.write(ready[0] if len(ready) == 1 else b"".join(ready))
-        else:
-            self.stop_if_idle()
+        self.message = message = self.message or self.sender.next()
+        if message is None:
+            self.done = True
+            over.close()
+            return
+        self.sent_at = time.perf_counter()
+        if message.dawdle:
+            head, end, body = message.request.partition(HEAD_END)
+            over.write(head + end)
+            asyncio.get_running_loop().call_later(message.dawdle, self._finish, over, body)
+            return
+        over.write(message.request)
+        if message.hangs_up:
+            self.message = message._replace(hangs_up=False)
+            over.close()
 
-    def stop_if_idle(self) -> None:
-        """Close the connection if nothing is in flight, paused, or to be sent again."""
-        if self.transport and not (self.flying or self.paused or self.lane.has_more):
-            self.exhausted = True
-            self.transport.close()
-
-    def _dawdle(self, before: list[bytes], message: Message) -> None:
-        """Send a request's head now and its body after a pause; nothing overtakes it."""
-        head, end, body = message.request.partition(HEAD_END)
-        self._transport.write(b"".join(before) + head + end)
-        self.paused += self.depth
-        loop = asyncio.get_running_loop()
-        loop.call_later(message.dawdle, self._finish_dawdling, body)
-
-    def _finish_dawdling(self, body: bytes) -> None:
-        self.paused -= self.depth
-        if not self._transport.is_closing():
-            self._transport.write(body)
-            self.fill()
+    def _finish(self, over: asyncio.Transport, body: bytes) -> None:
+        if not over.is_closing():
+            over.write(body)

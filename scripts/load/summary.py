@@ -8,6 +8,8 @@ from typing import Any
 
 from rich.table import Table
 
+from scripts.pages import markdown
+
 MARKS = {"single": (1_000_000, 150.0), "relay": (10_000_000, 120.0)}
 """Per mode: holders, and the seconds within which their reports are to be durable."""
 MIB = 2**20
@@ -39,9 +41,7 @@ class Summary:
     doubled: int
     checksum_matches: bool | None
     cpu_seconds: dict[str, float]
-    peak_memory: dict[str, int]
-    memory_growth: dict[str, int]
-    limited_by: str
+    memory: dict[str, int]
     machine: str
     accuracy: dict[str, float] = field(default_factory=dict)
 
@@ -78,8 +78,7 @@ class Summary:
                 (f"CPU per report, {side}", self._per_report(s))
                 for side, s in self.cpu_seconds.items()
             ),
-            *((f"memory, {side}", self._memory(side)) for side in self.peak_memory),
-            ("limited by", self.limited_by),
+            *((f"memory, {side}", f"{size / MIB:.0f} MiB") for side, size in self.memory.items()),
             *((f"accuracy {name}", f"{value:.4f}") for name, value in self.accuracy.items()),
             *self._mark(),
         ]
@@ -93,9 +92,9 @@ class Summary:
 
     def markdown(self) -> str:
         """For a document: a table under a heading of the third level."""
-        lines = [f"| {name} | {value} |" for name, value in self.rows()]
-        head = [f"### {self.title}", "", f"{self.machine}.", "", "| figure | value |", "|---|---|"]
-        return "\n".join([*head, *lines, ""])
+        return (
+            f"### {self.title}\n\n{self.machine}.\n\n{markdown(['figure', 'value'], self.rows())}"
+        )
 
     def document(self) -> dict[str, Any]:
         """For a program; a quantile of nothing is null."""
@@ -108,13 +107,6 @@ class Summary:
         share = seconds / max(self.acknowledged, 1)
         return (
             f"{1e6 * share:.1f} us ({seconds:.1f} s)" if self.acknowledged else f"{seconds:.1f} s"
-        )
-
-    def _memory(self, side: str) -> str:
-        growth = self.memory_growth[side] / MIB
-        return (
-            f"peak {self.peak_memory[side] / MIB:.0f} MiB, "
-            f"{growth:+.0f} MiB after the first quarter"
         )
 
     def _mark(self) -> list[tuple[str, str]]:

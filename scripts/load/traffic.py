@@ -1,17 +1,17 @@
 """What goes over the wire in a load test: reports one by one or in batches, and some mischief."""
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.batch import BATCH_MEDIA_TYPE, Batch
-from privet.protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE, Report
+from privet.protocol.batch import BATCH_MEDIA_TYPE, Rows
+from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Task
+from scripts.load.holders import Shard
 from scripts.load.sender import HEAD_END, Message
-from scripts.load.spool import Rows, Shard, groups
 
 DAWDLE_SECONDS = 2.0
 CUT = 5
@@ -72,22 +72,19 @@ def singles(
 
 def plain_requests(shards: Iterable[Shard], task: Task, to: Address) -> Iterator[bytes]:
     """A whole request per report, put together some thousand at a time."""
-    templates = [Template.of(task, questions, to) for questions in groups(task)]
+    template = Template.of(task, to)
     for shard in shards:
-        rows, template = shard.read(), templates[shard.group]
-        for start in range(0, len(rows), AT_A_TIME):
-            yield from template.filled(rows[start : start + AT_A_TIME])
+        batch = shard.batch(task)
+        for start in range(0, len(batch), AT_A_TIME):
+            part = slice(start, start + AT_A_TIME)
+            yield from template.filled(batch.ids[part], batch.payloads[part])
 
 
-def batches(shards: Sequence[Shard], task: Task, to: Address, size: int) -> Iterator[Message]:
-    """Reports in columns, at most ``size`` at a time and never of two shards together."""
+def batches(shards: Iterable[Shard], to: Address) -> Iterator[Message]:
+    """A message per shard."""
     for shard in shards:
-        rows = shard.read()
-        for start in range(0, len(rows), size):
-            part = rows[start : start + size]
-            questions = groups(task)[shard.group]
-            body = Batch(questions, part[:, :REPORT_ID_BYTES], part[:, REPORT_ID_BYTES:]).pack()
-            yield Message("batch", to.head(BATCH_MEDIA_TYPE, len(body)) + body, len(part))
+        body = shard.path.read_bytes()
+        yield Message("batch", to.head(BATCH_MEDIA_TYPE, len(body)) + body, shard.reports)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +96,11 @@ class Template:
     payloads: NDArray[np.intp]
 
     @classmethod
-    def of(cls, task: Task, questions: tuple[int, ...], to: Address) -> "Template":
+    def of(cls, task: Task, to: Address) -> "Template":
         """Found by packing probes that differ in their ids, or in their payloads, alone."""
 
         def probe(id_byte: bytes, payload_byte: bytes) -> Rows:
-            answers = tuple((q, payload_byte * task.mechanisms[q].report_bytes) for q in questions)
+            answers = ((0, payload_byte * task.mechanisms[0].report_bytes),)
             body = Report(task=bytes.fromhex(task.id), id=id_byte * 16, answers=answers).pack()
             return np.frombuffer(to.head(REPORT_MEDIA_TYPE, len(body)) + body, dtype=np.uint8)
 
@@ -111,11 +108,11 @@ class Template:
         ids = np.flatnonzero(plain != probe(b"\1", b"\0"))
         return cls(plain, ids, np.flatnonzero(plain != probe(b"\0", b"\1")))
 
-    def filled(self, rows: Rows) -> Iterator[bytes]:
+    def filled(self, ids: Rows, payloads: Rows) -> Iterator[bytes]:
         """One request per row."""
-        requests = np.tile(self.request, (len(rows), 1))
-        requests[:, self.id] = rows[:, :REPORT_ID_BYTES]
-        requests[:, self.payloads] = rows[:, REPORT_ID_BYTES:]
+        requests = np.tile(self.request, (len(ids), 1))
+        requests[:, self.id] = ids
+        requests[:, self.payloads] = payloads
         packed, length = requests.tobytes(), len(self.request)
         for start in range(0, len(packed), length):
             yield packed[start : start + length]

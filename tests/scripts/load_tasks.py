@@ -1,34 +1,8 @@
-"""Small tasks for the tests of the load test's parts."""
+"""A small task for the tests of the load test's parts."""
 
-from collections.abc import Sequence
-
-from privet.protocol.features import Classes, Numeric, Range
+from privet.protocol.features import Classes, Numeric
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Question, Task
-
-SUBSET = Question(partition=0, mechanism="subset", epsilon=1.0)
-INDEXED = Question(partition=0, mechanism="subset", epsilon=7.0)
-LAPLACE = Question(partition=0, mechanism="laplace", epsilon=1.0)
-CELL = Question(partition=0, mechanism="subset", epsilon=2.0, asks="cell")
-LABEL = Classes(name="y", classes=("a", "b", "c"))
-NUMBER = Range(name="y", low=-2.0, high=5.0)
-ROWS = 16
-
-
-def make_task(
-    questions: Sequence[Question], allocation: str = "all", label: Classes | Range = LABEL
-) -> Task:
-    """A task over two columns, with cells 0 to 16 along the first."""
-    return Task.checked(
-        {
-            "name": "strips",
-            "features": [Numeric(name="x", low=0, high=1), Numeric(name="z", low=0, high=1)],
-            "label": label,
-            "partitions": [Tree.of(_strips(ROWS))],
-            "questions": list(questions),
-            "allocation": allocation,
-        }
-    )
 
 
 def _strips(cells: int) -> Partition:
@@ -40,3 +14,15 @@ def _strips(cells: int) -> Partition:
         left += [2 * cell + 1, -1]
         right += [2 * cell + 2, -1]
     return Partition.build(2, [*feature, -1], [*threshold, 0.0], [*left, -1], [*right, -1])
+
+
+TASK = Task.checked(
+    {
+        "name": "strips",
+        "features": [Numeric(name="x", low=0, high=1), Numeric(name="z", low=0, high=1)],
+        "label": Classes(name="y", classes=("a", "b")),
+        "partitions": [Tree.of(_strips(16))],
+        "questions": [Question(partition=0, mechanism="subset", epsilon=1.0)],
+    }
+)
+"""Cells 0 to 16 along the first of two columns."""

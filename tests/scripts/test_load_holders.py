@@ -5,15 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms.subset import SubsetSelection
 from privet.protocol.report import make_report
-from privet.protocol.task import Task
-from scripts.load import people
-from scripts.load.bulk import scaled, subset_rows
-from scripts.load.holders import answers, encode_population
-from scripts.load.spool import groups
-from tests.scripts.load_tasks import CELL, INDEXED, LABEL, LAPLACE, NUMBER, SUBSET, make_task
+from scripts.load.holders import answers, privatize, scaled, subset_rows
+from scripts.load.population import people
+from tests.scripts.load_tasks import TASK
 
 HOLDERS = 300
 
@@ -35,11 +31,6 @@ class Tape:
             block[holder * size : (holder + 1) * size]
             for block, size in zip(self.drawn, sizes, strict=True)
         )
-
-
-def record_of(task: Task, x: np.ndarray, y: float) -> dict[str, float | str]:
-    label = task.label.classes[int(y)] if isinstance(task.label, Classes) else float(y)
-    return {"x": float(x[0]), "z": float(x[1]), "y": label}
 
 
 @pytest.mark.parametrize(
@@ -66,77 +57,24 @@ def test_words_are_scaled_exactly(size: int) -> None:
     assert scaled(words, size).tolist() == [size * word >> 64 for word in words.tolist()]
 
 
-@pytest.mark.parametrize("label", [LABEL, NUMBER], ids=["classes", "number"])
-def test_holders_answer_all_questions_as_one_holder_does(label: Classes | Range) -> None:
+def test_holders_answer_as_one_holder_does() -> None:
     """The same record and the same random bytes give the same report, id included."""
-    task = make_task([SUBSET, CELL, INDEXED], label=label)
-    rng = np.random.default_rng(0)
-    X, y = people.uniform(task, rng, HOLDERS)
-    if label is NUMBER:
-        y[:2] = NUMBER.low, NUMBER.high
+    X, y = people(np.random.default_rng(0), HOLDERS)
     tape = Tape()
-    ((group, rows),) = answers(task, X, y, tape)
-    assert group == 0
-    for holder, row in enumerate(rows):
+    ids, payloads = answers(TASK, X, y, tape)
+    for holder, (own, payload) in enumerate(zip(ids, payloads, strict=True)):
         drawn = io.BytesIO(tape.of(holder, HOLDERS))
-        report = make_report(task, record_of(task, X[holder], y[holder]), drawn.read)
-        assert row.tobytes() == report.id + b"".join(payload for _, payload in report.answers)
+        record = {"x": float(X[holder, 0]), "z": float(X[holder, 1]), "y": "ab"[int(y[holder])]}
+        report = make_report(TASK, record, drawn.read)
+        assert (own.tobytes(), payload.tobytes()) == (report.id, report.answers[0][1])
         assert drawn.read() == b""
-
-
-def test_holders_answer_one_question_as_one_holder_does() -> None:
-    """The question is the one that the holder's own bytes ask for, and its answer the same."""
-    task = make_task([SUBSET, INDEXED, CELL], allocation="one")
-    X, y = people.uniform(task, np.random.default_rng(0), HOLDERS)
-    tape = Tape()
-    found = dict(answers(task, X, y, tape))
-    heads, blocks = tape.drawn[:2], iter(tape.drawn[2:])
-    assert sum(len(rows) for rows in found.values()) == HOLDERS
-    asked = np.frombuffer(heads[1], dtype=">u8")
-    for question, rows in found.items():
-        own = [h for h in range(HOLDERS) if int(asked[h]) * 3 >> 64 == question]
-        tapes = [next(blocks) for _ in range(1 if task.questions[question].asks == "cell" else 2)]
-        for place, (holder, row) in enumerate(zip(own, rows, strict=True)):
-            rest = b"".join(_part(block, place, len(own)) for block in tapes)
-            drawn = b"".join(_part(block, holder, HOLDERS) for block in heads) + rest
-            report = make_report(
-                task, record_of(task, X[holder], y[holder]), io.BytesIO(drawn).read
-            )
-            assert (report.answers[0][0], row.tobytes()) == (
-                question,
-                report.id + report.answers[0][1],
-            )
-
-
-def _part(block: bytes, place: int, parts: int) -> bytes:
-    size = len(block) // parts
-    return block[place * size : (place + 1) * size]
 
 
 def test_workers_answer_for_every_holder_once(tmp_path: Path) -> None:
     """All holders are in the shards, under different ids, with payloads some holder could send."""
-    task = make_task([SUBSET, LAPLACE])
     progress: list[int] = []
-    shards = encode_population(
-        task, 1500, tmp_path, shard=600, processes=2, source=people.uniform, seed=1,
-        progress=progress.append,
-    )  # fmt: skip
-    assert (progress, sum(shard.rows for shard in shards)) == ([600, 600, 300], 1500)
-    rows = np.concatenate([shard.read() for shard in shards])
-    assert len({row[:16].tobytes() for row in rows}) == 1500
-    edge = 16 + task.mechanisms[0].report_bytes
-    for mechanism, part in zip(task.mechanisms, (rows[:, 16:edge], rows[:, edge:]), strict=True):
-        assert mechanism.valid(np.ascontiguousarray(part)).all()
-    assert groups(task) == [(0, 1)]
-
-
-def test_rows_of_a_table_are_encoded_as_records_are(tmp_path: Path) -> None:
-    """Drawn from a CSV file: each is one of its rows, label included."""
-    task = make_task([SUBSET])
-    path = tmp_path / "table.csv"
-    path.write_text("z,y,x\n0.25,c,0.5\n0.75,a,1\n", encoding="utf-8")
-    X, y = people.rows_of(path, task, np.random.default_rng(0), 50)
-    assert {(*x, label) for x, label in zip(X.tolist(), y.tolist(), strict=True)} == {
-        (0.5, 0.25, 2.0),
-        (1.0, 0.75, 0.0),
-    }
+    shards = privatize(TASK, 1500, tmp_path, shard=600, seed=1, progress=progress.append)
+    assert progress == [shard.reports for shard in shards] == [600, 600, 300]
+    found = [shard.batch(TASK) for shard in shards]
+    assert all(batch.valid(TASK).all() for batch in found)
+    assert len({row.tobytes() for batch in found for row in batch.ids}) == 1500
