@@ -194,7 +194,7 @@ def _delivered(
         return finished, outcomes.seconds, used, memory_of(servers)
     own = folder / "relay"
     with running_relay(own, curator.url, curator.token, least=LEAST, every=EVERY) as relay:
-        url, servers = f"{relay.url}/v1/tasks/{task.id}", servers | {"relay": relay.process}
+        url, servers = f"{relay.url}/v1/tasks/{task.id}", servers | {"relay": relay.process.pid}
         before = cpu_of(servers)
         finished = uvloop.run(_sent(url, task, shards, load, outcomes, token))
         _wait_for_relay(url, LEAST - 1)
