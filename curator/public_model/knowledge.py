@@ -14,7 +14,9 @@ from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition
 
 POINTS = 8000
-"""Reference points at least; rows are recombined to radius it."""
+"""Reference points where there are fewer rows, recombined from them."""
+FEWEST_FRESH = 1000
+"""Recombined rows that are not public rows, below which public rows are used as well."""
 MAX_POINTS = 20_000
 CENTRING_DEVIATIONS = 3.0
 """The radius around a centre, in root mean square residuals of the public rows."""
@@ -84,18 +86,22 @@ def residual_centring(
 
 
 def reference_points(X: Floats) -> Floats:
-    """Public rows, and rows recombined from them until there are ``POINTS``.
+    """Rows recombined from public rows, none of them a public row; many public rows as they are.
 
     A recombined row takes a random part of its columns from one public row and the rest from
-    another. The same rows always give the same points.
+    another. A model's scores at the rows that it was fitted to are not what it predicts for
+    others, so these are left out, unless (nearly) all combinations are public rows. The same rows
+    always give the same points.
     """
     rng = np.random.default_rng(0)
     if len(X) >= POINTS:
         return X[rng.permutation(len(X))[:MAX_POINTS]]
-    missing = POINTS - len(X)
-    first, second = X[rng.integers(len(X), size=(2, missing))]
-    from_second = rng.random(first.shape) < 0.5 * rng.random((missing, 1))
-    return np.vstack([X, np.where(from_second, second, first)])
+    first, second = X[rng.integers(len(X), size=(2, 3 * POINTS))]
+    from_second = rng.random(first.shape) < 0.5 * rng.random((len(first), 1))
+    points = np.where(from_second, second, first)
+    rows = {row.tobytes() for row in X}
+    fresh = points[[row.tobytes() not in rows for row in points]][:POINTS]
+    return fresh if len(fresh) >= FEWEST_FRESH else np.vstack([X, points[:POINTS]])
 
 
 @dataclass(frozen=True)

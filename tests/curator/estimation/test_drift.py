@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Model, QuestionCounts, fit
-from privet.curator.estimation.drift import weight_of_rival
 from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.base import BaseModel, Linear
@@ -121,16 +120,6 @@ def test_a_public_model_that_reports_speak_against_gives_way_to_counts() -> None
     assert ((drift.values > 0.5) == (right > 0.5)).all()
 
 
-def test_the_rival_has_weight_where_reports_favour_it() -> None:
-    """No weight for even odds or worse, all of it in the limit, and never falling."""
-    odds = np.linspace(-5.0, 5.0, 101)
-    weights = [weight_of_rival(float(each)) for each in odds]
-    assert weights[:51] == [0.0] * 51
-    assert (np.diff(weights) >= 0.0).all()
-    assert weight_of_rival(50.0) == pytest.approx(1.0)
-    assert weight_of_rival(np.log(3.0)) == pytest.approx(2 * 0.75 - 1)
-
-
 def test_no_reports_give_the_public_model() -> None:
     """Before the first report the model predicts what the public model predicts."""
     public = public_rows(THREE, 60, seed=10)
@@ -163,7 +152,7 @@ def test_a_model_of_ones_own_can_be_the_base() -> None:
     model = fit("drift", BINARY, public, [question], base=own)
     assert model.base is own
     assert model.base_values is not None
-    np.testing.assert_allclose(model.base_values, np.tile([0.3, 0.7], (4, 1)))
+    np.testing.assert_allclose(model.base_values, np.tile([0.3, 0.7], (4, 1)), atol=0.005)
 
 
 def test_documents_of_drift_models_predict_the_same() -> None:

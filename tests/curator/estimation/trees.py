@@ -1,6 +1,4 @@
-"""Slow, obvious twins: all prunings of a small tree, one by one."""
-
-from collections.abc import Iterator
+"""Random trees, and what lies below their nodes."""
 
 import numpy as np
 
@@ -20,17 +18,6 @@ def random_tree(seed: int, cells: int) -> Partition:
         left += [LEAF, LEAF]
         right += [LEAF, LEAF]
     return Partition.build(3, feature, threshold, left, right)
-
-
-def prunings(tree: Partition, node: int, split: float) -> Iterator[tuple[float, list[int]]]:
-    """Every pruning below ``node``: its prior probability and the nodes it stops at."""
-    if tree.left[node] == LEAF:
-        yield 1.0, [node]
-        return
-    yield 1.0 - split, [node]
-    for chance_left, left in prunings(tree, int(tree.left[node]), split):
-        for chance_right, right in prunings(tree, int(tree.right[node]), split):
-            yield split * chance_left * chance_right, left + right
 
 
 def cells_below(tree: Partition, node: int) -> list[int]:

@@ -1,0 +1,415 @@
+"""How the holders' shares differ from expected ones: a Gaussian shift on the tree.
+
+**Contrasts.** Of n holders a part w is in a cell and a part p of these in a slot. From the debiased
+counts V per slot and their sum U, and for any reference shares r,
+
+    R = V - r U,    E R = n w (p - r),    Cov R = noise of R + n w [p (1 - 2 r) + r^2] I.       (1)
+
+A wrong mass w therefore scales a difference and makes none. Two rounds: the first has r = q, the
+expected shares, the second the first one's posterior means, so that p = r in the sampling variance
+n w r (1 - r), and in the masses.
+
+**Shift.** For classes theta is a shift of log-odds, for numbers a quarter of a scale's width:
+
+    p = q e^theta / (1 - q + q e^theta),    or    p = q + theta / 4,                            (2)
+    theta = slope * z + tree,    slope ~ N(0, b^2),    tree as in ``tree_smoothing``.           (3)
+
+z is logit q (for numbers 4 (mean - average) / width) less its mean. The root's step is what moves
+everywhere, the slope makes expected shares flatter, steeper or reversed, further steps are equal on
+average over a path. The deviations (root, slope, path) are integrated over ``GRID`` by evidence.
+
+**Noise between cells.** Counts of ``subset`` and ``grr`` add up to n, so counts of different cells
+have the covariance -c. Contrasts of one slot have then -c a a', a = 1 - S r, off the diagonal: with
+D the diagonal plus c a^2 their precision is D^-1 + gamma D^-1 a a' D^-1, one rank more.
+
+**Posterior.** (2) is linearised at the current theta until that stays (Gauss and Newton); then all
+is normal, and linear in the cells, but for the two additions of rank one. Slots are fitted one by
+one, and count (S - 1) / S each, since contrasts add up to 0 over a cell.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from privet.curator.estimation.counts import QuestionCounts, sampling_covariance
+from privet.curator.estimation.model import SlotEstimates
+from privet.curator.estimation.ratio import Z95, moments, project_on_simplex
+from privet.curator.estimation.tree_smoothing import smooth
+from privet.curator.public_data import Floats
+from privet.curator.trees import node_depth
+from privet.protocol.partition import Partition
+
+NO_SHIFT = (0.02, 0.0, 0.02)
+"""(root, slope, path) of "no shift": 0.02 of log-odds is half a point of probability."""
+GRID = (NO_SHIFT, *product((0.2, 1.0), (0.0, 1.0), (0.1, 0.3, 1.0, 2.0)))
+"""Deviations in log-odds, by reasoning: a shift of 0.2 is hardly worth asking for, 1.0 turns 25 %
+into 48 %; a slope of deviation 1 reaches both none and twice the expected one; single cells from
+nearly equal to unlike. The interval between two values is a factor of 2 to 5."""
+PROBABILITY_OF_NO_SHIFT = 0.8
+"""Four to one: noise alone hardly moves predictions, and clear reports soon outweigh it."""
+INTERVAL_PATH = 1.0
+"""Intervals are made from the part of ``GRID`` whose cells differ by this much or more. They cover
+then also where few reports have not shown yet that cells differ."""
+LEAST_EXPECTED = 0.01
+"""Spread evenly over the classes, it is mixed into q: nothing that public data lack is excluded."""
+NONE_LIKELY = -np.log(0.025)
+"""Where fewer holders than this are expected in a slot, its share may be 0 by chance alone; an
+interval that reaches so low starts at 0, and likewise ends at 1."""
+LEAST_SPREAD = 0.02
+"""Least p (1 - p) in (1), that of p = .02: a share that is taken to be 0 still varies."""
+LEAST_SHARE = 1e-3
+"""Least p in the sampling covariance of counts, so that it has an inverse."""
+ROUNDS = 2
+"""The second has references near the truth, so what is left of errors in masses is second order."""
+NEWTON_STEPS = 12
+LONGEST_STEP = 1.5
+"""In log-odds, so that linearising at a rare share does not overshoot."""
+CONVERGED = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts:
+    """(1) of one data set: ``values`` R, ``variance`` D and ``reference`` r, ``(cells, slots)``.
+
+    ``size``, ``(cells, 1)``, is n w; ``common`` is c.
+    """
+
+    reference: Floats
+    values: Floats
+    variance: Floats
+    size: Floats
+    common: float = 0.0
+
+    @property
+    def direction(self) -> Floats:
+        """a, ``(cells, slots)``."""
+        return np.asarray(1.0 - self.reference.shape[1] * self.reference)
+
+    @property
+    def common_precision(self) -> Floats:
+        """gamma, ``(slots,)``."""
+        explained = (self.direction**2 / self.variance).sum(axis=0)
+        return np.asarray(self.common / np.maximum(1.0 - self.common * explained, 0.05))
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What is known of shares before the reports: ``q``, and z, ``(cells, slots)``, of ``slope``.
+
+    ``points``, ``(cells,)``, are public reference points per cell, standing for ``rows`` records.
+    """
+
+    q: Floats
+    slope: Floats
+    points: Floats
+    rows: int
+    numeric: bool
+
+    @classmethod
+    def classes(cls, shares: Floats, points: Floats, rows: int) -> "Expected":
+        """Expected class probabilities ``(cells, classes)``."""
+        least = LEAST_EXPECTED / shares.shape[1]
+        q = (1.0 - LEAST_EXPECTED) * shares / shares.sum(axis=1, keepdims=True) + least
+        return cls(q, np.log(q / (1.0 - q)), points, rows, numeric=False)
+
+    @classmethod
+    def numbers(cls, t: Floats, position: Floats, points: Floats, rows: int) -> "Expected":
+        """Expected means ``t`` on the cells' scales; ``position`` in widths from any origin."""
+        slope = 4.0 * np.stack([-position, position], axis=1)
+        return cls(np.stack([1.0 - t, t], axis=1), slope, points, rows, numeric=True)
+
+    def shares(self, theta: Floats) -> tuple[Floats, Floats]:
+        """p and its derivative by theta: (2)."""
+        if self.numeric:
+            return self.q + theta / 4.0, np.full_like(theta, 0.25)
+        odds = np.exp(np.clip(theta, -30.0, 30.0))
+        below = 1.0 - self.q + self.q * odds
+        return self.q * odds / below, self.q * (1.0 - self.q) * odds / below**2
+
+
+@dataclass(frozen=True, eq=False)
+class Shift:
+    """theta after the data under each prior of ``GRID``, arrays ``(priors, cells, slots)``.
+
+    ``shares`` are p at the mode ``theta`` and ``derivative`` theirs; ``prior_variance`` and
+    ``variance`` are theta's before and after; ``log_evidence`` has shape ``(priors,)``.
+    The posterior covariance is that of the tree with information ``J``, and a vector times itself
+    for the slope and, subtracted, for the noise between cells: ``by_slope``, ``by_noise``.
+    """
+
+    theta: Floats
+    shares: Floats
+    derivative: Floats
+    prior_variance: Floats
+    variance: Floats
+    log_evidence: Floats
+    J: Floats
+    by_slope: Floats
+    by_noise: Floats
+
+
+def estimate_shift(question: QuestionCounts, expected: Expected) -> SlotEstimates:
+    """The holders' shares: posterior means with 95 % intervals for the cells' true shares."""
+    shares = expected.q
+    for _ in range(ROUNDS):
+        contrasts = contrasts_of(question, shares, cell_masses(question, shares, expected))
+        shift = posterior(question.partition, contrasts, expected)
+        shares = mean_shares(shift)
+    return to_estimates(question, expected, contrasts, shift, shares)
+
+
+def posterior(tree: Partition, contrasts: Contrasts, expected: Expected) -> Shift:
+    """theta under each prior, and how well each prior predicts the contrasts."""
+    steps, slope_variance = prior_variances(tree)
+    slope = expected.slope - np.average(expected.slope, axis=0, weights=contrasts.size[:, 0] + 1e-9)
+    theta = np.zeros((len(steps), *expected.q.shape))
+    for _ in range(NEWTON_STEPS):
+        found = _normal(tree, contrasts, expected, theta, slope, steps, slope_variance)
+        step = np.clip(found.theta - theta, -LONGEST_STEP, LONGEST_STEP)
+        theta = theta + step
+        if np.abs(step).max() < CONVERGED:
+            break
+    shares, derivative = expected.shares(theta)
+    return replace(found, theta=theta, shares=shares, derivative=derivative)
+
+
+def prior_variances(tree: Partition) -> tuple[Floats, Floats]:
+    """The variances of all steps, ``(priors, nodes)``, and of the slope, ``(priors, 1)``."""
+    root, slope, path = (np.array(column)[:, None] ** 2 for column in zip(*GRID, strict=True))
+    depth = node_depth(tree)
+    mean_depth = max(float(depth[tree.leaves].mean()), 1.0)
+    return np.where(depth == 0, root, path / mean_depth), slope
+
+
+def _normal(
+    tree: Partition,
+    contrasts: Contrasts,
+    expected: Expected,
+    theta: Floats,
+    z: Floats,
+    steps: Floats,
+    slope_variance: Floats,
+) -> Shift:
+    """The posterior with (2) linearised at ``theta``."""
+    R, D, a, size = contrasts.values, contrasts.variance, contrasts.direction, contrasts.size
+    gamma, slots = contrasts.common_precision, R.shape[1]
+    p, derivative = expected.shares(theta)
+    b = size * derivative
+    e = R - size * (p - contrasts.reference) + b * theta
+    u, h = a * b / D, (a * e / D).sum(axis=1)
+    J, H = b**2 / D, b * e / D
+    # the tree, for slope and noise between cells as well
+    smoothed = smooth(tree, steps, J, np.stack([H, J * z, u]))
+    (mean, Cz, Cu), variance = smoothed.means, smoothed.variance
+    evidence = smoothed.log_evidence - 0.5 * (e**2 / D).sum(axis=1) - 0.5 * gamma * h**2
+    # the slope: integrated with its own information J_z, H_z
+    y = z - Cz
+    J_z, H_z = (z * J * y).sum(axis=1), (y * H).sum(axis=1)
+    of_slope = slope_variance / (1.0 + slope_variance * J_z)
+    mean = mean + y * (of_slope * H_z)[:, None]
+    variance = variance + y**2 * of_slope[:, None]
+    evidence += 0.5 * (of_slope * H_z**2 - np.log1p(slope_variance * J_z))
+    Cu = Cu + y * (of_slope * (y * u).sum(axis=1))[:, None]
+    # noise between cells: one more observation, h of u' theta with precision gamma
+    r, expected_h = (u * Cu).sum(axis=1), (u * mean).sum(axis=1)
+    gain = gamma / (1.0 + gamma * r)
+    mean = mean + Cu * (gain * (h - expected_h))[:, None]
+    variance = variance - Cu**2 * gain[:, None]
+    evidence -= 0.5 * np.log1p(gamma * r)
+    evidence += 0.5 * gain * (gamma * r * h**2 + 2.0 * h * expected_h - expected_h**2)
+    return Shift(
+        theta=mean,
+        shares=p,
+        derivative=derivative,
+        prior_variance=_sums_down(tree, steps) + slope_variance[:, :, None] * z**2,
+        variance=np.maximum(variance, 0.0),
+        log_evidence=(slots - 1.0) / slots * evidence.sum(axis=1),
+        J=J,
+        by_slope=y * np.sqrt(of_slope)[:, None],
+        by_noise=Cu * np.sqrt(gain)[:, None],
+    )
+
+
+def _sums_down(tree: Partition, steps: Floats) -> Floats:
+    """Sums of ``steps`` from the root to each cell, ``(priors, cells, 1)``."""
+    total = steps.copy()
+    for nodes in tree.levels[1:]:
+        total[:, nodes] += total[:, tree.parent[nodes]]
+    return total[:, tree.leaves, None]
+
+
+def contrasts_of(question: QuestionCounts, reference: Floats, mass: Floats) -> Contrasts:
+    """Contrasts of reports with ``reference``, ``(cells, slots)``, at masses ``(cells,)``."""
+    (cells, slots), counts, n = reference.shape, question.counts, question.n
+    own, with_mass, of_mass = moments(question.noise)
+    noise = own - 2.0 * reference * with_mass + reference**2 * of_mass[:, None]
+    common, pairs = 0.0, cells * (cells - 1) * slots**2
+    if n > 0 and pairs > 0:
+        of_total = question.mechanism.linear_variance(np.ones_like(counts), n, question.plausible)
+        common = max((float(of_mass.sum()) - of_total) / pairs, 0.0)
+    size = n * mass[:, None]
+    spread = np.maximum(reference * (1.0 - reference), LEAST_SPREAD)
+    sampling = question.holders_per_record * size * spread
+    a = 1.0 - slots * reference
+    return Contrasts(
+        reference,
+        counts - reference * counts.sum(axis=1, keepdims=True),
+        np.maximum(noise, 0.0) + common * a**2 + np.maximum(sampling, 1e-9),
+        size,
+        common,
+    )
+
+
+def contrasts_of_public(known: Floats, reference: Floats) -> Contrasts:
+    """Contrasts of public records, whose counts ``(cells, slots)`` have no noise."""
+    size = known.sum(axis=1, keepdims=True)
+    spread = np.maximum(reference * (1.0 - reference), LEAST_SPREAD)
+    variance = np.maximum(size * spread, 1e-9)
+    return Contrasts(reference, known - reference * size, variance, size)
+
+
+def cell_masses(question: QuestionCounts, shares: Floats, expected: Expected) -> Floats:
+    """Each cell's share w of the holders, ``(cells,)``, positive, adding up to 1.
+
+    The public share s and the reported one u, of variances v_s and v_u, are joined by precision,
+
+        w ~ N(s + (v_s + d s) / (v_s + d s + v_u) (u - s), 1 / (1 / (v_s + d s) + 1 / v_u)),
+
+    cut at 0, d being what they differ by beyond two standard deviations of chance, in proportion to
+    s. u = p C^-1 V / (n p C^-1 p), the generalised least-squares estimate for shares p and the
+    covariance C of counts, is uncorrelated with the contrasts at r = p, so noise cannot move a
+    mass and a contrast together and pass for a shift.
+    """
+    public = (expected.points + 0.5) / (expected.points + 0.5).sum()  # Jeffreys' prior
+    if question.n == 0:
+        return np.asarray(public)
+    reported, noise = reported_masses(question, shares, public)
+    sampling = public / max(expected.rows, 1)
+    excess = float(((reported - public) ** 2 - noise - sampling).sum())
+    chance = float(np.sqrt(2.0 * ((noise + sampling) ** 2).sum()))
+    own = sampling + max(excess - 2.0 * chance, 0.0) * public
+    mean = public + own / (own + noise) * (reported - public)
+    deviation = np.sqrt(own * noise / (own + noise))
+    mass = _positive_part(mean, np.maximum(deviation, 1e-12))
+    return np.asarray(mass / mass.sum())
+
+
+def reported_masses(
+    question: QuestionCounts, shares: Floats, public: Floats
+) -> tuple[Floats, Floats]:
+    """The reported masses u with their variances, each ``(cells,)``, if the ``shares`` are right.
+
+    ``public``, ``(cells,)``, are the masses at which sampling variances are evaluated.
+    """
+    at_least = question.n * public[:, None] * np.maximum(shares, LEAST_SHARE)
+    covariance = question.noise + question.holders_per_record * sampling_covariance(at_least)
+    weights = np.linalg.solve(covariance, shares[:, :, None])[:, :, 0]
+    precision = (weights * shares).sum(axis=1)
+    estimate = (weights * question.counts).sum(axis=1) / precision
+    return estimate / question.n, 1.0 / (precision * question.n**2)
+
+
+def _positive_part(mean: Floats, deviation: Floats) -> Floats:
+    """Means of normals given that they are positive."""
+    x = np.maximum(mean / deviation, -30.0)
+    return np.asarray(deviation * (x + np.exp(-0.5 * x**2 - log_ndtr(x)) / np.sqrt(2.0 * np.pi)))
+
+
+def prior_probabilities() -> Floats:
+    """Of each prior in ``GRID``."""
+    others = (1.0 - PROBABILITY_OF_NO_SHIFT) / (len(GRID) - 1)
+    return np.array([PROBABILITY_OF_NO_SHIFT, *[others] * (len(GRID) - 1)])
+
+
+def weights_of(shift: Shift, prior: Floats) -> Floats:
+    """Posterior probabilities of the priors in ``GRID``."""
+    with np.errstate(divide="ignore"):
+        odds = np.log(prior) + shift.log_evidence
+    weights = np.exp(odds - odds.max())
+    return np.asarray(weights / weights.sum())
+
+
+def mean_shares(shift: Shift) -> Floats:
+    """Posterior mean shares, ``(cells, slots)``, on the simplex."""
+    weights = weights_of(shift, prior_probabilities())
+    return project_on_simplex(_mixed(weights, shift.shares))
+
+
+def to_estimates(
+    question: QuestionCounts, expected: Expected, contrasts: Contrasts, shift: Shift, shares: Floats
+) -> SlotEstimates:
+    """``shares`` with intervals, public share and influence."""
+    prior = prior_probabilities()
+    weights = weights_of(shift, prior)
+    wide = weights_of(shift, prior * np.array([path >= INTERVAL_PATH for *_, path in GRID]))
+    mean, centre = (_mixed(each, shift.theta) for each in (weights, wide))
+    variance = _mixed(wide, shift.variance + (shift.theta - centre) ** 2)
+    deviation = np.sqrt(variance + (centre - mean) ** 2)
+    low, high = (expected.shares(mean + side * Z95 * deviation)[0] for side in (-1.0, 1.0))
+    few = NONE_LIKELY / np.maximum(contrasts.size, 1e-300)
+    low, high = np.where(low < few, 0.0, low), np.where(1.0 - high < few, 1.0, high)
+    low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+    unmoved = shift.variance / np.maximum(shift.prior_variance, 1e-12)
+    return SlotEstimates(
+        shares=shares,
+        standard_error=(high - low) / (2.0 * Z95),
+        low=low,
+        high=high,
+        public_share=np.clip(_mixed(weights, unmoved).mean(axis=1), 0.0, 1.0),
+        influence=np.minimum(influence(question, contrasts, shift, weights), 1.0),
+    )
+
+
+def influence(
+    question: QuestionCounts, contrasts: Contrasts, shift: Shift, weights: Floats
+) -> Floats:
+    """A bound to first order on what replacing one report can change a mean share by.
+
+    Within a prior of ``GRID`` theta changes by C dH, C being the posterior covariance; between
+    priors the derivative of a mean is its covariance with that of the log evidence, at most the
+    product of their deviations (Cauchy and Schwarz). Left out: second order, and how reports
+    change masses, variances and references.
+    """
+    r, D, slots = contrasts.reference, contrasts.variance, contrasts.reference.shape[1]
+    by_counts = np.abs(np.eye(slots) - r[:, :, None])  # of R_s by the count of t
+    of_one = by_counts @ question.count_influence
+    a_D, gamma = contrasts.direction / D, contrasts.common_precision
+
+    def together(of_contrasts: Floats) -> Floats:
+        """The most that a report changes sums over cells by, per slot, and no two cells alike."""
+        return np.array(
+            [
+                question.total_influence(of_contrasts[:, s, None] * by_counts[:, s])
+                for s in range(slots)
+            ]
+        )
+
+    of_noise = gamma * together(np.abs(a_D))
+    b_D = contrasts.size * shift.derivative / D
+    most = b_D * of_one + np.abs(b_D * contrasts.direction) * of_noise
+    C = smooth(
+        question.partition, prior_variances(question.partition)[0], shift.J, most[None]
+    ).means[0]
+    for each in (shift.by_slope, shift.by_noise):
+        C = C + np.abs(each) * (np.abs(each) * most).sum(axis=1, keepdims=True)
+    deviation = np.sqrt(shift.variance)
+    for g in np.flatnonzero(weights > 1e-3):
+        joint = together(deviation[g] * b_D[g])
+        joint = joint + (deviation[g] * np.abs(b_D[g] * contrasts.direction)).sum(axis=0) * of_noise
+        C[g] = np.minimum(C[g], deviation[g] * joint)
+    within = _mixed(weights, shift.derivative * C)
+    by_R = contrasts.size * shift.shares / D
+    by_R = by_R + gamma * a_D * (contrasts.direction * by_R).sum(axis=1, keepdims=True)
+    apart_p, apart_R = (
+        np.sqrt(_mixed(weights, (each - _mixed(weights, each)) ** 2))
+        for each in (shift.shares, by_R)
+    )
+    of_odds = question.total_influence(np.einsum("ks,kst->kt", apart_R, by_counts))
+    return np.asarray(within + apart_p * of_odds * (slots - 1.0) / slots)
+
+
+def _mixed(weights: Floats, values: Floats) -> Floats:
+    """The mean over the priors of ``GRID``."""
+    return np.asarray(np.einsum("g,gks->ks", weights, values))
