@@ -234,19 +234,20 @@ def test_intervals_cover_the_cells_shares(epsilon: float, n: int, design: str) -
     for run in range(60):
         rng = np.random.default_rng(run)
         of_public = logit - 4.0 * (design == "rare")
-        shift = {
-            "none": 0.0,
-            "shift": 0.7,
+        shifts = {
+            "none": np.zeros(16),
+            "shift": np.full(16, 0.7),
             "steeper": 1.5 * logit,
             "cells": 0.7 * rng.standard_normal(16),
-            "rare": 0.7,
-        }[design]
-        q, p = (1.0 / (1.0 + np.exp(-each)) for each in (of_public, of_public + shift))
+            "rare": np.full(16, 0.7),
+        }
+        q = 1.0 / (1.0 + np.exp(-of_public))
+        p = 1.0 / (1.0 + np.exp(-of_public - shifts[design]))
         mass = rng.dirichlet(np.full(16, 20.0))
         cells = np.stack([mass * (1.0 - p), mass * p], axis=1)
         question = reports(tree, rng.multinomial(n, cells.ravel()).reshape(16, 2), epsilon, run)
         points = 10.0 * rng.multinomial(200, mass)
-        known = Expected.classes(np.stack([1.0 - q, q], axis=1), points, 200)
+        known = Expected.classes(np.column_stack([1.0 - q, q]), points.astype(float), 200)
         estimates = estimate_shift(question, known)
         found.append((estimates.low[:, 1] <= p) & (p <= estimates.high[:, 1]))
     assert np.mean(found) > 0.93
