@@ -29,7 +29,9 @@ class Settings(BaseSettings):
     workers: int = Field(default=1, ge=1, le=64, description="Curator processes to run.")
     admin_token: SecretStr | None = Field(
         default=None,
-        description="Admin token. Unset: one is made and shown once at the first start.",
+        min_length=16,
+        description="Admin token of 16 random characters or more. Unset: one is made and shown "
+        "once at the first start.",
     )
     signing_key: str = Field(
         default="",

@@ -1,7 +1,12 @@
 """SQLite: one file, one writer at a time, an fsync at every commit."""
 
+import logging
+import os
 import sqlite3
+import stat
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, cast
 
 from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection, create_engine, event
@@ -9,6 +14,9 @@ from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection, create_en
 from privet.curator.datastore.base import Ids
 from privet.curator.datastore.report_ids import Cursor, Fingerprints, Known
 
+log = logging.getLogger(__name__)
+
+OTHERS = 0o077
 PRAGMAS = (
     "PRAGMA busy_timeout = 15000",  # milliseconds that a second writer waits for the first
     "PRAGMA journal_mode = WAL",  # readers never wait for the writer
@@ -33,11 +41,29 @@ ON known.task_no = ? AND known.id = substr(?, 16 * asked.key + 1, 16)
 
 
 def open_engine(url: URL) -> Engine:
-    """An engine whose transactions begin as SQLite should begin them."""
+    """An engine whose transactions begin as SQLite should begin them; its files are the owner's."""
+    if url.database and url.database != ":memory:":
+        _keep_private(Path(url.database))
     engine = create_engine(url)
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _keep_private(path: Path) -> None:
+    """Make the file for its owner only, and take it and its logs from others if they have it.
+
+    SQLite gives its logs the permissions of the file. What cannot be opened fails later, in words.
+    """
+    with suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    for own in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
+        if own.exists() and stat.S_IMODE(own.stat().st_mode) & OTHERS:
+            try:
+                own.chmod(0o600)
+                log.warning("%s could be read by other users: its mode is 0600 now", own)
+            except PermissionError:
+                log.warning("%s can be read by other users: its owner should chmod it 600", own)
 
 
 def cursor_of(connection: PoolProxiedConnection) -> Cursor:

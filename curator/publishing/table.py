@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
@@ -24,6 +25,8 @@ Columns = Mapping[str, ColumnValues]
 MAX_ROWS = 2_000_000
 MAX_TABLE_COLUMNS = 20_000
 MAX_VALUES = 50_000_000
+MAX_TABLE_BYTES = 2**29
+"""Of a Parquet file's values, without compression and with every text written out."""
 MISSING_TEXTS = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
 PARQUET_MAGIC = b"PAR1"
 TEXT_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -52,14 +55,43 @@ def count_rows(columns: Columns) -> int:
 def _read_parquet(data: bytes) -> pa.Table:
     try:
         file = pq.ParquetFile(io.BytesIO(data))
+        texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
+        file = pq.ParquetFile(io.BytesIO(data), read_dictionary=texts)
         names = [name for name in file.schema_arrow.names if not PANDAS_INDEX.fullmatch(name)]
         _check_size(file.metadata.num_rows, len(names))
         _check_names(names)
-        return file.read(columns=names)
+        groups = range(file.metadata.num_row_groups)
+        _check_bytes(sum(file.metadata.row_group(i).total_byte_size for i in groups))
+        return _decoded(file.read(columns=names))
     except (pa.ArrowException, OSError) as error:
         raise InvalidPublicData(
             f"The Parquet file cannot be read ({_first_line(error)}): write it again."
         ) from None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return any(is_text(kind) for is_text in TEXT_TYPES)
+
+
+def _decoded(table: pa.Table) -> pa.Table:
+    """The table with plain texts: a text that Parquet stores once may stand in millions of rows."""
+    schema, size = table.schema, 0
+    for i, column in enumerate(table.columns):
+        if pa.types.is_dictionary(column.type) and _is_text(column.type.value_type):
+            for chunk in column.chunks:
+                lengths = pc.binary_length(chunk.dictionary).take(chunk.indices)
+                size += pc.sum(lengths).as_py() or 0
+            schema = schema.set(i, pa.field(schema.names[i], pa.large_string()))
+    _check_bytes(size)
+    return table.cast(schema)
+
+
+def _check_bytes(size: int) -> None:
+    if size > MAX_TABLE_BYTES:
+        raise TooLarge(
+            f"The Parquet file has {size} bytes of values and at most {MAX_TABLE_BYTES} are taken: "
+            "send fewer rows or shorter texts."
+        )
 
 
 def _read_csv(data: bytes) -> pa.Table:

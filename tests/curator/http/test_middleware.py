@@ -2,6 +2,7 @@
 
 import httpx
 import pytest
+from pydantic import ValidationError
 from starlette.responses import PlainTextResponse
 
 from privet.curator.app import create_app
@@ -44,6 +45,22 @@ async def test_wrong_tokens_are_limited(http: Http) -> None:
     assert (answer.status_code, answer.json()["type"]) == (429, TOO_MANY)
     assert int(answer.headers["retry-after"]) <= MINUTE
     assert (await http.get(f"/v1/tasks/{task_id}")).status_code == 200
+
+
+async def test_no_redirect_to_what_a_client_calls_the_curator(http: Http) -> None:
+    """An address with a slash too many is not there; nothing names the header Host."""
+    for method in ("GET", "POST"):
+        answer = await http.request(method, "/v1/tasks/", headers={"host": "evil.example"})
+        assert answer.status_code == 404
+        assert "location" not in answer.headers
+        assert "evil" not in answer.text
+
+
+def test_an_admin_token_is_not_short() -> None:
+    """Fewer than 16 characters are refused when the settings are read."""
+    with pytest.raises(ValidationError, match="16"):
+        Settings.model_validate({"admin_token": "x" * 15})
+    assert Settings.model_validate({"admin_token": "x" * 16}).admin_token is not None
 
 
 async def test_other_sites_are_let_in_by_name_only() -> None:

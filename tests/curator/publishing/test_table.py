@@ -52,6 +52,26 @@ def test_parquet_equals_csv() -> None:
     assert columns["ok"] == [True, None]
 
 
+def test_a_small_parquet_file_with_gigabytes_of_text_is_refused() -> None:
+    """One long text, stored once for two million rows, is refused before it is written out."""
+    text = pa.DictionaryArray.from_arrays(np.zeros(2_000_000, np.int8), ["x" * 2_000])
+    data = parquet(job=text)
+    assert len(data) < 500_000
+    with pytest.raises(TooLarge, match="4000000000 bytes"):
+        read_table(data)
+
+
+def test_a_parquet_file_of_long_pages_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What compression hides is counted from the file's own footer, before it is unpacked."""
+    monkeypatch.setattr(tables, "MAX_TABLE_BYTES", 10_000)
+    buffer = io.BytesIO()
+    table = pa.table({"job": ["y" * 100] * 1_000})
+    pq.write_table(table, buffer, use_dictionary=False, compression="zstd")
+    assert len(buffer.getvalue()) < 2_000
+    with pytest.raises(TooLarge, match="values"):
+        read_table(buffer.getvalue())
+
+
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
 def test_every_kind_of_text_is_read(kind: pa.DataType) -> None:
     """Writers of Parquet differ in how they store texts."""

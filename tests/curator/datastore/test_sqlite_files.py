@@ -1,0 +1,40 @@
+"""A SQLite database and its backups are for their owner only."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from privet.curator.datastore import open_engine, open_store
+from privet.curator.datastore.backup import backup
+from tests.curator.datastore.made import group, open_task, report, task
+
+
+def modes(folder: Path) -> set[int]:
+    """Permissions of all files in a folder."""
+    return {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+def test_new_files_are_for_their_owner_only(tmp_path: Path) -> None:
+    """The database, its logs while it is open, and a backup, whatever the umask allows."""
+    store = open_store(f"sqlite:///{tmp_path}/privet.db")
+    cached = open_task(store, task())
+    store.take([group(cached, [report(cached.task)])], 0.0)
+    source = open_engine(f"sqlite:///{tmp_path}/privet.db")
+    target = open_engine(f"sqlite:///{tmp_path}/backup.db")
+    backup(source, target)
+    assert {path.name for path in tmp_path.iterdir()} >= {"privet.db", "privet.db-wal", "backup.db"}
+    assert modes(tmp_path) == {0o600}
+    for engine in (source, target):
+        engine.dispose()
+    store.close()
+
+
+def test_loose_permissions_are_tightened(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A database of an earlier version is taken from others, and the log says so."""
+    path = tmp_path / "privet.db"
+    open_store(f"sqlite:///{path}").close()
+    path.chmod(0o644)
+    open_store(f"sqlite:///{path}").close()
+    assert modes(tmp_path) == {0o600}
+    assert "0600" in caplog.text
