@@ -282,7 +282,9 @@ def test_an_invitation_serves_once(store: Store) -> None:
     made = task()
     cached = open_task(store, made)
     good = [hashlib.sha256(bytes([i])).digest() for i in range(2)]
+    assert not store.status(made.id).invited
     store.invite(made.id, good)
+    assert store.status(made.id).invited
     first, *others = [report(made) for _ in range(4)]
     outcomes = store.take([group(cached, [first], [good[0]])], NOW)[0]
     assert outcomes.tolist() == [Outcome.COUNTED]
