@@ -52,22 +52,20 @@ INSERT INTO relayed (reports, task_no, starts, curator, relay) VALUES (?, ?, ?, 
 CHANGE_RELAYED = """
 UPDATE relayed SET reports = ? WHERE task_no = ? AND starts = ? AND curator = ? AND relay = ?
 """
-BUCKET = "SELECT reports, checksum FROM buckets WHERE task_no = ? AND starts = ? AND curator = ?"
-ADD_BUCKET = """
-INSERT INTO buckets (reports, checksum, task_no, starts, curator) VALUES (?, ?, ?, ?, ?)
+OWN_ROWS = """
+SELECT reports, checksum, question, n, vector
+FROM buckets LEFT JOIN sums USING (task_no, starts, curator)
+WHERE task_no = ? AND starts = ? AND curator = ?
 """
-CHANGE_BUCKET = """
-UPDATE buckets SET reports = ?, checksum = ? WHERE task_no = ? AND starts = ? AND curator = ?
+PUT_BUCKET = """
+INSERT INTO buckets (task_no, starts, curator, reports, checksum) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (task_no, starts, curator)
+DO UPDATE SET reports = excluded.reports, checksum = excluded.checksum
 """
-SUM = """
-SELECT n, vector FROM sums WHERE task_no = ? AND starts = ? AND curator = ? AND question = ?
-"""
-ADD_SUM = """
-INSERT INTO sums (n, vector, task_no, starts, curator, question) VALUES (?, ?, ?, ?, ?, ?)
-"""
-CHANGE_SUM = """
-UPDATE sums SET n = ?, vector = ?
-WHERE task_no = ? AND starts = ? AND curator = ? AND question = ?
+PUT_SUM = """
+INSERT INTO sums (task_no, starts, curator, question, n, vector) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (task_no, starts, curator, question)
+DO UPDATE SET n = excluded.n, vector = excluded.vector
 """
 
 
@@ -99,6 +97,10 @@ class Backend(Rows, Protocol):
 
     def cursor_of(self, connection: PoolProxiedConnection, /) -> Cursor:
         """A cursor of a pooled connection."""
+        ...
+
+    def begin_writing(self, cursor: Cursor, /) -> None:
+        """Begin a transaction that writes, where none has begun."""
         ...
 
     def lock_tasks(self, cursor: Cursor, shared: Sequence[str], alone: Sequence[str], /) -> None:
@@ -227,19 +229,18 @@ class Counting:
 
     def _add(self, key: tuple[int, int, int], added: Addition) -> None:
         """Add to this slot's own rows; ``key`` is (task, start of the bucket, slot)."""
-        old = self.cursor.execute(BUCKET, key).fetchone()
-        reports, total = (0, 0) if old is None else (old[0], int.from_bytes(old[1], "big"))
-        total = (total + added.checksum) % CHECKSUM_MODULUS
-        values = (reports + added.reports, total.to_bytes(CHECKSUM_BYTES, "big"))
-        self.cursor.execute(ADD_BUCKET if old is None else CHANGE_BUCKET, (*values, *key))
-        for question, sums in added.sums.items():
-            old = self.cursor.execute(SUM, (*key, question)).fetchone()
-            n, vector = sums.n, sums.vector
-            if old is not None:
-                n, vector = n + old[0], vector + vector_of(old[1])
-            packed = vector.astype("<i8", copy=False).tobytes()
-            change = ADD_SUM if old is None else CHANGE_SUM
-            self.cursor.execute(change, (n, packed, *key, question))
+        old = self.cursor.execute(OWN_ROWS, key).fetchall()
+        reports, packed = old[0][:2] if old else (0, b"")
+        total = (int.from_bytes(packed, "big") + added.checksum) % CHECKSUM_MODULUS
+        bucket = (reports + added.reports, total.to_bytes(CHECKSUM_BYTES, "big"))
+        self.cursor.execute(PUT_BUCKET, (*key, *bucket))
+        sums = {question: (n, vector) for _, _, question, n, vector in old}
+        for question, own in added.sums.items():
+            n, vector = own.n, own.vector
+            if question in sums:
+                n, vector = n + sums[question][0], vector + vector_of(sums[question][1])
+            put = (*key, question, n, vector.astype("<i8", copy=False).tobytes())
+            self.cursor.execute(PUT_SUM, put)
 
 
 def _settle_repeats(outcomes: Outcomes, fingerprints: Fingerprints, first_of_row: Index) -> None:

@@ -71,6 +71,10 @@ def cursor_of(connection: PoolProxiedConnection) -> Cursor:
     return QuestionMarks(connection.cursor())
 
 
+def begin_writing(_cursor: Cursor) -> None:
+    """Nothing to do: the driver begins with the first statement."""
+
+
 def claim_rows(cursor: Cursor, task_no: int, ids: Ids, fingerprints: Fingerprints) -> Known:
     """See ``Rows.claim_rows``.
 

@@ -4,7 +4,7 @@ import json
 import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -164,11 +164,14 @@ class SqlStore(Store):
     def _take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
         starts = int(now // self._bucket_seconds) * self._bucket_seconds
         try:
-            with self._writing() as connection:
-                cursor = self._backend.cursor_of(connection.connection)
-                return Counting(
+            with self._failing(), closing(self._engine.raw_connection()) as connection:
+                cursor = self._backend.cursor_of(connection)
+                self._backend.begin_writing(cursor)
+                outcomes = Counting(
                     cursor, self._backend, self._report_ids, self._locked_alone, now, starts
                 ).take(groups)
+                connection.commit()  # without it, the pool rolls back what it gets back
+                return outcomes
         except BaseException:
             self._report_ids.forget_unsure()
             raise

@@ -71,6 +71,11 @@ def cursor_of(connection: PoolProxiedConnection) -> Cursor:
     return cast("Cursor", connection.cursor())
 
 
+def begin_writing(cursor: Cursor) -> None:
+    """Begin, and wait for any other writer at once: a reader cannot become a writer later."""
+    cursor.execute("BEGIN IMMEDIATE")
+
+
 def claim_rows(cursor: Cursor, task_no: int, ids: Ids, fingerprints: Fingerprints) -> Known:
     """See ``Rows.claim_rows``.
 
