@@ -15,12 +15,18 @@ from privet.curator.clock import Clock, SystemClock
 from privet.curator.collection.batch import BatchLimits, BatchUpload
 from privet.curator.collection.rejects import Rejects
 from privet.curator.collection.task_cache import TaskCache
-from privet.curator.collection.upload import ReportUpload
+from privet.curator.collection.upload import TASKS, ReportUpload
 from privet.curator.collection.writer import Writer
 from privet.curator.datastore import Store, open_store
 from privet.curator.datastore.garbage_collection import collect_garbage
 from privet.curator.http import ROUTERS, health, openapi
-from privet.curator.http.middleware import HeadCalls, RateLimit, SecurityHeaders, TokenTries
+from privet.curator.http.middleware import (
+    HEADERS,
+    HeadCalls,
+    RateLimit,
+    SecurityHeaders,
+    TokenTries,
+)
 from privet.curator.http.problems import add_problem_handlers
 from privet.curator.metrics import Metrics
 from privet.curator.rate_limit import Rate
@@ -32,40 +38,19 @@ from privet.curator.workers import Workers, start_server
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.transport.bodies import BodyBudget, BodyLimit, BodyLimits
 
-TASKS = "/v1/tasks/"
-SINGLE = "reports"
-BATCH = "reports/batch"
 WRONG_TOKENS_PER_MINUTE = 10
 DESCRIPTION = "Learns decision trees from people who never reveal their record."
 
 
-class Front:
-    """Passes report calls to their own handlers and all other calls to FastAPI."""
-
-    def __init__(self, api: ASGIApp, single: ReportUpload, batch: BatchUpload) -> None:
-        self._api = api
-        self._single = single
-        self._batch = batch
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST":
-            path: str = scope["path"]
-            task_id, _, call = path.removeprefix(TASKS).partition("/")
-            if call == SINGLE and path.startswith(TASKS):
-                await self._single(task_id, scope, receive, send)
-                return
-            if call == BATCH and path.startswith(TASKS):
-                await self._batch(task_id, scope, receive, send)
-                return
-        await self._api(scope, receive, send)
-
-
 class CuratorApp:
-    """The ASGI application; ``state`` is what its routes share."""
+    """The ASGI application; ``state`` is what its routes share.
+
+    ``stack`` is what it passes every call to, for a server that calls it directly.
+    """
 
     def __init__(self, api: FastAPI, stack: ASGIApp) -> None:
         self.api = api
-        self._stack = stack
+        self.stack = stack
 
     @property
     def state(self) -> State:
@@ -73,7 +58,7 @@ class CuratorApp:
         return self.api.state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._stack(scope, receive, send)
+        await self.stack(scope, receive, send)
 
 
 def create_app(
@@ -136,18 +121,26 @@ def create_app(
     budget = BodyBudget(max(settings.max_body_memory, settings.max_batch_bytes))
     _add_routes(api, settings, budget)
     tasks = TaskCache(store)
-    seconds = settings.body_seconds
-    single = ReportUpload(tasks, writer, rejects, metrics, budget, body_seconds=seconds)
     limits = _batch_limits(settings)
-    batch = BatchUpload(tasks, writer, rejects, metrics, limits, budget, tokens)
-    return CuratorApp(api, _around(Front(api, single, batch), settings))
+    batch = BatchUpload(api, tasks, writer, rejects, metrics, limits, budget, tokens)
+    single = ReportUpload(
+        SecurityHeaders(TokenTries(batch, Rate(WRONG_TOKENS_PER_MINUTE))),
+        tasks,
+        writer,
+        rejects,
+        metrics,
+        budget,
+        body_seconds=settings.body_seconds,
+        headers=HEADERS,
+    )
+    return CuratorApp(api, _around(single, settings))
 
 
 def _add_routes(api: FastAPI, settings: Settings, budget: BodyBudget) -> None:
     for router in (*ROUTERS, health.router, openapi.router):
         api.include_router(router)
-    for call in (SINGLE, BATCH):
-        # ``Front`` answers these posts; the route lets FastAPI refuse other methods.
+    for call in ("reports", "reports/batch"):
+        # These posts are answered before they come here; the route refuses other methods.
         route = Route(f"{TASKS}{{task_id}}/{call}", _unreachable, methods=["POST"])
         api.router.routes.append(route)
     openapi.complete_document(api)
@@ -164,7 +157,9 @@ def _add_routes(api: FastAPI, settings: Settings, budget: BodyBudget) -> None:
 
 
 def _around(app: ASGIApp, settings: Settings) -> ASGIApp:
-    """Add the middleware that applies to all answers."""
+    """Add the middleware of all calls that ``settings`` ask for; reports pay for no other."""
+    if not settings.cors_origins and not settings.rate_limit:
+        return app
     if settings.cors_origins:
         app = CORSMiddleware(
             app,
@@ -175,7 +170,6 @@ def _around(app: ASGIApp, settings: Settings) -> ASGIApp:
         )
     if settings.rate_limit:
         app = RateLimit(app, Rate(settings.rate_limit))
-    app = TokenTries(app, Rate(WRONG_TOKENS_PER_MINUTE))
     return SecurityHeaders(app)
 
 
@@ -191,4 +185,4 @@ def _batch_limits(settings: Settings) -> BatchLimits:
 
 
 async def _unreachable(_request: object) -> None:
-    """Never called: ``Front`` takes every POST that would come here."""
+    """Never called: ``ReportUpload`` and ``BatchUpload`` answer every POST that would come here."""

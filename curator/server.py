@@ -7,9 +7,10 @@ from functools import partial
 from typing import cast
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
-from privet.curator.app import CuratorApp, create_app
+from privet.curator.app import create_app
 from privet.curator.clock import SystemClock
 from privet.curator.datastore import open_store
 from privet.curator.logs import set_up_logs
@@ -94,10 +95,10 @@ def _limits(settings: Settings) -> ConnectionLimits:
     )
 
 
-def _application(settings: Settings) -> CuratorApp:
+def _application(settings: Settings) -> ASGIApp:
     """The application of one server process, which has its own logs to set up."""
     set_up_logs(settings.log_level, settings.log_format, settings.secrets)
     app = create_app(settings, signer=signer_for(settings))
     gc.collect()
     gc.freeze()  # what a start makes stays, so no report waits while it is scanned again
-    return app
+    return app.stack

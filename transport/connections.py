@@ -10,15 +10,25 @@ This subclasses uvicorn's protocol for httptools, whose methods and attributes a
 ``pyproject.toml`` bounds both versions, and moving a bound takes ``tests/transport`` to pass.
 """
 
+import asyncio
 import errno
 import resource
 import socket
-from asyncio import AbstractEventLoop, BaseTransport, TimerHandle, Transport
+from asyncio import BaseTransport, TimerHandle, Transport
 from dataclasses import dataclass
+from functools import lru_cache
 from http.client import SERVICE_UNAVAILABLE
 from typing import Any, cast
+from urllib.parse import unquote
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+import httptools
+from uvicorn.protocols.http.httptools_impl import (
+    HEADER_RE,
+    HEADER_VALUE_RE,
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 
 from privet.transport.errors import CannotListen
 from privet.transport.problems import http_problem
@@ -27,8 +37,8 @@ BACKLOG = 2048
 OTHER_FILES = 256
 """Files of a process that are not its connections."""
 LINGER_SECONDS = 0.5
-MOST_HELD = 65_536
-"""Bytes of an answer that are held back at most."""
+MAX_SMALL = 65_536
+"""Bytes of a body that is copied to be written together with its head."""
 NOTHING, HEAD, BODY = range(3)
 """What part of a request is arriving; plain numbers, since every request passes all of them."""
 
@@ -64,8 +74,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: BaseTransport) -> None:
         """Answer at once where there are too many connections; else wait for a head."""
-        whole = WholeWrites(cast("Transport", transport), self.loop)
-        super().connection_made(cast("Transport", whole))
+        super().connection_made(cast("Transport", transport))
         if len(self.connections) > self._limits.connections:
             self._refuse(503, "Too many connections are open here: try again in a second.")
         else:
@@ -112,7 +121,7 @@ class BoundedConnection(HttpToolsProtocol):
         ):
             self._fault = self._too_long()
             raise ValueError(self._fault)  # the parser stops, and send_400_response answers
-        super().on_headers_complete()
+        self._start_request()
 
     def on_body(self, body: bytes) -> None:
         """A piece of a body."""
@@ -147,6 +156,35 @@ class BoundedConnection(HttpToolsProtocol):
         """What uvicorn answers to what is not HTTP."""
         del msg
         self._refuse(*self._fault)
+
+    def _start_request(self) -> None:
+        """uvicorn's ``on_headers_complete``, with ``WholeAnswer``, without WebSockets."""
+        version, url = self.parser.get_http_version(), httptools.parse_url(self.url)
+        path = url.path.decode("ascii")
+        self.scope["http_version"] = version
+        self.scope["method"] = self.parser.get_method().decode("ascii")
+        self.scope["path"] = self.root_path + (unquote(path) if "%" in path else path)
+        self.scope["raw_path"] = self.root_path.encode("ascii") + url.path
+        self.scope["query_string"] = url.query or b""
+        earlier = self.cycle
+        self.cycle = WholeAnswer(
+            self.scope,
+            self.transport,
+            self.flow,
+            self.logger,
+            self.access_logger,
+            self.access_log,
+            self.server_state.default_headers,
+            asyncio.Event(),
+            self.expect_100_continue,
+            version != "1.0" and self.parser.should_keep_alive(),
+            self.on_response_complete,
+        )
+        if earlier is None or earlier.response_complete:
+            self._start_asgi_task(self.cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
 
     def _is_owed(self) -> bool:
         """Whether the client has begun what nothing else here waits for with a limit."""
@@ -222,52 +260,56 @@ class BoundedConnection(HttpToolsProtocol):
         self._clock = self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
 
-class WholeWrites:
-    """A transport that writes what one step of the event loop gives it all at once.
+class WholeAnswer(RequestResponseCycle):
+    """uvicorn's handling of one request, with a small answer written in one piece.
 
-    uvicorn writes the head and the body of an answer apart. Each write is a call of the operating
-    system and a packet, which cost more than all else that a small answer takes.
+    uvicorn checks every header of every answer, and writes the head and the body apart. Each write
+    is a call of the operating system and a packet.
     """
 
-    def __init__(self, transport: Transport, loop: AbstractEventLoop) -> None:
-        self._transport = transport
-        self._call_soon = loop.call_soon
-        self._parts: list[bytes] = []
-        self._held = 0
-        self.abort = transport.abort
-        self.get_extra_info = transport.get_extra_info
-        self.get_write_buffer_size = transport.get_write_buffer_size
-        self.is_closing = transport.is_closing
-        self.pause_reading = transport.pause_reading
-        self.resume_reading = transport.resume_reading
-        self.set_protocol = transport.set_protocol
+    _start: Any = None
 
-    def write(self, data: bytes) -> None:
-        """Write ``data`` at the end of this step, or now if much is waiting already."""
-        if not self._parts:
-            self._call_soon(self.flush)
-        self._parts.append(data)
-        self._held += len(data)
-        if self._held > MOST_HELD:
-            self.flush()
+    async def send(self, message: Any) -> None:
+        """Keep the head until there is a body; leave to uvicorn what is not small and complete."""
+        if message["type"] == "http.response.start" and not self.response_started:
+            self._start = message
+            return
+        if self._start is not None:
+            start, self._start = self._start, None
+            headers = (*self.default_headers, *start["headers"])
+            head, length = _small_head(start["status"], headers)
+            body = message.get("body", b"")
+            if length == len(body) and self.keep_alive and not message.get("more_body"):
+                await self._send_whole(head + body)
+                return
+            await super().send(start)
+        await super().send(message)
 
-    def flush(self) -> None:
-        """Write what is waiting."""
-        if self._parts:
-            whole = b"".join(self._parts)
-            self._parts.clear()
-            self._held = 0
-            self._transport.write(whole)
+    async def _send_whole(self, answer: bytes) -> None:
+        if self.flow.write_paused and not self.disconnected:
+            await self.flow.drain()
+        if not self.disconnected:
+            self.response_started = self.response_complete = True
+            self.waiting_for_100_continue = False
+            self.transport.write(answer)
+            self.message_event.set()
+            self.on_response()
 
-    def write_eof(self) -> None:
-        """Say that nothing more comes, after everything has been written."""
-        self.flush()
-        self._transport.write_eof()
 
-    def close(self) -> None:
-        """Close after everything has been written."""
-        self.flush()
-        self._transport.close()
+@lru_cache(maxsize=256)
+def _small_head(status: int, headers: tuple[tuple[bytes, bytes], ...]) -> tuple[bytes, int | None]:
+    """The head of an answer and its content-length; None if uvicorn has to send this answer."""
+    fields = {name.lower(): value for name, value in headers}
+    length = fields.get(b"content-length", b"")
+    if (
+        not length.isdigit()
+        or int(length) > MAX_SMALL
+        or not fields.keys().isdisjoint((b"connection", b"transfer-encoding"))
+        or any(HEADER_RE.search(name) or HEADER_VALUE_RE.search(value) for name, value in headers)
+    ):
+        return b"", None
+    lines = [b"%b: %b\r\n" % (name.lower(), value) for name, value in headers]
+    return b"".join([STATUS_LINE[status], *lines, b"\r\n"]), int(length)
 
 
 def listen(host: str, port: int) -> socket.socket:

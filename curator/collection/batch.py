@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from privet.curator.collection.rejects import Rejects
 from privet.curator.collection.task_cache import CachedTask, TaskCache
+from privet.curator.collection.upload import task_of_call
 from privet.curator.collection.writer import Writer, refusal
 from privet.curator.datastore.base import Answers, Ids, Mask, Outcome, Outcomes, ReportGroup
 from privet.curator.datastore.report_ids import keys_of
@@ -65,10 +66,11 @@ class CheckedBatch:
 
 
 class BatchUpload:
-    """The call for many reports."""
+    """Answers the call for many reports, in front of ``app``, which gets all other calls."""
 
     def __init__(
         self,
+        app: ASGIApp,
         tasks: TaskCache,
         writer: Writer,
         rejects: Rejects,
@@ -77,6 +79,7 @@ class BatchUpload:
         budget: BodyBudget,
         tokens: Tokens,
     ) -> None:
+        self._app = app
         self._tasks = tasks
         self._writer = writer
         self._rejects = rejects
@@ -87,8 +90,12 @@ class BatchUpload:
         self._tokens = tokens
         self._rate = Rate(limits.per_minute)
 
-    async def __call__(self, task_id: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one POST of a batch for the task."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a POST of a batch; pass all other calls on."""
+        task_id = task_of_call(scope, "/reports/batch")
+        if task_id is None:
+            await self._app(scope, receive, send)
+            return
         try:
             response: Response = await self._take(task_id, scope, receive)
         except PrivetError as error:

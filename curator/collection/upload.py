@@ -7,9 +7,10 @@ layout, queued, and answered after the commit. Whatever else comes is read the s
 
 import hashlib
 import json
+from collections.abc import Sequence
 
 from starlette.concurrency import run_in_threadpool
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from privet.curator.collection.rejects import Rejects
 from privet.curator.collection.task_cache import CachedTask, TaskCache
@@ -27,15 +28,22 @@ from privet.protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE, Report
 from privet.transport.bodies import BodyBudget, Head, Share, read_body
 from privet.transport.problems import problem_response
 
+TASKS = "/v1/tasks/"
 BINARY_TYPES = frozenset({b"", REPORT_MEDIA_TYPE.encode()})
 JSON_TYPE = b"application/json"
 
+Headers = Sequence[tuple[bytes, bytes]]
+
 
 class ReportUpload:
-    """The call for one report."""
+    """Answers the call for one report, in front of ``app``, which gets all other calls.
+
+    Nothing stands in front of it that every answer has to pass, so it adds ``headers`` itself.
+    """
 
     def __init__(
         self,
+        app: ASGIApp,
         tasks: TaskCache,
         writer: Writer,
         rejects: Rejects,
@@ -43,16 +51,28 @@ class ReportUpload:
         budget: BodyBudget,
         *,
         body_seconds: float,
+        headers: Headers = (),
     ) -> None:
+        self._app = app
         self._tasks = tasks
         self._writer = writer
         self._rejects = rejects
         self._metrics = metrics
         self._budget = budget
         self._body_seconds = body_seconds
+        self._headers = headers
+        self._receipts = {
+            counted: (status, end, _receipt_headers(end, headers))
+            for counted, status, end in ((True, 201, COUNTED), (False, 200, REPLAYED))
+        }
+        """By whether a report counts from now on: status, what follows its id, headers."""
 
-    async def __call__(self, task_id: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one POST of a report for the task."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a POST of a report; pass all other calls on."""
+        task_id = task_of_call(scope, "/reports")
+        if task_id is None:
+            await self._app(scope, receive, send)
+            return
         try:
             task = self._tasks.get(task_id) or await self._tasks.load(task_id)
             head = Head.of(scope)
@@ -65,9 +85,14 @@ class ReportUpload:
                 counted = await self._writer.put(task, layout, body, invitation)
         except PrivetError as error:
             self._refuse(task_id, error)
-            await problem_response(error, scope["path"])(scope, receive, send)
+            response = problem_response(error, scope["path"])
+            response.raw_headers.extend(self._headers)
+            await response(scope, receive, send)
             return
-        await _send_receipt(send, layout.report_id(body), counted=counted)
+        status, end, headers = self._receipts[counted]
+        receipt = b'{"report":"%b%b' % (layout.report_id(body).hex().encode(), end)
+        await send({"type": "http.response.start", "status": status, "headers": [*headers]})
+        await send({"type": "http.response.body", "body": receipt})
 
     async def _body(self, task: CachedTask, head: Head, receive: Receive, share: Share) -> bytes:
         """The report in its canonical form, or what was sent in its place."""
@@ -110,22 +135,20 @@ def _fault(task: CachedTask, body: bytes) -> PrivetError:
     return MalformedReport("The body is not a canonical report for this task.")
 
 
-def _receipt_headers(end: bytes) -> list[tuple[bytes, bytes]]:
-    length = len(b'{"report":"') + 2 * REPORT_ID_BYTES + len(end)
-    return [(b"content-type", JSON_TYPE), (b"content-length", b"%d" % length)]
-
-
 COUNTED, REPLAYED = b'","counted":true}', b'","counted":false}'
-RECEIPTS = {
-    True: (201, COUNTED, _receipt_headers(COUNTED)),
-    False: (200, REPLAYED, _receipt_headers(REPLAYED)),
-}
-"""Whether a report counts from now on -> status, what follows its id, and the headers."""
+"""The ends of the JSON form of ``protocol.report.Receipt``."""
 
 
-async def _send_receipt(send: Send, report_id: bytes, *, counted: bool) -> None:
-    """The JSON form of ``protocol.report.Receipt``: 201 if it counts from now on, else 200."""
-    status, end, headers = RECEIPTS[counted]
-    await send({"type": "http.response.start", "status": status, "headers": [*headers]})
-    body = b'{"report":"%b%b' % (report_id.hex().encode(), end)
-    await send({"type": "http.response.body", "body": body})
+def _receipt_headers(end: bytes, others: Headers) -> list[tuple[bytes, bytes]]:
+    length = len(b'{"report":"') + 2 * REPORT_ID_BYTES + len(end)
+    return [(b"content-type", JSON_TYPE), (b"content-length", b"%d" % length), *others]
+
+
+def task_of_call(scope: Scope, call: str) -> str | None:
+    """The task's id, if this is a POST to ``/v1/tasks/{id}`` followed by ``call``."""
+    if scope["type"] == "http" and scope["method"] == "POST":
+        path: str = scope["path"]
+        if path.startswith(TASKS) and path.endswith(call):
+            task_id = path[len(TASKS) : -len(call)]
+            return None if "/" in task_id else task_id
+    return None

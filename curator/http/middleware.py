@@ -11,16 +11,16 @@ HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-resource-policy", b"same-origin"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
-POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
-"""For answers that set no policy of their own, as a page for people does."""
+"""For answers that do not set them themselves, as a page for people sets a policy of its own."""
 
 AUTHORIZATION = b"authorization"
 UNAUTHORIZED = 401
 
 
 class SecurityHeaders:
-    """Adds security headers to all answers."""
+    """Adds security headers to all answers that pass, other than those they have."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -33,7 +33,7 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 present = {name for name, _ in message["headers"]}
-                added = HEADERS if POLICY[0] in present else (*HEADERS, POLICY)
+                added = [header for header in HEADERS if header[0] not in present]
                 message["headers"] = [*message["headers"], *added]
             await send(message)
 

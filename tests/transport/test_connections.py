@@ -4,9 +4,9 @@ import asyncio
 import json
 import resource
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import uvicorn
@@ -14,11 +14,9 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from privet.transport.connections import (
-    MOST_HELD,
     OTHER_FILES,
     BoundedConnection,
     ConnectionLimits,
-    WholeWrites,
     allow_connections,
     listen,
 )
@@ -321,47 +319,104 @@ class Recorder(asyncio.Transport):
     def close(self) -> None:
         self.done.append("closed")
 
+    def is_closing(self) -> bool:
+        return "closed" in self.done
 
-def recorded() -> tuple[WholeWrites, Recorder]:
-    """A transport under test over one that remembers."""
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+
+Answer = Callable[[Send], Awaitable[None]]
+PLAIN = [(b"X-Plain", b"yes"), (b"content-length", b"4")]
+WHOLE = b"HTTP/1.1 200 OK\r\nx-plain: yes\r\ncontent-length: 4\r\n\r\nbody"
+
+
+async def answered(answer: Answer, request: bytes = GET) -> list[bytes | str]:
+    """What a connection does with its transport when an application sends an answer."""
+
+    async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await answer(send)
+
+    config = uvicorn.Config(app, log_config=None, ws="none", lifespan="off", date_header=False)
+    config.load()
+    connection = BoundedConnection(
+        ConnectionLimits(), config=config, server_state=ServerState(), app_state={}
+    )
     under = Recorder()
-    return WholeWrites(under, asyncio.get_running_loop()), under
+    connection.connection_made(under)
+    connection.data_received(request)
+    while connection.tasks:
+        await asyncio.sleep(0)
+    connection.connection_lost(None)
+    return under.done
 
 
-async def test_writes_of_one_step_go_out_together() -> None:
-    """What is written before the loop goes on is one write, in order; what comes later another."""
-    whole, under = recorded()
-    whole.write(b"head ")
-    whole.write(b"body")
-    assert under.done == []
-    await asyncio.sleep(0)
-    assert under.done == [b"head body"]
-    whole.write(b"next")
-    await asyncio.sleep(0)
-    assert under.done == [b"head body", b"next"]
+async def send_parts(send: Send, *parts: bytes, headers: list[tuple[bytes, bytes]] = PLAIN) -> None:
+    """Send an answer in parts."""
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    for count, part in enumerate(parts, 1):
+        more = count < len(parts)
+        await send({"type": "http.response.body", "body": part, "more_body": more})
 
 
-async def test_closing_loses_nothing() -> None:
-    """What was written before a close goes out before it, and once."""
-    whole, under = recorded()
-    whole.write(b"last words")
-    whole.close()
-    await asyncio.sleep(0)
-    assert under.done == [b"last words", "closed"]
+async def test_a_small_answer_is_one_write() -> None:
+    """Head and body go out together."""
+    assert await answered(lambda send: send_parts(send, b"body")) == [WHOLE, "closed"]
 
 
-async def test_long_answers_are_not_held_back() -> None:
-    """No more than ``MOST_HELD`` bytes wait, so that a reader who is slow is noticed."""
-    whole, under = recorded()
-    chunk = bytes(MOST_HELD // 2)
-    for _ in range(3):
-        whole.write(chunk)
-    assert under.done == [3 * chunk]
+async def test_two_requests_at_once_get_two_answers() -> None:
+    """Pipelined requests are answered in order."""
+    done = await answered(lambda send: send_parts(send, b"body"), GET + GET)
+    assert done == [WHOLE, WHOLE, "closed"]
 
 
-async def test_the_rest_is_the_transport_itself() -> None:
-    """Questions and orders that are no writing reach the transport underneath."""
-    under = Recorder()
-    under.is_closing = lambda: True  # type: ignore[method-assign]
-    whole = WholeWrites(cast("asyncio.Transport", under), asyncio.get_running_loop())
-    assert whole.is_closing()
+async def test_an_answer_in_parts_is_sent_in_order() -> None:
+    """An answer that is streamed has the same bytes."""
+    done = await answered(lambda send: send_parts(send, b"bo", b"d", b"y"))
+    assert b"".join(part for part in done if isinstance(part, bytes)) == WHOLE
+
+
+async def test_an_answer_without_a_length_is_chunked() -> None:
+    """What has no content-length is sent as HTTP wants it."""
+    done = await answered(lambda send: send_parts(send, b"body", headers=[]))
+    answer = b"".join(part for part in done if isinstance(part, bytes))
+    assert answer.endswith(b"transfer-encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n")
+
+
+async def test_a_head_call_gets_no_body() -> None:
+    """The length is that of the body that a GET would get."""
+    done = await answered(lambda send: send_parts(send, b""), GET.replace(b"GET", b"HEAD"))
+    assert b"".join(part for part in done if isinstance(part, bytes)) == WHOLE[: -len(b"body")]
+
+
+async def test_the_last_answer_of_a_connection_says_so() -> None:
+    """A client that asks for it hears that the connection closes, after the whole answer."""
+    last = GET.replace(b"Host", b"Connection: close\r\nHost")
+    head, body, closed, *_ = await answered(lambda send: send_parts(send, b"body"), last)
+    assert isinstance(head, bytes)
+    assert b"connection: close\r\n" in head
+    assert (body, closed) == (b"body", "closed")
+
+
+@pytest.mark.parametrize("body", [b"bod", b"bodys"])
+async def test_an_answer_of_another_length_is_not_sent_as_complete(body: bytes) -> None:
+    """An application that contradicts its own content-length loses the connection."""
+    done = await answered(lambda send: send_parts(send, body))
+    assert WHOLE[:-4] + body not in done
+    assert "closed" in done
+
+
+async def test_a_head_without_a_body_is_a_failure() -> None:
+    """An application that ends after the head has answered 500."""
+    done = await answered(send_parts)
+    assert isinstance(done[0], bytes)
+    assert done[0].startswith(b"HTTP/1.1 500 ")
+
+
+async def test_no_header_breaks_out_of_the_head() -> None:
+    """Line breaks in a value are refused."""
+    done = await answered(lambda send: send_parts(send, b"", headers=[(b"a", b"b\r\nc: d")]))
+    assert not any(b"c: d" in part for part in done if isinstance(part, bytes))

@@ -1,5 +1,7 @@
 """What surrounds all calls: limits per address, headers, sites of others."""
 
+from typing import Any
+
 import httpx
 import pytest
 from pydantic import ValidationError
@@ -7,7 +9,7 @@ from starlette.responses import PlainTextResponse
 
 from privet.curator.app import create_app
 from privet.curator.datastore import open_store
-from privet.curator.http.middleware import HEADERS, POLICY, RateLimit, SecurityHeaders
+from privet.curator.http.middleware import HEADERS, RateLimit, SecurityHeaders
 from privet.curator.rate_limit import MINUTE, Rate
 from privet.curator.settings import Settings
 from privet.protocol.errors import PROBLEMS, TooManyRequests
@@ -30,7 +32,7 @@ async def test_posts_per_address_are_limited() -> None:
         assert refusal.headers["retry-after"] == "13"
         assert refusal.json()["type"] == TOO_MANY
         assert "13 seconds" in refusal.json()["detail"]
-        assert {*HEADERS, POLICY} <= set(refusal.headers.raw)
+        assert set(HEADERS) <= set(refusal.headers.raw)
         now = MINUTE
         assert (await http.post("/x")).status_code == 200
 
@@ -61,6 +63,27 @@ def test_an_admin_token_is_not_short() -> None:
     with pytest.raises(ValidationError, match="16"):
         Settings.model_validate({"admin_token": "x" * 15})
     assert Settings.model_validate({"admin_token": "x" * 16}).admin_token is not None
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"rate_limit": 4, "cors_origins": ("https://a.example",)}]
+)
+async def test_every_answer_has_each_security_header_once(settings: dict[str, Any]) -> None:
+    """Answers of routes, of the calls for reports, and of middleware."""
+    app = create_app(Settings(**settings), store=open_store("memory:"))
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
+        task = f"/v1/tasks/{'0' * 64}/reports"
+        answers = [await http.get("/healthz"), await http.get("/nothing"), await http.get(task)]
+        answers += [await http.post(path) for path in (task, f"{task}/batch", "/v1/tasks", task)]
+        answers += [await http.post(task)]
+    expected = [200, 404, 405, 404, 404, 401, 404, 429 if settings else 404]
+    assert [answer.status_code for answer in answers] == expected
+    for answer in answers:
+        for header in HEADERS:
+            assert answer.headers.raw.count(header) == 1
+    app.state.writer.stop()
+    app.state.rejects.close()
 
 
 async def test_other_sites_are_let_in_by_name_only() -> None:
