@@ -67,3 +67,13 @@ def test_the_ways_through_the_code_are_as_described() -> None:
         for cls in owner:
             assert re.search(rf"^class {cls}\b", source, re.MULTILINE), (file, function)
         assert re.search(rf"^ *(async )?def {name}\b", source, re.MULTILINE), (file, function)
+
+
+def test_the_threat_model_names_tests_that_exist() -> None:
+    """Every row of its tables ends with the test that shows it."""
+    text = (DOCS / "threat-model.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)` \|$", text, re.MULTILINE)
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len(named) == len(rows) - 3  # but for the headers
+    for file, test in named:
+        assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8"), f"{file}::{test}"
