@@ -145,12 +145,12 @@ def budget(
 ) -> None:
     """List what a subject has answered and the epsilon that is left; relays are asked."""
     with _faults():
-        kept = SqliteLedger(ledger, cap)
-        if any(own.state is State.HELD for own in kept.answers(subject)):
+        book = SqliteLedger(ledger, cap)
+        if any(own.state is State.HELD for own in book.answers(subject)):
             with _open_holder(ledger, subject, cap, insecure_http, retry=Retry(attempts=1)) as asks:
                 for fault in asks.ask_relays():
                     _say(fault)
-        answers, spent = kept.answers(subject), kept.spent(subject)
+        answers, spent = book.answers(subject), book.spent(subject)
     if as_json:
         listed = [_answer_json(a) for a in answers]
         _print_json({"subject": subject, "spent": spent, "cap": cap, "answers": listed})
@@ -324,10 +324,10 @@ def _faults(*, drawn: bool = True) -> Iterator[None]:
     try:
         yield
     except PrivetError as error:
-        kept = drawn and isinstance(error, POSTPONED)
-        _say(f"{error.detail}" + (_KEPT_HINT if kept else ""))
+        is_kept = drawn and isinstance(error, POSTPONED)
+        _say(f"{error.detail}" + (_KEPT_HINT if is_kept else ""))
         raise typer.Exit(
-            KEPT if kept else REFUSED if isinstance(error, REFUSALS) else FAULT
+            KEPT if is_kept else REFUSED if isinstance(error, REFUSALS) else FAULT
         ) from None
 
 

@@ -92,13 +92,13 @@ class Holder:
         """
         address = self.http.address(task_url)
         check_invitation(invitation)
-        kept = await self._ask(self.ledger.find, self.subject, address.id)
-        if kept is None:
+        answer = await self._ask(self.ledger.find, self.subject, address.id)
+        if answer is None:
             task = (await self._offered(address)).task
             await self.check(task)
             drawn = self._draw(task, address, record)
-            kept = await self._ask(self.ledger.keep, replace(drawn, invitation=invitation))
-        return await self._deliver(kept, address, invitation or kept.invitation)
+            answer = await self._ask(self.ledger.keep, replace(drawn, invitation=invitation))
+        return await self._deliver(answer, address, invitation or answer.invitation)
 
     async def resend(self) -> list[Answer]:
         """Ask what became of the answers that relays hold, and send again what nobody has.
@@ -107,14 +107,14 @@ class Holder:
         noted in the answer and does not keep the others from being sent.
         """
         outcomes = []
-        for kept in await self._ask(self.ledger.answers, self.subject):
-            if not kept.counted:
+        for answer in await self._ask(self.ledger.answers, self.subject):
+            if not answer.counted:
                 try:
-                    address = self.http.address(kept.url)
-                    outcomes.append(await self._deliver(kept, address, kept.invitation))
+                    address = self.http.address(answer.url)
+                    outcomes.append(await self._deliver(answer, address, answer.invitation))
                 except PrivetError:
-                    found = await self._ask(self.ledger.find, self.subject, kept.task)
-                    outcomes.append(found or kept)
+                    found = await self._ask(self.ledger.find, self.subject, answer.task)
+                    outcomes.append(found or answer)
         return outcomes
 
     async def ask_relays(self) -> list[str]:
@@ -150,20 +150,22 @@ class Holder:
             drawn=self.clock(),
         )
 
-    async def _deliver(self, kept: Answer, address: TaskAddress, invitation: str | None) -> Answer:
-        if kept.counted:
-            return kept
+    async def _deliver(
+        self, answer: Answer, address: TaskAddress, invitation: str | None
+    ) -> Answer:
+        if answer.counted:
+            return answer
         try:
-            fate = await self._fate(kept, address) or await self.http.send(
-                address, kept.report, kept.report_id, invitation
+            fate = await self._fate(answer, address) or await self.http.send(
+                address, answer.report, answer.report_id, invitation
             )
         except PrivetError as error:
             passing = isinstance(error, POSTPONED) or type(error) is PrivetError
             state = State.DRAWN if passing else State.REFUSED
             reason = f"{type(error).__name__}: {error.detail}"
-            await self._ask(self.ledger.settle, replace(kept, state=state, reason=reason))
+            await self._ask(self.ledger.settle, replace(answer, state=state, reason=reason))
             raise
-        return await self._note(replace(kept, url=address.url, invitation=invitation), fate)
+        return await self._note(replace(answer, url=address.url, invitation=invitation), fate)
 
     async def _fate(self, kept: Answer, address: TaskAddress) -> Fate | None:
         """What the relay that holds the answer says of it; None if it has it no longer."""

@@ -167,8 +167,8 @@ class MemoryLedger(Ledger):
     def answers(self, subject: str | None = None) -> list[Answer]:
         """See ``Ledger.answers``."""
         subjects = list(self._answers) if subject is None else [subject]
-        found = [answer for s in subjects for answer in self._answers.get(s, {}).values()]
-        return sorted(found, key=lambda answer: answer.drawn)
+        answers = [answer for s in subjects for answer in self._answers.get(s, {}).values()]
+        return sorted(answers, key=lambda answer: answer.drawn)
 
 
 class SqliteLedger(Ledger):

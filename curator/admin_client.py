@@ -118,8 +118,8 @@ class CuratorClient:
     def invite(self, task: TaskName, count: int) -> list[str]:
         """New single-use invitations; from then on only invited reports count."""
         body = {"count": count}
-        found = self._json("POST", f"{self._path(task)}/invitations", json=body)
-        return list(found["invitations"])
+        document = self._json("POST", f"{self._path(task)}/invitations", json=body)
+        return list(document["invitations"])
 
     def remove(self, task: TaskName) -> None:
         """Delete a task with its public data, sums and models, for good."""
@@ -189,15 +189,15 @@ class CuratorClient:
         if len(named) == ID_LENGTH:
             return named
         tasks = self.tasks()
-        found = [t["id"] for t in tasks if named and t["id"].startswith(named)]
-        found = found or [t["id"] for t in tasks if t["name"] == named]
-        if not found:
+        matches = [t["id"] for t in tasks if named and t["id"].startswith(named)]
+        matches = matches or [t["id"] for t in tasks if t["name"] == named]
+        if not matches:
             raise TaskNotFound(f"No task has the id or name {named!r}: see 'privet task list'.")
-        if len(found) > 1:
+        if len(matches) > 1:
             raise InvalidRequest(
-                f"{named!r} could be {', '.join(i[:16] for i in found)}: give more of the id."
+                f"{named!r} could be {', '.join(i[:16] for i in matches)}: give more of the id."
             )
-        return str(found[0])
+        return str(matches[0])
 
     def get(self, path: str, **parameters: Any) -> Any:
         """The JSON answer to a GET."""
@@ -225,8 +225,8 @@ class CuratorClient:
         raise _problem_in(response)
 
     def _json(self, method: str, path: str, **request: Any) -> Document:
-        found: Document = self.call(method, path, **request).json()
-        return found
+        document: Document = self.call(method, path, **request).json()
+        return document
 
     def _path(self, task: TaskName) -> str:
         return f"/v1/tasks/{self.task_id(task)}"
@@ -260,13 +260,13 @@ def _problem_in(response: httpx.Response) -> PrivetError:
     return error(str(document["detail"]))
 
 
-def _content(given: Any) -> bytes:
+def _content(data: Any) -> bytes:
     """A file's bytes, bytes as they are, or a DataFrame as CSV."""
-    if isinstance(given, str | Path):
-        return Path(given).read_bytes()
-    if hasattr(given, "to_csv"):
-        return str(given.to_csv(index=False)).encode()
-    return bytes(given)
+    if isinstance(data, str | Path):
+        return Path(data).read_bytes()
+    if hasattr(data, "to_csv"):
+        return str(data.to_csv(index=False)).encode()
+    return bytes(data)
 
 
 def _columns(records: Any) -> dict[str, list[Any]]:

@@ -93,9 +93,11 @@ class Curator:
             raise InvalidTask("The task would close in the past: give a later closing time.")
         canonical, data = run(make_task, registered(), settings, public, onnx)
         task = Task.parse(canonical)
-        kept = {**settings.model_dump(mode="json"), PUBLIC_MODEL: _fingerprint(onnx)}
+        stored_settings = {**settings.model_dump(mode="json"), PUBLIC_MODEL: _fingerprint(onnx)}
         state = State.OPEN if settings.open else State.DRAFT
-        created = self.store.create_task(task, kept, replace(data, onnx=onnx), now, state)
+        created = self.store.create_task(
+            task, stored_settings, replace(data, onnx=onnx), now, state
+        )
         if not created and self.store.task(task.id).public_model != _fingerprint(onnx):
             raise InvalidTask(
                 "The same task is there already, with another public model or none: change the "
@@ -226,8 +228,8 @@ def registered() -> list[dict[str, Any]]:
 
 def register(entries: Sequence[Mapping[str, Any]]) -> None:
     """Add to ``REGISTRIES`` what ``registered`` returned in another process."""
-    for registry, own in zip(REGISTRIES, entries, strict=True):
-        registry.update(own)
+    for registry, added in zip(REGISTRIES, entries, strict=True):
+        registry.update(added)
 
 
 def make_task(

@@ -37,19 +37,19 @@ class Tokens:
     def check(self, token: str, scope: str) -> str:
         """The name of ``token``; raises ``NotAuthorized`` unless it allows what needs ``scope``."""
         digest = digest_of(token)
-        found, name = None, ""
+        allowed, name = None, ""
         if self._admin_digest is not None and hmac.compare_digest(digest, self._admin_digest):
-            found, name = Scope.ADMIN, ENVIRONMENT
+            allowed, name = Scope.ADMIN, ENVIRONMENT
         for stored in self._store.tokens():
             if hmac.compare_digest(digest, stored.digest):
-                found, name = Scope(stored.scope), stored.name
-        if found is None:
+                allowed, name = Scope(stored.scope), stored.name
+        if allowed is None:
             raise NotAuthorized(
                 "The token is not known here: check for a cut or an old one. The admin token was "
                 "shown at the curator's first start, or is the one in PRIVET_ADMIN_TOKEN."
             )
-        if found is not Scope.ADMIN and found != scope:
-            raise NotAuthorized(f"The token is a {found} token and this call needs {scope}.")
+        if allowed is not Scope.ADMIN and allowed != scope:
+            raise NotAuthorized(f"The token is a {allowed} token and this call needs {scope}.")
         return name
 
     def first_start(self) -> str | None:

@@ -40,7 +40,7 @@ def list_tokens(url: Url = URL, token: Token = None, as_json: AsJson = False) ->
     if as_json:
         print_json(found)
         return
-    rows = [(kept["name"], kept["scope"], when(kept["created"])) for kept in found]
+    rows = [(stored["name"], stored["scope"], when(stored["created"])) for stored in found]
     print_table("Tokens", ("name", "scope", "created"), rows)
 
 
@@ -69,13 +69,13 @@ def make(
 @keys.command()
 def show(url: Url = URL, as_json: AsJson = False) -> None:
     """Show the key that a curator signs with, for holders to pin."""
-    found = connect(url).get("/v1/key")
+    document = connect(url).get("/v1/key")
     if as_json:
-        print_json(found)
-    elif found["key"] is None:
+        print_json(document)
+    elif document["key"] is None:
         raise InvalidRequest(
             "This curator does not sign its tasks: make a key with 'privet key make', and start "
             "it with --signing-key."
         )
     else:
-        typer.echo(found["key"])
+        typer.echo(document["key"])

@@ -51,14 +51,14 @@ def fit(
 
 def models(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
     """List the models of a task."""
-    found = connect(url).models(task)
+    summaries = connect(url).models(task)
     if as_json:
-        print_json(found)
+        print_json(summaries)
         return
     columns = ("number", "estimator", "parameters", "reports", "cells", "fitted")
     rows = [
         (m["number"], m["estimator"], m["parameters"], m["reports"], m["cells"], when(m["created"]))
-        for m in found
+        for m in summaries
     ]
     print_table("Models", columns, rows, whole=("estimator",))
 
@@ -133,24 +133,24 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show how a collection stands."""
-    found = connect(url).status(task)
+    document = connect(url).status(task)
     if relay is not None:
-        found["relay"] = _relay_status(relay, found["id"], found["reports"])
+        document["relay"] = _relay_status(relay, document["id"], document["reports"])
     if as_json:
-        print_json(found)
+        print_json(document)
         return
     facts = {
-        "state": found["state"],
-        "takes reports now": found["collecting"],
-        "reports": found["reports"],
-        "answers per question": found["answers"],
-        "refused": found["rejects"],
-        "models": found["models"],
-        "checksum": found["checksum"],
+        "state": document["state"],
+        "takes reports now": document["collecting"],
+        "reports": document["reports"],
+        "answers per question": document["answers"],
+        "refused": document["rejects"],
+        "models": document["models"],
+        "checksum": document["checksum"],
     }
     if relay is not None:
-        facts |= _relay_facts(found["relay"], found["reports"])
-    print_facts(f"Task {found['id'][:12]}", facts)
+        facts |= _relay_facts(document["relay"], document["reports"])
+    print_facts(f"Task {document['id'][:12]}", facts)
 
 
 def predict(
@@ -178,8 +178,8 @@ def predict(
     elif csv_file is not None:
         columns = read_table(csv_file.read_bytes())
         with err().status("Predicting ..."):
-            found = api.predict(task, columns, model=model)
-        _deliver(found, out, as_json)
+            predicted = api.predict(task, columns, model=model)
+        _deliver(predicted, out, as_json)
 
 
 def _predict_record(
@@ -205,38 +205,38 @@ def _predict_record(
     print_facts(f"Prediction of model {found['model']}", facts)
 
 
-def _deliver(found: Predictions, out: Path | None, as_json: bool) -> None:
+def _deliver(predicted: Predictions, out: Path | None, as_json: bool) -> None:
     if as_json:
-        print_json(found)
+        print_json(predicted)
     elif out is not None:
-        _write(out, found)
-        err().print(f"Wrote {len(found['label'])} predictions to {out}.")
+        _write(out, predicted)
+        err().print(f"Wrote {len(predicted['label'])} predictions to {out}.")
     else:
-        header, rows = _rows(found)
-        print_table(f"Predictions of model {found['model']}", header, rows[:ROWS_SHOWN])
+        header, rows = _rows(predicted)
+        print_table(f"Predictions of model {predicted['model']}", header, rows[:ROWS_SHOWN])
         if len(rows) > ROWS_SHOWN:
             err().print(f"The first {ROWS_SHOWN} of {len(rows)} rows; --out writes them all.")
 
 
-def _rows(found: Predictions) -> tuple[list[str], list[list[Any]]]:
-    classes = found["classes"]
+def _rows(predicted: Predictions) -> tuple[list[str], list[list[Any]]]:
+    classes = predicted["classes"]
     names = [""] if classes is None else [f" {name}" for name in classes]
     kinds = ("low", "high") if classes is None else ("p", "low", "high")
     header = ["prediction", *(kind + name for name in names for kind in kinds), "cell"]
-    values = {"p": found["values"], "low": found["low"], "high": found["high"]}
+    values = {"p": predicted["values"], "low": predicted["low"], "high": predicted["high"]}
     rows = [
         [
             label,
             *(values[kind][row][i] for i in range(len(names)) for kind in kinds),
-            found["cell"][row],
+            predicted["cell"][row],
         ]
-        for row, label in enumerate(found["label"])
+        for row, label in enumerate(predicted["label"])
     ]
     return header, rows
 
 
-def _write(target: Path, found: Predictions) -> None:
-    header, rows = _rows(found)
+def _write(target: Path, predicted: Predictions) -> None:
+    header, rows = _rows(predicted)
     try:
         with target.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([header, *rows])
@@ -249,21 +249,21 @@ def _relay_status(relay_url: str, task_id: str, reports: int) -> dict[str, Any]:
 
     Raises ``PrivetError`` if it is no relay's, or speaks of more reports than were counted.
     """
-    found: dict[str, Any] = CuratorClient(relay_url).get(f"/v1/tasks/{task_id}/status")
-    if not {"counted", "local_epsilon", "central"} <= set(found):
+    document: dict[str, Any] = CuratorClient(relay_url).get(f"/v1/tasks/{task_id}/status")
+    if not {"counted", "local_epsilon", "central"} <= set(document):
         raise PrivetError(f"{relay_url} is not a relay: give the address that holders send to.")
-    if found["counted"] > reports:
+    if document["counted"] > reports:
         raise PrivetError(
-            f"The relay says that it delivered {found['counted']} reports and this curator counted "
-            f"{reports}: it is a relay of another curator."
+            f"The relay states that it delivered {document['counted']} reports and this curator "
+            f"counted {reports}: it is a relay of another curator."
         )
-    return found
+    return document
 
 
-def _relay_facts(found: dict[str, Any], reports: int) -> dict[str, Any]:
+def _relay_facts(status: dict[str, Any], reports: int) -> dict[str, Any]:
     """The two guarantees, each on a line of its own."""
-    through = f"{found['counted']} of {reports} reports, which came through this relay"
-    central = found["central"]
+    through = f"{status['counted']} of {reports} reports, which came through this relay"
+    central = status["central"]
     stated = f"no more than the local one, for {through}: too few went together"
     if central is not None:
         stated = (
@@ -271,7 +271,7 @@ def _relay_facts(found: dict[str, Any], reports: int) -> dict[str, Any]:
             f"side alone, for {through} in shuffled batches of {central['reports']} or more"
         )
     return {
-        "local epsilon": f"{found['local_epsilon']:g} against everybody, for every report",
+        "local epsilon": f"{status['local_epsilon']:g} against everybody, for every report",
         "central (epsilon, delta)": stated,
     }
 
@@ -287,9 +287,9 @@ def _facts(model: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _parameters(given: list[str]) -> dict[str, Any]:
+def _parameters(options: list[str]) -> dict[str, Any]:
     parsed = {}
-    for parameter in given:
+    for parameter in options:
         name, equals, value = parameter.partition("=")
         if not equals:
             raise InvalidRequest(f"--parameter {parameter}: write it as NAME=VALUE.")

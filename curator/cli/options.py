@@ -53,6 +53,6 @@ def parsed_value(text: str) -> Any:
         return text
 
 
-def read_settings(**given: Any) -> TaskSettings:
+def read_settings(**values: Any) -> TaskSettings:
     """Checked settings; raises ``InvalidRequest`` naming the option at fault."""
-    return TaskSettings.parse(json.dumps(given))
+    return TaskSettings.parse(json.dumps(values))

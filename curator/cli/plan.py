@@ -47,7 +47,7 @@ def plan(
     named = {"grower": grower, "depth": depth, "mechanism": mechanism, "ignore": ignore or None}
     settings = {name: value for name, value in named.items() if value is not None}
     with err().status("Simulating collections ..."):
-        found = make_plan(
+        result = make_plan(
             public,
             label=label,
             epsilon=epsilon,
@@ -59,61 +59,61 @@ def plan(
             **parsed(more or []),
         )
     if as_json:
-        print_json(found.to_document())
+        print_json(result.to_document())
     else:
-        print_plan(found)
+        print_plan(result)
 
 
-def print_plan(found: "Plan") -> None:
+def print_plan(plan: "Plan") -> None:
     """The plan in words and tables."""
-    title = f"{found.holders:,} holders at epsilon {found.epsilon:g}".replace(",", " ")
+    title = f"{plan.holders:,} holders at epsilon {plan.epsilon:g}".replace(",", " ")
     facts = {
-        f"expected {found.score}": _figure(found.expected),
-        "public data alone": _figure(found.public_only),
-        "gain by reports": _figure(found.gain),
-        "worth of reports": _worth(found),
+        f"expected {plan.score}": _figure(plan.expected),
+        "public data alone": _figure(plan.public_only),
+        "gain by reports": _figure(plan.gain),
+        "worth of reports": _worth(plan),
         "questions": "; ".join(
-            f"{each['mechanism']} over {each['cells']} cells" for each in found.questions
+            f"{each['mechanism']} over {each['cells']} cells" for each in plan.questions
         ),
-        "report": f"{found.report_bytes} bytes",
-        "verdict": str(found.verdict),
+        "report": f"{plan.report_bytes} bytes",
+        "verdict": str(plan.verdict),
     }
     print_facts(title, facts)
-    if found.required is not None:
-        _print_requirement(found)
-    out().print(found.reason)
+    if plan.required is not None:
+        _print_requirement(plan)
+    out().print(plan.reason)
 
 
-def _print_requirement(found: "Plan") -> None:
+def _print_requirement(plan: "Plan") -> None:
     """Print what it takes to achieve the wanted score."""
-    required = found.required
+    required = plan.required
     assert required is not None  # noqa: S101
-    best = "most" if found.score == "accuracy" else "least"
+    best = "most" if plan.score == "accuracy" else "least"
 
     def out_of_reach(score: float) -> str:
         return f"out of reach: {score:.4g} was the {best} that was seen"
 
     facts = {
-        f"holders at epsilon {found.epsilon:g}": shown(required.holders)
+        f"holders at epsilon {plan.epsilon:g}": shown(required.holders)
         if required.holders
         else out_of_reach(required.best_by_holders),
-        f"epsilon with {shown(found.holders)} holders": f"{required.epsilon:.2g}"
+        f"epsilon with {shown(plan.holders)} holders": f"{required.epsilon:.2g}"
         if required.epsilon
         else out_of_reach(required.best_by_epsilon),
         "or public records without reports": shown(required.public_records)
         if required.public_records
         else "out of reach",
     }
-    print_facts(f"To reach {found.score} {required.wanted:g}", facts)
+    print_facts(f"To reach {plan.score} {required.wanted:g}", facts)
 
 
 def _figure(figure: "Figure") -> str:
     return f"{figure.value:.4g} ± {figure.standard_error:.2g}"
 
 
-def _worth(found: "Plan") -> str:
-    if found.gain.value <= 0.0:
+def _worth(plan: "Plan") -> str:
+    if plan.gain.value <= 0.0:
         return "nothing that shows"
-    if found.worth == float("inf"):
+    if plan.worth == float("inf"):
         return "more than any number of public records"
-    return f"as much as {shown(round(found.worth))} more public records"
+    return f"as much as {shown(round(plan.worth))} more public records"

@@ -33,11 +33,11 @@ def read_settings(options: dict[str, Any]) -> Settings:
 
     Raises ``InvalidRequest`` naming the setting at fault.
     """
-    given = {name: value for name, value in options.items() if value is not None}
-    if "cors_origins" in given:
-        given["cors_origins"] = parsed_value(given["cors_origins"])
+    set_options = {name: value for name, value in options.items() if value is not None}
+    if "cors_origins" in set_options:
+        set_options["cors_origins"] = parsed_value(set_options["cors_origins"])
     try:
-        return Settings(**given)
+        return Settings(**set_options)
     except ValidationError as error:
         raise InvalidRequest(f"The settings are not possible: {first_fault(error)}") from None
 

@@ -61,7 +61,7 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Grow a partition on public data and publish the task."""
-    given = {
+    options = {
         "depth": depth,
         "grower": grower,
         "mechanism": mechanism,
@@ -75,7 +75,7 @@ def create(
         "label": label,
         "epsilon": epsilon,
         "open": not draft,
-        **{key: value for key, value in given.items() if value is not None},
+        **{key: value for key, value in options.items() if value is not None},
         **parsed(more or []),
     }
     api = connect(url, token)

@@ -81,11 +81,11 @@ def compare(left: Engine, right: Engine) -> list[str]:
     differences = []
     for key in sorted(ours.keys() | theirs.keys()):
         task_id, starts = key
-        (n, own), (m, other) = ours.get(key, (0, 0)), theirs.get(key, (0, 0))
-        if (n, own) != (m, other):
+        (n, checksum_left), (m, checksum_right) = ours.get(key, (0, 0)), theirs.get(key, (0, 0))
+        if (n, checksum_left) != (m, checksum_right):
             differences.append(
-                f"task {task_id[:12]}, bucket {starts}: {n} reports {checksum_text(own)} and "
-                f"{m} reports {checksum_text(other)}"
+                f"task {task_id[:12]}, bucket {starts}: {n} reports {checksum_text(checksum_left)} "
+                f"and {m} reports {checksum_text(checksum_right)}"
             )
     return differences
 
@@ -100,39 +100,43 @@ def _finding(
         *_sum_faults(connection, task_no, task, reports),
     ]
     if not ids_gone:
-        count = found = 0
+        count = recomputed = 0
         for ids in ids_of_task(connection, task_no):
             count += len(ids)
-            found = (found + checksum(ids)) % CHECKSUM_MODULUS
+            recomputed = (recomputed + checksum(ids)) % CHECKSUM_MODULUS
         if count != reports:
             faults.append(f"{reports} reports were counted and {count} ids are kept")
-        if found != stated:
+        if recomputed != stated:
             faults.append(
-                f"the checksum is {checksum_text(stated)} and the ids give {checksum_text(found)}"
+                f"the checksum is {checksum_text(stated)} and the ids give "
+                f"{checksum_text(recomputed)}"
             )
     return Finding(task_id, task.name, reports, tuple(faults))
 
 
 def _public_faults(connection: Connection, task_no: int, task: Task) -> Iterator[str]:
     """Where public data and the public model are not those that the task was made with."""
-    here = public_data.c.task_no == task_no
-    own = public_data.c
+    of_task = public_data.c.task_no == task_no
+    columns = public_data.c
     sizes_of = select(
-        own.rows, func.length(own.x).label("x"), func.length(own.y).label("y"), own.onnx
+        columns.rows,
+        func.length(columns.x).label("x"),
+        func.length(columns.y).label("y"),
+        columns.onnx,
     )
-    kept = connection.execute(sizes_of.where(here)).one_or_none()
-    if kept is None:
+    row = connection.execute(sizes_of.where(of_task)).one_or_none()
+    if row is None:
         yield "its public data is missing"
         return
-    sizes = (kept.x, kept.y)
-    expected = (8 * kept.rows * len(task.columns), 8 * kept.rows)
+    sizes = (row.x, row.y)
+    expected = (8 * row.rows * len(task.columns), 8 * row.rows)
     if sizes != expected:
         yield f"its public data has {sizes} bytes of features and labels, not {expected}"
     settings = connection.scalar(select(tasks.c.settings).where(tasks.c.no == task_no))
     stated = json.loads(str(settings)).get(PUBLIC_MODEL)
-    found = None if kept.onnx is None else sha256(kept.onnx).hexdigest()
-    if stated != found:
-        yield f"its public model has the SHA-256 {found}, not {stated}"
+    digest = None if row.onnx is None else sha256(row.onnx).hexdigest()
+    if stated != digest:
+        yield f"its public model has the SHA-256 {digest}, not {stated}"
 
 
 def _sum_faults(connection: Connection, task_no: int, task: Task, reports: int) -> Iterator[str]:
@@ -162,16 +166,16 @@ def _stated(connection: Connection, task_no: int) -> tuple[int, int]:
 def _all_buckets(source: Engine) -> dict[tuple[str, int], tuple[int, int]]:
     """(task, start) -> count and checksum over all curators."""
     check_schema(source)
-    found: dict[tuple[str, int], tuple[int, int]] = {}
+    by_bucket: dict[tuple[str, int], tuple[int, int]] = {}
     query = select(tasks.c.id, buckets.c.starts, buckets.c.reports, buckets.c.checksum).where(
         tasks.c.no == buckets.c.task_no
     )
     with _moment(source) as connection:
         for task_id, starts, reports, packed in connection.execute(query):
-            n, total = found.get((task_id, starts), (0, 0))
+            n, total = by_bucket.get((task_id, starts), (0, 0))
             total = (total + int.from_bytes(packed, "big")) % CHECKSUM_MODULUS
-            found[task_id, starts] = n + reports, total
-    return found
+            by_bucket[task_id, starts] = n + reports, total
+    return by_bucket
 
 
 def _moment(source: Engine) -> Connection:

@@ -173,13 +173,13 @@ class ReportGroup:
         """The chosen reports alone."""
         places = np.cumsum(chosen) - 1
         answers = []
-        for own in self.answers:
-            if own.rows is None:
-                answers.append(Answers(own.question, own.payloads[chosen]))
+        for answer in self.answers:
+            if answer.rows is None:
+                answers.append(Answers(answer.question, answer.payloads[chosen]))
             else:
-                kept = chosen[own.rows]
-                rows = places[own.rows[kept]]
-                answers.append(Answers(own.question, own.payloads[kept], rows))
+                kept = chosen[answer.rows]
+                rows = places[answer.rows[kept]]
+                answers.append(Answers(answer.question, answer.payloads[kept], rows))
         invitations = None if self.invitations is None else self.invitations[chosen]
         ids, fingerprints = self.ids[chosen], self.fingerprints[chosen]
         return ReportGroup(self.task, ids, fingerprints, answers, invitations, self.relay)
@@ -197,10 +197,10 @@ class ReportGroup:
             return self.total
         mechanisms = self.task.mechanisms
         sums = {
-            own.question: QuestionSums(
-                mechanisms[own.question].accumulate(own.payloads), len(own.payloads)
+            answer.question: QuestionSums(
+                mechanisms[answer.question].accumulate(answer.payloads), len(answer.payloads)
             )
-            for own in self.answers
+            for answer in self.answers
         }
         return Addition(len(self), checksum(self.ids), sums)
 

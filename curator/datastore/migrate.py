@@ -54,24 +54,24 @@ def check_schema(engine: Engine) -> None:
     It may be newer, older (``privet migrate`` brings it up), cut short, or not Privet's.
     """
     with engine.connect() as connection:
-        found = MigrationContext.configure(connection).get_current_heads()
+        revisions = MigrationContext.configure(connection).get_current_heads()
     script = ScriptDirectory.from_config(_config())
     head = script.get_current_head()
-    if found == (head,):
+    if revisions == (head,):
         return
     known = {revision.revision for revision in script.walk_revisions()}
-    if not found:
+    if not revisions:
         raise StorageFailed(
             "The database has tables but no schema version: either it is not Privet's, or its "
             "first migration was cut short. Give an empty database, or restore a backup."
         )
-    if not set(found) <= known:
+    if not set(revisions) <= known:
         raise StorageFailed(
-            f"The database has schema {', '.join(found)}, which is newer than this version's "
+            f"The database has schema {', '.join(revisions)}, which is newer than this version's "
             f"{head}: start the newer version of Privet, or restore an older backup."
         )
     raise StorageFailed(
-        f"The database has schema {', '.join(found)} and this version needs {head}: "
+        f"The database has schema {', '.join(revisions)} and this version needs {head}: "
         "make a backup with `privet backup`, then run `privet migrate`."
     )
 

@@ -104,7 +104,9 @@ def lock_tasks(cursor: Cursor, shared: Sequence[str], alone: Sequence[str]) -> N
 
 def slot(cursor: Cursor) -> int:
     """The first slot that no other curator's transaction holds: its rows of sums are ours now."""
-    return next(own for own in count() if cursor.execute(TRY_SLOT, (SLOTS, own)).fetchone()[0])
+    return next(
+        number for number in count() if cursor.execute(TRY_SLOT, (SLOTS, number)).fetchone()[0]
+    )
 
 
 def _key(task_id: str) -> int:

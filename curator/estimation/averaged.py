@@ -27,12 +27,12 @@ from privet.protocol.features import Classes
 def fit_averaged(label: Label, public: PublicData, questions: Sequence[QuestionCounts]) -> Model:
     """Posterior mean shares per cell, from public counts and reports."""
     (question,) = questions
-    known = public_counts(label, public, question.partition, question.scale)
-    rows, points = len(public), known.sum(axis=1)
-    shares = np.tile((known.sum(axis=0) + 1.0) / (rows + known.shape[1]), (len(known), 1))
+    counts_q = public_counts(label, public, question.partition, question.scale)
+    rows, points = len(public), counts_q.sum(axis=1)
+    shares = np.tile((counts_q.sum(axis=0) + 1.0) / (rows + counts_q.shape[1]), (len(counts_q), 1))
     overall = _expected(label, shares, points, rows)
     for _ in range(ROUNDS):
-        contrasts = contrasts_of_public(known, shares)
+        contrasts = contrasts_of_public(counts_q, shares)
         shares = mean_shares(posterior(question.partition, contrasts, overall))
     expected = _expected(label, shares, points, rows)
     return to_model(label, question, estimate_shift(question, expected))

@@ -88,8 +88,8 @@ class QuestionCounts:
     @cached_property
     def count_influence(self) -> Floats:
         """Maximum change of a cell's count from replacing one report, per slot, ``(slots,)``."""
-        least, most = self._extremes
-        return most - least
+        low, high = self._extremes
+        return high - low
 
     def total_influence(self, weights: Floats) -> float:
         """Bound on the sum of ``weights * |change of the counts|`` from replacing one report.
@@ -99,17 +99,17 @@ class QuestionCounts:
         count.
         """
         of_slots = weights.sum(axis=0)
-        _, most = self.mechanism.influence(weights)
-        above_least = most - float(of_slots @ self._extremes[0])
-        return min(float(of_slots @ self.count_influence), 2.0 * above_least)
+        _, high = self.mechanism.influence(weights)
+        above_low = high - float(of_slots @ self._extremes[0])
+        return min(float(of_slots @ self.count_influence), 2.0 * above_low)
 
     @cached_property
     def _extremes(self) -> tuple[Floats, Floats]:
         """Minimum and maximum that a report adds to a cell's count, per slot, ``(slots,)``."""
         first_cell = np.zeros((self.mechanism.slots, self.mechanism.cells, self.mechanism.slots))
         first_cell[:, 0, :] = np.eye(self.mechanism.slots)
-        least, most = np.array([self.mechanism.influence(unit) for unit in first_cell]).T
-        return least, most
+        low, high = np.array([self.mechanism.influence(unit) for unit in first_cell]).T
+        return low, high
 
 
 def public_counts(

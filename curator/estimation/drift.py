@@ -33,14 +33,14 @@ def fit_drift(
     """
     (question,) = questions
     slots = label.slots if isinstance(label, Classes) else 0
-    known = public_knowledge(public.X, public.y, slots, base)
-    means, points = known.cell_means(question.partition)
+    knowledge = public_knowledge(public.X, public.y, slots, base)
+    means, points = knowledge.cell_means(question.partition)
     expected = expected_shares(label, means, question, points, len(public))
     return to_model(
         label,
         question,
         estimate_shift(question, expected),
-        base=None if plain else known.model,
+        base=None if plain else knowledge.model,
         base_values=None if plain else expected_values(label, question, expected),
     )
 

@@ -70,26 +70,26 @@ def fit_pruned(
     ``constants`` is ``paper`` (Algorithm 2 as printed) or ``calibrated``. With one question only
     there is nothing to fall back on, and cells that find no clear signal use their strongest.
     """
-    if len(questions) not in (1, 2) or any(asked.mechanism.slots != 2 for asked in questions):
+    if len(questions) not in (1, 2) or any(question.mechanism.slots != 2 for question in questions):
         raise InvalidRequest(
             "pruned needs the deep question and its fallback, both about the label: create the "
             "task with two questions."
         )
     deep = questions[0]
-    known = public_counts(label, public, deep.partition)
-    nodes, weight_p, weight_q, dominated = Search(deep, known, constants == "paper").run()
+    counts_q = public_counts(label, public, deep.partition)
+    nodes, weight_p, weight_q, dominated = Search(deep, counts_q, constants == "paper").run()
     if dominated and len(questions) == 2:
         return replace(fit_private(label, public, questions[1:]), facts={"fallback": True})
-    ratio = pruned_ratio(deep, known, nodes, weight_p, weight_q)
+    ratio = pruned_ratio(deep, counts_q, nodes, weight_p, weight_q)
     return replace(to_model(label, deep, ratio.estimates()), facts={"fallback": False})
 
 
 def pruned_ratio(
-    deep: QuestionCounts, known: Floats, nodes: Index, weight_p: Floats, weight_q: Floats
+    deep: QuestionCounts, counts_q: Floats, nodes: Index, weight_p: Floats, weight_q: Floats
 ) -> Ratio:
     """Each cell's chosen ancestor, with its weighted counts and their covariance."""
     tree = deep.partition
-    private, public = node_sums(tree, deep.counts)[nodes], node_sums(tree, known)[nodes]
+    private, public = node_sums(tree, deep.counts)[nodes], node_sums(tree, counts_q)[nodes]
     noise = node_sums(tree, deep.total_covariance)[nodes]
     counts = weight_p[:, None] * private + weight_q[:, None] * public
     covariance = weight_p[:, None, None] ** 2 * noise + weight_q[
@@ -106,11 +106,11 @@ def pruned_ratio(
 class Search:
     """Algorithm 2's loop over depths, all cells at once."""
 
-    def __init__(self, deep: QuestionCounts, known: Floats, as_printed: bool) -> None:
+    def __init__(self, deep: QuestionCounts, counts_q: Floats, as_printed: bool) -> None:
         self.tree = deep.partition
         self.as_printed = as_printed
-        self.n, self.rows = deep.n, float(known.sum())
-        self.counts, self.known = deep.counts, known
+        self.n, self.rows = deep.n, float(counts_q.sum())
+        self.counts, self.counts_q = deep.counts, counts_q
         sign = np.array([-1.0, 1.0])
         self.lead_noise = np.einsum("i,kij,j->k", sign, deep.noise, sign)
         self.mass_noise = deep.noise.sum(axis=(1, 2))
@@ -126,19 +126,19 @@ class Search:
         done, dominated = np.zeros(cells, dtype=bool), False
         for depth in range(self.tree.depth, 0, -1):
             at = ancestors(self.tree, depth)
-            found = self.choose(self.node(at))
-            better = ~done & (found.signal > best)
-            node[better], best[better] = at[better], found.signal[better]
-            weight_p[better], weight_q[better] = found.weight_p[better], found.weight_q[better]
+            choice = self.choose(self.node(at))
+            better = ~done & (choice.signal > best)
+            node[better], best[better] = at[better], choice.signal[better]
+            weight_p[better], weight_q[better] = choice.weight_p[better], choice.weight_q[better]
             if depth <= self.shallow:
-                dominated = dominated or self.dominates(found, done, at)
-            done |= found.signal >= 1.0
+                dominated = dominated or self.dominates(choice, done, at)
+            done |= choice.signal >= 1.0
         return node, weight_p, weight_q, dominated
 
     def node(self, at: Index) -> Node:
         """Sums over the given nodes."""
         private = node_sums(self.tree, self.counts)[at]
-        public = node_sums(self.tree, self.known)[at]
+        public = node_sums(self.tree, self.counts_q)[at]
         # Printed: 2^(p0-k) 8 n / eps^2, eps the whole budget. Laplace noise at eps / 2 has a
         # variance of 128 n / eps^2 per cell, so this is a 16th of it, for whatever mechanism.
         # Calibrated: noise dominates where its variance is above that of the labels themselves.
@@ -183,14 +183,14 @@ class Search:
         u = node.noise + np.clip(node.size_p, 1.0, self.n)
         return u, float(np.sqrt(2.0 * np.log(max(self.tree.nodes, 2))))
 
-    def dominates(self, found: Choice, done: NDArray[np.bool_], at: Index) -> bool:
+    def dominates(self, choice: Choice, done: NDArray[np.bool_], at: Index) -> bool:
         """Whether private data dominates at a depth that is already shallow.
 
         As printed, one cell suffices. Calibrated, without any signal each node would prefer either
         data with equal chance, so the nodes' private signals together must be clear of noise, at
         one in a hundred, and above the public ones.
         """
-        waiting = ~done & found.private
+        waiting = ~done & choice.private
         if self.as_printed or not waiting.any():
             return bool(waiting.any())
         nodes = np.unique(at)

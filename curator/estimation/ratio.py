@@ -69,8 +69,8 @@ def share_variance(values: Floats, counts: Floats, covariance: Floats) -> Floats
     The share v_s = A_s / B has the derivative (e_s - v_s 1) / B with respect to the counts.
     """
     mass = counts.sum(axis=1)
-    own, with_mass, of_mass = moments(covariance)
-    spread = own - 2.0 * values * with_mass + values**2 * of_mass[:, None]
+    of_slot, with_mass, of_mass = moments(covariance)
+    spread = of_slot - 2.0 * values * with_mass + values**2 * of_mass[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.maximum(spread, 0.0) / mass[:, None] ** 2
     return np.where(mass[:, None] > 0.0, variance, np.inf)
@@ -97,11 +97,11 @@ def fieller_interval(counts: Floats, covariance: Floats, z: float = Z95) -> tupl
     The set of v with (A - v B)^2 <= z^2 Var(A - v B) (Fieller, 1954): exact for normal noise
     however small the mass is. Where the mass is not distinguished from zero it is all of [0, 1].
     """
-    own, with_mass, of_mass = moments(covariance)
+    of_slot, with_mass, of_mass = moments(covariance)
     mass = counts.sum(axis=1)[:, None]
     a = mass**2 - z**2 * of_mass[:, None]
     b = counts * mass - z**2 * with_mass
-    c = counts**2 - z**2 * own
+    c = counts**2 - z**2 * of_slot
     bounded = (a > 0.0) & (mass > 0.0)
     root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
     safe = np.where(bounded, a, 1.0)
@@ -112,6 +112,6 @@ def fieller_interval(counts: Floats, covariance: Floats, z: float = Z95) -> tupl
 
 def moments(covariance: Floats) -> tuple[Floats, Floats, Floats]:
     """Variance of each slot, its covariance with the mass, and the variance of the mass."""
-    own = np.diagonal(covariance, axis1=1, axis2=2)
+    of_slot = np.diagonal(covariance, axis1=1, axis2=2)
     with_mass = covariance.sum(axis=2)
-    return own, with_mass, with_mass.sum(axis=1)
+    return of_slot, with_mass, with_mass.sum(axis=1)

@@ -49,16 +49,16 @@ def fit_weighted(
     counts all the same.
     """
     (question,) = questions
-    known = public_counts(label, public, question.partition, question.scale)
+    counts_q = public_counts(label, public, question.partition, question.scale)
     clips = counts == "clipped" or (counts == "automatic" and isinstance(label, Range))
-    unbiased = question.counts + weight * known
-    used = np.maximum(question.counts, 0.0) + weight * known if clips else unbiased
-    covariance = question.total_covariance + weight**2 * sampling_covariance(known)
+    unbiased = question.counts + weight * counts_q
+    used = np.maximum(question.counts, 0.0) + weight * counts_q if clips else unbiased
+    covariance = question.total_covariance + weight**2 * sampling_covariance(counts_q)
     mass = np.maximum(used.sum(axis=1), 1e-300)
     ratio = Ratio(
         counts=unbiased,
         covariance=covariance,
-        public_share=np.clip(weight * known.sum(axis=1) / mass, 0.0, 1.0),
+        public_share=np.clip(weight * counts_q.sum(axis=1) / mass, 0.0, 1.0),
         influence=share_influence(question, used),
     )
     return to_model(label, question, replace(ratio.estimates(), shares=shares(used, covariance)))
@@ -82,12 +82,12 @@ def fit_public(label: Label, public: PublicData, questions: Sequence[QuestionCou
     Public labels count as they are, also where holders report numbers relative to centres.
     """
     question = replace(questions[0], scale=None)
-    known = public_counts(label, public, question.partition)
+    counts_q = public_counts(label, public, question.partition)
     ratio = Ratio(
-        counts=known,
-        covariance=sampling_covariance(np.maximum(known, LEAST_COUNT)),
+        counts=counts_q,
+        covariance=sampling_covariance(np.maximum(counts_q, LEAST_COUNT)),
         public_share=np.ones(question.partition.cells),
-        influence=np.zeros_like(known),
+        influence=np.zeros_like(counts_q),
     )
     return to_model(label, question, ratio.estimates())
 

@@ -140,13 +140,13 @@ async def fit_model(
     curator: TheCurator,
     request: Request,
     response: Response,
-    asked: FitRequest | None = None,
+    body: FitRequest | None = None,
 ) -> ModelView:
     """Fit a model from the reports so far and keep it under the next number.
 
     It costs no privacy, so it may be done often and while reports come in.
     """
-    wanted = asked or FitRequest()
+    wanted = body or FitRequest()
     started = time.perf_counter()
     fitted = await in_worker(
         request, partial(curator.fit, task_id, wanted.estimator, wanted.parameters)
@@ -390,10 +390,10 @@ class ColumnPredictions(BaseModel):
         Overloaded,
     ),
 )
-def predict(task_id: TaskId, asked: PredictRequest, curator: TheCurator) -> JSONResponse:
+def predict(task_id: TaskId, body: PredictRequest, curator: TheCurator) -> JSONResponse:
     """Predict by the latest model, or by the one named; a label in a record is ignored."""
-    answers = curator.predict(task_id, asked.model, records=asked.records, columns=asked.columns)
-    by_column = asked.columns is not None
+    answers = curator.predict(task_id, body.model, records=body.records, columns=body.columns)
+    by_column = body.columns is not None
     return JSONResponse(_columns(answers) if by_column else _records(answers))
 
 

@@ -359,13 +359,13 @@ class Invitations(BaseModel):
     summary="Invite holders",
     responses=described(NotAuthorized, TaskNotFound, InvalidRequest),
 )
-def invite(task_id: TaskId, asked: InviteRequest, curator: TheCurator) -> Invitations:
+def invite(task_id: TaskId, body: InviteRequest, curator: TheCurator) -> Invitations:
     """Make invitations, each good for one report; from then on only invited reports count.
 
     A holder sends its own in the header `Privet-Invitation`. Give each person one, so that nobody
     can answer twice; the person who distributes them should not see who sends which report.
     """
-    return Invitations(invitations=curator.invite(task_id, asked.count))
+    return Invitations(invitations=curator.invite(task_id, body.count))
 
 
 def _moved(task_id: str, curator: TheCurator, move: Move) -> TaskSummary:

@@ -58,10 +58,10 @@ def list_tokens(request: Request) -> list[TokenView]:
     summary="Issue a token",
     responses=described(NotAuthorized, InvalidRequest),
 )
-def issue_token(name: TokenName, request: Request, asked: TokenRequest) -> IssuedToken:
+def issue_token(name: TokenName, request: Request, body: TokenRequest) -> IssuedToken:
     """Make a token, in place of any earlier one of that name, which ends at once."""
-    token = _tokens(request).issue(name, asked.scope)
-    return IssuedToken(name=name, scope=asked.scope, token=token)
+    token = _tokens(request).issue(name, body.scope)
+    return IssuedToken(name=name, scope=body.scope, token=token)
 
 
 @router.delete(

@@ -49,14 +49,14 @@ def agreement(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float,
     same reports, so it is slightly optimistic. None for a numeric label, and without reports to a
     question about the model's own partition.
     """
-    asked = question_about(model, questions)
-    if asked is None or not isinstance(model.label, Classes):
+    question = question_about(model, questions)
+    if question is None or not isinstance(model.label, Classes):
         return None
-    weights = np.zeros_like(asked.counts)
+    weights = np.zeros_like(question.counts)
     weights[np.arange(len(weights)), model.values.argmax(axis=1)] = 1.0
-    variance = asked.mechanism.linear_variance(weights, asked.n, asked.plausible)
-    share = float((weights * asked.counts).sum()) / asked.n
-    return share, sqrt(max(variance, 0.0)) / asked.n
+    variance = question.mechanism.linear_variance(weights, question.n, question.plausible)
+    share = float((weights * question.counts).sum()) / question.n
+    return share, sqrt(max(variance, 0.0)) / question.n
 
 
 def offset(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float, float] | None:
@@ -67,20 +67,20 @@ def offset(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float, fl
     model's own partition.
     """
     label = model.label
-    asked = question_about(model, questions)
-    if asked is None or not isinstance(label, Range):
+    question = question_about(model, questions)
+    if question is None or not isinstance(label, Range):
         return None
-    scale = asked.scale_of(label)
+    scale = question.scale_of(label)
     t = scale.to_unit(np.arange(len(model.values)), model.values[:, 0])
     weights = np.stack([t, t - 1.0], axis=1)
-    variance = asked.mechanism.linear_variance(weights, asked.n, asked.plausible)
-    mean = float((weights * asked.counts).sum()) / asked.n
-    return scale.width * mean, scale.width * sqrt(max(variance, 0.0)) / asked.n
+    variance = question.mechanism.linear_variance(weights, question.n, question.plausible)
+    mean = float((weights * question.counts).sum()) / question.n
+    return scale.width * mean, scale.width * sqrt(max(variance, 0.0)) / question.n
 
 
 def _facts(task: Task, fitted: FittedModel) -> str:
     model, label = fitted.model, task.label
-    told = (
+    labels = (
         f"one of {', '.join(label.classes)}"
         if isinstance(label, Classes)
         else f"a number from {label.low:g} to {label.high:g}"
@@ -88,7 +88,7 @@ def _facts(task: Task, fitted: FittedModel) -> str:
     parameters = ", ".join(f"{name} = {value}" for name, value in model.parameters.items())
     rows = {
         "task": f"`{task.id}`",
-        "predicts": f"`{label.name}`, {told}",
+        "predicts": f"`{label.name}`, {labels}",
         "from": ", ".join(f"`{feature.name}`" for feature in task.features),
         "estimator": f"{model.estimator} ({parameters})" if parameters else model.estimator,
         "fitted": datetime.fromtimestamp(fitted.created, UTC).strftime("%Y-%m-%d %H:%M UTC"),

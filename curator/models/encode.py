@@ -91,6 +91,6 @@ def _as_numbers(values: ColumnValues) -> ColumnValues:
         return values
 
 
-def _unknown(found: Any, known: set[str], asked: list[str]) -> str:
-    listed = ", ".join(map(repr, sorted(set(found) - known)))
-    return f"Unknown fields {listed}: the task asks for {', '.join(sorted(asked))}."
+def _unknown(fields: Any, known: set[str], expected: list[str]) -> str:
+    listed = ", ".join(map(repr, sorted(set(fields) - known)))
+    return f"Unknown fields {listed}: the task asks for {', '.join(sorted(expected))}."

@@ -109,11 +109,11 @@ class Graph:
 
 def encode(graph: Graph, feature: Numeric | Categorical) -> str:
     """A feature's encoded columns, as ``privet.protocol.encoding`` has them."""
-    given = _input(feature)
+    name = _input(feature)
     return (
-        _number(graph, feature, given)
+        _number(graph, feature, name)
         if isinstance(feature, Numeric)
-        else _indicators(graph, feature, given)
+        else _indicators(graph, feature, name)
     )
 
 
@@ -125,10 +125,10 @@ def predict(graph: Graph, model: Model, X: str) -> None:
         for table in (model.values, model.low, model.high)
     )
     if model.base is not None and model.base_values is not None:
-        own = graph.add("Gather", graph.constant(model.base_values), cells, axis=0)
-        shift = graph.add("Sub", score(graph, model.base, X), own)
-        least, most = _bounds(model)
-        ends = [graph.constant(np.float64(least)), graph.constant(np.float64(most))]
+        cell_means = graph.add("Gather", graph.constant(model.base_values), cells, axis=0)
+        shift = graph.add("Sub", score(graph, model.base, X), cell_means)
+        smallest, largest = _bounds(model)
+        ends = [graph.constant(np.float64(smallest)), graph.constant(np.float64(largest))]
         values, low, high = (
             graph.add("Clip", graph.add("Add", table, shift), *ends)
             for table in (values, low, high)
@@ -143,7 +143,7 @@ def predict(graph: Graph, model: Model, X: str) -> None:
 def locate(graph: Graph, partition: Partition, X: str) -> str:
     """The cell of each row, int64 of shape ``(rows,)``: below the threshold is left."""
     numbers = np.maximum(partition.cell_of_node, 0).astype(np.float64)[:, None]
-    found = _trees(
+    leaf_values = _trees(
         graph,
         X,
         "BRANCH_LT",
@@ -151,7 +151,7 @@ def locate(graph: Graph, partition: Partition, X: str) -> str:
         numbers,
         np.zeros(1, dtype=np.int64),
     )
-    flat = graph.add("Reshape", found, graph.constant(np.array([-1])))
+    flat = graph.add("Reshape", leaf_values, graph.constant(np.array([-1])))
     return graph.add("Cast", flat, to=INT64)
 
 
@@ -186,14 +186,14 @@ def _component(graph: Graph, component: Component, X: str) -> str:
 
 def _brought(graph: Graph, component: OnnxModel, X: str) -> str:
     """Nodes that compute ``OnnxModel.predict``."""
-    found = _join(
+    raw = _join(
         graph.model,
         graph.versions,
         component.data,
         graph.add("Cast", X, to=TensorProto.FLOAT),
     )
     shape = graph.constant(np.array([-1, component.width]))
-    scores = graph.add("Cast", graph.add("Reshape", found, shape), to=DOUBLE)
+    scores = graph.add("Cast", graph.add("Reshape", raw, shape), to=DOUBLE)
     if component.width == 1:
         return scores
     scores = graph.add("Max", scores, graph.constant(0.0))
@@ -236,20 +236,20 @@ def _trees(
     )
 
 
-def _number(graph: Graph, feature: Numeric, given: str) -> str:
+def _number(graph: Graph, feature: Numeric, value: str) -> str:
     if feature.missing is not None:
         stand_in = graph.constant([[feature.missing]])
-        given = graph.add("Where", graph.add("IsNaN", given), stand_in, given)
+        value = graph.add("Where", graph.add("IsNaN", value), stand_in, value)
     if feature.high == feature.low:
-        return graph.add("Mul", given, graph.constant([[0.0]]))
-    above = graph.add("Sub", given, graph.constant([[feature.low]]))
+        return graph.add("Mul", value, graph.constant([[0.0]]))
+    above = graph.add("Sub", value, graph.constant([[feature.low]]))
     share = graph.add("Div", above, graph.constant([[feature.high - feature.low]]))
     return graph.add(
         "Clip", share, graph.constant(np.float64(0.0)), graph.constant(np.float64(1.0))
     )
 
 
-def _indicators(graph: Graph, feature: Categorical, given: str) -> str:
+def _indicators(graph: Graph, feature: Categorical, value: str) -> str:
     names, size = list(feature.categories), len(feature.categories)
     places = list(range(size))
     if feature.missing is not None:
@@ -257,7 +257,7 @@ def _indicators(graph: Graph, feature: Categorical, given: str) -> str:
         places.append(names.index(feature.missing))
     index = graph.add(
         "LabelEncoder",
-        given,
+        value,
         domain=ML,
         keys_strings=names,
         values_int64s=places,
@@ -294,35 +294,35 @@ def _kind(feature: Numeric | Categorical) -> int:
     return int(DOUBLE if isinstance(feature, Numeric) else TensorProto.STRING)
 
 
-def _join(model: ModelProto, versions: dict[str, int], data: bytes, given: str) -> str:
-    """Put the graph of ``data`` into ``model``, fed by ``given``; the name of its scores.
+def _join(model: ModelProto, versions: dict[str, int], data: bytes, X: str) -> str:
+    """Put the graph of ``data`` into ``model``, fed by ``X``; the name of its scores.
 
     ``versions`` of operator sets are raised to what both can be read with. Raises
     ``InvalidRequest`` if there are none.
     """
     session = open_session(data)
-    own = _at_least(read_graph(data), versions)
-    for entry in own.opset_import:
+    uploaded = _at_least(read_graph(data), versions)
+    for entry in uploaded.opset_import:
         versions[entry.domain] = max(versions.get(entry.domain, 0), entry.version)
-    model.ir_version = max(model.ir_version, own.ir_version)
-    own = compose.add_prefix(own, PREFIX)
-    model.graph.node.append(helper.make_node("Identity", [given], [PREFIX + session.input]))
-    model.graph.node.extend(own.graph.node)
-    model.graph.initializer.extend(own.graph.initializer)
-    model.graph.sparse_initializer.extend(own.graph.sparse_initializer)
+    model.ir_version = max(model.ir_version, uploaded.ir_version)
+    uploaded = compose.add_prefix(uploaded, PREFIX)
+    model.graph.node.append(helper.make_node("Identity", [X], [PREFIX + session.input]))
+    model.graph.node.extend(uploaded.graph.node)
+    model.graph.initializer.extend(uploaded.graph.initializer)
+    model.graph.sparse_initializer.extend(uploaded.graph.sparse_initializer)
     return PREFIX + session.scores
 
 
-def _at_least(own: ModelProto, versions: dict[str, int]) -> ModelProto:
+def _at_least(uploaded: ModelProto, versions: dict[str, int]) -> ModelProto:
     """The uploaded model with operators of at least these versions."""
-    ml = max((entry.version for entry in own.opset_import if entry.domain == ML), default=0)
-    if ml < OLDEST_ENCODER and any(node.op_type == "LabelEncoder" for node in own.graph.node):
+    ml = max((entry.version for entry in uploaded.opset_import if entry.domain == ML), default=0)
+    if ml < OLDEST_ENCODER and any(node.op_type == "LabelEncoder" for node in uploaded.graph.node):
         raise _cannot(f"its LabelEncoder is that of {ML} {ml}")
-    plain = max((entry.version for entry in own.opset_import if not entry.domain), default=0)
+    plain = max((entry.version for entry in uploaded.opset_import if not entry.domain), default=0)
     if plain >= versions[""]:
-        return own
+        return uploaded
     try:
-        return version_converter.convert_version(own, versions[""])
+        return version_converter.convert_version(uploaded, versions[""])
     except (RuntimeError, version_converter.ConvertError) as error:
         raise _cannot(f"operator set {plain} cannot be raised to {versions['']}") from error
 

@@ -132,14 +132,14 @@ class FoldModels:
     @cached_property
     def _on_most(self) -> list[list[BaseModel]]:
         """For each fold, every candidate fitted to all rows except the test set."""
-        found = []
+        by_fold = []
         for number in range(len(self.folds)):
             data = self.rows(number, Part.MOST)
             members = candidates(len(data), data.X.shape[1], self.slots)
             trees = [VALIDATION_TREES] * len(members)
             models = fitted(members, data.X, data.y, self.slots, trees)
-            found.append([model for model in models if model is not None])
-        return found
+            by_fold.append([model for model in models if model is not None])
+        return by_fold
 
     @cached_property
     def _out_of_fold(self) -> Floats:

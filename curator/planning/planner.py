@@ -131,8 +131,8 @@ def plan(
     (or mean squared error) for which the plan states what it takes. Raises ``InvalidRequest`` for
     impossible settings and ``InvalidPublicData`` for too few records.
     """
-    given = {"name": "plan", "label": label, "epsilon": epsilon, "holders": holders, **settings}
-    checked = TaskSettings.parse(json.dumps(given))
+    values = {"name": "plan", "label": label, "epsilon": epsilon, "holders": holders, **settings}
+    checked = TaskSettings.parse(json.dumps(values))
     check_names(checked)
     estimator = DEFAULT_ESTIMATOR if estimator is None else estimator
     if estimator not in ESTIMATORS:
@@ -303,10 +303,10 @@ class Comparison:
         a curator could leave records unused. Where that is small, the gain with ``known`` is
         extrapolated along the learning curve, at most to half as many public records again.
         """
-        ahead = Figure.of(self.alone_most - planned)
+        measured = Figure.of(self.alone_most - planned)
         carried = self.curve.carried(Figure.of(self.alone - planned), self.known, self.most)
         bounded = min(carried.value, self.curve.slope * log(1.5))
-        return ahead if ahead.value >= bounded else Figure(bounded, carried.standard_error)
+        return measured if measured.value >= bounded else Figure(bounded, carried.standard_error)
 
     def public_only(self) -> Figure:
         """The public models' loss with every record, along the learning curve from ``most``."""
@@ -406,20 +406,20 @@ def least_amount(
     Found by bisection, assuming that the loss falls with the amount, and interpolated on a
     logarithmic scale; None if the largest amount is not enough.
     """
-    tried = {len(amounts) - 1: loss(amounts[-1])}
+    losses = {len(amounts) - 1: loss(amounts[-1])}
     low, high = -1, len(amounts) - 1
-    while tried[high] <= wanted and high - low > 1:
+    while losses[high] <= wanted and high - low > 1:
         middle = (low + high) // 2
-        tried[middle] = loss(amounts[middle])
-        low, high = (low, middle) if tried[middle] <= wanted else (middle, high)
-    least = min(tried.values())
-    if tried[high] > wanted:
-        return None, least
+        losses[middle] = loss(amounts[middle])
+        low, high = (low, middle) if losses[middle] <= wanted else (middle, high)
+    smallest = min(losses.values())
+    if losses[high] > wanted:
+        return None, smallest
     if low < 0:
-        return float(amounts[high]), least
-    share = (tried[low] - wanted) / (tried[low] - tried[high])
+        return float(amounts[high]), smallest
+    share = (losses[low] - wanted) / (losses[low] - losses[high])
     start, end = log(amounts[low]), log(amounts[high])
-    return exp(start + share * (end - start)), least
+    return exp(start + share * (end - start)), smallest
 
 
 def information(task: Task, holders: int) -> float:

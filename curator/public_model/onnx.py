@@ -291,9 +291,9 @@ def _input(session: Any) -> str:
     """The name of the one input."""
     inputs = session.get_inputs()
     if len(inputs) != 1 or inputs[0].type != "tensor(float)" or len(inputs[0].shape) != 2:
-        found = ", ".join(f"{i.name} {i.type} {i.shape}" for i in inputs) or "none"
+        described = ", ".join(f"{i.name} {i.type} {i.shape}" for i in inputs) or "none"
         raise refused(
-            f"has the inputs {found[:300]}: it must have one, tensor(float) [rows, columns], "
+            f"has the inputs {described[:300]}: it must have one, tensor(float) [rows, columns], "
             "the task's encoded columns."
         )
     if isinstance(inputs[0].shape[0], int):
@@ -309,10 +309,10 @@ def _outputs(session: Any) -> tuple[str, str | None]:
     scores = [o.name for o in outputs if o.type in FLOATS]
     labels = [o.name for o in outputs if o.type in LABELS]
     if len(scores) != 1 or len(labels) > 1 or len(outputs) > 2:
-        found = ", ".join(f"{o.name} {o.type}" for o in outputs)
+        described = ", ".join(f"{o.name} {o.type}" for o in outputs)
         raise refused(
-            f"has the outputs {found[:300]}: it must have one of floats, for probabilities or a "
-            "number, and may have one of labels. With skl2onnx, convert it with "
+            f"has the outputs {described[:300]}: it must have one of floats, for probabilities or "
+            "a number, and may have one of labels. With skl2onnx, convert it with "
             "options={'zipmap': False}."
         )
     return str(scores[0]), (str(labels[0]) if labels else None)

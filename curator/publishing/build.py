@@ -238,15 +238,15 @@ def _task(
 def _question(
     settings: TaskSettings, index: int, place: int, partition: Partition, label: Label
 ) -> dict[str, Any]:
-    asked = settings.questions[index]
-    name, epsilon = asked.mechanism or settings.mechanism, settings.epsilons[index]
-    parameters = settings.parameters if asked.parameters is None else asked.parameters
+    question = settings.questions[index]
+    name, epsilon = question.mechanism or settings.mechanism, settings.epsilons[index]
+    parameters = settings.parameters if question.parameters is None else question.parameters
     if name == AUTO:
         chosen = choose(
             epsilon,
             partition.cells,
-            label.slots if asked.asks == "label" else 1,
-            regression=isinstance(label, Range) and asked.asks == "label",
+            label.slots if question.asks == "label" else 1,
+            regression=isinstance(label, Range) and question.asks == "label",
             max_report_bytes=settings.max_report_bytes,
         )
         name, parameters = chosen.name, {**chosen.parameters(), **parameters}
@@ -255,7 +255,7 @@ def _question(
         "mechanism": name,
         "epsilon": epsilon,
         "parameters": parameters,
-        "asks": asked.asks,
+        "asks": question.asks,
     }
 
 

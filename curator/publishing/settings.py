@@ -160,12 +160,12 @@ class TaskSettings(Settings):
     def epsilons(self) -> tuple[float, ...]:
         """What each question spends; under ``all`` questions without an epsilon share the rest
         equally."""
-        given = [question.epsilon for question in self.questions]
+        stated = [question.epsilon for question in self.questions]
         if self.allocation == "one":
-            return tuple(e or self.epsilon for e in given)
-        open_questions = sum(e is None for e in given)
-        rest = self.epsilon - sum(e or 0.0 for e in given)
-        return tuple(rest / open_questions if e is None else e for e in given)
+            return tuple(e or self.epsilon for e in stated)
+        open_questions = sum(e is None for e in stated)
+        rest = self.epsilon - sum(e or 0.0 for e in stated)
+        return tuple(rest / open_questions if e is None else e for e in stated)
 
     @classmethod
     def parse(cls, text: str | bytes) -> "TaskSettings":

@@ -87,18 +87,18 @@ def stand_ins(columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     That is the commonest category for an unlisted or missing text, and the median for a missing
     number. Columns with missing values get stand-ins without this, and empty ones get none.
     """
-    found: dict[str, dict[str, Any]] = {}
+    settings: dict[str, dict[str, Any]] = {}
     for name, values in columns.items():
         if isinstance(values, np.ndarray):
             if np.isfinite(values).all():
-                found[name] = {"missing": float(np.median(values))}
+                settings[name] = {"missing": float(np.median(values))}
             continue
         counts = Counter(category_text(value) for value in values if not is_missing(value))
         if counts:
             commonest = counts.most_common(1)[0][0]
             missing = {} if any(map(is_missing, values)) else {"missing": commonest}
-            found[name] = {"unknown": commonest, **missing}
-    return found
+            settings[name] = {"unknown": commonest, **missing}
+    return settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +120,9 @@ class Fitted:
         """Probabilities or numbers for rows ``(rows, columns)``, shape ``(rows, width)``."""
         if self.places is None:
             return np.asarray(self.estimator.predict(X), dtype=np.float64).reshape(-1, 1)
-        found = np.zeros((len(X), self.width))
-        found[:, self.places] = self.estimator.predict_proba(X)
-        return found
+        probabilities = np.zeros((len(X), self.width))
+        probabilities[:, self.places] = self.estimator.predict_proba(X)
+        return probabilities
 
     @property
     def arrays(self) -> NoReturn:
@@ -133,26 +133,26 @@ class Fitted:
         )
 
 
-def own_public_model(given: Any, label: Label, public: PublicData) -> BaseModel:
+def own_public_model(model: Any, label: Label, public: PublicData) -> BaseModel:
     """The model of ONNX bytes, or a clone of an estimator fitted to the encoded public rows.
 
     Raises ``InvalidPublicData`` for anything that cannot predict the label.
     """
-    if isinstance(given, bytes | bytearray | memoryview):
-        return tried_model(bytes(given), label, public)
+    if isinstance(model, bytes | bytearray | memoryview):
+        return tried_model(bytes(model), label, public)
     classes = isinstance(label, Classes)
-    if not hasattr(given, "fit") or (classes and not is_classifier(given)):
+    if not hasattr(model, "fit") or (classes and not is_classifier(model)):
         wanted = "a scikit-learn classifier" if classes else "a scikit-learn regressor"
         raise InvalidPublicData(
-            f"public_model is {str(given)[:100]!r}: give {wanted}, or the bytes of an ONNX file."
+            f"public_model is {str(model)[:100]!r}: give {wanted}, or the bytes of an ONNX file."
         )
     y = public.y.astype(np.int64) if classes else public.y
-    fitted = clone(given).fit(public.X.astype(np.float32), y)
+    fitted = clone(model).fit(public.X.astype(np.float32), y)
     if classes and not hasattr(fitted, "predict_proba"):
         raise InvalidPublicData(
-            f"public_model is {str(given)[:100]!r}, which gives no probabilities: "
+            f"public_model is {str(model)[:100]!r}, which gives no probabilities: "
             "put it into a CalibratedClassifierCV."
         )
     places = fitted.classes_.astype(np.int64) if classes else None
     part = Fitted(fitted, places, label.slots if isinstance(label, Classes) else 1)
-    return BaseModel(f"{type(given).__name__} of the public records", (part,), (1.0,))
+    return BaseModel(f"{type(model).__name__} of the public records", (part,), (1.0,))

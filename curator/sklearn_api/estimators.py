@@ -76,7 +76,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             columns = named_columns(X_public, self)
             features = {} if isinstance(X_public, np.ndarray) else stand_ins(columns)
             settings = self._settings(len(y), seed, features)
-            self.task_, known = build_task(
+            self.task_, public_data = build_task(
                 settings, {**columns, LABEL: self._label_column(y_public)}, self._bring(bases)
             )
             encoded = encode_table(self.task_.features, named_columns(X, self))
@@ -86,7 +86,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             parameters = dict(self.estimator_parameters or {})
             takes_base = name in ESTIMATORS and ESTIMATORS[name].takes_base
             base = bases[0] if bases and takes_base else None
-            self.model_ = fit(name, self.task_.label, known, questions, base, **parameters)
+            self.model_ = fit(name, self.task_.label, public_data, questions, base, **parameters)
         self.n_reports_ = sum(e.n for e in questions) if self.allocation == "one" else len(y)
         self.report_bytes_ = sum(e.mechanism.report_bytes for e in questions)
 
@@ -104,7 +104,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     def _settings(
         self, holders: int, seed: int, features: Mapping[str, Mapping[str, Any]]
     ) -> TaskSettings:
-        given = {
+        values = {
             "name": "simulation",
             "label": LABEL,
             "features": features,
@@ -120,7 +120,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             "holders": max(holders, 1),
             **self._label_settings(),
         }
-        return TaskSettings.model_validate({name: _plain(value) for name, value in given.items()})
+        return TaskSettings.model_validate({name: _plain(value) for name, value in values.items()})
 
     def _split(
         self, X: Any, y: NDArray[Any], rng: np.random.Generator

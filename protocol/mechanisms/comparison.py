@@ -118,8 +118,8 @@ def _build_all(epsilon: float, cells: int, slots: int, *, regression: bool) -> l
 
 def _best(built: list[Mechanism], max_report_bytes: int | None) -> Mechanism | None:
     short = [m for m in built if _fits(m, max_report_bytes)]
-    least = min(map(count_variance, short), default=0.0)
-    best = (m for m in short if count_variance(m) <= least * (1 + SAME))
+    smallest = min(map(count_variance, short), default=0.0)
+    best = (m for m in short if count_variance(m) <= smallest * (1 + SAME))
     return min(best, key=lambda m: m.report_bytes, default=None)
 
 

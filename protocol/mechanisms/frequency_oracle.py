@@ -102,6 +102,6 @@ class FrequencyOracle(Mechanism):
         return float(diagonal + self._pair_covariance(crossed, n * (total**2 - squares) - crossed))
 
     def influence(self, weights: Counts) -> tuple[float, float]:
-        least, most = self.support_extremes(weights)
+        low, high = self.support_extremes(weights)
         base, gap = float(self.q) * float(weights.sum()), float(self.p - self.q)
-        return (least - base) / gap, (most - base) / gap
+        return (low - base) / gap, (high - base) / gap

@@ -209,8 +209,8 @@ class LabelResponse(Mechanism):
         ends = np.array([self.lattice.low, self.lattice.radius]) - self.resolution
         slopes = alpha + np.multiply.outer(ends / float(self.bound), beta)
         terms = np.multiply.outer(bits, slopes)
-        least, most = terms.min(axis=0).sum(axis=1), terms.max(axis=0).sum(axis=1)
-        return float(least.min()), float(most.max())
+        low, high = terms.min(axis=0).sum(axis=1), terms.max(axis=0).sum(axis=1)
+        return float(low.min()), float(high.max())
 
     def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
         """See ``Mechanism.simulate``; the lattice is cut into stretches to bound memory."""
@@ -226,14 +226,14 @@ class LabelResponse(Mechanism):
         for i, start in enumerate(starts):
             part = slice(start, start + length)
             by_level = zip(stretches, laws[:, part], strict=True)
-            own = sum(multinomial(stretch[:, i], law, rng) for stretch, law in by_level)
-            sums += self._answers(np.asarray(own), labels[part], rng)
+            at_labels = sum(multinomial(stretch[:, i], law, rng) for stretch, law in by_level)
+            sums += self._answers(np.asarray(at_labels), labels[part], rng)
         return sums
 
     def _answers(
-        self, own: NDArray[np.int64], labels: NDArray[np.int64], rng: np.random.Generator
+        self, holders: NDArray[np.int64], labels: NDArray[np.int64], rng: np.random.Generator
     ) -> Sums:
-        """Sums of the reports of ``own`` holders by cell and noisy label."""
-        everyone = own.sum(axis=0)
-        ones = rng.binomial(own, 1 - self._q) + rng.binomial(everyone - own, self._q)
+        """Sums of the reports of ``holders`` holders by cell and noisy label."""
+        everyone = holders.sum(axis=0)
+        ones = rng.binomial(holders, 1 - self._q) + rng.binomial(everyone - holders, self._q)
         return np.concatenate([ones.sum(axis=1), ones @ labels, [everyone @ labels]])

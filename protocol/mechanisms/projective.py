@@ -215,8 +215,8 @@ class ProjectiveResponse(FrequencyOracle):
 def point_words(odds: Fraction, space: ProjectiveSpace) -> tuple[int, int]:
     """A and B with ``c A + (K - c) B = 2^64`` and the greatest A / B that is at most ``odds``."""
     c, N = space.hyperplane_size, space.size - space.hyperplane_size
-    least = ceil(WORD / (odds * c + N))
-    B = least + (WORD * pow(N, -1, c) - least) % c
+    smallest = ceil(WORD / (odds * c + N))
+    B = smallest + (WORD * pow(N, -1, c) - smallest) % c
     return (WORD - N * B) // c, B
 
 
@@ -262,14 +262,14 @@ def _candidates(t: int, m: int, limit: int, wanted: int) -> list[ProjectiveSpace
 
     The size is between q^{t-1} and (q + 1)^{t-1}, which gives the orders to start from.
     """
-    least = max(2, int(m ** (1 / (t - 1))) - 1)
-    while ProjectiveSpace(least, t).size < m:
-        least += 1
-    most = int(limit ** (1 / (t - 1))) + 1
-    while most > least and ProjectiveSpace(most, t).size > limit:
-        most -= 1
-    near = min(max(wanted, least), most)
-    orders = {_prime_from(least, 1), _prime_from(near, 1), _prime_from(near, -1)}
+    low = max(2, int(m ** (1 / (t - 1))) - 1)
+    while ProjectiveSpace(low, t).size < m:
+        low += 1
+    high = int(limit ** (1 / (t - 1))) + 1
+    while high > low and ProjectiveSpace(high, t).size > limit:
+        high -= 1
+    near = min(max(wanted, low), high)
+    orders = {_prime_from(low, 1), _prime_from(near, 1), _prime_from(near, -1)}
     spaces = (ProjectiveSpace(q, t) for q in sorted(orders))
     return [space for space in spaces if m <= space.size <= limit]
 

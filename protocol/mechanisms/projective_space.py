@@ -164,31 +164,31 @@ class ProjectiveSpace:
         return total / self.q
 
 
-def hyperplane_draws(space: ProjectiveSpace, own: Holders, rng: np.random.Generator) -> Holders:
+def hyperplane_draws(space: ProjectiveSpace, holders: Holders, rng: np.random.Generator) -> Holders:
     """Where the holders fall, shape ``(space.size,)``, when ``own[x]`` of them are at point x."""
-    if 2 * len(own) * space.hyperplane_size <= space.t * space.q ** (space.t + 2):
-        return by_points(space, own, rng)
-    return by_coordinates(space, own, rng)
+    if 2 * len(holders) * space.hyperplane_size <= space.t * space.q ** (space.t + 2):
+        return by_points(space, holders, rng)
+    return by_coordinates(space, holders, rng)
 
 
-def by_points(space: ProjectiveSpace, own: Holders, rng: np.random.Generator) -> Holders:
+def by_points(space: ProjectiveSpace, holders: Holders, rng: np.random.Generator) -> Holders:
     """One multinomial per point with holders; one step per pair of orthogonal points."""
     draws = np.zeros(space.size, dtype=np.int64)
-    occupied = np.flatnonzero(own)
+    occupied = np.flatnonzero(holders)
     rows = max(1, 2**17 // space.hyperplane_size)
     even = np.ones(space.hyperplane_size)
     for start in range(0, len(occupied), rows):
         x = occupied[start : start + rows]
-        np.add.at(draws, space.hyperplanes(x), multinomial(own[x], even, rng))
+        np.add.at(draws, space.hyperplanes(x), multinomial(holders[x], even, rng))
     return draws
 
 
-def by_coordinates(space: ProjectiveSpace, own: Holders, rng: np.random.Generator) -> Holders:
+def by_coordinates(space: ProjectiveSpace, holders: Holders, rng: np.random.Generator) -> Holders:
     """Coordinate by coordinate; ``state`` counts holders by (x still to come, z, y so far)."""
     q, t = space.q, space.t
     places = q ** np.arange(t)
     state = np.zeros((q**t, q, 1), dtype=np.int64)
-    state[space.vectors(np.arange(len(own))) @ places, 0, 0] = own
+    state[space.vectors(np.arange(len(holders))) @ places, 0, 0] = holders
     for i in range(t):
         state = _next_coordinate(state.reshape(q ** (t - 1 - i), q, q, q**i), q, rng)
     vectors = np.arange(1, q**t)[:, np.newaxis] // places % q

@@ -233,14 +233,14 @@ def _picks_before(x: int, holders: int, m: int, k: int, rng: np.random.Generator
 
 def _hypergeometric(draws: int, good: int, bad: int) -> tuple[int, NDArray[np.float64]]:
     """The least number of good ones worth counting, and the weights of it and those above."""
-    least, most = max(0, draws - bad), min(draws, good)
-    j = np.arange(least, most)
+    low, high = max(0, draws - bad), min(draws, good)
+    j = np.arange(low, high)
     # P(j + 1) / P(j) = (good - j) (draws - j) / ((j + 1) (bad - draws + j + 1))
     steps = np.log((good - j) * (draws - j)) - np.log((j + 1.0) * (bad - draws + j + 1))
     logs = np.concatenate([[0.0], np.cumsum(steps)])
     weights = np.exp(logs - logs.max())
     kept = np.flatnonzero(weights > NEGLIGIBLE)
-    return least + int(kept[0]), weights[kept[0] : kept[-1] + 1]
+    return low + int(kept[0]), weights[kept[0] : kept[-1] + 1]
 
 
 def _walk(

@@ -34,10 +34,10 @@ def upgrade() -> None:
     for task_no in list(connection.scalars(sa.text(TASKS))):
         total = 0
         for source in SOURCES:
-            found = connection.execute(
+            ids = connection.execute(
                 sa.text(source), {"task_no": task_no}, execution_options={"yield_per": AT_ONCE}
             )
-            for part in found.scalars().partitions():
+            for part in ids.scalars().partitions():
                 halves = np.frombuffer(b"".join(map(bytes, part)), dtype=">u8")
                 total = (total + int(halves.sum(dtype=np.uint64))) % 2**64
         values = {"checksum": total.to_bytes(8, "big"), "task_no": task_no}
