@@ -42,6 +42,10 @@ class Settings(BaseSettings):
         default=False,
         description="Ask for a token, of scope reader or admin, to read models and to predict.",
     )
+    open_metrics: bool = Field(
+        default=False,
+        description="Let anybody read /metrics; else it asks for a token of scope reader or admin.",
+    )
     max_public_bytes: int = Field(
         default=256 * MIB, gt=0, description="Largest upload of public data, in bytes."
     )

@@ -6,7 +6,8 @@ from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from privet.curator.http.problems import described
-from privet.protocol.errors import StorageFailed
+from privet.curator.http.requests import MetricsReader
+from privet.protocol.errors import NotAuthorized, StorageFailed
 
 router = APIRouter(tags=["operation"])
 
@@ -24,7 +25,13 @@ def ready(request: Request) -> dict[str, Any]:
     return {"status": "ready", "waiting": request.app.state.writer.waiting}
 
 
-@router.get("/metrics", summary="Prometheus metrics", response_class=Response)
+@router.get(
+    "/metrics",
+    summary="Prometheus metrics",
+    response_class=Response,
+    dependencies=[MetricsReader],
+    responses=described(NotAuthorized),
+)
 def metrics(request: Request) -> Response:
     """This process's counters; with several workers, those of the one that answers."""
     state = request.app.state

@@ -58,11 +58,24 @@ def _require_reader(
     request: Request,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_reader)],
 ) -> None:
-    if not request.app.state.guard_models:
-        return
+    if request.app.state.guard_models:
+        _check_reader(request, credentials, "models")
+
+
+def _require_operator(
+    request: Request,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_reader)],
+) -> None:
+    if not request.app.state.open_metrics:
+        _check_reader(request, credentials, "metrics")
+
+
+def _check_reader(
+    request: Request, credentials: HTTPAuthorizationCredentials | None, what: str
+) -> None:
     if credentials is None:
         raise NotAuthorized(
-            "This curator shows its models to readers only: "
+            f"This curator shows its {what} to readers only: "
             "ask its admin for a token of scope reader, and send it as "
             "'Authorization: Bearer <token>'."
         )
@@ -71,6 +84,7 @@ def _require_reader(
 
 AdminOnly: Any = Depends(_require_admin)
 ModelReader: Any = Depends(_require_reader)
+MetricsReader: Any = Depends(_require_operator)
 TheCurator = Annotated[Curator, Depends(_curator)]
 TaskId = Annotated[str, Path(description="The task's id.", examples=[EXAMPLE_ID])]
 ModelNumber = Annotated[int, Path(description="The model's number, from 1.", examples=[1])]

@@ -50,7 +50,7 @@ class Served:
 
     def jobs(self) -> int:
         """Fits under way or waiting, by its metrics."""
-        text = httpx.get(f"{self.url}/metrics", timeout=60).text
+        text = httpx.get(f"{self.url}/metrics", headers=ADMIN, timeout=60).text
         return int(float(re.search(r"^privet_jobs (.+)$", text, re.M)[1]))  # type: ignore[index]
 
     def start_endless_fit(self, note: str = "note") -> tuple[socket.socket, list[int]]:

@@ -16,6 +16,7 @@ from privet.curator.tokens import Scope
 from tests.curator.datastore.made import NOW, open_task, task
 
 TOKEN = "the admin token of these tests"
+ADMIN = {"Authorization": f"Bearer {TOKEN}"}
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from privet.curator.tokens import Scope
 from privet.protocol.batch import Batch
 from privet.protocol.lifecycle import Move
 from privet.protocol.report import Report
-from tests.curator.collection.conftest import TOKEN
+from tests.curator.collection.conftest import ADMIN, TOKEN
 from tests.curator.collection.test_upload import refused, send
 from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
 
@@ -66,7 +66,7 @@ async def test_every_report_of_a_batch_counts_once_or_is_listed(
         "failed": {"report-conflict": [taken.id.hex()], "wrong-payload": [bad.id.hex()]},
     }
     assert kept(store, cached.task) == total(cached.task, [known, taken, *new[:2]])
-    text = (await http.get("/metrics")).text
+    text = (await http.get("/metrics", headers=ADMIN)).text
     for name, count in {
         "counted": 4,
         "replayed": 2,

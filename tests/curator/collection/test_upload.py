@@ -15,6 +15,7 @@ from privet.curator.datastore.base import Store
 from privet.protocol.errors import PROBLEM_BASE
 from privet.protocol.lifecycle import Move
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
+from tests.curator.collection.conftest import ADMIN
 from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
 
 BINARY = {"content-type": REPORT_MEDIA_TYPE}
@@ -292,7 +293,7 @@ async def test_metrics_and_readiness_tell_of_reports(
     """Counters follow what happened, and a working store is ready."""
     await send(http, cached, report(cached.task).pack())
     await send(http, cached, b"")
-    text = (await http.get("/metrics")).text
+    text = (await http.get("/metrics", headers=ADMIN)).text
     assert 'privet_reports_total{outcome="counted"} 1.0' in text
     assert 'privet_reports_total{outcome="malformed-report"} 1.0' in text
     assert (await http.get("/readyz")).json() == {"status": "ready", "waiting": 0}

@@ -114,3 +114,11 @@ async def test_impossible_invitations_are_refused(
     """The task must be there, and the number between one and the limit."""
     address = f"/v1/tasks/{task_id or await http.task()}/invitations"
     assert_problem(await http.post(address, headers=http.admin, json=asked), error)
+
+
+async def test_metrics_are_for_readers(http: Http, app: CuratorApp) -> None:
+    """Closed unless the setting opens them."""
+    assert (await http.get("/metrics")).status_code == 401
+    assert (await http.get("/metrics", headers=http.admin)).status_code == 200
+    app.state.open_metrics = True
+    assert (await http.get("/metrics")).status_code == 200
