@@ -106,13 +106,19 @@ def max_edge(split: Split, epsilon: float, rng: np.random.Generator) -> Iterator
 def without_reports(split: Split) -> Iterator[Score]:
     """Public models with scikit-learn's defaults, and a tree that sees every record."""
     regression = isinstance(split.label, Range)
-    for name in PUBLIC_MODELS:
-        fitted = _fitted(name, _Rows(split.public), regression)
-        yield name, score(split, _values(fitted, split.test.X))
+    for name, values in public_models(split):
+        yield name, score(split, values)
     every_x = np.vstack([split.public.X, split.private.X])
     every_y = np.concatenate([split.public.y, split.private.y])
     tree = (DecisionTreeRegressor if regression else DecisionTreeClassifier)(random_state=0)
     yield "non-private tree", score(split, _values(tree.fit(every_x, every_y), split.test.X))
+
+
+def public_models(split: Split) -> Iterator[tuple[str, Floats]]:
+    """Each public model's predictions for the test rows."""
+    for name in PUBLIC_MODELS:
+        fitted = _fitted(name, _Rows(split.public), isinstance(split.label, Range))
+        yield name, _values(fitted, split.test.X)
 
 
 def ask(

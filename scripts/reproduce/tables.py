@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from scripts.pages import Rows, fill, markdown, read
-from scripts.reproduce import accuracy, coverage, planning, synthetic
+from scripts.reproduce import accuracy, coverage, planning, shifts, synthetic
 from scripts.reproduce.accuracy import section
 from scripts.reproduce.datasets import CLASSIFICATION, DESIGNS, REGRESSION
 
@@ -28,6 +28,7 @@ def main() -> None:
         "regression ranks": ranks(rows, REGRESSION, best_first=False),
         "regression": sections(rows, REGRESSION),
         "coverage": covered(read(coverage.EXPECTED)),
+        "shifts": shifts.tables(read(shifts.EXPECTED)),
     }
     fill(DOCS / "accuracy.md", tables)
     tuned = {

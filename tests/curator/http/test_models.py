@@ -96,7 +96,7 @@ async def test_a_prediction_has_label_probabilities_interval_cell_and_path(http:
         assert told["low"][name] <= p <= told["high"][name]
     assert set(told["influence"].values()) == {0.0}, "reports have no say in a public model"
     assert told["cell"] in range(8)
-    assert 1 <= len(told["path"]) <= 3
+    assert 1 <= len(told["path"]) <= 7, "8 cells; single paths may be longer than the depth"
 
 
 async def test_a_number_is_predicted_with_its_interval(http: Http) -> None:

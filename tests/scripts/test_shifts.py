@@ -1,0 +1,62 @@
+"""The suite of shifts: whom its public rows are, and what its table says."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privet.curator.public_data import PublicData
+from scripts.pages import Row, Rows
+from scripts.reproduce import shifts
+from scripts.reproduce.datasets import CLASSES, Split
+
+SPLIT = slice(3200), slice(3200, None)
+
+
+@pytest.fixture(autouse=True)
+def pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A set of 4 000 rows along one line, half of each class, instead of files."""
+
+    def dealt(_folder: Path, _name: str, seed: int, *, public: int) -> Split:
+        assert public == 0
+        rng = np.random.default_rng(seed)
+        X = rng.random((4000, 1)) * [1.0, 0.1, 0.1]
+        data = PublicData(X, (rng.random(4000) < 0.5).astype(float))
+        private, test = (PublicData(data.X[part], data.y[part]) for part in SPLIT)
+        return Split(PublicData(X[:0], data.y[:0]), private, test, CLASSES)
+
+    monkeypatch.setattr(shifts, "shuffled", dealt)
+
+
+@pytest.mark.parametrize("shift", shifts.SHIFTS)
+def test_public_rows_are_taken_from_the_holders(shift: str) -> None:
+    """No public row is a holder's, and all others of the pool are."""
+    split = shifts.shifted(Path(), "set", shift, 1)
+    assert len(split.public) == (50 if shift == "scarce" else 200)
+    assert len(split.private) == 3200 - len(split.public)
+    assert not {*split.public.X[:, 0]} & {*split.private.X[:, 0]}
+
+
+def test_shifts_are_what_they_say() -> None:
+    """Of 200 rows the second class is 2 / 11 among volunteers, give or take 5 errors of .027."""
+    volunteers = shifts.shifted(Path(), "set", "volunteers", 1).public
+    assert volunteers.y.mean() == pytest.approx(2 / 11, abs=0.14)
+    tilted = shifts.shifted(Path(), "set", "tilted", 1).public.X[:, 0].mean()
+    assert abs(tilted - 0.5) > 0.15
+    same, changed = (
+        shifts.shifted(Path(), "set", shift, 1).public for shift in ("as it is", "changed")
+    )
+    assert (same.y != changed.y).mean() == pytest.approx(shifts.CHANGED, abs=0.16)
+
+
+def test_the_table_shows_the_share_of_the_way_to_raw_records() -> None:
+    """Half of the way where the Brier score lies half way."""
+    scores = {"public stack": 0.3, "everybody's raw records": 0.1}
+    rows: Rows = []
+    for method, brier in scores.items():
+        row: Row = {"set": "s", "shift": "scarce", "epsilon": 0.0, "method": method, "splits": 3}
+        rows.append(row | {"accuracy": 0.7, "brier": brier, "coverage": float("nan")})
+    rows.append({**rows[0], "epsilon": 2.0, "method": "drift", "brier": 0.2, "coverage": 0.95})
+    shown = shifts.tables(rows)
+    assert "| drift, share of the way | 0.50 |" in shown
+    assert "| drift | 0.700, 0.2000, 0.95 |" in shown
