@@ -83,9 +83,9 @@ class Curator:
     ) -> tuple[StoredTask, bool]:
         """Grow, publish and (by default) open a task; whether it is new.
 
-        ``onnx`` is a public model that was brought along: cells are distilled from it, and every
-        ``drift`` fit starts from it. The same settings and data lead to the same task, which is
-        then left as it is; raises ``InvalidTask`` if it has another public model.
+        ``onnx`` is an uploaded public model: cells are distilled from it, and every ``drift`` fit
+        starts from it. The same settings and data lead to the same task, which is then left as it
+        is; raises ``InvalidTask`` if it has another public model.
         """
         now = self.clock.now()
         closes = unix_seconds(settings.closes)
@@ -190,10 +190,10 @@ class Curator:
     def insight(
         self, task_id: str, number: int | None = None
     ) -> tuple[FittedModel, Insight, Mapping[int, list[str]]]:
-        """What the reports so far say beside the public data, and what a model made of them.
+        """Compare the reports so far with the public data, and state their effect on a model.
 
         With the splits that lead to each cell that differs. Raises ``TaskNotFound``,
-        ``ModelNotFound``, and ``InvalidRequest`` where no report can tell.
+        ``ModelNotFound``, and ``InvalidRequest`` without reports about the label in its cells.
         """
         fitted, task = self._models.get(task_id, number), self.store.task(task_id).task
         public, questions = self.store.public_data(task_id), self.question_counts(task_id)
@@ -217,7 +217,7 @@ class Curator:
 
 
 def _fingerprint(onnx: bytes | None) -> str | None:
-    """The SHA-256 of a public model that was brought along."""
+    """The SHA-256 of an uploaded public model."""
     return None if onnx is None else sha256(onnx).hexdigest()
 
 

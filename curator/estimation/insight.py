@@ -71,12 +71,14 @@ class CellDifference:
 
 @dataclass(frozen=True)
 class Insight:
-    """What ``reports`` reports say beside ``public_records`` records, and what a model made of it.
+    """Comparison of ``reports`` reports with ``public_records`` records, and their effect on a
+    model.
 
-    ``overall`` has one entry per class, or one for the mean label. ``differences`` are those cells
-    that differ beyond chance, the surest first. ``moved`` is how far the reports moved the model's
-    values, averaged over its cells by mass, in shares or in the label's units; ``relabelled`` is in
-    how many of the ``cells`` they changed the likeliest class, None for a numeric label.
+    ``overall`` has one entry per class, or one for the mean label. ``differences`` are the cells
+    that differ significantly, most significant first. ``moved`` is the mean absolute change of the
+    model's values by the reports, over its cells by mass, in shares or in the label's units;
+    ``relabelled`` is the number of the ``cells`` in which they changed the likeliest class, None
+    for a numeric label.
     """
 
     reports: int
@@ -92,7 +94,7 @@ class Insight:
 def insight(
     label: Label, public: PublicData, questions: Sequence[QuestionCounts], model: Model
 ) -> Insight:
-    """Compare the reports with the public records, and the model with what these alone say.
+    """Compare the reports with the public records, and the model with that of public data alone.
 
     Raises ``InvalidRequest`` without reports to a question about the label on the model's cells.
     """
@@ -174,7 +176,7 @@ def _weights(label: Label, question: QuestionCounts) -> list[tuple[str, Floats]]
 
 
 def _masses(question: QuestionCounts, known: Floats) -> list[CellDifference]:
-    """Every cell's share of the holders beside its share of the public records."""
+    """Compare every cell's share of the holders with its share of the public records."""
     n, m = question.n, known.sum()
     reported, public = question.counts.sum(axis=1) / n, known.sum(axis=1) / m
     noise = np.maximum(question.noise.sum(axis=(1, 2)), 0.0) / n**2
@@ -189,7 +191,7 @@ def _masses(question: QuestionCounts, known: Floats) -> list[CellDifference]:
 
 
 def _labels(label: Label, question: QuestionCounts, known: Floats) -> list[CellDifference]:
-    """Every cell's shares of the classes, or its mean label, beside the public ones."""
+    """Compare every cell's class shares, or its mean label, with the public ones."""
     rows = known.sum(axis=1)
     average = known.sum(axis=0) / known.sum()
     q = (known + average) / (rows + 1.0)[:, None]
