@@ -38,7 +38,6 @@ from privet.curator.workers import Workers, start_server
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.transport.bodies import BodyBudget, BodyLimit, BodyLimits
 
-WRONG_TOKENS_PER_MINUTE = 10
 DESCRIPTION = "Learns decision trees from people who never reveal their record."
 
 
@@ -125,7 +124,7 @@ def create_app(
     limits = _batch_limits(settings)
     batch = BatchUpload(api, tasks, writer, rejects, metrics, limits, budget, tokens)
     single = ReportUpload(
-        SecurityHeaders(TokenTries(batch, Rate(WRONG_TOKENS_PER_MINUTE))),
+        SecurityHeaders(TokenTries(batch, Rate(settings.token_tries))),
         tasks,
         writer,
         rejects,

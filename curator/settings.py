@@ -146,6 +146,12 @@ class Settings(BaseSettings):
     rate_limit: int = Field(
         default=0, ge=0, description="Posts per minute and client address; 0 sets no limit."
     )
+    token_tries: int = Field(
+        default=10,
+        ge=0,
+        description="Wrong tokens per minute and client address; above it whatever comes with a "
+        "token is answered 429. 0 sets no limit.",
+    )
     relay_rate_limit: int = Field(
         default=0,
         ge=0,

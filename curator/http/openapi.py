@@ -21,6 +21,7 @@ from privet.protocol.errors import (
     NotAuthorized,
     Overloaded,
     PrivetError,
+    QuotaReached,
     ReportConflict,
     StorageFailed,
     TaskMismatch,
@@ -47,9 +48,9 @@ def complete_document(app: FastAPI) -> None:
         document = framework_document()
         document["paths"].update(report_paths())
         for calls in document["paths"].values():
-            for method, call in calls.items():
+            for call in calls.values():
                 _drop_framework_fault(call)
-                _describe_limits(method, call)
+                _describe_limits(call)
                 _describe_tokens(call)
         for name in ("HTTPValidationError", "ValidationError"):
             document["components"]["schemas"].pop(name, None)
@@ -65,9 +66,9 @@ def _drop_framework_fault(call: Document) -> None:
         del call["responses"]["422"]
 
 
-def _describe_limits(method: str, call: Document) -> None:
+def _describe_limits(call: Document) -> None:
     """Describe the answers of the limits that apply to all calls."""
-    faults = described(TooManyRequests) if method == "post" else {}
+    faults = described(TooManyRequests)
     if "requestBody" in call:
         faults |= described(TooSlow, TooLarge)
     for status, fault in faults.items():
@@ -87,6 +88,7 @@ FAULTS: tuple[type[PrivetError], ...] = (
     MalformedReport,
     TaskNotFound,
     TaskNotOpen,
+    QuotaReached,
     NotAuthorized,
     ReportConflict,
     TooLarge,
@@ -154,7 +156,8 @@ def _single() -> dict[str, Any]:
 def _batch() -> dict[str, Any]:
     return {
         **_common("send_reports", "Send many reports"),
-        "description": "A relay's reports in columns. Each is counted or refused by itself; the "
+        "description": "A relay's reports in columns, with a token of scope relay. "
+        "Each is counted or refused by itself; the "
         "answer lists only the refused ones, with reasons. docs/protocol.md gives the form.",
         "requestBody": {"required": True, "content": {BATCH_MEDIA_TYPE: _BINARY}},
         "responses": {

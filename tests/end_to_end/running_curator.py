@@ -33,7 +33,7 @@ class RunningCurator:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        started = running_curator(self._folder, admin_token=None)
+        started = running_curator(self._folder, admin_token=None, token_tries="0")
         self._curator = self._running.enter_context(started)
         self.url, self.token = self._curator.url, self._curator.token or self.token
 
