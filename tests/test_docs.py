@@ -60,7 +60,7 @@ def test_the_ways_through_the_code_are_as_described() -> None:
     """Every step in docs/architecture.md names a function that its file defines."""
     text = (DOCS / "architecture.md").read_text(encoding="utf-8")
     steps = re.findall(r"^\| \d+ \| `([\w/.]+)` \| `([\w.]+)` \|", text, re.MULTILINE)
-    assert len(steps) > 5
+    assert len(steps) > 20
     for file, function in steps:
         *owner, name = function.split(".")
         source = (ROOT / file).read_text(encoding="utf-8")
