@@ -1,6 +1,6 @@
 """What a holder itself refuses or fails at, to protect its record; none of it crosses the wire.
 
-PrivetError                  catch this one for everything that a holder's call can end in
+PrivetError                  base of all errors of a holder's calls
 ├── HolderError              this holder's own refusal; a missing package is one too
 │   ├── TaskRefused          a task that promises less privacy than it says, or is not signed
 │   ├── BudgetSpent          answering would take the subject past its cap

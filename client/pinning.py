@@ -15,13 +15,13 @@ def check_key(offer: Offer, pinned: str) -> None:
     if offer.signature is None:
         raise TaskRefused(
             f"The task is not signed, and you pinned the curator's key {key.hex()}: do not "
-            "answer it, and ask whoever gave you the key."
+            "answer it, and ask the person who gave you the key."
         )
     if not _is_valid(Signature(key, offer.signature.value), offer.task.id):
         raise TaskRefused(
             f"The task is not signed with the curator's key {key.hex()} that you pinned (it "
-            f"came with {offer.signature.key.hex()}): do not answer it, and ask whoever gave "
-            "you the key."
+            f"came with {offer.signature.key.hex()}): do not answer it, and ask the person who "
+            "gave you the key."
         )
 
 

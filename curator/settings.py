@@ -35,7 +35,7 @@ class Settings(BaseSettings):
     )
     signing_key: str = Field(
         default="",
-        description="File of the key that tasks are signed with. Unset: made beside a SQLite "
+        description="File of the key that tasks are signed with. Unset: made next to a SQLite "
         "database; with PostgreSQL tasks are not signed. Curators of one database share one key.",
     )
     guard_models: bool = Field(

@@ -96,7 +96,7 @@ class TableSource:
         return World(public, people, weights[0], test, weights[1], self._declared())
 
     def _declared(self) -> dict[str, Any]:
-        """All classes, or the label's range, as whoever asks for a label knows them."""
+        """All classes, or the label's range."""
         asked = TaskSettings(name="label", label=self.label, epsilon=1.0)
         label = infer_label(self.columns, asked)
         if isinstance(label, Classes):

@@ -1,6 +1,6 @@
 """A curator and a relay of one's own, as processes on loopback, to demonstrate and to measure.
 
-They do not hear the terminal's Ctrl-C: whoever started them stops them when it is done.
+They ignore the terminal's Ctrl-C; the caller stops them.
 """
 
 import os

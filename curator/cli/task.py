@@ -191,7 +191,7 @@ def print_view(view: dict[str, Any]) -> None:
         "created": when(view["created"]),
     }
     if view["public_model"] is not None:
-        facts["public model"] = f"brought as ONNX, SHA-256 {view['public_model'][:SHORT_ID]}"
+        facts["public model"] = f"uploaded ONNX, SHA-256 {view['public_model'][:SHORT_ID]}"
     out().print(f"Task {view['id']}", **PLAIN)
     print_facts(view["name"], facts)
     print_table(

@@ -140,7 +140,7 @@ class TaskView(TaskSummary):
         description="The most reports that are counted; null for no bound.", examples=[None]
     )
     public_model: str | None = Field(
-        description="SHA-256 of the public model that was brought along; null if Privet makes one.",
+        description="SHA-256 of the uploaded public model; null if Privet makes one.",
         examples=[None],
     )
     task: dict[str, Any] = Field(description="The published task, as holders answer it.")

@@ -240,7 +240,7 @@ def from_onnx(data: bytes, columns: int, slots: int) -> BaseModel:
     """
     shape = np.array([columns, max(slots, 1)], dtype=np.int32)
     component = OnnxModel("identity", np.frombuffer(data, dtype=np.uint8), shape)
-    return BaseModel(f"brought as ONNX, SHA-256 {sha256(data).hexdigest()}", (component,), (1.0,))
+    return BaseModel(f"uploaded ONNX, SHA-256 {sha256(data).hexdigest()}", (component,), (1.0,))
 
 
 def mixture(name: str, models: Sequence[BaseModel], weights: Sequence[float]) -> BaseModel:

@@ -89,7 +89,7 @@ class GeneralizedResponse(FrequencyOracle):
         return float(weights.min()), float(weights.max())
 
     def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
-        # each category has Q words whoever the holder is; the own one has P - Q more
+        # each category has Q words for every holder; the holder's own has P - Q more
         m = self.categories
         kept = rng.binomial(counts.ravel(), float(self.p - self.q))
         spread = multinomial(int(counts.sum() - kept.sum()), np.ones(m), rng)

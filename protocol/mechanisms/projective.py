@@ -203,7 +203,7 @@ class ProjectiveResponse(FrequencyOracle):
         return total
 
     def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
-        # every point has B words whoever the holder is; the c orthogonal ones have A - B more
+        # every point has B words for every holder; the c orthogonal ones have A - B more
         A, B = self.words
         bound = float(Fraction((A - B) * self.space.hyperplane_size, WORD))
         own = rng.binomial(counts.ravel(), bound)

@@ -34,7 +34,7 @@ def test_a_model_of_ones_own_is_served(
     made = cli("task", "create", public, "--public-model", onnx, *options, "--json")
     assert made.code == 0, made.err
     task = json.loads(made.out)["id"]
-    assert "brought as ONNX" in cli("task", "show", task).out
+    assert "uploaded ONNX" in cli("task", "show", task).out
     answer_all(f"{curator_url}/v1/tasks/{task}", [{"x": i / 5, "y": "no"} for i in range(5)])
     fitted = cli("fit", task, "--json")
     assert json.loads(made.out)["public_model"] in json.loads(fitted.out)["facts"]["public model"]
@@ -71,7 +71,7 @@ def test_the_documented_way_leads_there(
     task = json.loads(made.out)["id"]
     answer_all(f"{curator_url}/v1/tasks/{task}", people(20, seed=1))
     assert cli("fit", task).code == 0
-    assert cli("card", task).out.count("brought as ONNX") == 1
+    assert cli("card", task).out.count("uploaded ONNX") == 1
 
 
 def test_encode_shows_columns_in_their_order(cli: Cli, survey: str) -> None:

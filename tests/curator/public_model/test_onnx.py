@@ -1,4 +1,4 @@
-"""Public models that are brought as ONNX predict what their makers' programs predict."""
+"""Uploaded ONNX models predict what their makers' programs predict."""
 
 import copy
 import json

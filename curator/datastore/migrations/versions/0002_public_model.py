@@ -1,4 +1,4 @@
-"""A public model that an admin brought along is kept beside the public data."""
+"""Store an admin's public model with the public data."""
 
 import sqlalchemy as sa
 from alembic import op

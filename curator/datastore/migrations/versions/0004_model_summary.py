@@ -1,4 +1,4 @@
-"""What lists of models show is kept beside each model, so that listing reads no documents.
+"""Store a summary with each model, so that listing models reads no documents.
 
 A document was the model inside a map with its task and date, which the table has anyway; now it is
 the model alone.
