@@ -46,7 +46,7 @@ NO_SHIFT = (0.02, 0.0, 0.02)
 GRID = (NO_SHIFT, *product((0.2, 1.0), (0.0, 1.0), (0.1, 0.3, 1.0, 2.0)))
 """Deviations in log-odds, by reasoning: a shift of 0.2 is hardly worth asking for, 1.0 turns 25 %
 into 48 %; a slope of deviation 1 reaches both none and twice the expected one; single cells from
-nearly equal to unlike. The interval between two values is a factor of 2 to 5."""
+nearly equal to unlike. Neighbouring values are a factor of 2 to 5 apart."""
 PROBABILITY_OF_NO_SHIFT = 0.8
 """Four to one: noise alone hardly moves predictions, and clear reports soon outweigh it."""
 INTERVAL_PATH = 1.0

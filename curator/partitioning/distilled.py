@@ -52,9 +52,11 @@ def distilled_depth(
     """The depth with about as many cells as reports can distinguish.
 
     A report's count has at least the variance v = 4 e^ε / (e^ε - 1)^2. In one of K cells, n / K
-    holders show a margin with the variance K / n of a sample and K^2 v / n of noise; K is the
-    largest number for which a margin of ``MARGIN`` is two standard errors. For numbers reported
-    relative to a centre (``centred``) smaller cells mean less noise, so more cells pay off.
+    holders show a margin with the variance K / n of a sample and K^2 v / n of noise for
+    each of the two counts that it is a difference of. With the noise of one of them, for which
+    ``MARGIN`` was chosen, K is the largest number for which that margin is two standard errors.
+    For numbers reported relative to a centre (``centred``) smaller cells mean less noise, so more
+    cells pay off.
     """
     noise = 4.0 / (np.exp(epsilon / 2.0) - np.exp(-epsilon / 2.0)) ** 2
     allowed = (MARGIN / 2.0) ** 2 * max(holders, 1)
