@@ -256,7 +256,7 @@ def _done(answered: Answer, earlier: Answer | None, as_json: bool) -> None:
 
 def _print_json(value: Any) -> None:
     """One JSON document on standard output."""
-    Console(soft_wrap=True, highlight=False, markup=False).print(json.dumps(value, indent=2))
+    print(json.dumps(value, indent=2))
 
 
 def _print_explanation(console: Console, shown: Explanation) -> None:
