@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.curator.public_data import Floats, PublicData
 from privet.curator.public_model.base import BaseModel
@@ -16,7 +17,7 @@ from privet.protocol.partition import Partition
 POINTS = 8000
 """Reference points where there are fewer rows, recombined from them."""
 FEWEST_FRESH = 1000
-"""Recombined rows that are not public rows, below which public rows are used as well."""
+"""Points that are no public rows, below which public rows count as fresh."""
 MAX_POINTS = 20_000
 CENTRING_DEVIATIONS = 3.0
 """The radius around a centre, in root mean square residuals of the public rows."""
@@ -28,11 +29,17 @@ FEWEST_ROWS = 10
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """A public model with its predictions ``scores``, ``(points, S)``, at reference points."""
+    """A public model with its predictions ``scores``, ``(points, S)``, at reference points.
+
+    ``fresh``, ``(points,)``, marks those that are no public row. A partition is grown on all, but
+    a model's scores at the rows that it was fitted to are not what it predicts for others, so its
+    mean in a cell leaves them out.
+    """
 
     model: BaseModel
     points: Floats
     scores: Floats
+    fresh: NDArray[np.bool_]
 
     @classmethod
     def of(cls, model: BaseModel, X: Floats) -> "Knowledge":
@@ -40,13 +47,14 @@ class Knowledge:
         return _scored(_ScoredBy(model, X.shape, hashlib.sha256(X.tobytes()).digest(), X))
 
     def cell_means(self, partition: Partition) -> tuple[Floats, Floats]:
-        """The model's mean per cell, ``(cells, S)``, and points per cell, ``(cells,)``.
+        """The model's mean per cell, ``(cells, S)``, and fresh points per cell, ``(cells,)``.
 
-        A cell without points has its nearest ancestor's mean.
+        A cell without fresh points has its nearest ancestor's mean.
         """
-        cells, size = locate(partition, self.points), partition.cells
+        cells, size = locate(partition, self.points[self.fresh]), partition.cells
         counts = np.bincount(cells, minlength=size).astype(np.float64)
-        sums = np.stack([np.bincount(cells, s, minlength=size) for s in self.scores.T], axis=1)
+        scores = self.scores[self.fresh]
+        sums = np.stack([np.bincount(cells, s, minlength=size) for s in scores.T], axis=1)
         points_below, sums_below = node_sums(partition, counts), node_sums(partition, sums)
         node = partition.leaves.copy()
         while (empty := points_below[node] == 0.0).any():
@@ -86,22 +94,27 @@ def residual_centring(
 
 
 def reference_points(X: Floats) -> Floats:
-    """Rows recombined from public rows, none of them a public row; many public rows as they are.
+    """Public rows, and rows recombined from them until there are ``POINTS``.
 
     A recombined row takes a random part of its columns from one public row and the rest from
-    another. A model's scores at the rows that it was fitted to are not what it predicts for
-    others, so these are left out, unless (nearly) all combinations are public rows. The same rows
-    always give the same points.
+    another. The same rows always give the same points.
     """
     rng = np.random.default_rng(0)
     if len(X) >= POINTS:
         return X[rng.permutation(len(X))[:MAX_POINTS]]
-    first, second = X[rng.integers(len(X), size=(2, 3 * POINTS))]
-    from_second = rng.random(first.shape) < 0.5 * rng.random((len(first), 1))
-    points = np.where(from_second, second, first)
+    missing = POINTS - len(X)
+    first, second = X[rng.integers(len(X), size=(2, missing))]
+    from_second = rng.random(first.shape) < 0.5 * rng.random((missing, 1))
+    return np.vstack([X, np.where(from_second, second, first)])
+
+
+def fresh_points(points: Floats, X: Floats) -> NDArray[np.bool_]:
+    """Which points are no rows of ``X``, ``(points,)``; all if there are few such, or many rows."""
+    if len(X) >= POINTS:
+        return np.ones(len(points), dtype=bool)
     rows = {row.tobytes() for row in X}
-    fresh = points[[row.tobytes() not in rows for row in points]][:POINTS]
-    return fresh if len(fresh) >= FEWEST_FRESH else np.vstack([X, points[:POINTS]])
+    fresh = np.array([row.tobytes() not in rows for row in points])
+    return fresh if fresh.sum() >= FEWEST_FRESH else np.ones(len(points), dtype=bool)
 
 
 @dataclass(frozen=True)
@@ -115,7 +128,7 @@ class _ScoredBy:
 @lru_cache(maxsize=16)
 def _scored(seen: _ScoredBy) -> Knowledge:
     points = reference_points(seen.X)
-    return Knowledge(seen.model, points, seen.model.predict(points))
+    return Knowledge(seen.model, points, seen.model.predict(points), fresh_points(points, seen.X))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,12 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from privet.curator.public_model.base import Trees, apply_link
 from privet.curator.public_model.candidates import TREES, Candidate, candidates
-from privet.curator.public_model.knowledge import POINTS, public_knowledge, reference_points
+from privet.curator.public_model.knowledge import (
+    POINTS,
+    fresh_points,
+    public_knowledge,
+    reference_points,
+)
 from privet.curator.public_model.stacking import (
     FOLDS,
     MEMORY,
@@ -70,22 +75,27 @@ def test_equal_data_give_the_same_model_object() -> None:
     assert other is not first
 
 
-def test_reference_points_are_recombinations_without_public_rows() -> None:
-    """Every coordinate was seen in its column, and no point is a row the model was fitted to."""
+def test_reference_points_are_public_rows_and_recombinations() -> None:
+    """Every coordinate was seen in its column, and rows the model was fitted to are not fresh."""
     X = np.random.default_rng(6).random((50, 3))
     points = reference_points(X)
     assert points.shape == (POINTS, 3)
-    assert not {row.tobytes() for row in X} & {row.tobytes() for row in points}
+    np.testing.assert_array_equal(points[:50], X)
     for column in range(3):
         assert set(points[:, column]) <= set(X[:, column])
     np.testing.assert_array_equal(points, reference_points(X))
+    fresh = fresh_points(points, X)
+    rows = {row.tobytes() for row in X}
+    assert [row.tobytes() not in rows for row in points] == fresh.tolist()
+    assert fresh.sum() > 1_000
 
 
-def test_reference_points_of_one_column_are_public_rows() -> None:
-    """Where recombining gives nothing but public rows, these are the points."""
+def test_all_points_of_one_column_are_fresh() -> None:
+    """Where recombining gives nothing but public rows, there is nothing else to go by."""
     X = np.random.default_rng(6).random((50, 1))
     points = reference_points(X)
     assert set(points[:, 0]) == set(X[:, 0])
+    assert fresh_points(points, X).all()
 
 
 def test_cell_means_are_the_models_means_at_the_points() -> None:
@@ -95,12 +105,12 @@ def test_cell_means_are_the_models_means_at_the_points() -> None:
     known = public_knowledge(squeezed, public.y, 0)
     tree = complete(2)
     means, counts = known.cell_means(tree)
-    cells = locate(tree, known.points)
+    cells, scores = locate(tree, known.points[known.fresh]), known.scores[known.fresh]
     np.testing.assert_array_equal(counts, np.bincount(cells, minlength=4))
     for cell in np.unique(cells):
-        assert means[cell, 0] == pytest.approx(known.scores[cells == cell].mean())
+        assert means[cell, 0] == pytest.approx(scores[cells == cell].mean())
     np.testing.assert_array_equal(counts[2:], 0)
-    np.testing.assert_allclose(means[2:, 0], known.scores.mean())
+    np.testing.assert_allclose(means[2:, 0], scores.mean())
 
 
 def spots(rows: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
