@@ -35,11 +35,6 @@ def problem_document(error: PrivetError, instance: str) -> dict[str, Any]:
     return _document(problem.uri, problem.title, problem.status, error.detail, instance)
 
 
-def problem_headers(error: PrivetError) -> dict[str, str]:
-    """The headers that go with it: when to try again, how to authorize."""
-    return _HEADERS.get(HTTPStatus(problem_of(error).status), {})
-
-
 def problem_response(error: PrivetError, instance: str, status: int | None = None) -> Response:
     """The response to a request that ended in ``error``; ``status`` in place of its type's."""
     document = problem_document(error, instance)
