@@ -14,14 +14,13 @@ from typer.testing import CliRunner
 from privet.protocol.errors import InvalidTask
 from privet.protocol.features import ColumnValues
 from scripts import simulate as command
-from scripts.populations import DesignSource, TableSource, take
 from scripts.reproduce.lpct_design import bayes_accuracy
-from scripts.sweep import Job, Outcome, grid, simulate, sweep
+from scripts.simulate import Design, Job, Outcome, Records, grid, simulate, sweep, take
 
-SOURCE = DesignSource(rows=100)
+SOURCE = Design(rows=100)
 
 
-def stripes(rows: int = 400) -> TableSource:
+def stripes(rows: int = 400) -> Records:
     """Records whose label is told by one of two features, and whose colour says nothing."""
     rng = np.random.default_rng(0)
     x = rng.random(rows)
@@ -30,7 +29,7 @@ def stripes(rows: int = 400) -> TableSource:
         "colour": [str(name) for name in rng.choice(["red", "blue"], rows)],
         "label": ["high" if value > 0.5 else "low" for value in x],
     }
-    return TableSource(columns, "label")
+    return Records(columns, "label")
 
 
 def jobs() -> list[Job]:
@@ -97,17 +96,17 @@ def test_a_billion_holders_nearly_reach_the_best_possible() -> None:
 def test_people_of_the_design_follow_its_law() -> None:
     """Weights of all records add up to 1, and labels 1 have the mean of eta."""
     world = SOURCE.world(0)
-    ones = np.asarray(world.people["y"]) == 1.0
-    assert math.isclose(world.people_weights.sum(), 1.0)
-    assert 0.3 < world.people_weights[ones].sum() < 0.7
+    ones = np.asarray(world.holders["y"]) == 1.0
+    assert math.isclose(world.holder_weights.sum(), 1.0)
+    assert 0.3 < world.holder_weights[ones].sum() < 0.7
     assert len(world.public["y"]) == 100
 
 
 def test_a_table_is_split_without_overlap() -> None:
     """Public, holders' and test rows of one table are different rows, and all of them."""
     columns: dict[str, ColumnValues] = {"row": np.arange(200.0), "label": ["a", "b"] * 100}
-    world = TableSource(columns, "label", public_share=0.25, test_share=0.4).world(3)
-    parts = [world.public["row"], world.people["row"], world.test["row"]]
+    world = Records(columns, "label", public_share=0.25, test_share=0.4).world(3)
+    parts = [world.public["row"], world.holders["row"], world.test["row"]]
     assert [len(part) for part in parts] == [50, 90, 60]
     np.testing.assert_array_equal(np.sort(np.concatenate(parts)), columns["row"])
 
@@ -116,7 +115,7 @@ def test_a_population_of_its_own_leaves_the_public_table_whole() -> None:
     """With two tables the first is public as it is."""
     source = stripes()
     world = replace(source, population=take(source.columns, np.arange(100))).world(0)
-    assert (len(world.public["x"]), len(world.people["x"]), len(world.test["x"])) == (400, 80, 20)
+    assert (len(world.public["x"]), len(world.holders["x"]), len(world.test["x"])) == (400, 80, 20)
 
 
 def test_text_features_and_labels_are_learned() -> None:
@@ -129,7 +128,7 @@ def test_text_features_and_labels_are_learned() -> None:
 def test_numbers_are_judged_by_squared_error() -> None:
     """A numeric label is predicted with an error well below its variance."""
     x = np.random.default_rng(1).random(500)
-    source = TableSource({"x": x, "other": x[::-1].copy(), "y": 10 * x}, "y")
+    source = Records({"x": x, "other": x[::-1].copy(), "y": 10 * x}, "y")
     found = simulate(source, Job(holders=10**6, epsilon=2.0, depth=4))
     assert found.measure == "mse"
     assert found.score < 0.25 * np.var(10 * x)
