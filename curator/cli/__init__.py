@@ -41,6 +41,7 @@ app.command()(plan.plan)
 app.command()(offline.encode)
 app.command()(offline.mechanisms)
 app.command()(database.backup)
+app.command()(database.restore)
 app.command()(database.verify)
 app.command()(database.migrate)
 

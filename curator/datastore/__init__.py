@@ -1,5 +1,7 @@
 """Storage: the interface ``Store``, in memory, on SQLite and on PostgreSQL."""
 
+from pathlib import Path
+
 from sqlalchemy import URL, Engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
@@ -12,7 +14,7 @@ from privet.curator.datastore.migrate import prepare
 from privet.curator.datastore.sql import SqlStore
 from privet.protocol.errors import StorageFailed
 
-__all__ = ["BACKENDS", "Store", "open_engine", "open_store"]
+__all__ = ["BACKENDS", "Store", "file_of", "open_engine", "open_store"]
 
 BACKENDS: dict[str, Backend] = {"sqlite": sqlite, "postgresql": postgres, "postgres": postgres}
 """URL scheme -> what that database does in its own way."""
@@ -43,6 +45,15 @@ def open_engine(url: str) -> Engine:
     """
     parsed, backend = _parsed(url)
     return backend.open_engine(parsed)
+
+
+def file_of(url: str) -> Path | None:
+    """The file of the SQLite database at ``url``; None for any other database.
+
+    Raises ``StorageFailed`` for an unknown scheme.
+    """
+    parsed, backend = _parsed(url)
+    return Path(parsed.database) if backend is BACKENDS["sqlite"] and parsed.database else None
 
 
 def _parsed(url: str) -> tuple[URL, Backend]:

@@ -1,36 +1,46 @@
-"""Backup, verification and comparison of databases.
+"""Backup, restoring, verification and comparison of databases.
 
-A backup is an ordinary SQLite database of the same schema, whatever the source: a snapshot, copied
-table by table, from which a curator can serve. ``verify`` recomputes every checksum from the report
-ids; ``compare`` compares two databases bucket by bucket.
+A backup is an ordinary SQLite database of its source's schema, whatever the source: a snapshot,
+copied table by table, from which a curator can serve. ``verify`` recomputes every checksum from the
+report ids and the sums; ``compare`` compares two databases bucket by bucket.
 """
 
 import json
+import os
+import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 
-from sqlalchemy import Connection, Engine, func, insert, select
+from sqlalchemy import URL, Connection, Engine, MetaData, Table, func, insert, inspect, select, text
 
+from privet.curator.datastore import sqlite
 from privet.curator.datastore.base import (
     CHECKSUM_MODULUS,
     PUBLIC_MODEL,
     checksum,
     checksum_text,
+    sums_checksum,
 )
-from privet.curator.datastore.migrate import check_schema, upgrade
+from privet.curator.datastore.counting import vector_of
+from privet.curator.datastore.migrate import (
+    check_schema,
+    naming_failures,
+    note_restored,
+    revision_of,
+    upgrade_in,
+    writing,
+)
 from privet.curator.datastore.report_ids import ids_of_task
-from privet.curator.datastore.schema import (
-    buckets,
-    metadata,
-    public_data,
-    sums,
-    tasks,
-)
-from privet.protocol.errors import InvalidRequest
+from privet.curator.datastore.schema import backup_mark, buckets, public_data, sums, tasks
+from privet.protocol.errors import InvalidRequest, StorageFailed
 from privet.protocol.task import Task
 
 ROWS_AT_ONCE = 2_000
+NEXT_NUMBER = "SELECT setval(pg_get_serial_sequence('{0}', 'no'), max(no)) FROM {0}"
+"""What gives numbers to a PostgreSQL table's rows goes on after those that were copied."""
 
 
 @dataclass(frozen=True)
@@ -44,28 +54,107 @@ class Finding:
     """What does not fit together, in words; empty if all is well."""
 
 
-def backup(source: Engine, target: Engine) -> int:
-    """Copy a snapshot of ``source`` into the empty ``target``; the number of rows copied.
+def backup(source: Engine, file: Path, now: float) -> int:
+    """Copy a snapshot of ``source`` into the new SQLite ``file``; the number of rows copied.
 
-    Raises ``InvalidRequest`` if the target is not empty.
+    The schema stays as it is, so that the version that wrote it can serve from the copy. The file
+    takes its name when it is whole. Raises ``InvalidRequest`` if there is one already, and
+    ``StorageFailed`` for a schema that this version does not know.
     """
-    upgrade(target)
-    check_schema(source)
-    copied = 0
-    with _moment(source) as reading, target.connect().execution_options(privet_writes=True) as out:
-        for table in metadata.sorted_tables:
-            with out.begin():
-                if out.execute(select(table).limit(1)).first() is not None:
-                    raise InvalidRequest("The backup's file is not empty: name a new one.")
-                rows = reading.execution_options(yield_per=ROWS_AT_ONCE).execute(select(table))
-                for part in rows.mappings().partitions(ROWS_AT_ONCE):
-                    out.execute(insert(table), [dict(row) for row in part])
-                    copied += len(part)
+    with new_file(file) as target, writing(target) as out:
+        copied = _copy(source, out)
+        backup_mark.create(out)
+        out.execute(insert(backup_mark).values(made=now, rows=copied))
     return copied
 
 
+def restore(source: Engine, target: Engine) -> float:
+    """Copy the backup ``source`` into the empty ``target``, and bring it to this version's schema.
+
+    One transaction, so a target that is interrupted stays empty. Returns when the backup was made,
+    Unix time. Raises ``InvalidRequest`` if the source is not a whole backup, or the target is not
+    empty.
+    """
+    made = check_backup(source)
+    if made is None:
+        raise InvalidRequest("This is not a backup: give a file that 'privet backup' has written.")
+    with writing(target) as out:
+        _copy(source, out)
+        upgrade_in(out)
+        note_restored(out, made)
+    return made
+
+
+def check_backup(source: Engine) -> float | None:
+    """When a backup was made, Unix time; None for a database that is not a backup.
+
+    Raises ``StorageFailed`` if rows are missing.
+    """
+    with source.connect() as connection:
+        if backup_mark.name not in inspect(connection).get_table_names():
+            return None
+        made, rows = connection.execute(select(backup_mark)).one()
+        tables = _reflected(connection)
+        there = sum(connection.scalar(select(func.count()).select_from(t)) or 0 for t in tables)
+    if there != rows:
+        raise StorageFailed(
+            f"The backup was made with {rows} rows and has {there}: use another backup."
+        )
+    return float(made)
+
+
+@contextmanager
+def new_file(file: Path) -> Iterator[Engine]:
+    """An empty SQLite database that becomes ``file`` if the block ends well, and else nothing.
+
+    Raises ``InvalidRequest`` if there is one already, and ``StorageFailed`` if it cannot be made.
+    """
+    part = file.with_name(f"{file.name}.{secrets.token_hex(4)}.part")
+    if file.exists():
+        raise InvalidRequest(f"{file} is there already: name a new file.")
+    engine = sqlite.open_engine(URL.create("sqlite", database=str(part)))
+    try:
+        with naming_failures(engine):
+            yield engine
+        engine.dispose()
+        with part.open("rb") as written:
+            os.fsync(written.fileno())
+        os.link(part, file)
+    except FileExistsError:
+        raise InvalidRequest(f"{file} is there already: name a new file.") from None
+    finally:
+        engine.dispose()
+        for end in ("", "-wal", "-shm", "-journal"):
+            part.with_name(part.name + end).unlink(missing_ok=True)
+
+
+def _copy(source: Engine, out: Connection) -> int:
+    """Give the empty ``out`` the schema and the rows of ``source`` at one moment; how many."""
+    if inspect(out).get_table_names():
+        raise InvalidRequest("The database is not empty: name a new one.")
+    copied = 0
+    with _moment(source) as reading:
+        upgrade_in(out, revision_of(reading))
+        for table in _reflected(out):
+            rows = reading.execution_options(yield_per=ROWS_AT_ONCE).execute(select(table))
+            for part in rows.mappings().partitions(ROWS_AT_ONCE):
+                out.execute(insert(table), [dict(row) for row in part])
+                copied += len(part)
+            if out.dialect.name == "postgresql" and "no" in table.c:
+                out.execute(text(NEXT_NUMBER.format(table.name)))
+    return copied
+
+
+def _reflected(connection: Connection) -> list[Table]:
+    """The tables that are there, of whatever version, other than those about the schema."""
+    found = MetaData()
+    found.reflect(connection)
+    own = ("alembic_version", backup_mark.name)
+    return [table for table in found.sorted_tables if table.name not in own]
+
+
 def verify(source: Engine) -> list[Finding]:
-    """Recompute counts and checksums of every task from its report ids."""
+    """Recompute counts and checksums of every task from its report ids and sums."""
     check_schema(source)
     with _moment(source) as connection:
         rows = list(connection.execute(select(tasks).order_by(tasks.c.no)))
@@ -76,18 +165,14 @@ def verify(source: Engine) -> list[Finding]:
 
 
 def compare(left: Engine, right: Engine) -> list[str]:
-    """Descriptions of the buckets that differ; empty if both hold the same reports."""
+    """Descriptions of the buckets that differ; empty if both hold the same reports and sums."""
     ours, theirs = _all_buckets(left), _all_buckets(right)
-    differences = []
-    for key in sorted(ours.keys() | theirs.keys()):
-        task_id, starts = key
-        (n, checksum_left), (m, checksum_right) = ours.get(key, (0, 0)), theirs.get(key, (0, 0))
-        if (n, checksum_left) != (m, checksum_right):
-            differences.append(
-                f"task {task_id[:12]}, bucket {starts}: {n} reports {checksum_text(checksum_left)} "
-                f"and {m} reports {checksum_text(checksum_right)}"
-            )
-    return differences
+    return [
+        f"task {task_id[:12]}, bucket {starts}: {ours.get((task_id, starts), Bucket())} "
+        f"and {theirs.get((task_id, starts), Bucket())}"
+        for task_id, starts in sorted(ours.keys() | theirs.keys())
+        if ours.get((task_id, starts)) != theirs.get((task_id, starts))
+    ]
 
 
 def _finding(
@@ -140,13 +225,20 @@ def _public_faults(connection: Connection, task_no: int, task: Task) -> Iterator
 
 
 def _sum_faults(connection: Connection, task_no: int, task: Task, reports: int) -> Iterator[str]:
-    """Where sums do not fit the number of reports or their mechanism."""
+    """Where sums do not fit their checksum, the number of reports or their mechanism."""
     answers = [0] * len(task.questions)
     for row in connection.execute(select(sums).where(sums.c.task_no == task_no)):
         answers[row.question] += row.n
         expected = 8 * task.mechanisms[row.question].sum_size
         if len(row.vector) != expected:
             yield f"a sum of question {row.question} has {len(row.vector)} bytes, not {expected}"
+        stated = int.from_bytes(row.checksum, "big")
+        recomputed = sums_checksum(row.n, vector_of(row.vector))
+        if stated != recomputed:
+            yield (
+                f"the sum of question {row.question} in bucket {row.starts} has the checksum "
+                f"{checksum_text(recomputed)}, not {checksum_text(stated)}"
+            )
     fits = (
         all(n == reports for n in answers) if task.allocation == "all" else sum(answers) == reports
     )
@@ -163,19 +255,33 @@ def _stated(connection: Connection, task_no: int) -> tuple[int, int]:
     return reports, total % CHECKSUM_MODULUS
 
 
-def _all_buckets(source: Engine) -> dict[tuple[str, int], tuple[int, int]]:
-    """(task, start) -> count and checksum over all curators."""
+@dataclass
+class Bucket:
+    """One bucket of a task, over all curators."""
+
+    reports: int = 0
+    ids: int = 0
+    sums: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.reports} reports {checksum_text(self.ids)}, sums {checksum_text(self.sums)}"
+
+
+def _all_buckets(source: Engine) -> dict[tuple[str, int], Bucket]:
+    """(task, start) -> its bucket; the checksum of sums is that of the vectors as they are."""
     check_schema(source)
-    by_bucket: dict[tuple[str, int], tuple[int, int]] = {}
-    query = select(tasks.c.id, buckets.c.starts, buckets.c.reports, buckets.c.checksum).where(
-        tasks.c.no == buckets.c.task_no
-    )
+    found: dict[tuple[str, int], Bucket] = {}
     with _moment(source) as connection:
-        for task_id, starts, reports, packed in connection.execute(query):
-            n, total = by_bucket.get((task_id, starts), (0, 0))
-            total = (total + int.from_bytes(packed, "big")) % CHECKSUM_MODULUS
-            by_bucket[task_id, starts] = n + reports, total
-    return by_bucket
+        names = dict(iter(connection.execute(select(tasks.c.no, tasks.c.id))))
+        for row in connection.execute(select(buckets)):
+            own = found.setdefault((names[row.task_no], row.starts), Bucket())
+            own.reports += row.reports
+            own.ids = (own.ids + int.from_bytes(row.checksum, "big")) % CHECKSUM_MODULUS
+        for row in connection.execute(select(sums)):
+            own = found.setdefault((names[row.task_no], row.starts), Bucket())
+            weighted = (2 * row.question + 1) * sums_checksum(row.n, vector_of(row.vector))
+            own.sums = (own.sums + weighted) % CHECKSUM_MODULUS
+    return found
 
 
 def _moment(source: Engine) -> Connection:

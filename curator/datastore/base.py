@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -66,6 +67,26 @@ def checksum(ids: Ids) -> int:
     the 128 bits unknown.
     """
     return int(np.ascontiguousarray(ids).view(">u8").sum(dtype=np.uint64))
+
+
+def sums_checksum(n: int, vector: Vector) -> int:
+    """The checksum of a question's sums: n and the vector, each times an odd weight, modulo 2^64.
+
+    It is linear, so what a group adds is added to it as well, and it does not depend on how
+    reports were grouped. It notices faults (a changed, lost or exchanged entry), not attackers.
+    """
+    weights = _weights(len(vector) + 1)
+    terms = np.ascontiguousarray(vector, dtype=np.int64).view(np.uint64) @ weights[1:]
+    return (n * int(weights[0]) + int(terms)) % CHECKSUM_MODULUS
+
+
+@lru_cache(maxsize=8)
+def _weights(count: int) -> NDArray[np.uint64]:
+    """Odd numbers that look random: those of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)."""
+    mixed = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (mixed ^ (mixed >> np.uint64(31))) | np.uint64(1)
 
 
 def checksum_text(value: int) -> str:
@@ -396,6 +417,14 @@ class Store(ABC):
     @abstractmethod
     def drop_token(self, name: str) -> bool:
         """Forget a token; False if there was none of that name."""
+
+    @abstractmethod
+    def fact(self, name: str) -> str | None:
+        """What is noted under ``name`` about the whole database; None if nothing is."""
+
+    @abstractmethod
+    def note(self, name: str, value: str) -> None:
+        """Note a fact, in place of any earlier one of that name."""
 
     @abstractmethod
     def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:

@@ -22,6 +22,7 @@ from privet.curator.datastore.base import (
     Vector,
     hidden,
     is_open,
+    sums_checksum,
 )
 from privet.curator.datastore.report_ids import (
     BULK,
@@ -53,7 +54,7 @@ CHANGE_RELAYED = """
 UPDATE relayed SET reports = ? WHERE task_no = ? AND starts = ? AND curator = ? AND relay = ?
 """
 OWN_ROWS = """
-SELECT reports, checksum, question, n, vector
+SELECT buckets.reports, buckets.checksum, question, n, vector, sums.checksum
 FROM buckets LEFT JOIN sums USING (task_no, starts, curator)
 WHERE task_no = ? AND starts = ? AND curator = ?
 """
@@ -63,9 +64,10 @@ ON CONFLICT (task_no, starts, curator)
 DO UPDATE SET reports = excluded.reports, checksum = excluded.checksum
 """
 PUT_SUM = """
-INSERT INTO sums (task_no, starts, curator, question, n, vector) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO sums (task_no, starts, curator, question, n, vector, checksum)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (task_no, starts, curator, question)
-DO UPDATE SET n = excluded.n, vector = excluded.vector
+DO UPDATE SET n = excluded.n, vector = excluded.vector, checksum = excluded.checksum
 """
 
 
@@ -231,15 +233,16 @@ class Counting:
         """Add to this slot's own rows; ``key`` is (task, start of the bucket, slot)."""
         old = self.cursor.execute(OWN_ROWS, key).fetchall()
         reports, packed = old[0][:2] if old else (0, b"")
-        total = (int.from_bytes(packed, "big") + added.checksum) % CHECKSUM_MODULUS
-        bucket = (reports + added.reports, total.to_bytes(CHECKSUM_BYTES, "big"))
+        bucket = (reports + added.reports, _plus(packed, added.checksum))
         self.cursor.execute(PUT_BUCKET, (*key, *bucket))
-        sums = {question: (n, vector) for _, _, question, n, vector in old}
+        sums = {row[2]: row[3:] for row in old}
         for question, own in added.sums.items():
-            n, vector = own.n, own.vector
+            n, vector, packed = own.n, own.vector, b""
             if question in sums:
-                n, vector = n + sums[question][0], vector + vector_of(sums[question][1])
-            put = (*key, question, n, vector.astype("<i8", copy=False).tobytes())
+                old_n, old_vector, packed = sums[question]
+                n, vector = n + old_n, vector + vector_of(old_vector)
+            check = _plus(packed, sums_checksum(own.n, own.vector))
+            put = (*key, question, n, vector.astype("<i8", copy=False).tobytes(), check)
             self.cursor.execute(PUT_SUM, put)
 
 
@@ -258,6 +261,12 @@ def _outcomes(known: Known, fingerprints: Fingerprints, unknown: Outcome) -> Out
     same = known.fingerprints == fingerprints
     settled = np.where(same, Outcome.REPLAYED, Outcome.CONFLICT)
     return np.where(known.there, settled, unknown).astype(np.int8)
+
+
+def _plus(packed: bytes, added: int) -> bytes:
+    """A stored checksum after an addition."""
+    total = (int.from_bytes(packed, "big") + added) % CHECKSUM_MODULUS
+    return total.to_bytes(CHECKSUM_BYTES, "big")
 
 
 def vector_of(packed: bytes) -> Vector:

@@ -85,6 +85,7 @@ class MemoryStore(Store):
         self._bucket_seconds = bucket_seconds
         self._entries: dict[str, _Entry] = {}
         self._tokens: dict[str, StoredToken] = {}
+        self._facts: dict[str, str] = {}
         self._seen: float | None = None
         self._lock = threading.RLock()
 
@@ -208,6 +209,12 @@ class MemoryStore(Store):
     def drop_token(self, name: str) -> bool:
         with self._lock:
             return self._tokens.pop(name, None) is not None
+
+    def fact(self, name: str) -> str | None:
+        return self._facts.get(name)
+
+    def note(self, name: str, value: str) -> None:
+        self._facts[name] = value
 
     def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
         with self._lock:

@@ -107,6 +107,7 @@ sums = Table(
     Column("curator", Integer, nullable=False),
     Column("n", BigInteger, nullable=False),
     Column("vector", LargeBinary, nullable=False),
+    Column("checksum", LargeBinary, nullable=False),
     PrimaryKeyConstraint("task_no", "question", "starts", "curator"),
 )
 
@@ -136,6 +137,8 @@ invitations = Table(
     Column("task_no", Integer, nullable=False),
     Column("digest", LargeBinary, nullable=False),
     Column("unused", Boolean, nullable=False),
+    Column("expires", Float),
+    Column("revoked", Boolean, nullable=False),
     PrimaryKeyConstraint("task_no", "digest"),
     sqlite_with_rowid=False,
 )
@@ -158,7 +161,49 @@ tokens = Table(
     Column("scope", String(16), nullable=False),
     Column("digest", LargeBinary, nullable=False),
     Column("created", Float, nullable=False),
+    Column("expires", Float),
+    Column("used", Float),
 )
 
-OF_A_TASK = (public_data, buckets, sums, relayed, rejects, invitations, models)
+aliases = Table(
+    "aliases",
+    metadata,
+    Column("task_no", Integer, nullable=False),
+    Column("alias", String(64), nullable=False),
+    Column("number", Integer, nullable=False),
+    PrimaryKeyConstraint("task_no", "alias"),
+)
+
+deleted_tasks = Table("deleted_tasks", metadata, Column("id", String(64), primary_key=True))
+
+facts = Table(
+    "facts",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+RESTORED = "restored"
+"""The fact that says from when the backup is that a database was restored from, Unix time."""
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("no", Integer, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("actor", String(64), nullable=False),
+    Column("action", String(64), nullable=False),
+    Column("subject", String(64), nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("times", Integer, nullable=False),
+)
+
+OF_A_TASK = (public_data, buckets, sums, relayed, rejects, invitations, models, aliases)
 """Tables whose rows go with their task at once; its report ids are removed after it."""
+
+backup_mark = Table(
+    "backup",
+    MetaData(),
+    Column("made", Float, nullable=False),
+    Column("rows", BigInteger, nullable=False),
+)
+"""Only backups have it, of whatever schema: written last, it says that they are whole."""

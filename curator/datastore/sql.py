@@ -259,7 +259,12 @@ class SqlStore(Store):
             connection.execute(
                 insert(schema.invitations),
                 [
-                    {"task_no": task_no, "digest": hidden(digest), "unused": True}
+                    {
+                        "task_no": task_no,
+                        "digest": hidden(digest),
+                        "unused": True,
+                        "revoked": False,
+                    }
                     for digest in digests
                 ],
             )
@@ -287,6 +292,17 @@ class SqlStore(Store):
         table = schema.tokens
         with self._writing() as connection:
             return connection.execute(delete(table).where(table.c.name == name)).rowcount > 0
+
+    def fact(self, name: str) -> str | None:
+        table = schema.facts
+        with self._reading() as connection:
+            return connection.scalar(select(table.c.value).where(table.c.name == name))
+
+    def note(self, name: str, value: str) -> None:
+        table = schema.facts
+        with self._writing() as connection:
+            connection.execute(delete(table).where(table.c.name == name))
+            connection.execute(insert(table).values(name=name, value=value))
 
     def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
         with self._writing() as connection:

@@ -65,14 +65,43 @@ def test_migrate_leaves_a_current_database_as_it_is(database: str) -> None:
     assert main(["verify", "--database", database]) == 0
 
 
-@pytest.mark.parametrize("command", [["verify"], ["migrate"], ["backup", "copy.db"]])
+def test_a_backup_is_restored(
+    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Into a new file, with a word about what is missing, and never over another database."""
+    file, target = tmp_path / "copy.db", f"sqlite:///{tmp_path}/restored.db"
+    assert main(["backup", str(file), "--database", database]) == 0
+    assert main(["restore", str(file), "--database", target]) == 0
+    assert "privet-holder resend" in capsys.readouterr().err
+    assert main(["verify", "--database", target, "--against", database]) == 0
+    assert main(["restore", str(file), "--database", target]) == 1
+    assert "is there already" in capsys.readouterr().err
+    assert main(["restore", str(tmp_path / "restored.db"), "--database", "sqlite:///x.db"]) == 1
+    assert "privet backup" in capsys.readouterr().err
+
+
+def test_a_newer_schema_is_told(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A migration to an older version ends with what to do, not with a traceback."""
+    with closing(sqlite3.connect(database.removeprefix("sqlite:///"))) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.commit()
+    assert main(["migrate", "--database", database]) == 1
+    assert "newer version of Privet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("folder", ["/no/such/folder", "."])
+@pytest.mark.parametrize(
+    "command", [["verify"], ["migrate"], ["backup", "copy.db"], ["restore", "copy.db"]]
+)
 def test_a_database_that_is_not_there_is_told(
     command: list[str],
+    folder: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Exit 1 with advice, and no new files."""
     monkeypatch.chdir(tmp_path)
-    assert main([*command, "--database", "sqlite:////no/such/folder/x.db"]) == 1
+    assert main([*command, "--database", f"sqlite:///{folder}/x.db"]) == 1
     assert "database" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -1,21 +1,24 @@
 """Backups hold everything, and verification notices what does not fit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, select, text, update
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
-from privet.curator.datastore.backup import backup, compare, verify
-from privet.curator.datastore.base import PUBLIC_MODEL
+from privet.curator.datastore.backup import backup, check_backup, compare, restore, verify
+from privet.curator.datastore.base import PUBLIC_MODEL, Outcome
+from privet.curator.datastore.migrate import writing
 from privet.curator.datastore.report_ids import BULK
-from privet.protocol.errors import InvalidRequest
+from privet.curator.datastore.schema import RESTORED, sums
+from privet.protocol.errors import InvalidRequest, StorageFailed
 from privet.protocol.lifecycle import State
 from tests.curator.datastore.made import NOW, group, kept, many, public, report, task
+from tests.curator.datastore.servers import drop_database, new_database
 
 Open = Callable[[str], Engine]
 ONNX = b"a public model that came along"
@@ -23,7 +26,7 @@ ONNX = b"a public model that came along"
 
 def change(engine: Engine, statement: str) -> None:
     """Damage a database by hand."""
-    with engine.connect().execution_options(privet_writes=True) as connection, connection.begin():
+    with writing(engine) as connection:
         connection.execute(text(statement))
 
 
@@ -49,7 +52,8 @@ def test_a_backup_serves_as_the_original(
 ) -> None:
     """A backup verifies, equals its source, and gives the same sums, ids and models."""
     copy = f"sqlite:///{tmp_path}/copy.db"
-    assert backup(source, open_database(copy)) > 0
+    assert backup(source, tmp_path / "copy.db", NOW) > 0
+    assert check_backup(open_database(copy)) == NOW
     assert [(f.reports, f.faults) for f in verify(open_database(copy))] == [(BULK + 5, ())] * 2
     assert compare(source, open_database(copy)) == []
     original, restored = open_store(url), open_store(copy)
@@ -66,13 +70,94 @@ def test_a_backup_serves_as_the_original(
     restored.close()
 
 
-def test_a_backup_needs_an_empty_file(source: Engine, tmp_path: Path, open_database: Open) -> None:
+def test_a_backup_does_not_overwrite(source: Engine, tmp_path: Path) -> None:
     """A second backup into the same file is refused and changes nothing."""
-    target = open_database(f"sqlite:///{tmp_path}/copy.db")
-    backup(source, target)
-    with pytest.raises(InvalidRequest):
-        backup(source, target)
+    file = tmp_path / "copy.db"
+    backup(source, file, NOW)
+    before = file.read_bytes()
+    with pytest.raises(InvalidRequest, match="name a new file"):
+        backup(source, file, NOW)
+    assert file.read_bytes() == before
+
+
+def test_an_interrupted_backup_leaves_nothing(
+    source: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not under its name, where a curator would serve from it, and no other file either."""
+    folder = tmp_path / "backups"
+    folder.mkdir()
+
+    def stopped(*_: object) -> None:
+        assert len(list(folder.glob("copy.db.*.part"))) == 1
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("privet.curator.datastore.backup.upgrade_in", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        backup(source, folder / "copy.db", NOW)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_backup_that_lost_rows_is_refused(
+    source: Engine, tmp_path: Path, open_database: Open
+) -> None:
+    """Its mark states how many there were."""
+    backup(source, tmp_path / "copy.db", NOW)
+    copy = open_database(f"sqlite:///{tmp_path}/copy.db")
+    change(copy, "DELETE FROM tasks")
+    with pytest.raises(StorageFailed, match="another backup"):
+        check_backup(copy)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where to restore to: nothing is there yet."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/restored.db"
+        return
+    made = new_database()
+    yield made
+    drop_database(made)
+
+
+def test_a_backup_is_restored_into_either_database(
+    source: Engine, url: str, tmp_path: Path, new_url: str, open_database: Open
+) -> None:
+    """It verifies, equals its source, goes on counting, and knows from when it is."""
+    backup(source, tmp_path / "copy.db", NOW)
+    target = open_database(new_url)
+    assert restore(open_database(f"sqlite:///{tmp_path}/copy.db"), target) == NOW
+    assert check_backup(target) is None
+    assert [(f.reports, f.faults) for f in verify(target)] == [(BULK + 5, ())] * 2
     assert compare(source, target) == []
+    restored = open_store(new_url)
+    again = restored.take([many(CachedTask(task("one")), BULK, seed=1)], NOW)[0]
+    assert set(again.tolist()) == {Outcome.REPLAYED}
+    assert restored.create_task(task("three"), {}, public(), NOW, State.OPEN)
+    assert restored.fact(RESTORED) == repr(NOW)
+    restored.close()
+
+
+def test_only_a_backup_is_restored_and_only_into_an_empty_database(
+    source: Engine, tmp_path: Path, open_database: Open
+) -> None:
+    """A database in use may change meanwhile; a full one would be mixed."""
+    with pytest.raises(InvalidRequest, match="privet backup"):
+        restore(source, open_database(f"sqlite:///{tmp_path}/new.db"))
+    backup(source, tmp_path / "copy.db", NOW)
+    with pytest.raises(InvalidRequest, match="not empty"):
+        restore(open_database(f"sqlite:///{tmp_path}/copy.db"), source)
+
+
+def test_a_backup_that_serves_is_a_backup_no_longer(
+    source: Engine, tmp_path: Path, open_database: Open
+) -> None:
+    """It changes from now on, and knows from when it is."""
+    backup(source, tmp_path / "copy.db", NOW)
+    copy = f"sqlite:///{tmp_path}/copy.db"
+    store = open_store(copy)
+    assert store.fact(RESTORED) == repr(NOW)
+    store.close()
+    assert check_backup(open_database(copy)) is None
 
 
 @pytest.mark.parametrize(
@@ -96,12 +181,26 @@ def test_verification_notices_damage(source: Engine, damage: str) -> None:
     assert any(finding.faults for finding in verify(source))
 
 
+def test_verification_and_comparison_notice_zeroed_sums(
+    source: Engine, tmp_path: Path, open_database: Open
+) -> None:
+    """Counts and ids fit, and yet nothing that was reported is there."""
+    backup(source, tmp_path / "copy.db", NOW)
+    copy = open_database(f"sqlite:///{tmp_path}/copy.db")
+    with writing(source) as connection:
+        for row in connection.execute(select(sums)).all():
+            zeros = {"vector": bytes(len(row.vector))}
+            connection.execute(update(sums).where(sums.c.starts == row.starts).values(zeros))
+    assert all(finding.faults for finding in verify(source))
+    assert len(compare(source, copy)) == 4
+
+
 def test_comparison_names_the_bucket_that_differs(
     source: Engine, url: str, tmp_path: Path, open_database: Open
 ) -> None:
     """One report more shows up as one differing bucket of one task."""
+    backup(source, tmp_path / "copy.db", NOW)
     copy = open_database(f"sqlite:///{tmp_path}/copy.db")
-    backup(source, copy)
     store = open_store(url)
     made = task("two")
     store.take([group(CachedTask(made), [report(made)])], NOW)

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, inspect, text
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
-from privet.curator.datastore.backup import verify
+from privet.curator.datastore.backup import backup, check_backup, restore, verify
 from privet.curator.datastore.base import Outcome
 from privet.curator.datastore.migrate import upgrade
 from privet.curator.datastore.schema import metadata
@@ -60,9 +60,9 @@ def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     drop_database(url)
 
 
-def fill_first_schema(engine: Engine, made: Task, ids: list[bytes]) -> None:
-    """A task with ids in a row and in a run, three buckets and a model, as kept at first."""
-    upgrade(engine, "0001")
+def fill_old_schema(engine: Engine, made: Task, ids: list[bytes], revision: str) -> None:
+    """A task with ids in a row and in a run, three buckets, sums and a model, as kept at first."""
+    upgrade(engine, revision)
     values = {
         "id": made.id,
         "canonical": made.canonical,
@@ -71,6 +71,7 @@ def fill_first_schema(engine: Engine, made: Task, ids: list[bytes]) -> None:
         "packed": b"".join(ids[2:]),
         "numbers": bytes(8 * len(ids[2:])),
         "xor": bytes(range(32)),
+        "vector": np.arange(made.mechanisms[0].sum_size).astype("<i8").tobytes(),
         "invitation": INVITATION,
         "model": json.dumps({"task": made.id, "created": NOW, "model": OLD_MODEL}).encode(),
     }
@@ -83,6 +84,8 @@ def fill_first_schema(engine: Engine, made: Task, ids: list[bytes]) -> None:
         VALUES (1, 1, 0, :packed, :numbers)""",
         """INSERT INTO buckets (task_no, starts, curator, reports, checksum)
         VALUES (1, 0, 0, 2, :xor), (1, 0, 1, 1, :xor), (1, 86400, 0, 2, :xor)""",
+        """INSERT INTO sums (task_no, question, starts, curator, n, vector)
+        VALUES (1, 0, 0, 0, 5, :vector)""",
         "INSERT INTO models (task_no, number, created, document) VALUES (1, 1, 7, :model)",
         "INSERT INTO invitations (task_no, digest, unused) VALUES (1, :invitation, TRUE)",
     ]
@@ -105,14 +108,17 @@ OLD_MODEL = {
 
 
 @pytest.mark.parametrize("empty_url", ["sqlite", "postgresql"], indirect=True)
-def test_an_older_database_is_brought_up(empty_url: str, open_database: Open) -> None:
-    """A database of the first schema is refused, migrated, and then holds what it held.
+@pytest.mark.parametrize("revision", ["0001", "0002"])
+def test_an_older_database_is_brought_up(
+    empty_url: str, revision: str, open_database: Open
+) -> None:
+    """A database of an earlier schema is refused, migrated, and then holds what it held.
 
-    Its checksums are computed anew from the ids, so that it verifies.
+    Its checksums are computed anew from the ids and the sums, so that it verifies.
     """
     made, ids = task(), sorted(os.urandom(16) for _ in range(5))
     engine = open_database(empty_url)
-    fill_first_schema(engine, made, ids)
+    fill_old_schema(engine, made, ids, revision)
     with pytest.raises(StorageFailed, match="privet migrate"):
         open_store(empty_url)
     upgrade(engine)
@@ -120,7 +126,7 @@ def test_an_older_database_is_brought_up(empty_url: str, open_database: Open) ->
     status = store.status(made.id)
     assert (status.reports, status.checksum) == (5, slow_checksum(ids))
     assert [bucket.checksum for bucket in status.buckets] == [status.checksum, "0" * 16]
-    assert not any("checksum" in fault for found in verify(engine) for fault in found.faults)
+    assert [found.faults for found in verify(engine)] == [()]
     assert store.public_data(made.id).onnx is None
     assert store.public_data(made.id).y.tolist() == [0.0, 1.0]
     assert json.loads(store.model(made.id)) == OLD_MODEL
@@ -141,6 +147,44 @@ def test_an_older_database_is_brought_up(empty_url: str, open_database: Open) ->
         kept = connection.scalars(text("SELECT digest FROM invitations")).one()
     assert bytes(kept) == sha256(INVITATION).digest()
     store.close()
+
+
+@pytest.mark.parametrize("empty_url", ["sqlite", "postgresql"], indirect=True)
+def test_an_older_database_is_backed_up_as_it_is(
+    empty_url: str, tmp_path: Path, open_database: Open
+) -> None:
+    """So the version before serves from the backup, and this one from what is restored of it."""
+    made, ids = task(), sorted(os.urandom(16) for _ in range(5))
+    source = open_database(empty_url)
+    fill_old_schema(source, made, ids, "0002")
+    file = tmp_path / "copy.db"
+    backup(source, file, NOW)
+    copy = open_database(f"sqlite:///{file}")
+    assert check_backup(copy) == NOW
+    for table in inspect(source).get_table_names():
+        query = text(f"SELECT * FROM {table}")
+        with source.connect() as ours, copy.connect() as theirs:
+            assert ours.execute(query).mappings().all() == theirs.execute(query).mappings().all()
+    restored = f"sqlite:///{tmp_path}/restored.db"
+    restore(copy, open_database(restored))
+    store = open_store(restored)
+    assert store.status(made.id).reports == 5
+    store.close()
+
+
+def test_a_newer_schema_is_neither_migrated_nor_backed_up(
+    tmp_path: Path, open_database: Open
+) -> None:
+    """Nobody here knows what is in it."""
+    address = f"sqlite:///{tmp_path}/privet.db"
+    open_store(address).close()
+    engine = open_database(address)
+    execute(engine, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(StorageFailed, match="newer version of Privet"):
+        upgrade(engine)
+    with pytest.raises(StorageFailed, match="newer version of Privet"):
+        backup(engine, tmp_path / "copy.db", NOW)
+    assert not (tmp_path / "copy.db").exists()
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,10 @@ def test_new_files_are_for_their_owner_only(tmp_path: Path) -> None:
     cached = open_task(store, task())
     store.take([group(cached, [report(cached.task)])], 0.0)
     source = open_engine(f"sqlite:///{tmp_path}/privet.db")
-    target = open_engine(f"sqlite:///{tmp_path}/backup.db")
-    backup(source, target)
+    backup(source, tmp_path / "backup.db", 0.0)
     assert {path.name for path in tmp_path.iterdir()} >= {"privet.db", "privet.db-wal", "backup.db"}
     assert modes(tmp_path) == {0o600}
-    for engine in (source, target):
-        engine.dispose()
+    source.dispose()
     store.close()
 
 
