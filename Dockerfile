@@ -13,6 +13,7 @@ COPY transport transport
 COPY client client
 COPY relay relay
 COPY curator curator
+COPY baselines baselines
 COPY scripts scripts
 
 RUN useradd --create-home --uid 1000 privet \

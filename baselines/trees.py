@@ -1,0 +1,371 @@
+"""Trees on a partition of public data: LPCT, LPCT-prune, LPDT; and trees without privacy."""
+
+from copy import copy
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from privet.baselines.base import BaselineClassifier, BaselineRegressor, Floats, value_errors
+from privet.curator.estimation import Model, QuestionCounts, fit
+from privet.curator.partitioning import GROWERS, default_criterion, lpct_depth
+from privet.curator.partitioning.grower import Growth
+from privet.curator.public_data import PublicData
+from privet.curator.simulation import simulate_question
+from privet.curator.trees import locate
+from privet.protocol.features import Classes, Range
+from privet.protocol.mechanisms import create_mechanism
+from privet.protocol.partition import Partition
+
+PARTITIONS = {"max_edge": "max_edge", "random": "random_max_edge", "cart": "cart"}
+
+
+class LPCTClassifier(BaselineClassifier):
+    """LPCT (Ma and Yang, JMLR 2024): weighted private and public counts in the cells of a tree.
+
+    A holder sends U + (4/ε) ζ and V + (4/ε) ξ, U one-hot over the cells, V = Y U, ζ and ξ standard
+    Laplace (eq. 5, 6). In a cell with public counts U_Q, V_Q
+
+        η = (V_P + λ V_Q) / (U_P + λ U_Q)                                                  (eq. 8)
+
+    Costs ε-LDP (Proposition 2), one report, no interaction; uses public labels.
+
+    Parameters
+    ----------
+    epsilon : from 0.001 to 64.
+    partition : ``max_edge`` (Algorithm 1), ``random`` among the longest edges (LPCT-R), or
+        ``cart``, the criterion reduction scheme of the paper's real data; Gini index.
+    depth : p; by default p_0 of Algorithm 2.
+    weight : λ; 0 is LPCT-P and infinity LPCT-Q.
+    min_leaf : public records that a cell keeps at least; 0 is the full grid of 2**p cells.
+    public_fraction, random_state : as in ``PrivateTreeClassifier``.
+    """
+
+    multi_class: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        partition: str = "max_edge",
+        depth: int | None = None,
+        weight: float = 1.0,
+        min_leaf: int = 0,
+        public_fraction: float = 0.1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.partition = partition
+        self.depth = depth
+        self.weight = weight
+        self.min_leaf = min_leaf
+        self.public_fraction = public_fraction
+        self.random_state = random_state
+
+    def with_weight(self, weight: float) -> Self:
+        """The same reports under another λ: post-processing, which costs no privacy."""
+        other = copy(self)
+        other.weight = weight
+        with value_errors():
+            other._estimate()  # noqa: SLF001 - its own class
+        return other
+
+    def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
+        depth = self.depth
+        if depth is None:
+            depth = lpct_depth(len(X), self.epsilon, columns=X.shape[1], public_rows=len(public))
+        cells = grow(self.partition, self._label, public, depth, self.min_leaf, rng)
+        self.public_ = public
+        self.question_ = ask("laplace", self.epsilon, self._label, cells, X, y, rng)
+        self._estimate()
+
+    def _estimate(self) -> None:
+        questions = [self.question_]
+        if self.weight == np.inf:
+            self.model_ = fit("public", self._label, self.public_, questions)
+        else:
+            self.model_ = fit(
+                "weighted",
+                self._label,
+                self.public_,
+                questions,
+                weight=self.weight,
+                counts="unbiased",
+            )
+
+    def _values(self, X: Floats) -> Floats:
+        return values_at(self.model_, X)
+
+
+class LPCTPruneClassifier(BaselineClassifier):
+    """LPCT-prune (Ma and Yang, JMLR 2024, Algorithm 2): each cell climbs to a clear ancestor.
+
+    The deep tree has p_0 = floor(d / (2 + 2d) log2(n_P ε² + n_Q^((2 + 2d) / d))) levels, the
+    fallback floor(d / (2 + 2d) log2(n_P ε²)); each question has half of ε and Laplace noise. Both
+    are asked at once, so that no holder is contacted twice. Costs ε-LDP; uses public labels.
+
+    Parameters
+    ----------
+    epsilon, partition, min_leaf, public_fraction, random_state : as in ``LPCTClassifier``.
+    depth : p_0, if it is not to be derived.
+    constants : ``paper`` as printed, or ``calibrated`` so that the private and the public signal
+        have the same law where there is none. The paper's experiments use constants of their own
+        that yield a tighter bound than the printed ones.
+    fallback : False asks the deep question alone, with all of ε, as Figures 5 and 7 leave the
+        second query out.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        partition: str = "max_edge",
+        depth: int | None = None,
+        min_leaf: int = 0,
+        constants: str = "calibrated",
+        fallback: bool = True,
+        public_fraction: float = 0.1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.partition = partition
+        self.depth = depth
+        self.min_leaf = min_leaf
+        self.constants = constants
+        self.fallback = fallback
+        self.public_fraction = public_fraction
+        self.random_state = random_state
+
+    def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
+        n, d = X.shape
+        deep = self.depth
+        if deep is None:
+            deep = lpct_depth(n, self.epsilon, columns=d, public_rows=len(public))
+        shallow = lpct_depth(n, self.epsilon, columns=d, public_rows=0)
+        depths = (deep, shallow) if self.fallback else (deep,)
+        share = self.epsilon / len(depths)
+        self.questions_ = []
+        for depth in depths:
+            cells = grow(self.partition, self._label, public, depth, self.min_leaf, rng)
+            self.questions_.append(ask("laplace", share, self._label, cells, X, y, rng))
+        self.model_ = fit("pruned", self._label, public, self.questions_, constants=self.constants)
+
+    def _values(self, X: Floats) -> Floats:
+        return values_at(self.model_, X)
+
+
+class LPDTRegressor(BaselineRegressor):
+    """LPDT (Ma et al., NeurIPS 2023): a regression tree on a public partition, private means.
+
+    A holder sends every bit of U flipped with probability 1 / (1 + e^(ε/4)) (eq. 3), centred to Ũ,
+    and Ỹ = Y + (4M/ε) ξ once (eq. 4), Y in [-M, M] about the middle of the label's range. A cell
+    predicts Σ Ỹ Ũ / Σ Ũ (eq. 5), kept within the range; where the mass is not positive, what
+    ``privet.curator.estimation.ratio`` says. Costs ε-LDP (Theorem 3.1), one report, no
+    interaction; public labels only choose the splits.
+
+    Parameters
+    ----------
+    epsilon : from 0.001 to 64.
+    partition : ``max_edge`` (LPDT-M), ``cart`` (LPDT-V) or ``random``; variance reduction.
+    depth : p; by default floor(d / (2 + 2d) log2(n ε²)), which has Theorem 3.4's order.
+    min_leaf : n_l; by default n_q / 2**p, as in Theorem 3.4.
+    label_range : the label's range; by default that of the public labels.
+    public_fraction, random_state : as in ``PrivateTreeRegressor``.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        partition: str = "max_edge",
+        depth: int | None = None,
+        min_leaf: int | None = None,
+        label_range: tuple[float, float] | None = None,
+        public_fraction: float = 0.1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.partition = partition
+        self.depth = depth
+        self.min_leaf = min_leaf
+        self.label_range = label_range
+        self.public_fraction = public_fraction
+        self.random_state = random_state
+
+    def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
+        self.model_ = lpdt(self, self._label, X, y, public, rng)
+
+    def _values(self, X: Floats) -> Floats:
+        return values_at(self.model_, X)[:, 0]
+
+
+class LPDTClassifier(BaselineClassifier):
+    """LPDT as LPCT's section 7.2 adapts it: the regression of a label in {0, 1}, cut at 1/2.
+
+    Splits by the Gini index, everything else as in ``LPDTRegressor``, whose parameters it has.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        partition: str = "cart",
+        depth: int | None = None,
+        min_leaf: int | None = None,
+        public_fraction: float = 0.1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.partition = partition
+        self.depth = depth
+        self.min_leaf = min_leaf
+        self.public_fraction = public_fraction
+        self.random_state = random_state
+
+    def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
+        self.model_ = lpdt(self, self._label, X, y, public, rng)
+
+    def _values(self, X: Floats) -> Floats:
+        share = values_at(self.model_, X)[:, 0]
+        return np.column_stack([1.0 - share, share])
+
+
+class NonPrivateTreeClassifier(BaselineClassifier):
+    """CART without privacy: CT-W on ``all`` records, CT-Q on the ``public`` ones (LPCT, 7.2).
+
+    scikit-learn's ``DecisionTreeClassifier`` with its defaults. ``rows="private"`` and ``"all"``
+    give no privacy at all.
+    """
+
+    multi_class: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        rows: str = "all",
+        *,
+        max_depth: int | None = None,
+        public_fraction: float = 0.1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.rows = rows
+        self.max_depth = max_depth
+        self.public_fraction = public_fraction
+        self.random_state = random_state
+
+    def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
+        tree = DecisionTreeClassifier(max_depth=self.max_depth, random_state=seed_from(rng))
+        self.tree_ = tree.fit(*rows_of(self.rows, X, y, public))
+
+    def _values(self, X: Floats) -> Floats:
+        values = np.zeros((len(X), len(self.classes_)))
+        values[:, self.tree_.classes_.astype(np.int64)] = self.tree_.predict_proba(X)
+        return values
+
+
+class NonPrivateTreeRegressor(BaselineRegressor):
+    """CART without privacy: DT of LPDT's Table 2 on the ``private`` records.
+
+    As ``NonPrivateTreeClassifier``, for a numeric label.
+    """
+
+    def __init__(
+        self,
+        rows: str = "private",
+        *,
+        max_depth: int | None = None,
+        label_range: tuple[float, float] | None = None,
+        public_fraction: float = 0.1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.rows = rows
+        self.max_depth = max_depth
+        self.label_range = label_range
+        self.public_fraction = public_fraction
+        self.random_state = random_state
+
+    def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
+        tree = DecisionTreeRegressor(max_depth=self.max_depth, random_state=seed_from(rng))
+        self.tree_ = tree.fit(*rows_of(self.rows, X, y, public))
+
+    def _values(self, X: Floats) -> Floats:
+        return np.asarray(self.tree_.predict(X), dtype=np.float64)
+
+
+def grow(
+    name: str,
+    label: Classes | Range,
+    public: PublicData,
+    depth: int,
+    min_leaf: int,
+    rng: np.random.Generator,
+) -> Partition:
+    """A partition of [0, 1]^d from the public records.
+
+    Where all their labels are equal every split scores the same, and LPCT's rule takes the
+    smallest index (section 3.2). Raises ``ValueError`` for an unknown name.
+    """
+    if name not in PARTITIONS:
+        msg = f"partition is {name!r}: use one of {', '.join(PARTITIONS)}."
+        raise ValueError(msg)
+    classes = label.slots if isinstance(label, Classes) else 0
+    criterion = default_criterion(classes)
+    growth = Growth(public.X, public.y, classes, depth, criterion, min_leaf, rng)
+    return GROWERS[PARTITIONS[name]].grow(growth)
+
+
+def ask(
+    mechanism: str,
+    epsilon: float,
+    label: Classes | Range,
+    partition: Partition,
+    X: Floats,
+    y: Floats,
+    rng: np.random.Generator,
+) -> QuestionCounts:
+    """The counts of all holders' reports to one question, exact in distribution."""
+    randomizer = create_mechanism(
+        mechanism, epsilon, partition.cells, label.slots, regression=isinstance(label, Range)
+    )
+    copies = np.ones(len(X), dtype=np.int64)
+    sums = simulate_question(partition, randomizer, label=label, X=X, y=y, copies=copies, rng=rng)
+    return QuestionCounts(partition, randomizer, sums, len(X))
+
+
+def lpdt(
+    settings: LPDTRegressor | LPDTClassifier,
+    label: Classes | Range,
+    X: Floats,
+    y: Floats,
+    public: PublicData,
+    rng: np.random.Generator,
+) -> Model:
+    """Eq. 3 to 5 of LPDT; classes 0 and 1 are taken as numbers."""
+    depth, min_leaf = settings.depth, settings.min_leaf
+    if depth is None:
+        depth = lpct_depth(len(X), settings.epsilon, columns=X.shape[1], public_rows=0)
+    if min_leaf is None:
+        min_leaf = max(1, len(public) >> depth)
+    cells = grow(settings.partition, label, public, depth, min_leaf, rng)
+    number = label if isinstance(label, Range) else Range(name=label.name, low=0.0, high=1.0)
+    question = ask("randomized_response", settings.epsilon, number, cells, X, y, rng)
+    return fit("ratio", number, public, [question])
+
+
+def values_at(model: Model, X: Floats) -> Floats:
+    """A model's values at scaled rows, ``(rows, S)``."""
+    return model.predict_from(locate(model.partition, X), None).values
+
+
+def rows_of(rows: str, X: Floats, y: Floats, public: PublicData) -> tuple[Any, Any]:
+    """The records that a tree without privacy is grown on."""
+    if rows == "all":
+        return np.vstack([X, public.X]), np.concatenate([y, public.y])
+    if rows not in ("private", "public"):
+        msg = f"rows is {rows!r}: use all, private or public."
+        raise ValueError(msg)
+    return (X, y) if rows == "private" else (public.X, public.y)
+
+
+def seed_from(rng: np.random.Generator) -> int:
+    """A seed for scikit-learn."""
+    return int(rng.integers(2**31))

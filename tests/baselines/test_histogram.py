@@ -1,0 +1,134 @@
+"""PHIST and APHIST: the published arrays, their sensitivity, and known answers."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import kstest, laplace
+
+from privet.baselines import APHISTRegressor, PHISTClassifier, PHISTRegressor
+from privet.baselines.base import Floats
+from privet.baselines.histogram import Places, bins_for, laplace_scale, laplace_sums
+
+
+def lattice(bins: int, columns: int) -> Floats:
+    """Points on the grid, between its points and on the middles."""
+    axis = np.linspace(0.0, 1.0, 4 * bins + 1)
+    return np.array(list(itertools.product(axis, repeat=columns)))
+
+
+@pytest.mark.parametrize(("bins", "columns"), [(1, 1), (4, 1), (2, 2), (2, 3)])
+def test_windows_are_the_papers(bins: int, columns: int) -> None:
+    """B_j = 1{|x - j h|_∞ < h} for every grid point j h, and j* is a nearest one."""
+    places = Places(bins, columns, windows=True)
+    grid = np.array(list(np.ndindex(places.shape))) / bins
+    for x in lattice(bins, columns):
+        expected = np.abs(x - grid).max(axis=1) < 1 / bins
+        found = places.counts(x[None], np.ones(1))
+        assert np.array_equal(found.ravel(), expected)
+        nearest = np.array([axis[0] for axis in places.of(x[None])]) / bins
+        assert np.linalg.norm(x - nearest) == pytest.approx(np.linalg.norm(x - grid, axis=1).min())
+
+
+def test_cubes_hold_each_record_once() -> None:
+    """Disjoint cubes of side h; the upper edge belongs to the last."""
+    places = Places(3, 2, windows=False)
+    X = np.array([[0.0, 0.0], [0.34, 0.99], [1.0, 1.0], [0.5, 0.2]])
+    expected = np.zeros((3, 3))
+    expected[0, 0] = expected[1, 2] = expected[2, 2] = expected[1, 0] = 1.0
+    assert np.array_equal(places.counts(X, np.ones(4)), expected)
+
+
+@pytest.mark.parametrize("windows", [True, False])
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_epsilon_is_spent_and_not_exceeded(windows: bool, epsilon: float) -> None:
+    """The log density ratio of Laplace noise is the L1 distance over its scale: ε at the worst.
+
+    Over all pairs of holders, for both questions; the label may be 0, 1 or -1.
+    """
+    places = Places(2, 2, windows)
+    arrays = np.array([places.counts(x[None], np.ones(1)).ravel() for x in lattice(2, 2)])
+    labelled = np.concatenate([sign * arrays for sign in (-1.0, 0.0, 1.0)])
+    for holders in (arrays, labelled):
+        distance = np.abs(holders[:, None] - holders[None]).sum(axis=2).max()
+        assert distance / laplace_scale(places, epsilon) <= epsilon + 1e-12
+    assert distance / laplace_scale(places, epsilon) == pytest.approx(epsilon)
+
+
+def test_sums_of_laplace_noise_have_its_law() -> None:
+    """One holder: the Laplace law itself; 50 holders: variance 100 (false alarms below 1e-6)."""
+    rng = np.random.default_rng(0)
+    assert kstest(laplace_sums(1, (100_000,), rng), laplace.cdf).pvalue > 1e-6
+    sums = laplace_sums(50, (100_000,), rng)
+    assert sums.var() == pytest.approx(100.0, rel=0.03)
+    assert abs(sums.mean()) < 5 * 10 / np.sqrt(len(sums))
+
+
+@pytest.mark.parametrize("windows", [True, False])
+def test_phist_learns_quadrants(windows: bool) -> None:
+    """With many records the sign of T_n is that of η - 1/2 in the corners."""
+    rng = np.random.default_rng(1)
+    X = np.vstack([rng.random((50_000, 2)), np.zeros(2), np.ones(2)])
+    y = (X > 0.5).all(axis=1) ^ (rng.random(len(X)) < 0.1)
+    model = PHISTClassifier(4.0, bins=2, windows=windows, random_state=0)
+    model.fit(X, y, public=(X, None))
+    corner = np.array([[0.1, 0.1], [0.1, 0.9], [0.9, 0.1], [0.9, 0.9]])
+    assert model.predict(corner).tolist() == [False, False, False, True]
+
+
+def test_the_default_does_not_collapse() -> None:
+    """Three columns, 20 000 records, ε = 2: few enough bins that most points are right.
+
+    The true classifier is right for 90 %; chance is 50 %.
+    """
+    rng = np.random.default_rng(2)
+    X = rng.random((22_000, 3))
+    y = (X[:, 0] > 0.5) ^ (rng.random(len(X)) < 0.1)
+    model = PHISTClassifier(2.0, windows=False, random_state=0)
+    model.fit(X[:20_000], y[:20_000], public=(X[:100], None))
+    assert model.bins_ == 2
+    assert model.score(X[20_000:], y[20_000:]) > 0.8
+
+
+@pytest.mark.parametrize(("n", "columns"), [(100, 1), (10_000, 2), (10**9, 8), (500, 14)])
+def test_default_bins_grow_with_information(n: int, columns: int) -> None:
+    """At least one, never fewer with more records, and always an array that fits."""
+    bins = bins_for(None, n, 1.0, columns)
+    assert 1 <= bins <= bins_for(None, 100 * n, 1.0, columns)
+    Places(bins, columns, windows=True)
+
+
+def test_regression_estimates_means_and_aphist_leaves_empty_cubes() -> None:
+    """Means of a step within .3; a cube without records predicts the middle in APHIST alone."""
+    rng = np.random.default_rng(3)
+    X = rng.choice([0.1, 0.9], size=(40_000, 1))
+    y = np.where(X[:, 0] > 0.5, 4.0, 1.0) + rng.uniform(-0.5, 0.5, len(X))
+    known = (np.array([[0.0], [1.0]]), None)
+    settings: dict[str, Any] = {"bins": 3, "label_range": (-6.0, 10.0)}
+    empty = []
+    for seed in range(10):
+        plain = PHISTRegressor(8.0, random_state=seed, **settings).fit(X, y, public=known)
+        careful = APHISTRegressor(8.0, random_state=seed, **settings).fit(X, y, public=known)
+        rows = np.array([[0.1], [0.9], [0.5]])
+        assert np.abs(plain.predict(rows[:2]) - [1.0, 4.0]).max() < 0.3
+        assert np.array_equal(careful.predict(rows[:2]), plain.predict(rows[:2]))
+        assert careful.predict(rows[2:]) == [2.0]
+        empty.append(plain.predict(rows[2:])[0])
+    assert any(value != 2.0 for value in empty)  # noise above 0 in none of ten: 2^-10
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"bins": 0}, "at least 1 bin"),
+        ({"bins": 9, "windows": True}, "too large: use fewer bins"),
+        ({"epsilon": 0.0}, "choose a positive number"),
+    ],
+)
+def test_errors_say_what_to_do(settings: dict[str, Any], message: str) -> None:
+    """Bad parameters are refused as ValueError."""
+    rng = np.random.default_rng(0)
+    X = rng.random((100, 8))
+    with pytest.raises(ValueError, match=message):
+        PHISTClassifier(**settings).fit(X, X[:, 0] > 0.5)

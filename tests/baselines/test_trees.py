@@ -1,0 +1,177 @@
+"""LPCT, LPCT-prune, LPDT and trees without privacy on cases with a known answer."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from privet.baselines import (
+    LPCTClassifier,
+    LPCTPruneClassifier,
+    LPDTClassifier,
+    LPDTRegressor,
+    NonPrivateTreeClassifier,
+    NonPrivateTreeRegressor,
+)
+from privet.baselines.base import Floats, Public
+from privet.curator.trees import locate
+
+AMPLE = 64.0
+
+
+def quadrants(n: int, seed: int = 0) -> tuple[Floats, Floats]:
+    """P(y = 1) is .9 in the quadrant of large x, and .1 in the others."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 2))
+    chance = np.where((X > 0.5).all(axis=1), 0.9, 0.1)
+    return X, (rng.random(n) < chance).astype(float)
+
+
+def corners(X: Floats, y: Floats) -> Public:
+    """Public records with the corners of the unit square, so that scaling changes nothing."""
+    return np.vstack([X, np.zeros(2), np.ones(2)]), np.concatenate([y, [0.0, 1.0]])
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0, 30.0, np.inf])
+def test_lpct_is_equation_8(weight: float) -> None:
+    """η is (V_P + λ V_Q) / (U_P + λ U_Q) in each cell, for the limits of λ too."""
+    X, y = quadrants(3000)
+    public = corners(X[:60], y[:60])
+    model = LPCTClassifier(1.0, depth=2, weight=weight, random_state=1)
+    model.fit(X[60:], y[60:], public=public)
+    cells = locate(model.question_.partition, np.asarray(public[0]))
+    for cell in range(4):
+        at = cells == cell
+        u_q, v_q = at.sum(), np.asarray(public[1])[at].sum()
+        v_p = model.question_.counts[cell, 1]
+        u_p = model.question_.counts[cell].sum()
+        eta = v_q / u_q if weight == np.inf else (v_p + weight * v_q) / (u_p + weight * u_q)
+        assert model.model_.values[cell, 1] == pytest.approx(np.clip(eta, 0, 1))
+    assert model.question_.mechanism.name == "laplace"
+    assert model.question_.mechanism.log_ratio() <= 1.0
+
+
+def test_another_weight_needs_no_new_reports() -> None:
+    """``with_weight`` equals a fit with that λ, and leaves the first model as it was."""
+    X, y = quadrants(2000)
+    one = LPCTClassifier(1.0, depth=2, weight=1.0, random_state=3).fit(X, y)
+    before = one.predict_proba(X)
+    other = LPCTClassifier(1.0, depth=2, weight=9.0, random_state=3).fit(X, y)
+    assert np.array_equal(one.with_weight(9.0).predict_proba(X), other.predict_proba(X))
+    assert np.array_equal(one.predict_proba(X), before)
+
+
+@pytest.mark.parametrize("partition", ["max_edge", "cart"])
+def test_informed_partitions_split_the_column_that_matters(partition: str) -> None:
+    """Where y depends on the second column alone, depth 1 splits there; LPCT-R does not know."""
+    rng = np.random.default_rng(0)
+    X = rng.random((500, 2))
+    y = (X[:, 1] > 0.5).astype(int)
+    model = LPCTClassifier(AMPLE, partition=partition, depth=1, random_state=0).fit(X, y)
+    assert model.question_.partition.feature[0] == 1
+    assert model.score(X, y) > 0.95
+    at_random = {
+        LPCTClassifier(AMPLE, partition="random", depth=1, random_state=seed)
+        .fit(X, y)
+        .question_.partition.feature[0]
+        for seed in range(30)  # all on one column by chance: 2^-29
+    }
+    assert at_random == {0, 1}
+
+
+def test_without_information_the_first_column_is_split() -> None:
+    """Public labels that are all equal leave every score equal (LPCT, section 3.2)."""
+    X, y = quadrants(1000)
+    model = LPCTClassifier(AMPLE, depth=1, random_state=0)
+    model.fit(X, y, public=(X[:10], np.zeros(10)))
+    assert model.question_.partition.feature[0] == 0
+
+
+@pytest.mark.parametrize("fallback", [True, False])
+@pytest.mark.parametrize("constants", ["paper", "calibrated"])
+def test_lpct_prune_finds_the_quadrants(fallback: bool, constants: str) -> None:
+    """With many records calibrated cells are clear; the questions together spend ε.
+
+    As printed, private noise outweighs public signal in half of the quadrants here.
+    """
+    X, y = quadrants(60_000)
+    model = LPCTPruneClassifier(8.0, constants=constants, fallback=fallback, random_state=0)
+    model.fit(X[200:], y[200:], public=corners(X[:200], y[:200]))
+    rows, _ = quadrants(2000, seed=1)
+    expected = (rows > 0.5).all(axis=1)
+    assert (model.predict(rows) == expected).mean() > (0.9 if constants == "calibrated" else 0.6)
+    spent = sum(question.mechanism.log_ratio() for question in model.questions_)
+    assert len(model.questions_) == 1 + fallback
+    assert 0.9 * 8.0 < spent <= 8.0
+
+
+def test_lpdt_estimates_cell_means() -> None:
+    """Equation 5 is within 5 standard errors of each quadrant's mean (one in 4e5 trials fails)."""
+    rng = np.random.default_rng(5)
+    X = rng.random((200_000, 2))
+    y = 10.0 + 5.0 * (X > 0.5).all(axis=1) + rng.uniform(-1, 1, len(X))
+    model = LPDTRegressor(4.0, depth=2, min_leaf=1, label_range=(5.0, 20.0), random_state=0)
+    model.fit(X, y, public=corners(X[:100], y[:100]))
+    middles = np.array([[0.25, 0.25], [0.25, 0.75], [0.75, 0.25], [0.75, 0.75]])
+    cells = locate(model.model_.partition, middles)
+    error = model.predict(middles) - [10.0, 10.0, 10.0, 15.0]
+    assert (np.abs(error) < 5 * model.model_.standard_error[cells, 0]).all()
+    assert model.model_.standard_error.max() < 0.5
+
+
+def test_lpdt_drops_splits_that_leave_few_records() -> None:
+    """No cell of a tree of depth 6 has fewer than n_l public records."""
+    X, y = quadrants(5000)
+    model = LPDTRegressor(2.0, depth=6, min_leaf=40, random_state=0).fit(
+        X, y, public=(X[:500], y[:500] + 0.0)
+    )
+    cells = locate(model.model_.partition, model._scale(X[:500]))
+    assert np.bincount(cells).min() >= 40
+
+
+def test_lpdt_for_classes_is_the_regression_of_0_and_1() -> None:
+    """The same reports, cut at 1/2: only the criterion of the splits differs."""
+    X, y = quadrants(5000)
+    known: dict[str, Public] = {"public": corners(X[:100], y[:100])}
+    settings: dict[str, Any] = {
+        "partition": "max_edge",
+        "depth": 2,
+        "min_leaf": 1,
+        "random_state": 2,
+    }
+    share = LPDTRegressor(2.0, label_range=(0.0, 1.0), **settings).fit(X, y, **known).predict(X)
+    model = LPDTClassifier(2.0, **settings).fit(X, y, **known)
+    assert np.allclose(model.predict_proba(X)[:, 1], share)
+    assert np.array_equal(model.predict(X), share > 0.5)
+
+
+def test_trees_without_privacy_are_scikit_learns() -> None:
+    """CT-Q is a tree of the public records, CT-W of all; DT of the private ones fits them."""
+    X, y = quadrants(1000)
+    X[:2] = [0.0, 0.0], [1.0, 1.0]
+    public = X[:100], y[:100]
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(*public)
+    ours = NonPrivateTreeClassifier("public", max_depth=3, random_state=0)
+    assert (ours.fit(X[100:], y[100:], public).predict(X) == tree.predict(X)).all()
+    assert NonPrivateTreeClassifier("all").fit(X[100:], y[100:], public).score(X, y) == 1.0
+    private = NonPrivateTreeRegressor("private")
+    assert private.fit(X[100:], y[100:], public).score(X[100:], y[100:]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (LPCTClassifier(partition="oblique"), "use one of max_edge, random, cart"),
+        (LPCTClassifier(0.0), "epsilon is 0.0: choose a positive number"),
+        (LPCTClassifier(weight=-1.0), "weight is -1"),
+        (LPCTClassifier(public_fraction=1.0), "must lie between 0 and 1"),
+        (NonPrivateTreeClassifier("mine"), "use all, private or public"),
+        (LPDTRegressor(label_range=(1.0, 1.0)), "set label_range"),
+    ],
+)
+def test_errors_say_what_to_do(model: LPCTClassifier, message: str) -> None:
+    """Bad parameters are refused as ValueError."""
+    X, y = quadrants(200)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
