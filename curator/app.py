@@ -8,14 +8,13 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import State
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from privet.curator.clock import Clock, SystemClock
 from privet.curator.collection.batch import BatchLimits, BatchUpload
 from privet.curator.collection.rejects import Rejects
 from privet.curator.collection.task_cache import TaskCache
-from privet.curator.collection.upload import TASKS, ReportUpload
+from privet.curator.collection.upload import ReportUpload
 from privet.curator.collection.writer import Writer
 from privet.curator.datastore import Store, open_store
 from privet.curator.datastore.garbage_collection import collect_garbage
@@ -139,10 +138,6 @@ def create_app(
 def _add_routes(api: FastAPI, settings: Settings, budget: BodyBudget) -> None:
     for router in (*ROUTERS, health.router, openapi.router):
         api.include_router(router)
-    for call in ("reports", "reports/batch"):
-        # These posts are answered before they come here; the route refuses other methods.
-        route = Route(f"{TASKS}{{task_id}}/{call}", _unreachable, methods=["POST"])
-        api.router.routes.append(route)
     openapi.complete_document(api)
     add_problem_handlers(api)
     api.add_middleware(
@@ -182,7 +177,3 @@ def _batch_limits(settings: Settings) -> BatchLimits:
         settings.body_seconds,
         settings.relay_rate_limit,
     )
-
-
-async def _unreachable(_request: object) -> None:
-    """Never called: ``ReportUpload`` and ``BatchUpload`` answer every POST that would come here."""

@@ -2,10 +2,11 @@
 
 from fastapi import APIRouter
 
-from privet.curator.http import methods, models, tasks, tokens
+from privet.curator.http import methods, models, reports, tasks, tokens
 
 ROUTERS: tuple[APIRouter, ...] = (
     tasks.router,
+    reports.router,
     models.router,
     models.predictions,
     methods.router,

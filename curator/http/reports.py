@@ -1,0 +1,134 @@
+"""The calls for reports, as the OpenAPI document describes them.
+
+They are plain ASGI for speed: ``curator/collection/`` answers every POST before it comes here, and
+these routes refuse the other methods.
+"""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, status
+from pydantic import BaseModel, ConfigDict, Field
+
+from privet.curator.http.problems import described
+from privet.curator.http.requests import EXAMPLE_ID, TaskId
+from privet.protocol.batch import BATCH_MEDIA_TYPE
+from privet.protocol.errors import (
+    InvalidReport,
+    MalformedReport,
+    NotAuthorized,
+    Overloaded,
+    PrivetError,
+    QuotaReached,
+    ReportConflict,
+    StorageFailed,
+    TaskMismatch,
+    TaskNotFound,
+    TaskNotOpen,
+    TooLarge,
+    UnsupportedMediaType,
+    WrongPayload,
+    WrongQuestions,
+)
+from privet.protocol.report import REPORT_MEDIA_TYPE, Receipt
+
+FAULTS: tuple[type[PrivetError], ...] = (
+    MalformedReport,
+    TaskNotFound,
+    TaskNotOpen,
+    QuotaReached,
+    NotAuthorized,
+    ReportConflict,
+    TooLarge,
+    UnsupportedMediaType,
+    InvalidReport,
+    TaskMismatch,
+    WrongQuestions,
+    WrongPayload,
+    Overloaded,
+    StorageFailed,
+)
+REPORT_ID = "0102030405060708090a0b0c0d0e0f10"
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+_RECEIPT = {"application/json": {"example": {"report": REPORT_ID, "counted": True}}}
+
+router = APIRouter(prefix="/v1/tasks/{task_id}/reports", tags=["reports"])
+
+
+class JsonReport(BaseModel):
+    """The JSON form of a report, for tries by hand."""
+
+    version: Literal[1]
+    task: str = Field(
+        pattern=r"^[0-9a-f]{64}$", description="The task's id.", examples=[EXAMPLE_ID]
+    )
+    id: str = Field(pattern=r"^[0-9a-f]{32}$", description="16 random bytes.", examples=[REPORT_ID])
+    answers: list[tuple[Annotated[int, Field(ge=0)], str]] = Field(
+        description="One [question, base64 payload] per answered question, ascending.",
+        examples=[[[0, "AAECAwQFBgcICQoLDA0ODw=="]]],
+    )
+
+
+class BatchAnswer(BaseModel):
+    """What became of each report of a batch."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    counted: int = Field(description="Reports counted now.", examples=[998])
+    replayed: int = Field(description="Reports counted before.", examples=[1])
+    failed: dict[str, list[str]] = Field(
+        description="Ids of the refused reports, by the name of the problem.",
+        examples=[{"wrong-payload": [REPORT_ID]}],
+    )
+
+
+def _body(media_type: str) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": {media_type: _BINARY}}}
+
+
+@router.post(
+    "",
+    status_code=status.HTTP_201_CREATED,
+    operation_id="send_report",
+    summary="Send a report",
+    openapi_extra=_body(REPORT_MEDIA_TYPE),
+    responses={
+        201: {"description": "Durable, and counted now.", "content": _RECEIPT},
+        200: {"description": "Durable, and counted before.", "model": Receipt, "content": _RECEIPT},
+        **described(*FAULTS),
+    },
+)
+def send_report(
+    task_id: TaskId,
+    body: JsonReport,
+    invitation: Annotated[
+        str | None,
+        Header(
+            alias="Privet-Invitation",
+            description="An unused invitation, where the task counts invited reports only.",
+        ),
+    ] = None,
+) -> Receipt:
+    """One holder's report. A 2xx means that it is on disk and counted exactly once.
+
+    The same bytes may be sent again at any time: they count once.
+    """
+    raise NotImplementedError
+
+
+@router.post(
+    "/batch",
+    operation_id="send_reports",
+    summary="Send many reports",
+    openapi_extra=_body(BATCH_MEDIA_TYPE),
+    responses={
+        200: {"description": "All is durable, but for the listed reports."},
+        **described(*FAULTS),
+    },
+)
+def send_reports(task_id: TaskId) -> BatchAnswer:
+    """A relay's reports in columns, with a token of scope relay.
+
+    Each is counted or refused by itself; the answer lists only the refused ones, with reasons.
+    docs/protocol.md gives the form.
+    """
+    raise NotImplementedError
