@@ -32,7 +32,7 @@ def answering(effort: Effort) -> Iterator[Figure]:
     ):
         admin = CuratorClient(curator.url, curator.token)
         task_url = population.publish(admin, cells=256, epsilon=1.0)
-        body = traffic.batch(population.fetch(task_url), REPORTS[effort])
+        body = traffic.random_reports(population.fetch(task_url), REPORTS[effort]).pack()
         headers = {"Authorization": f"Bearer {curator.token}"}
         http.post(f"{task_url}/reports/batch", content=body, headers=headers).raise_for_status()
         X = records(ROWS[effort], 2).X

@@ -5,10 +5,7 @@ and their medians. In a full run two curators share a PostgreSQL database as wel
 watched over 10^7 reports.
 """
 
-import http.client
-import json
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,8 +17,8 @@ from bench.figures import Effort, Figure
 from bench.traffic import (
     CATEGORIES,
     CONNECTIONS,
-    TOKEN,
-    batch,
+    batch_post,
+    counted,
     curator_server,
     empty_server,
     open_task,
@@ -30,7 +27,7 @@ from bench.traffic import (
     single_posts,
 )
 from privet.protocol.task import Task
-from scripts.load.sender import Outcomes
+from scripts.load.sender import Message, Outcomes
 
 ROUNDS = {Effort.TINY: 1, Effort.QUICK: 2, Effort.FULL: 5}
 SINGLES = {Effort.TINY: 100, Effort.QUICK: 5_000, Effort.FULL: 20_000}
@@ -82,6 +79,7 @@ def batches(folder: Path, effort: Effort) -> Iterator[Figure]:
         rates = [_batch_round(port, task, count, AT_A_TIME) for _ in range(rounds)]
         used = processor_seconds(pid) - before
     sent = rounds * 2 * AT_A_TIME * count
+    _check_counted(database, task, sent)
     case = f"batch={count},categories={CATEGORIES}"
     yield _figure(case, "rate", median(rates), "reports/s")
     yield _figure(case, "processor", used / sent * 1e6, "us/report")
@@ -126,15 +124,16 @@ def memory(folder: Path, effort: Effort) -> Iterator[Figure]:
             _batch_round(port, task, count, 1)
             case = f"start over {sent:.0e} ids, then 2 batches of {count}"
             yield _figure(case, "time", time.perf_counter() - started, "s")
+    _check_counted(database, task, sent + 2 * (10 + 5_000))
 
 
 def _figure(case: str, what: str, value: float, unit: str) -> Figure:
     return Figure("intake", case, what, value, unit)
 
 
-def _sent(ports: Sequence[int], requests: list[bytes]) -> Outcomes:
-    """All requests sent over all ports at once; connections are shared out between them."""
-    load = run_load(ports, requests, CONNECTIONS)
+def _sent(ports: Sequence[int], messages: Sequence[Message]) -> Outcomes:
+    """All messages sent over all ports at once; connections are shared out between them."""
+    load = run_load(ports, messages, CONNECTIONS)
     if set(load.answers) != {("report", 201)}:
         msg = f"a report of the benchmark was refused: {dict(load.answers)}"
         raise RuntimeError(msg)
@@ -143,28 +142,11 @@ def _sent(ports: Sequence[int], requests: list[bytes]) -> Outcomes:
 
 def _batch_round(port: int, task: Task, count: int, at_a_time: int) -> float:
     """Reports per second of two rounds of batches, ``at_a_time`` under way."""
-    bodies = [batch(task, count) for _ in range(2 * at_a_time)]
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    path, refused = f"/v1/tasks/{task.id}/reports/batch", list[bytes]()
+    messages = [batch_post(task, count) for _ in range(2 * at_a_time)]
+    return run_load([port], messages, at_a_time).rate
 
-    def send(own: list[bytes]) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-        for body in own:
-            connection.request("POST", path, body=body, headers=headers)
-            answer = connection.getresponse().read()
-            if json.loads(answer).get("counted") != count:
-                refused.append(answer)
-        connection.close()
 
-    threads = [
-        threading.Thread(target=send, args=(bodies[i::at_a_time],)) for i in range(at_a_time)
-    ]
-    started = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if refused:
-        msg = f"a batch of the benchmark was not counted whole: {refused[0][:200]!r}"
+def _check_counted(database: str, task: Task, sent: int) -> None:
+    if counted(database, task) != sent:
+        msg = f"of {sent} reports of the benchmark {counted(database, task)} were counted"
         raise RuntimeError(msg)
-    return count * len(bodies) / (time.perf_counter() - started)

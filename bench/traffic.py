@@ -16,23 +16,21 @@ import numpy as np
 import psutil
 import uvloop
 
-from privet.curator.collection.task_cache import Layout
+from bench.samples import reports
 from privet.curator.datastore import open_store
 from privet.curator.public_data import PublicData
-from privet.protocol.batch import Batch
+from privet.protocol.batch import BATCH_MEDIA_TYPE, Batch
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import State
 from privet.protocol.partition import Tree
-from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Question, Task
 from scripts.crash_test import halving
 from scripts.load.sender import Message, Outcomes, Sender
-from scripts.load.traffic import Address
+from scripts.load.traffic import Address, requests
 from scripts.servers import running_curator
 
 CONNECTIONS = 64
 CATEGORIES = 512
-PAYLOADS = 1_000
 TOKEN = secrets.token_urlsafe(24)
 
 Server = tuple[int, int]
@@ -95,48 +93,46 @@ def open_task(database: str, categories: int = CATEGORIES) -> Task:
     return task
 
 
-def single_posts(task: Task, count: int) -> list[bytes]:
-    """Requests with one report each, under fresh ids."""
+def random_reports(task: Task, count: int) -> Batch:
+    """Reports under fresh ids; payloads repeat."""
+    ids = np.frombuffer(os.urandom(16 * count), dtype=np.uint8).reshape(count, 16)
+    return Batch((0,), ids, reports(task.mechanisms[0], count))
+
+
+def single_posts(task: Task, count: int) -> list[Message]:
+    """Requests with one report each."""
     address = Address("127.0.0.1", 80, f"/v1/tasks/{task.id}/reports")
-    bodies = report_bodies(task, count)
-    return [address.head(REPORT_MEDIA_TYPE, len(body)) + body for body in bodies]
+    batch = random_reports(task, count)
+    return [Message("report", one) for one in requests(task, address, batch.ids, batch.payloads)]
 
 
-def run_load(ports: Sequence[int], requests: Sequence[bytes], connections: int) -> Outcomes:
-    """Send all requests to servers on this machine, which share the connections."""
-    outcomes = Outcomes()
-    messages = (Message("report", request) for request in requests)
+def batch_post(task: Task, count: int) -> Message:
+    """A request with a batch of reports."""
+    address = Address("127.0.0.1", 80, f"/v1/tasks/{task.id}/reports/batch", TOKEN)
+    body = random_reports(task, count).pack()
+    return Message("batch", address.head(BATCH_MEDIA_TYPE, len(body)) + body, count)
+
+
+def run_load(ports: Sequence[int], messages: Sequence[Message], connections: int) -> Outcomes:
+    """Send all messages to servers on this machine, which share the connections."""
+    outcomes, left = Outcomes(), iter(messages)
 
     async def send() -> None:
         each = connections // len(ports)
-        senders = [
-            Sender("127.0.0.1", port, messages, outcomes, connections=each) for port in ports
-        ]
+        senders = [Sender("127.0.0.1", port, left, outcomes, connections=each) for port in ports]
         await asyncio.gather(*(sender.run() for sender in senders))
 
     uvloop.run(send())
     return outcomes
 
 
-def report_bodies(task: Task, count: int) -> list[bytes]:
-    """Reports under fresh ids, all with the same answers."""
-    payload = task.mechanisms[0].privatize(1, os.urandom)
-    report = Report(task=bytes.fromhex(task.id), id=bytes(16), answers=((0, payload),)).pack()
-    layout = Layout.of(task, (0,))
-    start, stop = layout.id_start, layout.id_start + 16
-    return [report[:start] + os.urandom(16) + report[stop:] for _ in range(count)]
-
-
-def batch(task: Task, count: int) -> bytes:
-    """One batch of reports under fresh ids; payloads repeat after a thousand."""
-    mechanism = task.mechanisms[0]
-    rows = [
-        np.frombuffer(mechanism.privatize(i % mechanism.categories, os.urandom), dtype=np.uint8)
-        for i in range(min(PAYLOADS, count))
-    ]
-    payloads = np.resize(np.array(rows), (count, mechanism.report_bytes))
-    ids = np.frombuffer(os.urandom(16 * count), dtype=np.uint8).reshape(count, 16)
-    return Batch((0,), ids, payloads).pack()
+def counted(database: str, task: Task) -> int:
+    """How many reports of a task a database has counted."""
+    store = open_store(database)
+    try:
+        return store.status(task.id).reports
+    finally:
+        store.close()
 
 
 def processor_seconds(pid: int) -> float:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privet.curator.collection.task_cache import Layout
 from privet.protocol.batch import BATCH_MEDIA_TYPE, Rows
-from privet.protocol.report import REPORT_MEDIA_TYPE, Report
+from privet.protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE
 from privet.protocol.task import Task
 from scripts.load.holders import Shard
 from scripts.load.sender import HEAD_END, Message
@@ -56,11 +56,11 @@ def singles(
     shards: Iterable[Shard], task: Task, to: Address, mischief: Mischief, rng: random.Random
 ) -> Iterator[Message]:
     """One message per report, some twice, some after a broken copy, some slow or cut off."""
-    requests = plain_requests(shards, task, to)
+    plain = plain_requests(shards, task, to)
     if mischief == Mischief():
-        yield from (Message("report", request) for request in requests)
+        yield from (Message("report", request) for request in plain)
         return
-    for request in requests:
+    for request in plain:
         if rng.random() < mischief.malformed:
             yield Message("malformed", _cut_short(request, to), 0)
         dawdle = DAWDLE_SECONDS if rng.random() < mischief.slow else 0.0
@@ -72,12 +72,11 @@ def singles(
 
 def plain_requests(shards: Iterable[Shard], task: Task, to: Address) -> Iterator[bytes]:
     """A whole request per report, put together some thousand at a time."""
-    template = Template.of(task, to)
     for shard in shards:
         batch = shard.batch(task)
         for start in range(0, len(batch), AT_A_TIME):
             part = slice(start, start + AT_A_TIME)
-            yield from template.filled(batch.ids[part], batch.payloads[part])
+            yield from requests(task, to, batch.ids[part], batch.payloads[part])
 
 
 def batches(shards: Iterable[Shard], to: Address) -> Iterator[Message]:
@@ -87,35 +86,23 @@ def batches(shards: Iterable[Shard], to: Address) -> Iterator[Message]:
         yield Message("batch", to.head(BATCH_MEDIA_TYPE, len(body)) + body, shard.reports)
 
 
-@dataclass(frozen=True, eq=False)
-class Template:
-    """A request whose id and payloads are still to be filled in: always at the same bytes."""
+def requests(task: Task, to: Address, ids: Rows, payloads: Rows) -> Iterator[bytes]:
+    """A whole request for each report with these ids and payloads, one report per row.
 
-    request: Rows
-    id: NDArray[np.intp]
-    payloads: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, task: Task, to: Address) -> "Template":
-        """Found by packing probes that differ in their ids, or in their payloads, alone."""
-
-        def probe(id_byte: bytes, payload_byte: bytes) -> Rows:
-            answers = ((0, payload_byte * task.mechanisms[0].report_bytes),)
-            body = Report(task=bytes.fromhex(task.id), id=id_byte * 16, answers=answers).pack()
-            return np.frombuffer(to.head(REPORT_MEDIA_TYPE, len(body)) + body, dtype=np.uint8)
-
-        plain = probe(b"\0", b"\0")
-        ids = np.flatnonzero(plain != probe(b"\1", b"\0"))
-        return cls(plain, ids, np.flatnonzero(plain != probe(b"\0", b"\1")))
-
-    def filled(self, ids: Rows, payloads: Rows) -> Iterator[bytes]:
-        """One request per row."""
-        requests = np.tile(self.request, (len(ids), 1))
-        requests[:, self.id] = ids
-        requests[:, self.payloads] = payloads
-        packed, length = requests.tobytes(), len(self.request)
-        for start in range(0, len(packed), length):
-            yield packed[start : start + length]
+    Only their bytes differ from report to report of a task that asks one question.
+    """
+    layout = Layout.of(task, (0,))
+    body = bytearray(layout.length)
+    for start, stop, fixed in layout.fixed:
+        body[start:stop] = fixed
+    head = to.head(REPORT_MEDIA_TYPE, layout.length)
+    rows = np.tile(np.frombuffer(head + body, dtype=np.uint8), (len(ids), 1))
+    reports, (field,) = rows[:, len(head) :], layout.fields
+    reports[:, layout.id_start : layout.id_start + REPORT_ID_BYTES] = ids
+    reports[:, field.start : field.stop] = payloads
+    packed, length = rows.tobytes(), rows.shape[1]
+    for start in range(0, len(packed), length):
+        yield packed[start : start + length]
 
 
 def _cut_short(request: bytes, to: Address) -> bytes:
