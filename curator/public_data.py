@@ -14,7 +14,7 @@ class PublicData:
 
     ``X`` has shape ``(rows, columns)`` in [0, 1]; ``y`` has shape ``(rows,)`` and holds class
     indices as floats, or label values clipped to the published range. ``onnx`` is a public model
-    over the same columns that the admin brought, or None for Privet's own.
+    over the same columns that the admin uploaded, or None for Privet's own.
     """
 
     X: NDArray[np.float64]

@@ -237,8 +237,8 @@ def make_task(
 ) -> tuple[bytes, PublicData]:
     """A task's canonical bytes and its encoded public data, from an uploaded table."""
     register(entries)
-    bring = None if onnx is None else partial(tried_model, onnx)
-    task, data = build_task(settings, read_table(public), bring)
+    make_base = None if onnx is None else partial(tried_model, onnx)
+    task, data = build_task(settings, read_table(public), make_base)
     return task.canonical, data
 
 

@@ -1,9 +1,9 @@
 """The relay's HTTP: what holders ask of a curator, batches of other relays, and its own status.
 
 It reads no address and no time, and logs neither. It answers 202 where a curator answers 201: the
-report is durable here and will be delivered, but is not in any sum yet. What became of it is told
-to whoever knows its id. Reports that the curator would refuse now are refused here, where it is
-known that the task takes none, or only invited ones.
+report is durable here and will be delivered, but is not in any sum yet. Whoever knows its id may
+ask what became of it. Reports that the curator would refuse now are refused here, where it is known
+that the task takes none, or only invited ones.
 """
 
 import asyncio

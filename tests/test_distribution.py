@@ -13,7 +13,7 @@ PACKAGES = {"baselines", "client", "curator", "protocol", "relay", "transport"}
 
 
 def test_the_folders_of_the_checkout_are_the_packages() -> None:
-    """`privet/` holds one link for each folder, and each leads to the folder beside it."""
+    """`privet/` holds one link for each folder, and each leads to the folder next to it."""
     links = {path.name: path for path in (ROOT / "privet").iterdir() if path.is_symlink()}
     assert set(links) == PACKAGES
     assert all(path.resolve() == ROOT / name for name, path in links.items())

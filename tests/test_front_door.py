@@ -84,15 +84,15 @@ def test_the_base_install_answers_and_administers() -> None:
 @pytest.mark.parametrize("name", sorted(NEED_THE_EXTRA))
 def test_a_missing_extra_is_named(name: str) -> None:
     """What needs the curator's libraries says what to install."""
-    told = run(f"""{BASE_INSTALL}
+    printed = run(f"""{BASE_INSTALL}
 import privet
 try:
     privet.{name}
 except ImportError as error:
     print(error)
 """)
-    assert f"privet.{name} needs " in told
-    assert "pip install 'privet[curator]'" in told
+    assert f"privet.{name} needs " in printed
+    assert "pip install 'privet[curator]'" in printed
 
 
 def test_importing_the_package_imports_nothing_else() -> None:

@@ -2,7 +2,7 @@
 
 uvicorn's parser waits indefinitely and buffers everything it receives. Here a client that has begun
 a request, or opened a connection for one, must finish the head in time; so must one that goes on
-sending a body after it has been answered. Bytes that bring no request forward (a head without end,
+sending a body after it has been answered. Bytes that do not advance a request (a head without end,
 trailers) are counted from the last step on. A client that takes nothing of its answer is cut off.
 Bodies have limits of their own, where they are read.
 

@@ -402,7 +402,7 @@ class Store(ABC):
     def invite(self, task_id: str, digests: Sequence[bytes]) -> None:
         """Keep invitations; from then on the task counts invited reports only.
 
-        ``digests`` are their SHA-256, which reports bring along in a ``ReportGroup``; what is kept
+        ``digests`` are their SHA-256, which reports have in a ``ReportGroup``; what is kept
         is ``hidden(digest)``. Each serves for one report. Raises ``TaskNotFound``.
         """
 

@@ -167,7 +167,7 @@ def score(graph: Graph, base: BaseModel, X: str) -> str:
 
 def _component(graph: Graph, component: Component, X: str) -> str:
     if isinstance(component, OnnxModel):
-        return _brought(graph, component, X)
+        return _uploaded(graph, component, X)
     if isinstance(component, Trees):
         trees = (component.feature, component.threshold, component.left, component.right)
         total = _trees(graph, X, "BRANCH_LEQ", trees, component.value, component.roots)
@@ -179,12 +179,12 @@ def _component(graph: Graph, component: Component, X: str) -> str:
         raw = graph.add("Add", raw, graph.constant(component.intercept))
     else:
         raise InvalidRequest(
-            f"A public model of the kind {component.kind!r} cannot be exported: bring it as ONNX."
+            f"A public model of the kind {component.kind!r} cannot be exported: upload it as ONNX."
         )
     return graph.add("Softmax", raw, axis=1) if component.link == "softmax" else raw
 
 
-def _brought(graph: Graph, component: OnnxModel, X: str) -> str:
+def _uploaded(graph: Graph, component: OnnxModel, X: str) -> str:
     """Nodes that compute ``OnnxModel.predict``."""
     raw = _join(
         graph.model,
@@ -329,6 +329,6 @@ def _at_least(uploaded: ModelProto, versions: dict[str, int]) -> ModelProto:
 
 def _cannot(reason: str) -> InvalidRequest:
     return InvalidRequest(
-        f"The public model cannot be made part of an ONNX file ({reason}): export JSON, or bring "
+        f"The public model cannot be made part of an ONNX file ({reason}): export JSON, or upload "
         f"it converted with target_opset={{'': 18, '{ML}': 3}}."
     )

@@ -1,8 +1,8 @@
 """The folds of a plan's simulated collections, and the public models of each fold.
 
 Strategy. The public rows are split into five parts, stratified by label. In each of five folds two
-parts are the public data, two are the people whose reports are simulated, and the fifth is the test
-set; so every row is tested once, and never on a model that was fitted to it. The people's records
+parts are the public data, two are the holders whose reports are simulated, the fifth is the test
+set; so every row is tested once, and never on a model that was fitted to it. The holders' records
 are repeated as evenly as possible up to the planned number of holders. A few distinct records
 contain only so much information, however often they are repeated: with many more holders than
 public records, the trial understates the information in a real population.
@@ -38,7 +38,7 @@ class Part(StrEnum):
 
     HALF = "half of the known ones"
     KNOWN = "the known ones"
-    MOST = "all but the judges"
+    MOST = "all but the test set"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +46,13 @@ class Fold:
     """Row numbers of a fold's parts."""
 
     known: Integers
-    people: Integers
-    judges: Integers
+    holders: Integers
+    test: Integers
 
     def public(self, part: Part) -> Integers:
         """The rows that are the public data."""
         if part is Part.MOST:
-            return np.concatenate([self.known, self.people])
+            return np.concatenate([self.known, self.holders])
         return self.known[::2] if part is Part.HALF else self.known
 
 
@@ -77,11 +77,11 @@ def make_folds(label: Label, public: PublicData, seed: int) -> tuple[Fold, ...]:
     parts = [by_label[part::PARTS] for part in range(PARTS)]
     return tuple(
         Fold(
-            known=np.concatenate([parts[(judge + step) % PARTS] for step in (1, 2)]),
-            people=np.concatenate([parts[(judge + step) % PARTS] for step in (3, 4)]),
-            judges=parts[judge],
+            known=np.concatenate([parts[(place + step) % PARTS] for step in (1, 2)]),
+            holders=np.concatenate([parts[(place + step) % PARTS] for step in (3, 4)]),
+            test=parts[place],
         )
-        for judge in range(PARTS)
+        for place in range(PARTS)
     )
 
 
@@ -115,7 +115,7 @@ class FoldModels:
 
     def predictions(self, number: int, part: Part) -> Floats:
         """The public model's predictions for the fold's test rows, ``(test rows, S)``."""
-        return self.model(number, part).predict(self.public.X[self.folds[number].judges])
+        return self.model(number, part).predict(self.public.X[self.folds[number].test])
 
     def _fit(self, number: int, part: Part) -> BaseModel:
         data = self.rows(number, part)
@@ -147,7 +147,7 @@ class FoldModels:
         predicted = np.zeros((len(self._on_most[0]), len(self.public), self.slots or 1))
         for fold, models in zip(self.folds, self._on_most, strict=True):
             for place, model in enumerate(models):
-                predicted[place, fold.judges] = model.predict(self.public.X[fold.judges])
+                predicted[place, fold.test] = model.predict(self.public.X[fold.test])
         return predicted
 
     def _weights(self, number: int) -> Floats:

@@ -177,11 +177,11 @@ class Trials:
 
     def losses(self, settings: TaskSettings) -> Floats:
         """Losses of the model fitted to the reports of a task with these settings."""
-        return self._judged(lambda number: self._collect(settings, number))
+        return self._losses(lambda number: self._collect(settings, number))
 
     def public_losses(self, part: Part) -> Floats:
         """Losses of a model of public records alone."""
-        return self._judged(lambda number: self.models.predictions(number, part))
+        return self._losses(lambda number: self.models.predictions(number, part))
 
     def task(self, settings: TaskSettings, number: int, part: Part) -> Task:
         """The task published from some of a fold's records."""
@@ -196,7 +196,7 @@ class Trials:
         fold, task = self.models.folds[number], self.task(settings, number, Part.KNOWN)
         case = f"{settings.holders} {settings.epsilon}".encode()
         rng = np.random.default_rng([self.seed, number, zlib.crc32(case)])
-        X, y = self.public.X[fold.people], self.public.y[fold.people]
+        X, y = self.public.X[fold.holders], self.public.y[fold.holders]
         copies = spread(settings.holders, len(y), rng)
         counts = [
             replace(each, holders_per_record=max(1.0, each.n / len(y)))
@@ -206,16 +206,16 @@ class Trials:
         base = self.models.model(number, Part.KNOWN) if takes_base else None
         known = self.models.rows(number, Part.KNOWN)
         model = fit(self.estimator, self.label, known, counts, base)
-        return model.predict(self.public.X[fold.judges]).values
+        return model.predict(self.public.X[fold.test]).values
 
-    def _judged(self, predict: Callable[[int], Floats]) -> Floats:
+    def _losses(self, predict: Callable[[int], Floats]) -> Floats:
         losses = np.empty(len(self.public))
         for number, fold in enumerate(self.models.folds):
-            predicted, truth = predict(number), self.public.y[fold.judges]
+            predicted, truth = predict(number), self.public.y[fold.test]
             if isinstance(self.label, Classes):
-                losses[fold.judges] = predicted.argmax(axis=1) != truth
+                losses[fold.test] = predicted.argmax(axis=1) != truth
             else:
-                losses[fold.judges] = (predicted[:, 0] - truth) ** 2
+                losses[fold.test] = (predicted[:, 0] - truth) ** 2
         return losses
 
 
@@ -271,7 +271,7 @@ class LearningCurve:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Baseline:
     """Losses per row of public models on ``known`` and on ``most`` of the ``every`` records.
 
     A collection is simulated with ``known`` public records and the reports of the rest of ``most``;
@@ -286,7 +286,7 @@ class Comparison:
     every: int
 
     @classmethod
-    def of(cls, trials: Trials) -> "Comparison":
+    def of(cls, trials: Trials) -> "Baseline":
         """Public models tested at three sizes."""
         every = len(trials.public)
         most = every - every // PARTS
@@ -325,28 +325,28 @@ class Planner:
         self.trials, self.settings = trials, settings
         self.classes = isinstance(trials.label, Classes)
         self.score = "accuracy" if self.classes else "mean squared error"
-        self.compared = Comparison.of(trials)
+        self.baseline = Baseline.of(trials)
 
     def plan(self, wanted: float | None) -> Plan:
         """The whole answer; ``wanted`` is an accuracy or a mean squared error."""
-        compared, settings = self.compared, self.settings
+        baseline, settings = self.baseline, self.settings
         task = self.trials.task(settings, 0, Part.MOST)
         planned = self.trials.losses(settings)
-        gain, scale = compared.gain(planned), 1.0 if self.classes else self.trials.public.y.var()
+        gain, scale = baseline.gain(planned), 1.0 if self.classes else self.trials.public.y.var()
         verdict = verdict_on(gain, WORTHWHILE * float(scale))
-        bound = information(task, settings.holders) > compared.most - compared.known
+        bound = information(task, settings.holders) > baseline.most - baseline.known
         found = Plan(
             score=self.score,
-            public_records=compared.every,
+            public_records=baseline.every,
             holders=settings.holders,
             epsilon=settings.epsilon,
             estimator=self.trials.estimator,
             questions=tuple(_questions(task)),
             report_bytes=task.longest_report,
-            expected=self._scored(compared.expected(planned)),
-            public_only=self._scored(compared.public_only()),
+            expected=self._scored(baseline.expected(planned)),
+            public_only=self._scored(baseline.public_only()),
             gain=gain,
-            worth=compared.curve.worth(gain.value, compared.every),
+            worth=baseline.curve.worth(gain.value, baseline.every),
             lower_bound=bound,
             verdict=verdict,
             reason="",
@@ -362,13 +362,13 @@ class Planner:
 
         def expected(holders: float, epsilon: float) -> float:
             losses = self.trials.losses(_changed(self.settings, holders, epsilon))
-            return self.compared.expected(losses).value
+            return self.baseline.expected(losses).value
 
         holders, epsilon = self.settings.holders, self.settings.epsilon
         numbers = [max(1.0, float(round(holders * step))) for step in HOLDER_STEPS]
         people, by_holders = least_amount(numbers, lambda n: expected(n, epsilon), loss)
         budget, by_epsilon = least_amount(EPSILONS, lambda e: expected(holders, e), loss)
-        records = self.compared.curve.needed(loss)
+        records = self.baseline.curve.needed(loss)
         return Requirement(
             wanted=wanted,
             holders=None if people is None else round(people),

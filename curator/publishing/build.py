@@ -37,23 +37,23 @@ class _TreeSettings:
     seed: int
 
 
-Bring = Callable[[Label, PublicData], BaseModel]
+ModelFactory = Callable[[Label, PublicData], BaseModel]
 """Makes a public model of the caller's own, once label and encoded public data are known."""
 
 
 def build_task(
-    settings: TaskSettings, columns: Columns, bring: Bring | None = None
+    settings: TaskSettings, columns: Columns, make_base: ModelFactory | None = None
 ) -> tuple[Task, PublicData]:
     """Grow the partitions on the public columns and build the task with its questions.
 
-    ``bring`` makes a public model to use instead of Privet's own, for cells and centres.
+    ``make_base`` makes a public model to use instead of Privet's own, for cells and centres.
 
     Raises ``InvalidPublicData`` for data nothing can be grown on, ``InvalidTask`` for settings
     that lead to no answerable task, and ``TooLarge`` above the published limits.
     """
     check_names(settings)
     features, label, public = encode_columns(settings, columns)
-    base = None if bring is None else bring(label, public)
+    base = None if make_base is None else make_base(label, public)
     return build_encoded(settings, features, label, public, base), public
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Predictions, fit
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.base import BaseModel
-from privet.curator.publishing.build import Bring, build_task, encode_labels
+from privet.curator.publishing.build import ModelFactory, build_task, encode_labels
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.simulation import simulate_counts
 from privet.curator.sklearn_api.data import (
@@ -77,7 +77,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             features = {} if isinstance(X_public, np.ndarray) else stand_ins(columns)
             settings = self._settings(len(y), seed, features)
             self.task_, public_data = build_task(
-                settings, {**columns, LABEL: self._label_column(y_public)}, self._bring(bases)
+                settings, {**columns, LABEL: self._label_column(y_public)}, self._factory(bases)
             )
             encoded = encode_table(self.task_.features, named_columns(X, self))
             labels = encode_labels(self.task_.label, self._label_column(y))
@@ -90,16 +90,16 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         self.n_reports_ = sum(e.n for e in questions) if self.allocation == "one" else len(y)
         self.report_bytes_ = sum(e.mechanism.report_bytes for e in questions)
 
-    def _bring(self, bases: list[BaseModel]) -> Bring | None:
+    def _factory(self, bases: list[BaseModel]) -> ModelFactory | None:
         """Makes ``public_model`` for the task, and keeps it in ``bases`` for the fit."""
         if self.public_model is None:
             return None
 
-        def bring(label: Label, public: PublicData) -> BaseModel:
+        def make_base(label: Label, public: PublicData) -> BaseModel:
             bases.append(own_public_model(self.public_model, label, public))
             return bases[0]
 
-        return bring
+        return make_base
 
     def _settings(
         self, holders: int, seed: int, features: Mapping[str, Mapping[str, Any]]

@@ -94,7 +94,7 @@ def test_a_traceback_tells_no_secret(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_what_is_no_secret_stays(capsys: pytest.CaptureFixture[str]) -> None:
-    """Ids, addresses of databases without a password, and plain fields are told."""
+    """Ids, addresses of databases without a password, and plain fields are logged."""
     set_up_logs("info", "json")
     task = secrets.token_hex(32)
     message = "Opened %s at postgresql://user@host/name: took 3 of 4"

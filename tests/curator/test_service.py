@@ -131,7 +131,7 @@ def test_creating_and_opening_are_one(curator: Curator, monkeypatch: pytest.Monk
 
 
 def test_lists_of_models_read_no_model(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numbers, estimators and facts are kept beside the models, which may be large."""
+    """Numbers, estimators and facts are stored next to the models, which may be large."""
     task = survey_task(curator)
     fitted = curator.fit(task.id, "public")
 
@@ -362,7 +362,7 @@ def test_a_restarted_curator_predicts_the_same(curator: Curator, clock: ManualCl
 
 
 def test_private_reports_teach_three_classes(curator: Curator) -> None:
-    """At epsilon 8, 2 000 holders teach the thirds of [0, 1]: all centres are told right.
+    """At epsilon 8, 2 000 holders teach the thirds of [0, 1]: all centres are predicted right.
 
     A wrong centre needs an error of more than 20 standard deviations.
     """
@@ -371,8 +371,8 @@ def test_private_reports_teach_three_classes(curator: Curator) -> None:
     answer(curator, task, thirds(2000))
     curator.fit(task.id, "private")
     answers = curator.predict(task.id, records=[{"x": 1 / 6}, {"x": 1 / 2}, {"x": 5 / 6}])
-    told = answers.predictions.labels(task.label).tolist()
-    assert told == ["low", "middle", "high"]
+    predicted = answers.predictions.labels(task.label).tolist()
+    assert predicted == ["low", "middle", "high"]
 
 
 def test_private_reports_teach_a_number(curator: Curator) -> None:
@@ -386,9 +386,9 @@ def test_private_reports_teach_a_number(curator: Curator) -> None:
     answer(curator, task, [{"x": x, "z": z, "y": 10 * x} for x, z in rng.uniform(size=(2000, 2))])
     curator.fit(task.id, "private")
     answers = curator.predict(task.id, columns={"x": [0.125, 0.375, 0.625, 0.875], "z": [0.5] * 4})
-    told = answers.predictions.labels(task.label)
-    np.testing.assert_allclose(told, [1.25, 3.75, 6.25, 8.75], atol=2.0)
-    assert (answers.predictions.low[:, 0] <= told).all()
+    predicted = answers.predictions.labels(task.label)
+    np.testing.assert_allclose(predicted, [1.25, 3.75, 6.25, 8.75], atol=2.0)
+    assert (answers.predictions.low[:, 0] <= predicted).all()
 
 
 def test_predictions_say_why(curator: Curator) -> None:

@@ -273,7 +273,7 @@ def test_an_unfit_public_model_is_refused(wrong: object) -> None:
 
 
 def test_records_may_have_texts_and_gaps_that_no_public_record_has() -> None:
-    """A rare category and missing values are told as the public records' commonest or median."""
+    """A rare category and missing values are reported as the public records' mode or median."""
     rng = np.random.default_rng(40)
     table = pd.DataFrame({"size": rng.normal(size=60), "kind": ["a", "a", "b"] * 20})
     y = (table["size"] > 0).to_numpy()

@@ -140,7 +140,7 @@ def test_reports_are_answered_during_a_fit(curator: Served) -> None:
 
 
 def test_a_stop_ends_a_fit(doomed: Served) -> None:
-    """After the time that is given to what goes on; its caller is told why."""
+    """After the time that is given to what goes on; its caller learns why."""
     connection, processes = doomed.start_endless_fit()
     with closing(connection):
         doomed.process.send_signal(signal.SIGTERM)

@@ -61,8 +61,8 @@ def test_it_outlives_a_kill_and_is_where_predictions_start(tmp_path: Path) -> No
         assert task["public_model"] in fitted["facts"]["public model"]
         curator.restart(signal.SIGKILL)
         middles = ((np.arange(STRIPES) + 0.5) / STRIPES).tolist()
-        told = curator.post(f"{address}/predict", {"columns": {"x": middles}})
-        assert told["label"] == ["no", "yes"] * (STRIPES // 2)
+        predicted = curator.post(f"{address}/predict", {"columns": {"x": middles}})
+        assert predicted["label"] == ["no", "yes"] * (STRIPES // 2)
     engine = open_engine(curator.database)
     assert [finding.faults for finding in verify(engine)] == [()]
     engine.dispose()

@@ -55,12 +55,12 @@ def test_sessions_print_what_they_say(tmp_path: Path) -> None:
                 found = TASK_ID.search(printed)
                 assert found is not None, printed
                 real_id = found.group()
-            told = printed.replace(real_id, written_id.group())
-            told = told.replace(real_id[:16], written_id.group()[:16])
-            told = told.replace(curator.url, "http://127.0.0.1:8000")
+            comparable = printed.replace(real_id, written_id.group())
+            comparable = comparable.replace(real_id[:16], written_id.group()[:16])
+            comparable = comparable.replace(curator.url, "http://127.0.0.1:8000")
             assert checker.check_output(
-                without_padding(expected), without_padding(told), doctest.ELLIPSIS
-            ), f"$ {command}\n{told}"
+                without_padding(expected), without_padding(comparable), doctest.ELLIPSIS
+            ), f"$ {command}\n{comparable}"
 
 
 def run(command: str, environment: dict[str, str]) -> str:

@@ -109,12 +109,12 @@ def collect_with_a_restart(curator: RunningCurator, how: signal.Signals) -> None
     model = curator.post(f"{url}/models", {"estimator": "private"})
     assert (model["number"], model["reports"]) == (1, 600)
     asked = {"records": [{"x": 1 / 6}, {"x": 1 / 2}, {"x": 5 / 6}]}
-    told = curator.post(f"{url}/predict", asked)["predictions"]
-    assert [prediction["label"] for prediction in told] == ["low", "middle", "high"]
+    predicted = curator.post(f"{url}/predict", asked)["predictions"]
+    assert [prediction["label"] for prediction in predicted] == ["low", "middle", "high"]
 
     curator.restart(how)
     assert curator.get(url)["state"] == "closed"
-    assert curator.post(f"{url}/predict", asked)["predictions"] == told
+    assert curator.post(f"{url}/predict", asked)["predictions"] == predicted
 
 
 def test_a_number_over_two_questions(curator: RunningCurator) -> None:
@@ -168,9 +168,11 @@ def test_a_regression_learns(curator: RunningCurator) -> None:
     population.answer_all(curator.url + url, population.line(600, seed=4))
     curator.post(f"{url}/models", {"estimator": "private"})
     columns = {"x": [0.125, 0.375, 0.625, 0.875], "z": [0.5] * 4}
-    told = curator.post(f"{url}/predict", {"columns": columns})
-    np.testing.assert_allclose(told["label"], [1.25, 3.75, 6.25, 8.75], atol=2.5)
-    for (value,), (low,), (high,) in zip(told["values"], told["low"], told["high"], strict=True):
+    predicted = curator.post(f"{url}/predict", {"columns": columns})
+    np.testing.assert_allclose(predicted["label"], [1.25, 3.75, 6.25, 8.75], atol=2.5)
+    for (value,), (low,), (high,) in zip(
+        predicted["values"], predicted["low"], predicted["high"], strict=True
+    ):
         assert 0.0 <= low <= value <= high <= 10.0
 
 
@@ -195,9 +197,9 @@ def test_numbers_told_around_centres_make_the_round(curator: RunningCurator) -> 
     cells = locate(task.trees[0], encode_table(task.features, _columns(rows)))
     truth = np.array([record["y"] for record in records])
     curator.post(f"{url}/models", {"estimator": "private"})
-    told = np.array(curator.post(f"{url}/predict", {"columns": _columns(rows)})["label"])
+    predicted = np.array(curator.post(f"{url}/predict", {"columns": _columns(rows)})["label"])
     for cell in range(4):
-        error = told[cells == cell][0] - truth[cells == cell].mean()
+        error = predicted[cells == cell][0] - truth[cells == cell].mean()
         assert abs(error) < 0.75 * shown["radius"]
     curator.post(f"{url}/models", {"estimator": "drift"})
     with curator.http() as http:

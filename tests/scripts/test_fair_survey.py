@@ -49,7 +49,7 @@ def test_the_public_model_believes_the_volunteers() -> None:
 
 
 def test_a_demonstration_removes_its_own_files_only(tmp_path: Path) -> None:
-    """A refused mechanism is told in one message, and what else the folder holds stays."""
+    """A refused mechanism is reported in one message, and what else the folder holds stays."""
     for name in ("demo.db", "demo.db-wal", "privet.db", "letter.txt"):
         (tmp_path / name).touch()
     app = typer.Typer()

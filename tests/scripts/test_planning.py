@@ -1,4 +1,4 @@
-"""Promises beside outcomes: one plan, its collection, and the table."""
+"""Promises compared with outcomes: one plan, its collection, and the table."""
 
 from pathlib import Path
 

@@ -21,7 +21,7 @@ SOURCE = Design(rows=100)
 
 
 def stripes(rows: int = 400) -> Records:
-    """Records whose label is told by one of two features, and whose colour says nothing."""
+    """Records whose label depends on one of two features, and not on the colour."""
     rng = np.random.default_rng(0)
     x = rng.random(rows)
     columns: dict[str, ColumnValues] = {
@@ -119,7 +119,7 @@ def test_a_population_of_its_own_leaves_the_public_table_whole() -> None:
 
 
 def test_text_features_and_labels_are_learned() -> None:
-    """A table with texts becomes a task; many holders tell the label nearly always."""
+    """A table with texts becomes a task; with many holders the label is predicted nearly always."""
     found = simulate(stripes(), Job(holders=10**6, epsilon=2.0, depth=4))
     assert found.measure == "accuracy"
     assert found.score > 0.9
@@ -195,7 +195,7 @@ def test_a_table_on_the_command_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reason"),
     [
         (("--holders", "1.5"), "whole number"),
         (("--epsilon", "-1"), "epsilon"),
@@ -203,9 +203,9 @@ def test_a_table_on_the_command_line(tmp_path: Path) -> None:
         (("--backend", "dask"), "scheduler"),
     ],
 )
-def test_mistakes_are_named(options: tuple[str, ...], told: str) -> None:
+def test_mistakes_are_named(options: tuple[str, ...], reason: str) -> None:
     """What cannot be simulated is refused with the reason."""
-    assert told in run(*options, "--workers", "1")
+    assert reason in run(*options, "--workers", "1")
 
 
 def test_tables_average_over_seeds() -> None:

@@ -64,8 +64,8 @@ def test_list_and_show(cli: Cli, survey: str) -> None:
 def test_text_from_elsewhere_cannot_steer_the_terminal(cli: Cli, survey: str) -> None:
     """Markup in a task's name is shown, and escape sequences are not obeyed."""
     cli("task", "create", survey, *CREATE, "--name", "[31mred[bold]")
-    for told in (cli("task", "list").out, cli("task", "show", "[31mred[bold]").out):
-        assert "[31mred[bold]" in told
+    for printed in (cli("task", "list").out, cli("task", "show", "[31mred[bold]").out):
+        assert "[31mred[bold]" in printed
     refused = cli("task", "create", survey, *CREATE, "--name", "\x1b[31mred")
     assert refused.code == 1
     assert "remove character 1, the control character U+001B" in refused.err
@@ -84,7 +84,7 @@ def test_a_key_is_made_once_and_shown(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_an_ambiguous_name_is_refused(cli: Cli, survey: str) -> None:
-    """Two tasks of one name must be told apart by id."""
+    """Two tasks of one name must be distinguished by id."""
     created(cli, survey)
     created(cli, survey, "--set", "seed=1", "--grower", "random_max_edge")
     result = cli("task", "show", "survey")
@@ -140,10 +140,10 @@ def test_predict_one_record(cli: Cli, survey: str) -> None:
     """For people the label, probabilities with intervals and the reasons; for scripts JSON."""
     task_id = created(cli, survey)
     cli("fit", task_id, "--estimator", "public")
-    told = cli("predict", task_id, "--record", PERSON)
-    assert told.code == 0
+    printed = cli("predict", task_id, "--record", PERSON)
+    assert printed.code == 0
     for words in ("label", "P(0)", "95 % interval", "because"):
-        assert words in told.out
+        assert words in printed.out
     scripted = json.loads(cli("predict", task_id, "--record", PERSON, "--json").out)
     assert scripted["probabilities"][scripted["label"]] >= 0.5
 
@@ -158,23 +158,23 @@ def test_predict_a_file(
     out = tmp_path / "predictions.csv"
     assert "Wrote 200" in cli("predict", task_id, "--csv", survey, "--out", str(out)).err
     rows = list(csv.DictReader(out.read_text().splitlines()))
-    told = json.loads(cli("predict", task_id, "--csv", survey, "--json").out)
-    assert [row["prediction"] for row in rows] == told["label"]
-    assert [float(row["p 1"]) for row in rows] == [values[1] for values in told["values"]]
+    printed = json.loads(cli("predict", task_id, "--csv", survey, "--json").out)
+    assert [row["prediction"] for row in rows] == printed["label"]
+    assert [float(row["p 1"]) for row in rows] == [values[1] for values in printed["values"]]
     assert "The first 20 of 200 rows" in cli("predict", task_id, "--csv", survey).err
-    assert {str(cell) for cell in told["cell"]} == set(told["paths"])
-    assert len(told["influence"]) == len(told["label"]) == 200
+    assert {str(cell) for cell in printed["cell"]} == set(printed["paths"])
+    assert len(printed["influence"]) == len(printed["label"]) == 200
 
 
 def test_predict_numbers(cli: Cli, tmp_path: Path) -> None:
-    """A numeric label is told with its interval, and written without class columns."""
+    """A numeric label is printed with its interval, and written without class columns."""
     file = tmp_path / "line.csv"
     file.write_bytes(samples.line())
     result = cli("task", "create", str(file), "--label", "y", "--epsilon", "1", "--json")
     task_id = json.loads(result.out)["id"]
     cli("fit", task_id, "--estimator", "public")
-    told = cli("predict", task_id, "--record", '{"x": 0.5, "z": 0.1}')
-    assert " to " in told.out
+    printed = cli("predict", task_id, "--record", '{"x": 0.5, "z": 0.1}')
+    assert " to " in printed.out
     out = tmp_path / "p.csv"
     cli("predict", task_id, "--csv", str(file), "-o", str(out))
     assert next(csv.reader(out.read_text().splitlines())) == ["prediction", "low", "high", "cell"]

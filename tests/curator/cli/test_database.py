@@ -35,9 +35,9 @@ def test_a_backup_verifies_and_equals_its_source(
     copy = f"sqlite:///{file}"
     capsys.readouterr()
     assert main(["verify", "--database", copy, "--against", database, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [(task["reports"], task["faults"]) for task in told["tasks"]] == [(0, [])]
-    assert told["differences"] == []
+    printed = json.loads(capsys.readouterr().out)
+    assert [(task["reports"], task["faults"]) for task in printed["tasks"]] == [(0, [])]
+    assert printed["differences"] == []
     assert main(["verify", "--database", copy, "--against", database]) == 0
     assert "Both databases hold the same reports" in capsys.readouterr().err
     assert main(["backup", str(file), "--database", database]) == 1
@@ -54,9 +54,9 @@ def test_what_does_not_fit_is_found(database: str, capsys: pytest.CaptureFixture
         connection.execute(f"INSERT INTO report_ids VALUES ({marks})", row)
         connection.commit()
     assert main(["verify", "--database", database]) == 1
-    told = capsys.readouterr()
-    assert "ids are kept" in told.out + told.err
-    assert "Traceback" not in told.err
+    printed = capsys.readouterr()
+    assert "ids are kept" in printed.out + printed.err
+    assert "Traceback" not in printed.err
 
 
 def test_migrate_leaves_a_current_database_as_it_is(database: str) -> None:

@@ -24,16 +24,16 @@ def test_a_plan_answers_in_words(
     """Expectation, verdict, bytes and what a wanted score takes, for classes and for numbers."""
     public = tmp_path / "public.csv"
     public.write_bytes(data(100))
-    told = cli(
+    printed = cli(
         "plan", "--public", str(public), "--label", label, "--holders", "20000", "--epsilon", "2",
         "--wanted", wanted, "--grower", "max_edge", "--mechanism", "grr", "--depth", "2",
     )  # fmt: skip
-    assert told.code == 0
+    assert printed.code == 0
     for word in (f"expected {score}", "public data alone", "grr over 4 cells", "verdict"):
-        assert word in told.out
-    assert f"To reach {score} {wanted}" in told.out
-    assert "or public records without reports" in told.out
-    assert "20000 reports at epsilon 2" in " ".join(told.out.split())
+        assert word in printed.out
+    assert f"To reach {score} {wanted}" in printed.out
+    assert "or public records without reports" in printed.out
+    assert "20000 reports at epsilon 2" in " ".join(printed.out.split())
 
 
 def test_a_plan_is_for_the_settings_of_the_task(cli: Cli, survey: str) -> None:

@@ -28,7 +28,7 @@ def stripe_files(tmp_path: Path) -> tuple[str, str]:
 def test_a_model_of_ones_own_is_served(
     cli: Cli, curator_url: str, stripe_files: tuple[str, str], tmp_path: Path
 ) -> None:
-    """With five holders all stripes are told right, which nobody could learn from 40 records."""
+    """With five holders all stripes are predicted right: 40 records cannot teach that."""
     public, onnx = stripe_files
     options = ("--label", "y", "--epsilon", "1", "--depth", "2", "--set", RANGE)
     made = cli("task", "create", public, "--public-model", onnx, *options, "--json")
@@ -40,9 +40,9 @@ def test_a_model_of_ones_own_is_served(
     assert json.loads(made.out)["public_model"] in json.loads(fitted.out)["facts"]["public model"]
     middles = (np.arange(STRIPES) + 0.5) / STRIPES
     (tmp_path / "ask.csv").write_text("\n".join(["x", *map(str, middles)]))
-    told = cli("predict", task, "--csv", "ask.csv", "--out", "told.csv")
-    assert told.code == 0, told.err
-    with Path("told.csv").open() as file:
+    printed = cli("predict", task, "--csv", "ask.csv", "--out", "predicted.csv")
+    assert printed.code == 0, printed.err
+    with Path("predicted.csv").open() as file:
         labels = [row["prediction"] for row in csv.DictReader(file)]
     assert labels == ["no", "yes"] * (STRIPES // 2)
     assert cli("export", task, "--format", "onnx", "--out", "model.onnx").code == 0

@@ -24,11 +24,11 @@ class Relay:
 
 @pytest.fixture
 def relay() -> Iterator[Relay]:
-    told = Relay()
+    relay = Relay()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = json.dumps(told.document).encode()
+            body = json.dumps(relay.document).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -38,10 +38,10 @@ def relay() -> Iterator[Relay]:
             """Stay silent."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        told.url = f"http://127.0.0.1:{server.server_address[1]}"
+        relay.url = f"http://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield told
+        yield relay
         server.shutdown()
         thread.join()
 
@@ -50,11 +50,11 @@ def test_central_and_local_are_two_lines(cli: Cli, survey: str, relay: Relay) ->
     """Where reports came in batches that are large enough."""
     task_id = created(cli, survey)
     relay.document = {"counted": 0, "local_epsilon": 1.0, "central": CENTRAL}
-    told = " ".join(cli("status", task_id, "--relay", relay.url).out.split())
-    assert "local epsilon" in told
-    assert "central (epsilon, delta)" in told
-    assert "(0.235, 1e-06) against" in told
-    assert "1000 or more" in told
+    printed = " ".join(cli("status", task_id, "--relay", relay.url).out.split())
+    assert "local epsilon" in printed
+    assert "central (epsilon, delta)" in printed
+    assert "(0.235, 1e-06) against" in printed
+    assert "1000 or more" in printed
     assert json.loads(cli("status", task_id, "--relay", relay.url, "--json").out)["relay"] == (
         relay.document
     )
@@ -65,8 +65,8 @@ def test_no_central_guarantee_is_made_up(cli: Cli, survey: str, relay: Relay) ->
     """Too few together; a relay of another curator; something that is no relay."""
     task_id = created(cli, survey)
     relay.document = {"counted": 0, "local_epsilon": 1.0, "central": None}
-    told = " ".join(cli("status", task_id, "--relay", relay.url).out.split())
-    assert "no more than the local one" in told
+    printed = " ".join(cli("status", task_id, "--relay", relay.url).out.split())
+    assert "no more than the local one" in printed
     relay.document = {"counted": 1, "local_epsilon": 1.0, "central": CENTRAL}
     assert "relay of another curator" in cli("status", task_id, "--relay", relay.url).err
     relay.document = {"reports": 1}

@@ -40,13 +40,13 @@ def test_impossible_settings_are_named(given: dict[str, object]) -> None:
 
 
 def test_the_token_is_announced_alone_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """It can be copied as it stands; without one only the address is told."""
+    """It can be copied as it stands; without one only the address is shown."""
     announce("http://127.0.0.1:1", "t0k3n" * 20)
     assert "t0k3n" * 20 in capsys.readouterr().err.splitlines()
     announce("http://127.0.0.1:1", None)
-    told = capsys.readouterr().err
-    assert "http://127.0.0.1:1/docs" in told
-    assert "token" not in told.lower()
+    printed = capsys.readouterr().err
+    assert "http://127.0.0.1:1/docs" in printed
+    assert "token" not in printed.lower()
 
 
 def test_a_port_in_use_is_told_and_no_token_is_lost(
@@ -59,9 +59,9 @@ def test_a_port_in_use_is_told_and_no_token_is_lost(
         taken.listen()
         port = str(taken.getsockname()[1])
         assert main(["serve", "--port", port, "--database", f"sqlite:///{database}"]) == 1
-    told = capsys.readouterr().err
-    assert "another --port" in told
-    assert "Traceback" not in told
+    printed = capsys.readouterr().err
+    assert "another --port" in printed
+    assert "Traceback" not in printed
     assert not database.exists()
 
 
@@ -71,6 +71,6 @@ def test_a_database_that_cannot_be_used_is_told(
 ) -> None:
     """A folder that is not there or an unknown kind of database: exit 1 and what to do."""
     assert main(["serve", "--port", "0", "--database", address]) == 1
-    told = capsys.readouterr().err
-    assert "database" in told
-    assert "Traceback" not in told
+    printed = capsys.readouterr().err
+    assert "database" in printed
+    assert "Traceback" not in printed

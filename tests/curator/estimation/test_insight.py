@@ -1,4 +1,4 @@
-"""What the holders said beside public data: true figures, intervals that cover, few false finds."""
+"""Insight: true figures, intervals that cover, few false discoveries."""
 
 import numpy as np
 import pytest

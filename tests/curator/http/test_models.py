@@ -89,14 +89,16 @@ async def test_a_prediction_has_label_probabilities_interval_cell_and_path(http:
     task_id = await http.task()
     await http.fit(task_id, estimator="public")
     response = await http.post(f"/v1/tasks/{task_id}/predict", json={"records": [PERSON]})
-    (told,) = response.json()["predictions"]
-    assert sum(told["probabilities"].values()) == pytest.approx(1.0)
-    assert told["probabilities"][told["label"]] == max(told["probabilities"].values())
-    for name, p in told["probabilities"].items():
-        assert told["low"][name] <= p <= told["high"][name]
-    assert set(told["influence"].values()) == {0.0}, "reports have no say in a public model"
-    assert told["cell"] in range(8)
-    assert 1 <= len(told["path"]) <= 7, "8 cells; single paths may be longer than the depth"
+    (predicted,) = response.json()["predictions"]
+    assert sum(predicted["probabilities"].values()) == pytest.approx(1.0)
+    assert predicted["probabilities"][predicted["label"]] == max(
+        predicted["probabilities"].values()
+    )
+    for name, p in predicted["probabilities"].items():
+        assert predicted["low"][name] <= p <= predicted["high"][name]
+    assert set(predicted["influence"].values()) == {0.0}, "reports have no say in a public model"
+    assert predicted["cell"] in range(8)
+    assert 1 <= len(predicted["path"]) <= 7, "8 cells; single paths may be longer than the depth"
 
 
 async def test_a_number_is_predicted_with_its_interval(http: Http) -> None:
@@ -104,9 +106,11 @@ async def test_a_number_is_predicted_with_its_interval(http: Http) -> None:
     task_id = await http.task(samples.line(), label="y")
     await http.fit(task_id, estimator="public")
     asked = {"records": [{"x": 0.5, "z": 0.5}]}
-    (told,) = (await http.post(f"/v1/tasks/{task_id}/predict", json=asked)).json()["predictions"]
-    assert 0.0 <= told["low"] <= told["label"] <= told["high"] <= 10.0
-    assert "probabilities" not in told
+    (predicted,) = (await http.post(f"/v1/tasks/{task_id}/predict", json=asked)).json()[
+        "predictions"
+    ]
+    assert 0.0 <= predicted["low"] <= predicted["label"] <= predicted["high"] <= 10.0
+    assert "probabilities" not in predicted
 
 
 async def test_columns_say_the_same_as_records(http: Http) -> None:
@@ -323,7 +327,7 @@ async def test_a_card_says_what_the_model_is(http: Http) -> None:
 
 
 async def test_an_insight_compares_holders_with_public_data(http: Http) -> None:
-    """Shares beside public ones, a sentence, and 422 where no report can tell."""
+    """Shares compared with public ones, a sentence, and 422 without reports about the label."""
     task_id = await http.task()
     await http.fit(task_id, estimator="public")
     address = f"/v1/tasks/{task_id}/models/1/insight"

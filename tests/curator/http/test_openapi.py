@@ -49,8 +49,8 @@ async def test_the_main_calls_have_examples(document: dict[str, Any]) -> None:
             asked = call.get("requestBody", {}).get("content", {}).get("application/json")
             assert asked is None or has_example(document, asked), name
             for status, response in call["responses"].items():
-                told = response.get("content", {}).get("application/json")
-                assert told is None or has_example(document, told), (name, status)
+                answered = response.get("content", {}).get("application/json")
+                assert answered is None or has_example(document, answered), (name, status)
 
 
 async def test_tokens_are_asked_for_where_they_are_needed(document: dict[str, Any]) -> None:

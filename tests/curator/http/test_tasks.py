@@ -207,7 +207,7 @@ async def test_settings_must_be_a_json_object(http: Http, settings: str) -> None
 
 
 async def test_both_parts_of_the_form_are_needed(http: Http) -> None:
-    """A missing part is named; a body that is no form is told what to be."""
+    """A missing part is named; the sender of a body that is no form learns what to send."""
     half = await http.post("/v1/tasks", headers=http.admin, files={"public": ("a", b"x")})
     assert_problem(half, InvalidRequest, "'settings'")
     other = await http.post("/v1/tasks", headers=http.admin, data={"settings": "{}"})

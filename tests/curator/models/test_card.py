@@ -52,16 +52,16 @@ def test_agreement_is_unbiased_and_its_error_is_known() -> None:
     found = []
     for _ in range(200):
         question = QuestionCounts(tree, mechanism, mechanism.simulate(counts, rng), n)
-        told = agreement(model, [question])
-        assert told is not None
-        found.append(told)
+        estimate = agreement(model, [question])
+        assert estimate is not None
+        found.append(estimate)
     shares, errors = np.array(found).T
     assert abs(shares.mean() - truth) < SIGMAS * errors.mean() / np.sqrt(len(shares))
     np.testing.assert_allclose(shares.std(ddof=1), errors.mean(), rtol=0.4)
 
 
 def test_offset_of_numbers_is_unbiased_and_its_error_is_known() -> None:
-    """As for classes, with holders whose numbers are told around centres.
+    """As for classes, with holders whose numbers are reported relative to centres.
 
     The mean is within 6 of its standard errors; the standard deviation within 40 % of the stated
     one, which is 8 of its own standard errors.
@@ -82,9 +82,9 @@ def test_offset_of_numbers_is_unbiased_and_its_error_is_known() -> None:
     found = []
     for _ in range(200):
         question = QuestionCounts(tree, mechanism, mechanism.simulate(counts, rng), n, scale=scale)
-        told = offset(model, [question])
-        assert told is not None
-        found.append(told)
+        estimate = offset(model, [question])
+        assert estimate is not None
+        found.append(estimate)
     means, errors = np.array(found).T
     assert abs(means.mean() - truth) < SIGMAS * errors.mean() / np.sqrt(len(means))
     np.testing.assert_allclose(means.std(ddof=1), errors.mean(), rtol=0.4)
@@ -113,14 +113,14 @@ def test_a_share_is_stated_only_where_reports_can_tell() -> None:
     settings = TaskSettings(name="t", label="level", epsilon=1.0, depth=3)
     task, public = build_task(settings, read_table(samples.classes()))
     (mechanism,), (tree,) = task.mechanisms, task.trees
-    told = []
+    cards = []
     for holders in (1, 10_000):
         counts = np.full((mechanism.cells, mechanism.levels), holders)
         sums = mechanism.simulate(counts, np.random.default_rng(0))
         question = QuestionCounts(tree, mechanism, sums, int(counts.sum()))
         model = fit("weighted", task.label, public, [question])
-        told.append(write_card(task, FittedModel(task.id, 1, 0.0, model), public, [question]))
-    assert "Too few reports to estimate" in told[0]
-    assert "About " not in told[0]
-    assert "About " in told[1]
-    assert "Too few" not in told[1]
+        cards.append(write_card(task, FittedModel(task.id, 1, 0.0, model), public, [question]))
+    assert "Too few reports to estimate" in cards[0]
+    assert "About " not in cards[0]
+    assert "About " in cards[1]
+    assert "Too few" not in cards[1]

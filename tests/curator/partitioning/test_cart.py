@@ -23,7 +23,7 @@ def near(values: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("classes", "criterion"), [(2, "gini"), (3, "entropy"), (0, "variance")])
 @pytest.mark.parametrize("min_leaf", [0, 7])
 def test_cells_are_the_leaves_of_scikit_learn(classes: int, criterion: str, min_leaf: int) -> None:
-    """Every record, also one beside a threshold, is in the cell that is scikit-learn's leaf."""
+    """Every record, also one next to a threshold, is in the cell that is scikit-learn's leaf."""
     rng = np.random.default_rng(1)
     X = np.round(rng.random((400, 4)), 2)
     y = rng.integers(0, classes, 400).astype(float) if classes else rng.normal(size=400)

@@ -18,13 +18,13 @@ def public(rows: int = 300, seed: int = 0) -> PublicData:
     return PublicData(X, (rng.random(rows) < 0.1 + 0.8 * (X[:, 0] > 0.5)).astype(float))
 
 
-def test_every_row_judges_once_and_never_plays_as_well() -> None:
-    """In each fold the three parts are disjoint and make up all rows; each row judges once."""
+def test_every_row_is_tested_once_and_never_in_two_parts() -> None:
+    """In each fold the three parts are disjoint and make up all rows; each row is tested once."""
     folds = make_folds(CLASSES, public(103), seed=4)
-    judges = np.concatenate([fold.judges for fold in folds])
-    np.testing.assert_array_equal(np.sort(judges), np.arange(103))
+    tested = np.concatenate([fold.test for fold in folds])
+    np.testing.assert_array_equal(np.sort(tested), np.arange(103))
     for fold in folds:
-        everyone = np.concatenate([fold.known, fold.people, fold.judges])
+        everyone = np.concatenate([fold.known, fold.holders, fold.test])
         np.testing.assert_array_equal(np.sort(everyone), np.arange(103))
 
 
@@ -32,7 +32,7 @@ def test_parts_have_like_labels() -> None:
     """A rare class is dealt evenly, so that every part has its share."""
     data = PublicData(np.zeros((100, 1)), np.r_[np.ones(10), np.zeros(90)])
     for fold in make_folds(CLASSES, data, seed=0):
-        assert data.y[fold.judges].sum() == 2
+        assert data.y[fold.test].sum() == 2
         assert data.y[fold.known].sum() == 4
 
 

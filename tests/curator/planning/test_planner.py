@@ -13,7 +13,7 @@ from privet.curator.planning import Figure, Plan, Verdict, plan
 from privet.curator.planning.folds import FoldModels, Part
 from privet.curator.planning.planner import (
     HOLDER_STEPS,
-    Comparison,
+    Baseline,
     LearningCurve,
     Trials,
     least_amount,
@@ -96,8 +96,8 @@ def test_a_plan_is_for_the_task_that_would_be_published(chosen: dict[str, Any]) 
     """Its mechanisms, cells and bytes are those of the task that the same settings build."""
     estimator = "histogram" if "questions" in chosen else None
     found = plan(halves(), label="y", holders=500, epsilon=2.0, estimator=estimator, **chosen)
-    told = json.dumps({"name": "plan", "label": "y", "holders": 500, "epsilon": 2.0, **chosen})
-    task, _ = build_task(TaskSettings.parse(told), halves())
+    stated = json.dumps({"name": "plan", "label": "y", "holders": 500, "epsilon": 2.0, **chosen})
+    task, _ = build_task(TaskSettings.parse(stated), halves())
     assert [each["mechanism"] for each in found.questions] == [
         question.mechanism for question in task.questions
     ]
@@ -108,7 +108,7 @@ def test_a_plan_is_for_the_task_that_would_be_published(chosen: dict[str, Any]) 
 def test_trials_find_what_reports_teach() -> None:
     """With nearly truthful reports the loss nears the best possible, which is 0.1 here.
 
-    300 judges: the standard error of the mean loss is 0.017; at 1e-6 it stays within 4.9 of them.
+    300 rows: the standard error of the mean loss is 0.017; at 1e-6 it stays within 4.9 of them.
     """
     trials = Trials.of(settings(epsilon=8.0), halves(), "private", 0)
     many = settings(epsilon=8.0, holders=10**6, grower="cart", depth=1)
@@ -117,17 +117,17 @@ def test_trials_find_what_reports_teach() -> None:
     assert trials.losses(few).mean() > trials.losses(many).mean()
 
 
-def test_judges_labels_change_nothing_but_the_judgement() -> None:
-    """Turning one fold's judges' labels around turns their losses around, and nothing else."""
+def test_labels_of_the_test_set_change_nothing_but_their_losses() -> None:
+    """Turning the labels of one fold's test set around turns its losses around, nothing else."""
     chosen = settings(epsilon=1.0, holders=5000, grower="cart", depth=3)
     trials = Trials.of(chosen, halves(), "averaged", 0)
-    judges = trials.models.folds[0].judges
+    tested = trials.models.folds[0].test
     y = trials.public.y.copy()
-    y[judges] = 1.0 - y[judges]
+    y[tested] = 1.0 - y[tested]
     public = PublicData(trials.public.X, y)
     models = FoldModels(public, 2, trials.models.folds)
     turned = replace(trials, public=public, models=models)
-    loss, other = (each.losses(chosen)[judges] for each in (trials, turned))
+    loss, other = (each.losses(chosen)[tested] for each in (trials, turned))
     np.testing.assert_array_equal(loss, 1.0 - other)
 
 
@@ -156,7 +156,7 @@ def test_numbers_are_judged_by_squared_error(estimator: str) -> None:
 
 
 def test_numbers_are_centred_as_the_task_would_have_them() -> None:
-    """Around the public model in its own cells, on the whole range elsewhere or where told so."""
+    """Around the public model in its own cells; else, or if set so, on the whole range."""
     data = {**halves(60), "y": 2 * halves(60)["a"]}
     chosen = settings(epsilon=2.0)
     trials = Trials.of(chosen, data, "drift", 0)
@@ -250,8 +250,8 @@ def constant(loss: float) -> Floats:
 FALLING = LearningCurve.of([100, 200, 400], [constant(x) for x in (0.3, 0.28, 0.26)])
 
 
-def compared(curve: LearningCurve = FALLING) -> Comparison:
-    return Comparison(constant(0.28), constant(0.26), curve, 200, 400, 500)
+def baseline(curve: LearningCurve = FALLING) -> Baseline:
+    return Baseline(constant(0.28), constant(0.26), curve, 200, 400, 500)
 
 
 def test_learning_curve_goes_through_its_points() -> None:
@@ -287,15 +287,15 @@ def test_gains_are_carried_to_the_full_public_data() -> None:
 )
 def test_gains_are_measured_before_they_are_extrapolated(loss: float, promised: float) -> None:
     """A measured advantage is promised in full, and extrapolation adds to small gains only."""
-    assert compared().gain(constant(loss)).value == pytest.approx(promised, abs=1e-12)
+    assert baseline().gain(constant(loss)).value == pytest.approx(promised, abs=1e-12)
 
 
 def test_promises_are_for_all_public_records() -> None:
     """Trials leave a fifth of the records out; the promise follows the learning curve to all."""
     at_all = FALLING.level - FALLING.slope * math.log(500)
-    assert compared().public_only().value == pytest.approx(at_all)
-    gain = compared().gain(constant(0.2)).value
-    assert compared().expected(constant(0.2)).value == pytest.approx(at_all - gain)
+    assert baseline().public_only().value == pytest.approx(at_all)
+    gain = baseline().gain(constant(0.2)).value
+    assert baseline().expected(constant(0.2)).value == pytest.approx(at_all - gain)
 
 
 def test_an_unsure_slope_makes_the_promise_unsure() -> None:
@@ -305,7 +305,7 @@ def test_an_unsure_slope_makes_the_promise_unsure() -> None:
     assert curve.slope_error == pytest.approx(
         math.sqrt((0.3 * 0.7 + 0.2 * 0.8) / ROWS) / math.log(4), rel=0.1
     )
-    expected = compared(curve).expected(constant(0.2))
+    expected = baseline(curve).expected(constant(0.2))
     assert expected.standard_error == pytest.approx(curve.slope_error * math.log(1.25))
 
 

@@ -1,4 +1,4 @@
-"""A model that was brought is refused, with words that help, unless it is harmless and fits."""
+"""An uploaded model is refused, with words that help, unless it is harmless and fits."""
 
 import random
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def written(made: Any) -> bytes:
     return bytes(made.SerializeToString())
 
 
-def told(labels: list[str]) -> bytes:
+def labelled(labels: list[str]) -> bytes:
     """Stripes with an output of labels, for class 0 and class 1."""
     made = model([])
     made.ParseFromString(stripes(1))
@@ -180,7 +180,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         ),
         "other company",
     ),
-    "classes in another order": (lambda: told(["yes", "no"]), "their order must be the task's"),
+    "classes in another order": (lambda: labelled(["yes", "no"]), "their order must be the task's"),
     "a tree that leads back": (lambda: tree([1, 0], [2, 3]), "leads back"),
     "a tree that leads nowhere": (lambda: tree([1, 3], [2, 9]), "nowhere"),
 }
@@ -197,8 +197,8 @@ def test_what_does_not_fit_is_refused(case: str) -> None:
 def test_what_fits_is_taken() -> None:
     """Probabilities alone, and with labels by name or by number; a tree; a number."""
     judged(stripes(1))
-    judged(told(["no", "yes"]))
-    judged(told(["0", "1"]))
+    judged(labelled(["no", "yes"]))
+    judged(labelled(["0", "1"]))
     judged(tree([1, 3], [2, 4]), ())
     judged(stripes(1, number=True), ())
 
@@ -272,7 +272,7 @@ def test_trial_rows_are_a_full_block() -> None:
 def test_damage_is_told_apart_from_failure() -> None:
     """With a few bytes changed at random a file is read or refused, and nothing else happens."""
     rng, refusals = random.Random(0), []  # a fixed sequence, the same in every run
-    for good in (stripes(1), told(["no", "yes"]), tree([1, 3], [2, 4])):
+    for good in (stripes(1), labelled(["no", "yes"]), tree([1, 3], [2, 4])):
         for _ in range(200):
             bad = bytearray(good)
             for _ in range(rng.randint(1, 4)):

@@ -44,7 +44,7 @@ def test_a_mechanism_added_at_run_time_can_be_published(monkeypatch: pytest.Monk
 
 
 def test_cells_of_the_public_model_have_numbers_told_around_its_means() -> None:
-    """By default the grower distilled publishes centres, one per cell, and a radius beside them."""
+    """By default the grower distilled publishes centres, one per cell, and a radius."""
     task = line_task(grower="distilled")
     centring = task.questions[0].centring
     assert centring is not None

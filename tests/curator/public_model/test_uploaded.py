@@ -1,4 +1,4 @@
-"""A public model that an admin brings is what cells, fits and exports of its task start from."""
+"""An uploaded public model is what cells, fits and exports of its task start from."""
 
 import json
 from typing import Any
@@ -50,13 +50,13 @@ def striped_task(curator: Curator, onnx: bytes | None, **more: Any) -> Task:
 
 
 def right(curator: Curator, task: Task) -> float:
-    """The share of all stripes whose class is told."""
+    """The share of all stripes whose class is predicted."""
     found = curator.predict(task.id, columns=ASKED).predictions.labels(task.label)
     return float(np.mean((found == "yes") == ODD))
 
 
 def test_predictions_start_from_it(curator: Curator) -> None:
-    """With few reports, all that it knows and nobody could learn from 40 rows is told."""
+    """With few reports, all that it knows and nobody could learn from 40 rows is predicted."""
     brought_along = striped_task(curator, stripes(1))
     curator.fit(brought_along.id)
     assert right(curator, brought_along) == 1.0
@@ -90,12 +90,12 @@ def test_cells_are_distilled_from_it(curator: Curator) -> None:
 
 
 def test_centres_come_from_it(curator: Curator) -> None:
-    """Numbers are told around what it expects, which is nearly exact: the radius is the least."""
+    """Numbers are reported relative to what it expects, nearly exact: the radius is the least."""
     given = settings(depth=7)
-    told = curator.create_task(given, striped(40, 0, number=True), stripes(1, number=True))
+    uploaded = curator.create_task(given, striped(40, 0, number=True), stripes(1, number=True))
     own = curator.create_task(given, striped(40, 0, number=True))
     radii = []
-    for stored, _ in (told, own):
+    for stored, _ in (uploaded, own):
         (question,) = stored.task.questions
         assert question.centring is not None
         radii.append(question.centring.radius)
@@ -135,7 +135,7 @@ def test_exports_hold_it(curator: Curator, number: bool, opset: int) -> None:
 
 
 def test_a_converted_forest_goes_all_the_way(curator: Curator) -> None:
-    """Trained on the encoded table, converted, brought, fitted and exported, on mixed columns."""
+    """Trained on the encoded table, converted, uploaded, fitted and exported, on mixed columns."""
     from skl2onnx import to_onnx
 
     given = settings(label="label", features={})
