@@ -107,11 +107,12 @@ def _sends(task: Task) -> str:
     )
     exactly = "at most " if task.allocation == "one" else ""
     length = f"{exactly}{task.longest_report}"
+    invitation = ", your invitation" if task.invited else ""
     return (
         f"Only {chosen} the device, in one message of {length} bytes with "
-        "the task's id and 16 random bytes by which a repeated message is recognised. The record, "
-        "your name and the true answer stay here. As any web server, the curator's sees the "
-        "network address that the message comes from."
+        f"the task's id{invitation} and 16 random bytes by which a repeated message is "
+        "recognised. The record, your name and the true answer stay here. As any web server, the "
+        "curator's sees the network address that the message comes from."
     )
 
 

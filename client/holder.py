@@ -95,6 +95,11 @@ class Holder:
         answer = await self._ask(self.ledger.find, self.subject, address.id)
         if answer is None:
             task = (await self._offered(address)).task
+            if task.invited and invitation is None:
+                raise InvalidRequest(
+                    "This task counts invited reports only: answer it with the invitation that you "
+                    "were given (--invitation). Nothing was drawn and nothing was sent."
+                )
             await self.check(task)
             drawn = self._draw(task, address, record)
             answer = await self._ask(self.ledger.keep, replace(drawn, invitation=invitation))
@@ -103,19 +108,29 @@ class Holder:
     async def resend(self) -> list[Answer]:
         """Ask what became of the answers that relays hold, and send again what nobody has.
 
-        All answers of this subject that were not known to be counted, as they stand now. A fault is
-        noted in the answer and does not keep the others from being sent.
+        All answers of this subject that were not known to be counted, as they stand now, and those
+        that a curator asks for again, since it was restored from a backup. A fault is noted in the
+        answer and does not keep the others from being sent.
         """
         outcomes = []
         for answer in await self._ask(self.ledger.answers, self.subject):
-            if not answer.counted:
-                try:
-                    address = self.http.address(answer.url)
-                    outcomes.append(await self._deliver(answer, address, answer.invitation))
-                except PrivetError:
-                    found = await self._ask(self.ledger.find, self.subject, answer.task)
-                    outcomes.append(found or answer)
+            if answer.counted and not await self._is_missed(answer):
+                continue
+            try:
+                address = self.http.address(answer.url)
+                outcomes.append(await self._deliver(answer, address, answer.invitation, again=True))
+            except PrivetError as error:
+                found = await self._ask(self.ledger.find, self.subject, answer.task) or answer
+                missed = replace(found, state=State.REFUSED, reason=error.detail)
+                outcomes.append(missed if found.counted else found)
         return outcomes
+
+    async def _is_missed(self, counted: Answer) -> bool:
+        """Whether the curator that counted an answer asks for it again; not if it does not say."""
+        try:
+            return (await self.http.collection(self.http.address(counted.url))).asks_again
+        except PrivetError:
+            return False
 
     async def ask_relays(self) -> list[str]:
         """Learn what became of the answers that relays hold; nothing is sent again.
@@ -151,9 +166,14 @@ class Holder:
         )
 
     async def _deliver(
-        self, answer: Answer, address: TaskAddress, invitation: str | None
+        self,
+        answer: Answer,
+        address: TaskAddress,
+        invitation: str | None,
+        *,
+        again: bool = False,
     ) -> Answer:
-        if answer.counted:
+        if answer.counted and not again:
             return answer
         try:
             fate = await self._fate(answer, address) or await self.http.send(

@@ -16,6 +16,7 @@ from typing import Any
 from privet.curator.clock import Clock
 from privet.curator.datastore.base import (
     PUBLIC_MODEL,
+    RESTORED,
     ModelInfo,
     QuestionSums,
     Status,
@@ -73,6 +74,9 @@ class Curator:
         self.clock = clock
         self.max_rows = max_rows
         self._models = ModelCache(store)
+        restored = store.fact(RESTORED)
+        self.restored = None if restored is None else float(restored)
+        """When the backup was made that the database was restored from, Unix time."""
 
     def create_task(
         self,
@@ -85,7 +89,8 @@ class Curator:
 
         ``onnx`` is an uploaded public model: cells are distilled from it, and every ``drift`` fit
         starts from it. The same settings and data lead to the same task, which is then left as it
-        is; raises ``InvalidTask`` if it has another public model.
+        is; raises ``InvalidTask`` if it has another public model. If that task was deleted, they
+        lead to its next edition, since holders who answered it would not answer it again.
         """
         now = self.clock.now()
         closes = unix_seconds(settings.closes)
@@ -93,6 +98,8 @@ class Curator:
             raise InvalidTask("The task would close in the past: give a later closing time.")
         canonical, data = run(make_task, registered(), settings, public, onnx)
         task = Task.parse(canonical)
+        while self.store.was_deleted(task.id):
+            task = task.model_copy(update={"edition": task.edition + 1})
         stored_settings = {**settings.model_dump(mode="json"), PUBLIC_MODEL: _fingerprint(onnx)}
         state = State.OPEN if settings.open else State.DRAFT
         created = self.store.create_task(

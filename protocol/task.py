@@ -101,6 +101,18 @@ class Task(wire.Message):
     allocation: Literal["all", "one"] = "all"
     opens: Second | None = Field(default=None, description="First second of collection, Unix time.")
     closes: Second | None = Field(default=None, description="End of collection, Unix time.")
+    invited: bool = Field(
+        default=False,
+        exclude_if=lambda invited: not invited,
+        description="Whether only reports with an invitation count.",
+    )
+    edition: int = Field(
+        default=1,
+        ge=1,
+        lt=2**31,
+        exclude_if=lambda edition: edition == 1,
+        description="Tells it apart from deleted tasks that asked the same.",
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:

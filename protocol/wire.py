@@ -48,9 +48,9 @@ def pack(value: Any) -> bytes:
 
 def pack_message(message: Message) -> bytes:
     """The canonical bytes of a message, made field by field to keep fewer copies in memory."""
-    names = sorted(type(message).model_fields)
-    parts = [pack(name) + pack(message.model_dump(include={name})[name]) for name in names]
-    return b"".join([msgpack.Packer().pack_map_header(len(names)), *parts])
+    fields = (message.model_dump(include={name}) for name in sorted(type(message).model_fields))
+    parts = [pack(name) + pack(value) for field in fields for name, value in field.items()]
+    return b"".join([msgpack.Packer().pack_map_header(len(parts)), *parts])
 
 
 def unpack(data: bytes, bounds: Bounds) -> dict[str, Any]:

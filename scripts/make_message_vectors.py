@@ -162,6 +162,7 @@ SMALL = Task.checked(
         "questions": (Question(partition=0, mechanism="grr", epsilon=1.0),),
     }
 )
+INVITED = SMALL.model_copy(update={"invited": True, "edition": 3})
 RECORDS: dict[str, list[dict[str, Any]]] = {
     CLASSIFY.id: [
         {"age": 33.5, "work": "shop", "answer": "yes"},
@@ -201,6 +202,7 @@ RECORDS: dict[str, list[dict[str, Any]]] = {
         {"age": 60.0, "work": "none", "income": "1e3"},
     ],
     SMALL.id: [{"x": 7.5, "y": "yes"}],
+    INVITED.id: [{"x": 2.5, "y": "no"}],
 }
 MISFITS: list[dict[str, Any]] = [
     {"dose": "1e-07", "height": 0.0, "kind": "a", "answer": 1},
@@ -255,6 +257,8 @@ def bad_tasks() -> list[dict[str, Any]]:
     changed: dict[str, dict[str, Any]] = {
         "another version": {"version": 2},
         "unknown field": {"surprise": 1},
+        "a default spelled out": {"invited": False},
+        "a first edition spelled out": {"edition": 1},
         "empty name": {"name": ""},
         "unknown mechanism": {"questions": [{**question, "mechanism": "truth"}]},
         "epsilon zero": {"questions": [{**question, "epsilon": 0.0}]},
@@ -517,7 +521,16 @@ def build() -> dict[str, Any]:
     """The contents of every file, by name."""
     answers = [
         answer(task, record, f"answer {i}")
-        for task in (CLASSIFY, REGRESS, CENTRED, SPELLINGS, EVERY_CLASS, EVERY_NUMBER, SMALL)
+        for task in (
+            CLASSIFY,
+            REGRESS,
+            CENTRED,
+            SPELLINGS,
+            EVERY_CLASS,
+            EVERY_NUMBER,
+            SMALL,
+            INVITED,
+        )
         for i, record in enumerate(RECORDS[task.id])
     ]
     return {
@@ -529,6 +542,7 @@ def build() -> dict[str, Any]:
             good_task("every mechanism for classes", EVERY_CLASS),
             good_task("every mechanism for a number", EVERY_NUMBER),
             good_task("the example of the page", SMALL),
+            good_task("by invitation only, the third edition", INVITED),
             *bad_tasks(),
         ],
         "reports.json": [

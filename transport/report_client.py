@@ -90,6 +90,8 @@ class Collection(BaseModel):
     collecting: bool
     over: bool
     invited: bool
+    asks_again: bool = False
+    """Whether it may have lost reports that it had counted, which should be sent again."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from privet.curator.cli.output import (
     print_table,
     when,
 )
+from privet.transport.report_client import printable
 
 app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
 
@@ -174,7 +175,12 @@ def delete(
     api = connect(url, token)
     task_id = api.task_id(task)
     if not yes:
-        typer.confirm(f"Remove {task_id[:SHORT_ID]} with all its reports and models?", abort=True)
+        name, reports = api.task(task_id)["name"], api.status(task_id)["reports"]
+        typer.confirm(
+            f"Remove {printable(name)!r} ({task_id[:SHORT_ID]}) with its {reports} reports and all "
+            "its models, for good?",
+            abort=True,
+        )
     api.remove(task_id)
     err().print(f"Task {task_id[:SHORT_ID]} is gone.")
 

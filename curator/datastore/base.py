@@ -53,6 +53,9 @@ PUBLIC_MODEL = "public_model"
 QUOTA = "quota"
 """Under this name a task's settings hold the most reports that are counted, or None."""
 
+RESTORED = "restored"
+"""The fact that says from when the backup is that a database was restored from, Unix time."""
+
 CHECKSUM_BYTES = 8
 CHECKSUM_MODULUS = 2**64
 
@@ -353,6 +356,10 @@ class Store(ABC):
         and what cannot be removed of them at once is removed by a later ``expire``. Raises
         ``TaskNotFound``, and ``IllegalMove`` by the table in ``privet.protocol.lifecycle``.
         """
+
+    @abstractmethod
+    def was_deleted(self, task_id: str) -> bool:
+        """Whether a task of this id was here and was deleted, by a move or by expiry."""
 
     @abstractmethod
     def take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:

@@ -27,7 +27,7 @@ from privet.curator.datastore.base import (
     seen_time,
 )
 from privet.curator.datastore.report_ids import remove_some
-from privet.curator.datastore.schema import OF_A_TASK, leftovers, seen, tasks
+from privet.curator.datastore.schema import OF_A_TASK, deleted_tasks, leftovers, seen, tasks
 from privet.curator.settings import Settings
 from privet.protocol.errors import StorageFailed
 
@@ -41,7 +41,10 @@ EVERY_SECONDS = 3_600.0
 
 
 def remove_task(connection: Connection, task_no: int) -> None:
-    """Delete a task with everything that is kept about it, and list its ids for removal."""
+    """Delete a task with all that is kept about it but its id; list its reports' for removal."""
+    task_id = select(tasks.c.id).where(tasks.c.no == task_no)
+    connection.execute(delete(deleted_tasks).where(deleted_tasks.c.id.in_(task_id)))
+    connection.execute(insert(deleted_tasks).from_select(["id"], task_id))
     for table in OF_A_TASK:
         connection.execute(delete(table).where(table.c.task_no == task_no))
     connection.execute(delete(tasks).where(tasks.c.no == task_no))

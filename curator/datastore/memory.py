@@ -49,6 +49,7 @@ class _Entry:
     invitations: dict[bytes, bool] = field(default_factory=dict)
     relayed: dict[str, int] = field(default_factory=dict)
     ids_gone: bool = False
+    invited: bool = False
 
     def outcome(
         self, report_id: bytes, fingerprint: int, invitation: bytes | None, now: float
@@ -61,7 +62,7 @@ class _Entry:
             return Outcome.NOT_OPEN
         if self.stored.quota is not None and len(self.fingerprints) >= self.stored.quota:
             return Outcome.OVER_QUOTA
-        if self.invitations:
+        if self.invited:
             kept = None if invitation is None else hidden(invitation)
             if kept is None or not self.invitations.get(kept, False):
                 return Outcome.NOT_INVITED
@@ -85,6 +86,7 @@ class MemoryStore(Store):
         self._bucket_seconds = bucket_seconds
         self._entries: dict[str, _Entry] = {}
         self._tokens: dict[str, StoredToken] = {}
+        self._deleted: set[str] = set()
         self._facts: dict[str, str] = {}
         self._seen: float | None = None
         self._lock = threading.RLock()
@@ -102,7 +104,7 @@ class MemoryStore(Store):
                 return False
             stored = StoredTask(task, state, dict(settings), now, now)
             sums = [QuestionSums(np.zeros(m.sum_size, np.int64), 0) for m in task.mechanisms]
-            self._entries[task.id] = _Entry(stored, public, sums)
+            self._entries[task.id] = _Entry(stored, public, sums, invited=task.invited)
             return True
 
     def task(self, task_id: str) -> StoredTask:
@@ -122,7 +124,11 @@ class MemoryStore(Store):
             entry.stored = replace(entry.stored, state=state, moved=now)
             if state is State.DELETED:
                 del self._entries[task_id]
+                self._deleted.add(task_id)
             return state
+
+    def was_deleted(self, task_id: str) -> bool:
+        return task_id in self._deleted
 
     def take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
         with self._lock:
@@ -172,7 +178,7 @@ class MemoryStore(Store):
                 buckets=buckets,
                 rejects=dict(entry.rejects),
                 relayed=dict(entry.relayed),
-                invited=bool(entry.invitations),
+                invited=entry.invited,
             )
 
     def add_model(
@@ -196,7 +202,9 @@ class MemoryStore(Store):
 
     def invite(self, task_id: str, digests: Sequence[bytes]) -> None:
         with self._lock:
-            self._entry(task_id).invitations.update(dict.fromkeys(map(hidden, digests), True))
+            entry = self._entry(task_id)
+            entry.invited = True
+            entry.invitations.update(dict.fromkeys(map(hidden, digests), True))
 
     def put_token(self, token: StoredToken) -> None:
         with self._lock:
@@ -231,6 +239,7 @@ class MemoryStore(Store):
                 if removal is Removal.TASK:
                     tasks += 1
                     del self._entries[task_id]
+                    self._deleted.add(task_id)
                 else:
                     entry.fingerprints.clear()
                     entry.ids_gone = True

@@ -11,7 +11,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, delete, insert, inspect, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from privet.curator.datastore.schema import RESTORED, backup_mark, facts
+from privet.curator.datastore.base import RESTORED
+from privet.curator.datastore.schema import backup_mark, facts
 from privet.protocol.errors import StorageFailed
 
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(5797973, 1)"

@@ -182,8 +182,6 @@ facts = Table(
     Column("name", String(64), primary_key=True),
     Column("value", Text, nullable=False),
 )
-RESTORED = "restored"
-"""The fact that says from when the backup is that a database was restored from, Unix time."""
 
 audit = Table(
     "audit",

@@ -98,7 +98,7 @@ class SqlStore(Store):
                     moved=now,
                     opens=task.opens,
                     closes=task.closes,
-                    invited=False,
+                    invited=task.invited,
                     ids_gone=False,
                     quota=settings.get(QUOTA),
                     canonical=task.canonical,
@@ -150,6 +150,12 @@ class SqlStore(Store):
         if state is State.DELETED:
             self._remove_ids()
         return state
+
+    def was_deleted(self, task_id: str) -> bool:
+        table = schema.deleted_tasks
+        with self._reading() as connection:
+            found = connection.scalar(select(table.c.id).where(table.c.id == task_id))
+            return found is not None
 
     def take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
         with self._taking:

@@ -192,6 +192,10 @@ class StatusView(Answer):
     collecting: bool = Field(description="Whether a report would be counted now.")
     over: bool = Field(description="Whether its closing time has passed, so that none can count.")
     invited: bool = Field(description="Whether only invited reports count.")
+    asks_again: bool = Field(
+        description="Whether holders should send again what was counted, since the curator was "
+        "restored from a backup. What was not lost is not counted twice."
+    )
     reports: int = Field(description="Reports counted.", examples=[4456])
     answers: list[int] = Field(description="Answers counted, per question.", examples=[[4456]])
     rejects: dict[str, int] = Field(
@@ -204,14 +208,19 @@ class StatusView(Answer):
     models: int = Field(description="Models fitted so far.")
 
     @classmethod
-    def of(cls, stored: StoredTask, status: Status, models: int, now: float) -> "StatusView":
-        """The view of a stored status at the time ``now``."""
+    def of(
+        cls, stored: StoredTask, status: Status, models: int, now: float, restored: float | None
+    ) -> "StatusView":
+        """The view of a stored status at the time ``now``, since ``restored`` perhaps with gaps."""
         return cls(
             id=stored.task.id,
             state=stored.state,
             collecting=stored.takes_reports(now),
             over=stored.task.closes is not None and now >= stored.task.closes,
             invited=status.invited,
+            asks_again=restored is not None
+            and stored.created <= restored
+            and stored.takes_reports(now),
             reports=status.reports,
             answers=list(status.answers),
             rejects=dict(status.rejects),
@@ -301,7 +310,8 @@ def read_task(
 def read_status(task_id: TaskId, curator: TheCurator) -> StatusView:
     """Counts of reports and answers, rejects by reason, and the checksum over report ids."""
     stored, models = curator.task(task_id), len(curator.store.models(task_id))
-    return StatusView.of(stored, curator.status(task_id), models, curator.clock.now())
+    now, restored = curator.clock.now(), curator.restored
+    return StatusView.of(stored, curator.status(task_id), models, now, restored)
 
 
 @router.post(

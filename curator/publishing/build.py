@@ -220,6 +220,7 @@ def _task(
             "allocation": settings.allocation,
             "opens": unix_seconds(settings.opens),
             "closes": unix_seconds(settings.closes),
+            "invited": settings.invited,
         }
     )
     questions = [

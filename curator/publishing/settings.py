@@ -130,6 +130,11 @@ class TaskSettings(Settings):
         strict=True,
         description="The most reports that are counted, known to the curator alone.",
     )
+    invited: bool = Field(
+        default=False,
+        strict=True,
+        description="Count only reports with an invitation, from the start; the task says so.",
+    )
     open: bool = Field(
         default=True, strict=True, description="Open the task at once; else it is a draft."
     )

@@ -22,6 +22,7 @@ from privet.client import (
     ReportClient,
     Retry,
     SqliteLedger,
+    State,
     TaskRefused,
     TransportError,
     UnexpectedAnswer,
@@ -38,7 +39,8 @@ from privet.protocol.errors import (
 from privet.protocol.features import Numeric
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.report import Report
-from tests.client.fakes import TASK, URL, Canned, Network, problem, publish
+from privet.protocol.task import TASK_MEDIA_TYPE
+from tests.client.fakes import TASK, URL, Canned, Network, media, problem, publish, receipt
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import RECORD, make_task
 
@@ -229,6 +231,40 @@ async def test_an_invitation_goes_along_and_is_kept_for_resending(ledger: Sqlite
     for damaged in ("", "two words", "line\r\nX-Injected: 1", "x" * 201):
         with pytest.raises(InvalidRequest):
             await Holder(again.client(), MemoryLedger()).answer(URL, no_record(), damaged)
+
+
+async def test_a_task_that_needs_an_invitation_says_so_before_a_draw() -> None:
+    """Without one nothing is drawn; with one it goes along."""
+    invited = TASK.model_copy(update={"invited": True})
+    url = URL.replace(TASK.id, invited.id)
+
+    def offered(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            return receipt(request)
+        return httpx.Response(200, content=invited.canonical, headers=media(TASK_MEDIA_TYPE))
+
+    network, ledger = Network([offered]), MemoryLedger()
+    with pytest.raises(InvalidRequest, match="--invitation"):
+        await Holder(network.client(), ledger, "me", no_randomness).answer(url, no_record())
+    assert ledger.answers() == []
+    assert (await Holder(network.client(), ledger).answer(url, RECORD, "inv-123")).counted
+
+
+@pytest.mark.parametrize("again", [True, False])
+async def test_a_restored_curator_is_sent_again_what_it_had_counted(again: bool) -> None:
+    """The same bytes, if it asks for them; a refusal is told, and the ledger stays as it is."""
+    network, ledger = Network([publish]), MemoryLedger()
+    answered = await Holder(network.client(), ledger).answer(URL, RECORD)
+    status = {"collecting": True, "over": False, "invited": False, "asks_again": again}
+    restored = Network([httpx.Response(200, json=status), receipt])
+    outcomes = await Holder(restored.client(), ledger).resend()
+    assert outcomes == ([answered] if again else [])
+    sent = [request.content for request in restored.requests if request.method == "POST"]
+    assert sent == ([answered.report] if again else [])
+    closed = Network([httpx.Response(200, json=status), problem(TaskNotOpen("Closed."))])
+    for refused in await Holder(closed.client(), ledger).resend():
+        assert (refused.state, refused.reason) == (State.REFUSED, "Closed.")
+    assert ledger.answers() == [answered]
 
 
 async def test_a_record_that_does_not_fit_costs_nothing() -> None:

@@ -292,6 +292,25 @@ def test_a_draft_opens_closes_and_goes(curator: Curator) -> None:
         curator.task(task_id)
 
 
+def test_a_task_that_is_made_again_is_another_task(curator: Curator) -> None:
+    """Who answered the deleted one would not answer the same id again; editions go on."""
+    first = survey_task(curator)
+    curator.move(first.id, Move.DELETE)
+    second = survey_task(curator)
+    assert (second.edition, second.id != first.id) == (2, True)
+    assert survey_task(curator).id == second.id
+    curator.move(second.id, Move.DELETE)
+    assert survey_task(curator).edition == 3
+
+
+def test_an_invited_task_says_so(curator: Curator) -> None:
+    """In its bytes, which holders read before they draw."""
+    task = survey_task(curator, invited=True)
+    assert Task.parse(task.canonical).invited
+    assert curator.status(task.id).invited
+    assert not survey_task(curator).invited
+
+
 def test_fitting_needs_reports_unless_the_estimator_does_not(curator: Curator) -> None:
     """Without reports only ``public`` can be fitted; the refusal says so."""
     task = survey_task(curator)

@@ -51,6 +51,7 @@ export async function answer(url, record, options = {}) {
   if (drawn === undefined) {
     const task = await fetchTask(url, id, options);
     check(task, now(), mostEpsilon);
+    if (task.invited && options.invitation === undefined) throw new Problem("refused", "It needs an invitation.");
     const report = makeReport(task, record, random);
     drawn = { id: hex(report.id), bytes: report.bytes };
     await kept.set(id, drawn);

@@ -148,28 +148,33 @@ const question = fields(
 
 const seconds = optional(integer(0, Number.MAX_SAFE_INTEGER));
 
-const SCHEMA = fields({
-  version: one(1),
-  name,
-  description: text(0, MAX.description, false),
-  features: list(feature, 1, MAX.columns),
-  label,
-  partitions: list(
-    fields({
-      columns: integer(1, MAX.columns),
-      feature: nodes,
-      threshold: list(real, 1, MAX.nodes),
-      left: nodes,
-      right: nodes,
-    }),
-    1,
-    MAX.questions,
-  ),
-  questions: list(question, 1, MAX.questions),
-  allocation: one("all", "one"),
-  opens: seconds,
-  closes: seconds,
-});
+const SCHEMA = fields(
+  {
+    version: one(1),
+    name,
+    description: text(0, MAX.description, false),
+    features: list(feature, 1, MAX.columns),
+    label,
+    partitions: list(
+      fields({
+        columns: integer(1, MAX.columns),
+        feature: nodes,
+        threshold: list(real, 1, MAX.nodes),
+        left: nodes,
+        right: nodes,
+      }),
+      1,
+      MAX.questions,
+    ),
+    questions: list(question, 1, MAX.questions),
+    allocation: one("all", "one"),
+    opens: seconds,
+    closes: seconds,
+    invited: one(true),
+    edition: integer(2, 2 ** 31 - 1),
+  },
+  ["invited", "edition"],
+);
 
 // ---- the task
 

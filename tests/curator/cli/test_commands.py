@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 
 from tests.curator import samples
 from tests.curator.cli.conftest import Cli
@@ -105,18 +106,19 @@ def test_the_life_of_a_task(cli: Cli, survey: str) -> None:
 
 
 def test_delete_asks_first(cli: Cli, survey: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without --yes and without an answer nothing is deleted."""
+    """Without --yes and without an answer nothing is deleted; the question names the task."""
     task_id = created(cli, survey)
-    monkeypatch.setattr("typer.confirm", _refuse)
+    asked = []
+
+    def refuse(question: str, *, abort: bool) -> None:
+        asked.append(question)
+        raise typer.Abort
+
+    monkeypatch.setattr("typer.confirm", refuse)
     assert cli("task", "delete", task_id).code == 1
+    assert "'survey'" in asked[0]
+    assert "0 reports" in asked[0]
     assert len(json.loads(cli("task", "list", "--json").out)) == 1
-
-
-def _refuse(*_: object, abort: bool) -> bool:
-    import typer
-
-    assert abort
-    raise typer.Abort
 
 
 def test_fit_models_and_status(cli: Cli, survey: str) -> None:

@@ -11,10 +11,10 @@ from sqlalchemy import Engine, select, text, update
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.backup import backup, check_backup, compare, restore, verify
-from privet.curator.datastore.base import PUBLIC_MODEL, Outcome
+from privet.curator.datastore.base import PUBLIC_MODEL, RESTORED, Outcome
 from privet.curator.datastore.migrate import writing
 from privet.curator.datastore.report_ids import BULK
-from privet.curator.datastore.schema import RESTORED, sums
+from privet.curator.datastore.schema import sums
 from privet.protocol.errors import InvalidRequest, StorageFailed
 from privet.protocol.lifecycle import State
 from tests.curator.datastore.made import NOW, group, kept, many, public, report, task

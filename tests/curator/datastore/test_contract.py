@@ -232,6 +232,8 @@ def test_delete_removes_everything(store: Store) -> None:
     store.count_rejects(made.id, {"too-large": 1})
     store.move(made.id, Move.DELETE, NOW)
     assert store.tasks() == []
+    assert store.was_deleted(made.id)
+    assert not store.was_deleted(task("another").id)
     open_task(store, made)
     status = store.status(made.id)
     assert (status.reports, status.rejects, store.models(made.id)) == (0, {}, [])
@@ -404,3 +406,23 @@ def test_large_batches_and_single_reports_know_of_each_other(store: Store, size:
     assert np.count_nonzero(outcomes == Outcome.COUNTED) == size - 1
     assert outcomes[size // 2] in (Outcome.REPLAYED, Outcome.CONFLICT)
     assert store.status(made.id).reports == 2 * size
+
+
+def test_a_task_may_be_invited_from_the_start(store: Store) -> None:
+    """No report counts before the first invitation is made, and then only invited ones."""
+    made = task(invited=True)
+    cached = open_task(store, made)
+    assert store.status(made.id).invited
+    refused = store.take([group(cached, [report(made)])], NOW)[0]
+    assert refused.tolist() == [Outcome.NOT_INVITED]
+    store.invite(made.id, [bytes(32)])
+    invited = group(cached, [report(made)], [bytes(32)])
+    assert store.take([invited], NOW)[0].tolist() == [Outcome.COUNTED]
+
+
+def test_facts_are_kept(store: Store) -> None:
+    """The last that was noted under a name."""
+    assert store.fact("colour") is None
+    store.note("colour", "red")
+    store.note("colour", "blue")
+    assert store.fact("colour") == "blue"
