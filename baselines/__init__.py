@@ -4,7 +4,11 @@ scikit-learn estimators whose ``fit(X, y, public)`` plays all holders. Nothing o
 imports them.
 """
 
+from privet.baselines.deconvolution import DeconvolutionRegressor
+from privet.baselines.gradient import PSGDClassifier
 from privet.baselines.histogram import APHISTRegressor, PHISTClassifier, PHISTRegressor
+from privet.baselines.linear import PGLMClassifier
+from privet.baselines.semi_private import SemiPrivateClassifier
 from privet.baselines.trees import (
     LPCTClassifier,
     LPCTPruneClassifier,
@@ -16,12 +20,16 @@ from privet.baselines.trees import (
 
 __all__ = [
     "APHISTRegressor",
+    "DeconvolutionRegressor",
     "LPCTClassifier",
     "LPCTPruneClassifier",
     "LPDTClassifier",
     "LPDTRegressor",
     "NonPrivateTreeClassifier",
     "NonPrivateTreeRegressor",
+    "PGLMClassifier",
     "PHISTClassifier",
     "PHISTRegressor",
+    "PSGDClassifier",
+    "SemiPrivateClassifier",
 ]
