@@ -25,9 +25,10 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from privet.curator.public_data import Floats
 from privet.curator.public_model.base import BaseModel, Linear, Link, Trees, apply_link
 
-TREES = 100
+TREES = 200
+"""Trees of a forest that is the whole public model; parts of one have a part of them."""
 VALIDATION_TREES = 30
-"""Enough to tell forests from other models; the final ones have ``TREES``."""
+"""Enough to tell forests from other models."""
 ROUNDS = 100
 LARGEST_LEAF_COUNT = 4000
 """Trees of a forest stop near this many leaves, so that a model of many rows stays small."""
@@ -131,9 +132,10 @@ def _of_forest(fitted: Any, classes: NDArray[Any], width: int, sharpness: float)
     trees = [estimator.tree_ for estimator in fitted.estimators_]
     values = []
     for tree in trees:
-        value = np.zeros((tree.node_count, width))
-        value[:, classes] = tree.value[:, 0, :] * (sharpness or 1.0) / len(trees)
-        value[tree.children_left >= 0] = 0.0
+        value = np.zeros((tree.node_count, width), dtype=np.float32)
+        leaves = np.flatnonzero(tree.children_left < 0)
+        scale = (sharpness or 1.0) / len(trees)
+        value[np.ix_(leaves, classes)] = tree.value[leaves, 0, :] * scale
         values.append(value)
     arrays = [(t.feature, t.threshold, t.children_left, t.children_right) for t in trees]
     if sharpness:
@@ -151,7 +153,7 @@ def _of_boosting(fitted: Any, classes: NDArray[Any], width: int) -> Trees:
             left = np.where(leaf, -1, nodes["left"].astype(np.int64))
             right = np.where(leaf, -1, nodes["right"].astype(np.int64))
             arrays.append((nodes["feature_idx"], nodes["num_threshold"], left, right))
-            value = np.zeros((len(nodes), width))
+            value = np.zeros((len(nodes), width), dtype=np.float32)
             value[leaf, target] = nodes["value"][leaf]
             values.append(value)
     offset = _unseen(classes, width)
@@ -180,7 +182,10 @@ def _link(width: int) -> Link:
 
 
 def _join(
-    arrays: Sequence[tuple[NDArray[Any], ...]], values: list[Floats], link: Link, offset: Floats
+    arrays: Sequence[tuple[NDArray[Any], ...]],
+    values: list[NDArray[np.float32]],
+    link: Link,
+    offset: Floats,
 ) -> Trees:
     sizes = [len(value) for value in values]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
@@ -194,7 +199,7 @@ def _join(
         threshold=_floor32(np.where(leaf, 0.0, threshold)),
         left=np.where(leaf, -1, left + shift).astype(np.int32),
         right=np.where(leaf, -1, right + shift).astype(np.int32),
-        value=np.concatenate(values).astype(np.float32),
+        value=np.concatenate(values),
         roots=roots,
         offset=offset,
     )

@@ -8,9 +8,11 @@ more closely than these resemble one another (the same people, the same devices)
 does so less, and the part is smaller.
 """
 
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
@@ -36,11 +38,13 @@ FOLDS = 5
 MANY_CLASSES = 30
 """Above this many classes trees become fewer in proportion, since each takes longer."""
 SHARED_TREES = 400
-FEWEST_SHARED_TREES = 150
+FEWEST_SHARED_TREES = 100
 """Trees of all forests of a stack for more than two classes: about 1.2 times what one forest takes
 to predict 2 000 rows of 60 classes."""
 FEWEST_ROWS = 10
-VALIDATION_ROWS = 4000
+VALIDATION_ROWS = 3000
+ROWS_PER_TREE = 20_000
+"""Each tree of a random forest is fitted to at most this many rows, drawn anew for each."""
 HEAVY = 1e3
 ROWS_PER_THREAD = 10_000
 """With fewer rows threads wait for each other for longer than they work."""
@@ -64,16 +68,16 @@ def too_few(y: Floats) -> bool:
 def tree_counts(members: Sequence[Candidate], weights: Floats, slots: int) -> list[int]:
     """The trees that each member of weight above 0 is fitted with, and 0 for the others.
 
-    With more than two classes the forests of a stack share at most ``SHARED_TREES`` in proportion
-    to their weights, where the variance of their weighted sum is least.
+    The forests of a stack share them in proportion to their weights, where the variance of their
+    weighted sum is least. For two classes and for numbers there are ``TREES`` per unit of weight:
+    no more variance than one forest of as many trees. More classes share ``SHARED_TREES``.
     """
-    if slots <= 2:
-        return [TREES if weight > 0.0 else 0 for weight in weights]
-    in_forests = sum(w for member, w in zip(members, weights, strict=True) if member.forest)
-    shared = max(_fewer(SHARED_TREES, slots), FEWEST_SHARED_TREES)
-    share = shared / max(in_forests, 1e-9)
+    each = TREES
+    if slots > 2:
+        in_forests = sum(w for member, w in zip(members, weights, strict=True) if member.forest)
+        each = max(_fewer(SHARED_TREES, slots), FEWEST_SHARED_TREES) / max(in_forests, 1e-9)
     return [
-        0 if weight == 0.0 else max(1, round(share * weight)) if member.forest else TREES
+        0 if weight == 0.0 else max(1, round(each * weight)) if member.forest else 1
         for member, weight in zip(members, weights, strict=True)
     ]
 
@@ -84,9 +88,16 @@ def fitted(
     """Each member fitted to all rows with so many ``trees``, and None for those with 0."""
     with _quietly(len(X)):
         return [
-            as_arrays(member, member.make(count).fit(X, y), slots) if count else None
+            as_arrays(member, _fitted(member, count, X, y), slots) if count else None
             for member, count in zip(members, trees, strict=True)
         ]
+
+
+def _fitted(member: Candidate, trees: int, X: Floats, y: Floats) -> Any:
+    model = member.make(trees)
+    if getattr(model, "bootstrap", False) and len(X) > ROWS_PER_TREE:
+        model.set_params(max_samples=ROWS_PER_TREE)
+    return model.fit(X, y)
 
 
 def mixed(
@@ -159,7 +170,8 @@ def _fewer(trees: int, slots: int) -> int:
 @contextmanager
 def _quietly(rows: int) -> Iterator[None]:
     """As many threads as there is work for; what did not converge is judged by its score."""
-    with warnings.catch_warnings(), threadpool_limits(1 + rows // ROWS_PER_THREAD):
+    threads = min(1 + rows // ROWS_PER_THREAD, os.cpu_count() or 1)
+    with warnings.catch_warnings(), threadpool_limits(threads):
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "The number of unique classes")
         yield

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
+from privet.curator.public_model import stacking
 from privet.curator.public_model.base import Trees, apply_link
 from privet.curator.public_model.candidates import TREES, Candidate, candidates
 from privet.curator.public_model.knowledge import (
@@ -17,6 +18,7 @@ from privet.curator.public_model.stacking import (
     MEMORY,
     MEMORY_ROWS,
     SHARED_TREES,
+    fitted,
     out_of_fold,
     stack_weights,
     stacked,
@@ -121,7 +123,7 @@ def spots(rows: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return X.clip(0, 1).astype(np.float32).astype(float), y.astype(float)
 
 
-@pytest.mark.parametrize(("classes", "most"), [(3, 400), (30, 400), (60, 200), (200, 150)])
+@pytest.mark.parametrize(("classes", "most"), [(3, 400), (30, 400), (60, 200), (200, 100)])
 def test_the_forests_of_many_classes_share_their_trees(classes: int, most: int) -> None:
     """However many classes there are, the trees of a stack are bounded."""
     members = candidates(100, 3, classes)
@@ -133,7 +135,36 @@ def test_the_forests_of_many_classes_share_their_trees(classes: int, most: int) 
     assert abs(trees[forests].sum() - most) <= len(members)
     assert trees[1] == 0
     np.testing.assert_allclose(trees[forests] / most, weights[forests] / 0.65, atol=0.01)
-    assert set(tree_counts(candidates(100, 3, 2), np.full(9, 1 / 9), 2)) == {TREES}
+
+
+@pytest.mark.parametrize("slots", [0, 2])
+def test_a_stack_has_no_more_trees_than_one_forest(slots: int) -> None:
+    """In proportion to weights, so that the variance of their sum is that of a forest at most."""
+    members = candidates(100, 3, slots)
+    weights = np.arange(len(members)) / sum(range(len(members)))
+    trees = np.array(tree_counts(members, weights, slots))
+    forests = np.array([member.forest for member in members])
+    assert trees[forests].tolist() == [round(TREES * weight) for weight in weights[forests]]
+    assert trees[0] == 0
+
+
+def test_each_tree_of_a_forest_sees_a_sample_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a hundred thousand rows take seconds: trees of 100 rows have at most 100 leaves."""
+    monkeypatch.setattr(stacking, "ROWS_PER_TREE", 100)
+    rng = np.random.default_rng(9)
+    X, y = rng.random((1000, 2)), rng.integers(2, size=1000).astype(float)
+    members = [member for member in candidates(1000, 2, 2) if member.name == "forest"]
+
+    def most_leaves(rows: int) -> int:
+        (model,) = fitted(members, X[:rows], y[:rows], 2, [5])
+        assert model is not None
+        (part,) = model.components
+        assert isinstance(part, Trees)
+        tree_of = np.searchsorted(part.roots, np.flatnonzero(part.left < 0), "right")
+        return int(np.bincount(tree_of).max())
+
+    assert 20 < most_leaves(1000) <= 100
+    assert 0 < most_leaves(90) <= 90
 
 
 def test_a_stack_of_many_classes_has_the_trees_it_was_given() -> None:
