@@ -108,7 +108,7 @@ def insight(
     overall = _overall(label, public, question)
     found = [*_masses(question, known), *_labels(label, question, known)]
     differences = _discoveries(found, tests=len(found))
-    before = _before(label, question, known, model)
+    before = values_without_reports(label, public, model)
     mass = np.maximum(question.counts.sum(axis=1), 0.0)
     change = np.abs(model.values - before).max(axis=1)
     moved = float((mass * change).sum() / max(mass.sum(), 1e-300))
@@ -234,12 +234,16 @@ def _discoveries(found: Sequence[CellDifference], tests: int) -> tuple[CellDiffe
     return tuple(ordered[: max(passing, default=0)])
 
 
-def _before(label: Label, question: QuestionCounts, known: Floats, model: Model) -> Floats:
-    """The model's values without any report: its public model's means, or the public shares."""
+def values_without_reports(label: Label, public: PublicData, model: Model) -> Floats:
+    """The model's values without any report, ``(cells, S)``: its public model's means, or the
+    public records' shares or means, smoothed by one record of the average."""
     if model.base_values is not None:
         return model.base_values
+    known = public_counts(label, public, model.partition)
     q = (known + known.sum(axis=0) / known.sum()) / (known.sum(axis=1) + 1.0)[:, None]
-    return question.scale_of(label).from_unit(q[:, 1:]) if isinstance(label, Range) else q
+    if isinstance(label, Range):
+        return np.asarray(label.low + (label.high - label.low) * q[:, 1:])
+    return np.asarray(q)
 
 
 def _sentence(

@@ -144,6 +144,11 @@ class TaskSettings(Settings):
         if self.classes is not None and self.label_range is not None:
             msg = "give either classes or label_range, not both"
             raise ValueError(msg)
+        if self.label_range is not None and not self.label_range[0] < self.label_range[1]:
+            msg = "label_range is {:g} to {:g}: give its low end, then its high end".format(
+                *self.label_range
+            )
+            raise ValueError(msg)
         declared = {"classes": self.label_range, "range": self.classes}
         if self.label_type is not None and declared[self.label_type] is not None:
             msg = f"label_type {self.label_type!r} contradicts what is declared about the label"

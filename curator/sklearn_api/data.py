@@ -1,9 +1,12 @@
 """scikit-learn's inputs, checked as scikit-learn does, in the form that a task can be made of."""
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date, timedelta
+from numbers import Real
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -17,7 +20,14 @@ from privet.curator.public_data import PublicData
 from privet.curator.public_model.base import BaseModel, Link, Single
 from privet.curator.public_model.onnx_trial import tried_model
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, PrivetError
-from privet.protocol.features import Classes, Label, category_text, is_missing
+from privet.protocol.features import (
+    Categorical,
+    Classes,
+    Features,
+    Label,
+    category_text,
+    is_missing,
+)
 from privet.protocol.wire import first_fault
 
 Floats = NDArray[np.float64]
@@ -35,17 +45,17 @@ def value_errors() -> Iterator[None]:
 
 
 def checked_table(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> Any:
-    """``X`` checked as scikit-learn does; a DataFrame with text columns is kept as it is."""
-    has_texts = (
-        hasattr(X, "dtypes")
-        and hasattr(X, "columns")
-        and any(dtype.kind not in "fiub" for dtype in X.dtypes)
-    )
-    if has_texts:
+    """``X`` checked as scikit-learn does; a DataFrame with other than numbers is kept as it is."""
+    if hasattr(X, "columns") and any(dtype.kind not in "fiub" for dtype in X.dtypes):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
     return validate_data(
-        estimator, X, reset=reset, dtype=np.float64, ensure_min_samples=2 if reset else 1
+        estimator,
+        X,
+        reset=reset,
+        dtype=np.float64,
+        ensure_all_finite="allow-nan",
+        ensure_min_samples=2 if reset else 1,
     )
 
 
@@ -65,20 +75,38 @@ def checked_public(
     estimator: BaseEstimator, public: tuple[ArrayLike, ArrayLike]
 ) -> tuple[Any, NDArray[Any]]:
     """Public records of the form of the private ones, and their labels."""
+    if not isinstance(public, tuple | list) or len(public) != 2:
+        msg = (
+            f"public is a {type(public).__name__}: give a pair (X, y), the public records and "
+            "their labels, in the form of the private ones."
+        )
+        raise ValueError(msg)
     X = checked_table(estimator, public[0])
     return X, checked_labels(X, public[1])
 
 
 def named_columns(X: Any, estimator: BaseEstimator) -> dict[str, Any]:
-    """The columns by name: floats as arrays, anything else as lists."""
+    """The columns by name: numbers and truth values as floats, anything else as lists."""
     if isinstance(X, np.ndarray):
-        return {f"x{i}": X[:, i] for i in range(estimator.n_features_in_)}
-    return {
-        str(name): X[name].to_numpy(dtype=np.float64)
-        if X[name].dtype.kind in "fiu"
-        else X[name].tolist()
-        for name in X.columns
-    }
+        default = [f"x{i}" for i in range(estimator.n_features_in_)]
+        names = getattr(estimator, "feature_names_in_", default)
+        return {str(name): X[:, i] for i, name in enumerate(names)}
+    return {str(name): _column(str(name), X[name]) for name in X.columns}
+
+
+def _column(name: str, column: Any) -> Any:
+    """A Series as floats, NaN where missing, or as a list of texts, None where missing."""
+    kind, present = column.dtype.kind, column.dropna()
+    objects = column.dtype == object and len(present) > 0
+    if kind in "mM" or (objects and any(isinstance(v, date | timedelta) for v in present)):
+        msg = (
+            f"The column {name!r} holds dates or durations: turn it into a number, such as the "
+            "days since a fixed day, or into a category, such as the weekday."
+        )
+        raise ValueError(msg)
+    if kind in "fiub" or (objects and all(isinstance(v, Real) for v in present)):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return column.astype(object).where(column.notna(), None).tolist()
 
 
 def stand_ins(columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -99,6 +127,28 @@ def stand_ins(columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             missing = {} if any(map(is_missing, values)) else {"missing": commonest}
             settings[name] = {"unknown": commonest, **missing}
     return settings
+
+
+def warn_of_unseen(features: Features, columns: Mapping[str, Any]) -> None:
+    """Warn where categories are replaced because no public record has them."""
+    for feature in features:
+        if not isinstance(feature, Categorical):
+            continue
+        texts = Counter(category_text(v) for v in columns[feature.name] if not is_missing(v))
+        unseen = {text: count for text, count in texts.items() if text not in feature.categories}
+        if unseen:
+            count, example = sum(unseen.values()), next(iter(unseen))
+            warnings.warn(
+                f"No public record has the {feature.name!r} of {count} records, such as "
+                f"{example!r}: they count as {feature.unknown!r}, the commonest.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+
+def class_name(value: Any) -> str:
+    """The name of a class in the task and in exports."""
+    return str(value) if isinstance(value, bool | np.bool_) else category_text(value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,11 @@
 """``PrivateTreeClassifier`` and ``PrivateTreeRegressor``: ``fit`` simulates one collection."""
 
+import time
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Predictions, fit
+from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Model, Predictions, fit
+from privet.curator.estimation.counts import QuestionCounts
+from privet.curator.estimation.insight import insight, question_about, values_without_reports
+from privet.curator.models.cache import FittedModel
+from privet.curator.models.export import EXPORTS
+from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.base import BaseModel
 from privet.curator.publishing.build import ModelFactory, build_task, encode_labels
@@ -22,14 +30,30 @@ from privet.curator.sklearn_api.data import (
     checked_labels,
     checked_public,
     checked_table,
+    class_name,
     named_columns,
     own_public_model,
     stand_ins,
     value_errors,
+    warn_of_unseen,
 )
-from privet.protocol.features import ColumnValues, Label, encode_table
+from privet.curator.sklearn_api.display import as_svg, as_text
+from privet.curator.trees import locate, node_sums
+from privet.protocol.features import (
+    Classes,
+    ColumnValues,
+    Features,
+    Label,
+    columns_of,
+    encode_table,
+)
+from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.partition import LEAF
 
-LABEL = "label of the simulated task"
+LABEL = "label"
+JUDGED = 10_000
+"""Private records, drawn by chance, that scores with and without reports are of, at most."""
+REGISTRIES: tuple[dict[str, Any], ...] = (ESTIMATORS, GROWERS, MECHANISMS)
 
 
 class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carries no types
@@ -66,20 +90,27 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         self.public_fraction = public_fraction
         self.random_state = random_state
 
-    def _fit(self, private: tuple[Any, Any], public: tuple[Any, Any] | None, seed: int) -> None:
+    def _fit(
+        self, X: Any, y: NDArray[Any], public: tuple[Any, Any] | None, name: str, seed: int
+    ) -> None:
         """Publish a task, simulate the reports, fit; labels are class numbers or values."""
         rng = np.random.default_rng(seed)
-        parts = self._split(*private, rng) if public is None else (private, public)
-        (X, y), (X_public, y_public) = parts
+        self.public_indices_ = None
+        if public is None:
+            (X, y), public, self.public_indices_ = self._split(X, y, rng)
+        X_public, y_public = public
         bases: list[BaseModel] = []
         with value_errors():
-            columns = named_columns(X_public, self)
-            features = {} if isinstance(X_public, np.ndarray) else stand_ins(columns)
-            settings = self._settings(len(y), seed, features)
-            self.task_, public_data = build_task(
-                settings, {**columns, LABEL: self._label_column(y_public)}, self._factory(bases)
+            columns, others = named_columns(X_public, self), named_columns(X, self)
+            label = next(
+                each for each in (name, LABEL, f"{LABEL} of the task") if each not in columns
             )
-            encoded = encode_table(self.task_.features, named_columns(X, self))
+            settings = self._settings(len(y), seed, stand_ins(columns), label)
+            self.task_, public_data = build_task(
+                settings, {**columns, label: self._label_column(y_public)}, self._factory(bases)
+            )
+            warn_of_unseen(self.task_.features, others)
+            encoded = encode_table(self.task_.features, others)
             labels = encode_labels(self.task_.label, self._label_column(y))
             questions = simulate_counts(self.task_, encoded, labels, rng)
             name = DEFAULT_ESTIMATOR if self.estimator is None else self.estimator
@@ -89,6 +120,48 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             self.model_ = fit(name, self.task_.label, public_data, questions, base, **parameters)
         self.n_reports_ = sum(e.n for e in questions) if self.allocation == "one" else len(y)
         self.report_bytes_ = sum(e.mechanism.report_bytes for e in questions)
+        self._fitted_at = time.time()
+        self._examine(encoded, labels, public_data, questions)
+
+    def _examine(
+        self, X: Floats, y: Floats, public: PublicData, questions: Sequence[QuestionCounts]
+    ) -> None:
+        """What the reports changed, and what the tree's splits tell apart."""
+        model, label = self.model_, self.task_.label
+        some = np.random.default_rng(0).permutation(len(X))[:JUDGED]
+        without = replace(model, values=values_without_reports(label, public, model))
+        lost, lost_without = (losses(each, X[some], y[some]) for each in (model, without))
+        scale = 1.0 if isinstance(label, Classes) else max(float(y[some].var()), 1e-300)
+        self.private_score_ = 1.0 - float(lost.mean()) / scale
+        self.public_score_ = 1.0 - float(lost_without.mean()) / scale
+        gains = (lost_without - lost) / scale
+        self._gain_error = float(gains.std() / np.sqrt(len(gains)))
+        question = question_about(model, questions)
+        self.insight_ = None if question is None else insight(label, public, questions, model)
+        cells = locate(model.partition, public.X)
+        masses = 0.5 + np.bincount(cells, minlength=model.partition.cells).astype(np.float64)
+        self.public_share_ = float(np.average(model.public_share, weights=masses))
+        self.feature_importances_ = importances(model, self.task_.features, masses)
+
+    def summary(self) -> str:
+        """Whether the reports mattered, in a few lines of text."""
+        check_is_fitted(self)
+        gain = self.private_score_ - self.public_score_
+        if gain > 2.0 * self._gain_error:
+            verdict = "The reports improved the model"
+        elif gain < -2.0 * self._gain_error:
+            verdict = "The reports made the model worse"
+        else:
+            verdict = "The reports made no difference that shows"
+        lines = [
+            f"{self.n_reports_} reports at epsilon {self.task_.epsilon:g}, "
+            f"{self.model_.partition.cells} cells.",
+            f"{verdict}: {self._score_name} {self.private_score_:.3f} with them and "
+            f"{self.public_score_:.3f} without, on the private records (difference {gain:+.3f}, "
+            f"standard error {self._gain_error:.3f}).",
+            f"{self.public_share_:.0%} of the cells' values come from public data.",
+        ]
+        return "\n".join(lines if self.insight_ is None else [*lines, self.insight_.sentence])
 
     def _factory(self, bases: list[BaseModel]) -> ModelFactory | None:
         """Makes ``public_model`` for the task, and keeps it in ``bases`` for the fit."""
@@ -102,11 +175,11 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         return make_base
 
     def _settings(
-        self, holders: int, seed: int, features: Mapping[str, Mapping[str, Any]]
+        self, holders: int, seed: int, features: Mapping[str, Mapping[str, Any]], label: str
     ) -> TaskSettings:
         values = {
             "name": "simulation",
-            "label": LABEL,
+            "label": label,
             "features": features,
             "epsilon": self.epsilon,
             "grower": self.grower,
@@ -124,10 +197,11 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
 
     def _split(
         self, X: Any, y: NDArray[Any], rng: np.random.Generator
-    ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        """Private and public records: ``public_fraction`` of each stratum, at least two, is public.
+    ) -> tuple[tuple[Any, Any], tuple[Any, Any], NDArray[np.int64]]:
+        """Private and public records, and the row numbers of the latter.
 
-        Where that leaves no private record, all play both parts.
+        ``public_fraction`` of each stratum, at least two, is public. Where that leaves no private
+        record, all play both parts.
         """
         if not 0.0 < self.public_fraction < 1.0:
             msg = f"public_fraction is {self.public_fraction}: it must lie between 0 and 1."
@@ -136,14 +210,80 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         for rows in self._strata(y):
             count = max(2, round(self.public_fraction * len(rows)))
             chosen[rng.permutation(rows)[:count]] = True
+        warnings.warn(
+            f"fit was given no public records, so {chosen.sum()} of the {len(y)} records, drawn by "
+            "chance, play them: their labels are used as they are. Give public=(X, y).",
+            UserWarning,
+            stacklevel=4,
+        )
         keep = chosen if chosen.all() else ~chosen
-        return (X[keep], y[keep]), (X[chosen], y[chosen])
+        return (X[keep], y[keep]), (X[chosen], y[chosen]), np.flatnonzero(chosen)
 
     def _predict(self, X: ArrayLike) -> Predictions:
         check_is_fitted(self)
         columns = named_columns(checked_table(self, X), self)
+        warn_of_unseen(self.task_.features, columns)
         with value_errors():
             return self.model_.predict(encode_table(self.task_.features, columns))
+
+    def apply(self, X: ArrayLike) -> NDArray[np.int64]:
+        """The cell of each row, from 0, shape ``(rows,)``."""
+        return self._predict(X).cells.astype(np.int64)
+
+    def get_depth(self) -> int:
+        """The most splits on a path of the tree."""
+        check_is_fitted(self)
+        return self.model_.partition.depth
+
+    def get_n_leaves(self) -> int:
+        """The number of cells."""
+        check_is_fitted(self)
+        return self.model_.partition.cells
+
+    def export_text(self) -> str:
+        """The tree as text: splits, and for each cell its value with the 95 % interval."""
+        check_is_fitted(self)
+        return as_text(self.model_, columns_of(self.task_.features))
+
+    def to_svg(self) -> str:
+        """The tree as a drawing, what ``export_text`` says as SVG."""
+        check_is_fitted(self)
+        return as_svg(self.model_, columns_of(self.task_.features))
+
+    def to_onnx(self) -> bytes:
+        """The model as an ONNX file: one input per feature, a string for a category and a double
+        for a number or truth value; ``label``, ``values``, ``low``, ``high``, ``cell`` out."""
+        return EXPORTS["onnx"].write(self.task_, self._numbered())
+
+    def to_json(self) -> str:
+        """The whole model with its features, as ``privet export`` writes it."""
+        return EXPORTS["json"].write(self.task_, self._numbered()).decode()
+
+    def _numbered(self) -> FittedModel:
+        check_is_fitted(self)
+        return FittedModel(self.task_.id, 1, self._fitted_at, self.model_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With what the program added under the names used, so that other processes know it."""
+        used = {self.estimator, self.grower, self.mechanism}
+        used |= {q.get(key) for q in self.questions for key in ("grower", "mechanism")}
+        known = [{k: v for k, v in each.items() if k in used} for each in REGISTRIES]
+        return {**super().__getstate__(), "_registered": known}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Register what this process does not know."""
+        state = dict(state)
+        for registry, entries in zip(REGISTRIES, state.pop("_registered", ()), strict=False):
+            for name, entry in entries.items():
+                registry.setdefault(name, entry)
+        super().__setstate__(state)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    _score_name: ClassVar[str]
 
     @abstractmethod
     def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]: ...
@@ -153,6 +293,44 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
 
     @abstractmethod
     def _label_settings(self) -> dict[str, Any]: ...
+
+
+def losses(model: Model, X: Floats, y: Floats) -> Floats:
+    """Per encoded row 1 for a wrong class and 0 for the right one, or a number's squared error."""
+    values = model.predict(X).values
+    if isinstance(model.label, Classes):
+        return np.asarray(values.argmax(axis=1) != y, dtype=np.float64)
+    return np.asarray((values[:, 0] - y) ** 2)
+
+
+def importances(model: Model, features: Features, masses: Floats) -> Floats:
+    """The part of the variance of the cells' values that each feature's splits explain.
+
+    ``masses``, ``(cells,)``, weigh the cells; the result, ``(features,)``, adds up to 1, or is 0
+    where all cells have one value.
+    """
+    tree = model.partition
+    mass, sums = node_sums(tree, masses), node_sums(tree, masses[:, None] * model.values)
+    explained = (sums**2).sum(axis=1) / mass
+    inner = np.flatnonzero(tree.left != LEAF)
+    gains = explained[tree.left[inner]] + explained[tree.right[inner]] - explained[inner]
+    places = {feature.name: place for place, feature in enumerate(features)}
+    of_column = np.array([places[column.feature.name] for column in columns_of(features)])
+    found = np.bincount(of_column[tree.feature[inner]], gains, minlength=len(features))
+    total = found.sum()
+    return np.asarray(found / total if total > 0.0 else np.zeros(len(features)))
+
+
+def refuse(others: Mapping[str, Any]) -> NoReturn:
+    """Raise ``TypeError`` for arguments that ``fit`` does not take, with the reason."""
+    if "sample_weight" in others:
+        msg = (
+            "fit takes no sample_weight: every holder sends one report, and a weight would be a "
+            "second private value. Draw rows in proportion to their weights instead."
+        )
+        raise TypeError(msg)
+    msg = f"fit got the unexpected argument {next(iter(others))!r}"
+    raise TypeError(msg)
 
 
 def _plain(value: Any) -> Any:
@@ -183,32 +361,56 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn.
     task_ : the published task. model_ : the fitted ``privet.curator.estimation.Model``.
     n_reports_, report_bytes_ : reports received, and the length of all answers of one.
+    private_score_, public_score_ : accuracy (R² of a number) on the private records, at most 10 000
+        of them, with the reports and without any; ``summary()`` says whether they differ.
+    public_share_ : part of the cells' values that comes from public data, 0 to 1.
+    public_indices_ : rows of ``X`` that played the public records, None if ``fit`` was given some.
+    insight_ : what the reports say that the public records do not; None if no question asks for
+        the label in the model's cells.
+    feature_importances_ : part of the variance of the cells' values that splits on each feature
+        explain, ``(features,)``; with a public model, predictions depend on more than the tree.
     """
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, public: tuple[ArrayLike, ArrayLike] | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        public: tuple[ArrayLike, ArrayLike] | None = None,
+        **others: Any,
     ) -> Self:
         """Fit on private records ``X``, ``y`` and ``public`` ones, a pair of the same form.
 
-        A DataFrame may hold text columns, which are categorical. Raises ``ValueError`` for data or
-        hyperparameters that no task can be made of.
+        Without ``public`` some private records play the public ones, with a warning. NaN is a
+        missing value. A DataFrame may hold texts, which are categories; truth values are numbers.
+        Raises ``ValueError`` for data or hyperparameters that no task can be made of, and
+        ``TypeError`` for ``sample_weight``.
         """
+        if others:
+            refuse(others)
+        name = getattr(y, "name", None)
         X = checked_table(self, X, reset=True)
         y = checked_labels(X, y)
         check_classification_targets(y)
         known = None if public is None else checked_public(self, public)
         self.classes_ = np.unique(y if known is None else np.concatenate([y, known[1]]))
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        coded = None if known is None else (known[0], self._codes(known[1]))
         if len(self.classes_) == 1:
             msg = "All labels are of one class: give records of at least two classes."
             raise ValueError(msg)
-        self._fit((X, self._codes(y)), coded, seed)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        coded = None if known is None else (known[0], self._codes(known[1]))
+        self._fit(X, self._codes(y), coded, str(name or LABEL), seed)
         return self
+
+    _score_name = "accuracy"
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Class probabilities, shape ``(rows, classes)``, columns as in ``classes_``."""
         return self._predict(X).values
+
+    def predict_log_proba(self, X: ArrayLike) -> Floats:
+        """Logarithms of ``predict_proba``; minus infinity for a probability of 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The most probable class of each row, the first of equals."""
@@ -227,10 +429,15 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         return [np.flatnonzero(y == code) for code in np.unique(y)]
 
     def _label_column(self, y: NDArray[Any]) -> ColumnValues:
-        return [str(code) for code in y]
+        names = self._names
+        return [names[code] for code in y]
 
     def _label_settings(self) -> dict[str, Any]:
-        return {"classes": tuple(str(code) for code in range(len(self.classes_)))}
+        return {"classes": self._names}
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(map(class_name, self.classes_))
 
 
 class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
@@ -280,18 +487,24 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
         self.centred = centred
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, public: tuple[ArrayLike, ArrayLike] | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        public: tuple[ArrayLike, ArrayLike] | None = None,
+        **others: Any,
     ) -> Self:
-        """Fit on private records ``X``, ``y`` and ``public`` ones, a pair of the same form.
-
-        A DataFrame may hold text columns, which are categorical. Raises ``ValueError`` for data or
-        hyperparameters that no task can be made of.
-        """
+        """As the classifier's ``fit``, with numbers as labels."""
+        if others:
+            refuse(others)
+        name = getattr(y, "name", None)
         X = checked_table(self, X, reset=True)
         y = checked_labels(X, y).astype(np.float64)
         known = None if public is None else checked_public(self, public)
-        self._fit((X, y), known, int(check_random_state(self.random_state).randint(2**31)))
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        self._fit(X, y, known, str(name or LABEL), seed)
         return self
+
+    _score_name = "R²"
 
     def predict(self, X: ArrayLike) -> Floats:
         """The estimated mean label of each row, shape ``(rows,)``."""

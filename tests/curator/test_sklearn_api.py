@@ -1,12 +1,16 @@
 """The estimators keep scikit-learn's manners and take a real task's way."""
 
+import json
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
+from onnxruntime import InferenceSession
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import make_moons
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -16,11 +20,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from privet.curator.estimation import DEFAULT_ESTIMATOR
+from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS
+from privet.curator.partitioning import GROWERS, Grower
+from privet.curator.partitioning.grid import grid as grid_grower
 from privet.curator.sklearn_api import PrivateTreeClassifier, PrivateTreeRegressor
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Categorical
+from privet.protocol.features import Categorical, Classes, Numeric, encode_table
 from tests.curator.onnx_files import stripes
+
+pytestmark = pytest.mark.filterwarnings("ignore:fit was given no public records")
 
 NEARLY_PUBLIC = 50.0
 """Budget at which the checks that ask for accuracy on two hundred records can be met."""
@@ -279,10 +287,205 @@ def test_records_may_have_texts_and_gaps_that_no_public_record_has() -> None:
     y = (table["size"] > 0).to_numpy()
     odd = table.copy()
     odd.loc[0, "kind"], odd.loc[1, "kind"], odd.loc[2, "size"] = "unheard-of", None, np.nan
-    model = PrivateTreeClassifier(random_state=0).fit(odd, y, public=(table, y))
+    with pytest.warns(UserWarning, match=r"the 'kind' of 1 records, such as 'unheard-of'.*'a'"):
+        model = PrivateTreeClassifier(random_state=0).fit(odd, y, public=(table, y))
     size, kind = model.task_.features
     assert isinstance(kind, Categorical)
     assert kind.unknown == kind.missing == "a"
     assert size.missing == table["size"].median()
     usual = odd.fillna({"kind": "a", "size": table["size"].median()}).replace("unheard-of", "a")
-    np.testing.assert_array_equal(model.predict_proba(odd), model.predict_proba(usual))
+    with pytest.warns(UserWarning, match="unheard-of"):
+        values = model.predict_proba(odd)
+    np.testing.assert_array_equal(values, model.predict_proba(usual))
+
+
+def test_numbers_may_be_missing_without_any_text() -> None:
+    """NaN counts as the public median in arrays, in frames of numbers and beside texts alike."""
+    rng = np.random.default_rng(41)
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] > 0).astype(int)
+    holey = X.copy()
+    holey[::7, 0] = np.nan
+    filled = np.where(np.isnan(holey), np.median(X, axis=0), holey)
+    frame = pd.DataFrame(holey, columns=["a", "b"])
+    forms = {
+        "array": (X, holey, filled),
+        "numbers": (pd.DataFrame(X, columns=["a", "b"]), frame, None),
+        "texts": (pd.DataFrame(X, columns=["a", "b"]).assign(t="x"), frame.assign(t="x"), None),
+    }
+    found = {}
+    for name, (known, given, same) in forms.items():
+        model = PrivateTreeClassifier(4.0, depth=2, **QUICK, random_state=0)
+        model.fit(given, y, public=(known, y))
+        found[name] = model.predict_proba(given)
+        if same is not None:
+            np.testing.assert_array_equal(found[name], model.predict_proba(same))
+    np.testing.assert_array_equal(found["array"], found["numbers"])
+    np.testing.assert_array_equal(found["array"], found["texts"])
+
+
+def test_truth_values_are_numbers_and_dates_are_refused() -> None:
+    """Truth values beside texts are 0 and 1, in exports too; a date says what to do with it."""
+    rng = np.random.default_rng(42)
+    frame = pd.DataFrame({"paid": rng.random(200) < 0.5, "kind": rng.choice(["a", "b"], 200)})
+    y = np.where(frame["paid"], "late", "early")
+    model = PrivateTreeClassifier(8.0, depth=2, **QUICK, random_state=0)
+    model.fit(frame[50:], y[50:], public=(frame[:50], y[:50]))
+    paid, _ = model.task_.features
+    assert isinstance(paid, Numeric)
+    as_objects = frame.astype({"paid": object})
+    np.testing.assert_array_equal(model.predict_proba(frame), model.predict_proba(as_objects))
+    frame["when"] = pd.Timestamp("2026-11-22")
+    with pytest.raises(ValueError, match=r"'when' holds dates.*days since"):
+        model.fit(frame[50:], y[50:], public=(frame[:50], y[:50]))
+
+
+def test_exports_speak_the_users_words() -> None:
+    """ONNX and JSON name features and classes as the data do, and predict as the estimator does."""
+    rng = np.random.default_rng(43)
+    frame = pd.DataFrame({"age": rng.integers(18, 80, 300), "job": rng.choice(["a", "b"], 300)})
+    answer = pd.Series(np.where(frame["age"] > 50, "yes", "no"), name="answer")
+    model = PrivateTreeClassifier(4.0, depth=3, **QUICK, random_state=0)
+    model.fit(frame[50:], answer[50:], public=(frame[:50], answer[:50]))
+    session = InferenceSession(model.to_onnx())
+    columns = {
+        "feature age": frame[["age"]].to_numpy(np.float64),
+        "feature job": frame[["job"]].to_numpy(),
+    }
+    label, values = session.run(["label", "values"], columns)
+    np.testing.assert_array_equal(label, model.predict(frame))
+    np.testing.assert_allclose(values, model.predict_proba(frame), atol=1e-6)
+    document = json.loads(model.to_json())
+    assert document["model"]["label"] == {
+        "kind": "classes",
+        "name": "answer",
+        "classes": ["no", "yes"],
+    }
+    assert [feature["name"] for feature in document["features"]] == ["age", "job"]
+
+
+def test_truth_values_as_classes_keep_their_names() -> None:
+    """Classes False and True are so called in the task, and predicted as truth values."""
+    X, y = moons(300)
+    model = PrivateTreeClassifier(4.0, depth=2, **QUICK, random_state=0).fit(X, y == 1)
+    assert isinstance(model.task_.label, Classes)
+    assert model.task_.label.classes == ("False", "True")
+    assert model.predict(X).dtype == np.bool_
+
+
+def test_playing_the_public_records_is_not_silent() -> None:
+    """Without ``public`` a warning says how many rows play them, and an attribute which."""
+    X, y = moons(400)
+    model = PrivateTreeClassifier(1.0, **QUICK, random_state=0)
+    with pytest.warns(UserWarning, match="so 40 of the 400 records"):
+        model.fit(X, y)
+    assert model.public_indices_ is not None
+    assert len(np.unique(model.public_indices_)) == 40
+    assert model.n_reports_ == 360
+    model.fit(X, y, public=(X[:40], y[:40]))
+    assert model.public_indices_ is None
+
+
+def test_a_summary_says_whether_reports_mattered() -> None:
+    """They do where public labels are wrong, and do not where a few say little at tiny epsilon."""
+    X, y = moons(20_000)
+    misled = PrivateTreeClassifier(4.0, depth=4, **QUICK, random_state=0)
+    misled.fit(X[200:], y[200:], public=(X[:200], 1 - y[:200]))
+    assert misled.private_score_ > misled.public_score_ + 0.2
+    assert "improved the model" in misled.summary()
+    assert "differ" in misled.summary()
+    idle = PrivateTreeClassifier(0.01, depth=4, **QUICK, random_state=0)
+    idle.fit(X[200:400], y[200:400], public=(X[:200], y[:200]))
+    assert "no difference that shows" in idle.summary()
+    assert misled.public_share_ < idle.public_share_ <= 1.0
+
+
+def test_scores_without_reports_are_those_of_the_public_model() -> None:
+    """For the default estimator that is the public model itself, on all private records."""
+    X, y = moons(700)
+    public = X[:100], y[:100]
+    model = PrivateTreeClassifier(0.5, depth=2, random_state=0)
+    model.fit(X[100:], y[100:], public=public)
+    base = model.model_.base
+    assert base is not None
+    encoded = encode_table(model.task_.features, {"x0": X[100:, 0], "x1": X[100:, 1]})
+    assert model.public_score_ == np.mean(base.predict(encoded).argmax(axis=1) == y[100:])
+    assert model.private_score_ == model.score(X[100:], y[100:])
+    numbers = PrivateTreeRegressor(0.5, depth=2, label_range=(-1.0, 2.0), random_state=0)
+    numbers.fit(X[100:], y[100:], public=public)
+    assert numbers.private_score_ == pytest.approx(numbers.score(X[100:], y[100:]))
+
+
+def test_the_tree_can_be_read() -> None:
+    """Cells, depth, importances, text and drawing are those of the one split that matters."""
+    rng = np.random.default_rng(44)
+    X = pd.DataFrame({"noise": rng.random(4000), "age": rng.random(4000) * 60 + 20})
+    y = np.where(X["age"] > 50, "old", "<young>")
+    model = PrivateTreeClassifier(8.0, grower="cart", depth=2, estimator="private", random_state=0)
+    model.fit(X[400:], y[400:], public=(X[:400], y[:400]))
+    assert model.get_depth() <= 2
+    assert set(model.apply(X)) == set(range(model.get_n_leaves()))
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+    assert model.feature_importances_[1] > 0.9
+    text = model.export_text()
+    assert "|--- age < " in text
+    assert text.count("[") == model.get_n_leaves()
+    drawing = ElementTree.fromstring(model.to_svg())
+    titles = [title.text for title in drawing.iter("{http://www.w3.org/2000/svg}title")]
+    assert len(titles) == 2 * model.get_n_leaves() - 1
+    assert any(str(title).startswith("<young> ") for title in titles)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
+
+
+def test_one_cell_has_no_importances() -> None:
+    """A tree without splits explains nothing."""
+    X, y = moons(100)
+    model = PrivateTreeClassifier(1.0, depth=0, **QUICK, random_state=0).fit(X, y)
+    assert (model.get_depth(), model.get_n_leaves()) == (0, 1)
+    np.testing.assert_array_equal(model.feature_importances_, [0.0, 0.0])
+    assert model.export_text().startswith("|--- ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({"sample_weight": [1.0]}, TypeError, "second private value"),
+        ({"weights": [1.0]}, TypeError, "unexpected argument 'weights'"),
+        ({"public": pd.DataFrame({"a": [1]})}, ValueError, r"a DataFrame: give a pair \(X, y\)"),
+        ({"public": (1, 2, 3)}, ValueError, r"give a pair \(X, y\)"),
+    ],
+)
+def test_what_fit_does_not_take_is_refused_with_the_reason(
+    arguments: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    """Both estimators say what to give instead."""
+    X, y = moons(100)
+    for estimator in (PrivateTreeClassifier(), PrivateTreeRegressor()):
+        with pytest.raises(error, match=says):
+            estimator.fit(X, y, **arguments)
+
+
+def test_a_range_the_wrong_way_round_is_refused() -> None:
+    """The message says which end comes first."""
+    X, y = moons(100)
+    with pytest.raises(ValueError, match="5 to 0: give its low end"):
+        PrivateTreeRegressor(label_range=(5, 0)).fit(X, y)
+
+
+def test_what_a_program_registers_is_known_in_other_processes() -> None:
+    """A grower and an estimator of one's own work in a search over several processes."""
+    own = {"halving": Grower("halving", grid_grower), "mine": replace(ESTIMATORS["private"])}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(GROWERS, "halving", own["halving"])
+        patch.setitem(ESTIMATORS, "mine", own["mine"])
+        X, y = moons(300)
+        tree = PrivateTreeClassifier(4.0, grower="halving", depth=2, estimator="mine")
+        scores = cross_val_score(tree, X, y, cv=2, n_jobs=2, error_score="raise")
+        assert np.isfinite(scores).all()
+        state = pickle.dumps(tree)
+    assert "halving" not in GROWERS
+    try:
+        again = pickle.loads(state)
+        assert again.fit(X, y).task_.trees[0].depth == 2
+    finally:
+        del GROWERS["halving"], ESTIMATORS["mine"]
