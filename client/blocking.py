@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Any, Self
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -53,12 +52,7 @@ class BlockingHolder:
         )
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def fetch(self, task_url: str) -> Task:

@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from secrets import SystemRandom
-from types import TracebackType
 from typing import Self
 
 import anyio
@@ -147,12 +146,7 @@ class ReportClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._closes:
             await self._http.aclose()
 

@@ -16,7 +16,7 @@ from privet.curator.cli.options import (
     Token,
     Url,
     connect,
-    parsed_value,
+    parsed,
 )
 from privet.curator.cli.output import err, print_facts, print_json, print_table, when
 from privet.curator.publishing.table import read_table
@@ -40,7 +40,7 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a model from the reports so far, and keep it under the next number."""
-    parameters = _parameters(parameter or [])
+    parameters = parsed(parameter, "--parameter")
     with err().status("Fitting ..."):
         model = connect(url, token).fit(task, estimator, **parameters)
     if as_json:
@@ -285,13 +285,3 @@ def _facts(model: dict[str, Any]) -> dict[str, Any]:
         "fitted": when(model["created"]),
         **model["facts"],
     }
-
-
-def _parameters(options: list[str]) -> dict[str, Any]:
-    parsed = {}
-    for parameter in options:
-        name, equals, value = parameter.partition("=")
-        if not equals:
-            raise InvalidRequest(f"--parameter {parameter}: write it as NAME=VALUE.")
-        parsed[name] = parsed_value(value)
-    return parsed

@@ -81,8 +81,7 @@ def encode(
     from privet.curator.models.encode import as_csv, encoded_table
 
     settings = read_settings(
-        **{"name": "encoded", "label": label, "epsilon": 1.0, "ignore": ignore or []}
-        | parsed(more or [])
+        **{"name": "encoded", "label": label, "epsilon": 1.0, "ignore": ignore or []} | parsed(more)
     )
     table = encoded_table(read_table(public.read_bytes()), settings)
     *columns, _ = table.column_names

@@ -34,13 +34,13 @@ def connect(url: str, token: str | None = None) -> CuratorClient:
     return CuratorClient(url, token)
 
 
-def parsed(settings: list[str]) -> dict[str, Any]:
-    """Settings given as ``NAME=JSON``; raises ``InvalidRequest``."""
+def parsed(pairs: list[str] | None, option: str = "--set") -> dict[str, Any]:
+    """What an ``option`` was given as ``NAME=JSON``; raises ``InvalidRequest``."""
     parsed = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
+    for pair in pairs or []:
+        name, equals, value = pair.partition("=")
         if not equals:
-            raise InvalidRequest(f"--set {setting}: write it as NAME=VALUE, for example seed=3.")
+            raise InvalidRequest(f"{option} {pair}: write it as NAME=VALUE, for example seed=3.")
         parsed[name] = parsed_value(value)
     return parsed
 

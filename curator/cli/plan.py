@@ -56,7 +56,7 @@ def plan(
             wanted=wanted,
             simulation_seed=seed,
             **settings,
-            **parsed(more or []),
+            **parsed(more),
         )
     if as_json:
         print_json(result.to_document())

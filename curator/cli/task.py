@@ -77,7 +77,7 @@ def create(
         "epsilon": epsilon,
         "open": not draft,
         **{key: value for key, value in options.items() if value is not None},
-        **parsed(more or []),
+        **parsed(more),
     }
     api = connect(url, token)
     with err().status("Growing the partition on the public data ..."), ExitStack() as opened:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS
 from privet.curator.models.export import EXPORTS
@@ -19,6 +19,8 @@ router = APIRouter(prefix="/v1", tags=["methods"])
 class ParameterView(BaseModel):
     """One parameter of an estimator."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     default: float | int | str | bool
     help: str
     choices: list[str]
@@ -26,6 +28,8 @@ class ParameterView(BaseModel):
 
 class EstimatorView(BaseModel):
     """One estimator, in words, with its parameters."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     summary: str
     parameters: dict[str, ParameterView]
@@ -50,21 +54,12 @@ def read_methods() -> Methods:
         growers=list(GROWERS),
         criteria=list(CRITERIA),
         mechanisms=list(MECHANISMS),
-        estimators={name: _estimator(name) for name in ESTIMATORS},
+        estimators={
+            name: EstimatorView.model_validate(estimator) for name, estimator in ESTIMATORS.items()
+        },
         default_estimator=DEFAULT_ESTIMATOR,
         formats=list(EXPORTS),
         limits=_limits(),
-    )
-
-
-def _estimator(name: str) -> EstimatorView:
-    estimator = ESTIMATORS[name]
-    return EstimatorView(
-        summary=estimator.summary,
-        parameters={
-            key: ParameterView(default=p.default, help=p.help, choices=list(p.choices))
-            for key, p in estimator.parameters.items()
-        },
     )
 
 

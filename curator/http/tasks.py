@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
-from privet.curator.datastore.base import Bucket, Status, StoredTask
+from privet.curator.datastore.base import Status, StoredTask
 from privet.curator.http.problems import described
 from privet.curator.http.requests import (
     EXAMPLE_ID,
@@ -178,11 +178,6 @@ class BucketView(Answer):
     reports: int
     checksum: str
 
-    @classmethod
-    def of(cls, bucket: Bucket) -> "BucketView":
-        """The view of a stored bucket."""
-        return cls(starts=moment(bucket.starts), reports=bucket.reports, checksum=bucket.checksum)
-
 
 class StatusView(Answer):
     """The state of a collection."""
@@ -225,7 +220,10 @@ class StatusView(Answer):
             answers=list(status.answers),
             rejects=dict(status.rejects),
             checksum=status.checksum,
-            buckets=[BucketView.of(bucket) for bucket in status.buckets],
+            buckets=[
+                BucketView(starts=moment(b.starts), reports=b.reports, checksum=b.checksum)
+                for b in status.buckets
+            ],
             models=models,
         )
 

@@ -66,19 +66,14 @@ def encode_columns(task: Task, columns: Columns) -> NDArray[np.float64]:
     features = {feature.name: feature for feature in task.features}
     if unknown := set(columns) - {*features, task.label.name}:
         raise InvalidRecord(_unknown(unknown, set(), list(features)))
-    _check_lengths(columns)
+    if len({len(values) for values in columns.values()}) != 1:
+        raise InvalidRecord("The columns must all have the same number of rows.")
     table = {
         name: _as_numbers(values) if isinstance(features[name], Numeric) else values
         for name, values in columns.items()
         if name in features
     }
     return encode_table(task.features, table)
-
-
-def _check_lengths(columns: Columns) -> None:
-    lengths = {len(values) for values in columns.values()}
-    if len(lengths) != 1:
-        raise InvalidRecord("The columns must all have the same number of rows.")
 
 
 def _as_numbers(values: ColumnValues) -> ColumnValues:

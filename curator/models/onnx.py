@@ -82,7 +82,11 @@ class Graph:
         self._graph = self.model.graph
         self._graph.name = "privet"
         self._graph.input.extend(
-            helper.make_tensor_value_info(_input(feature), _kind(feature), ["rows", 1])
+            helper.make_tensor_value_info(
+                _input(feature),
+                DOUBLE if isinstance(feature, Numeric) else TensorProto.STRING,
+                ["rows", 1],
+            )
             for feature in task.features
         )
         self._numbers = count()
@@ -127,7 +131,7 @@ def predict(graph: Graph, model: Model, X: str) -> None:
     if model.base is not None and model.base_values is not None:
         cell_means = graph.add("Gather", graph.constant(model.base_values), cells, axis=0)
         shift = graph.add("Sub", score(graph, model.base, X), cell_means)
-        smallest, largest = _bounds(model)
+        smallest, largest = model.bounds
         ends = [graph.constant(np.float64(smallest)), graph.constant(np.float64(largest))]
         values, low, high = (
             graph.add("Clip", graph.add("Add", table, shift), *ends)
@@ -281,17 +285,9 @@ def _outputs(graph: Graph, model: Model, results: dict[str, str], cells: str) ->
     graph.output("cell", cells, INT64, ["rows"])
 
 
-def _bounds(model: Model) -> tuple[float, float]:
-    return (0.0, 1.0) if isinstance(model.label, Classes) else (model.label.low, model.label.high)
-
-
 def _input(feature: Numeric | Categorical) -> str:
     """A name that no result of the graph has."""
     return f"feature {feature.name}"
-
-
-def _kind(feature: Numeric | Categorical) -> int:
-    return int(DOUBLE if isinstance(feature, Numeric) else TensorProto.STRING)
 
 
 def _join(model: ModelProto, versions: dict[str, int], data: bytes, X: str) -> str:

@@ -153,11 +153,7 @@ def checked(scores: Floats) -> Floats:
 
 def read_graph(data: bytes) -> ModelProto:
     """The model, if it may be run; raises ``InvalidPublicData`` or ``TooLarge``."""
-    if len(data) > MAX_MODEL_BYTES:
-        raise TooLarge(
-            f"The public model has {len(data)} bytes and the limit is {MAX_MODEL_BYTES}: "
-            "use fewer or smaller trees or layers."
-        )
+    check_size(data)
     model = ModelProto()
     try:
         model.ParseFromString(data)
@@ -172,6 +168,15 @@ def read_graph(data: bytes) -> ModelProto:
     except UnicodeDecodeError:
         raise refused("has names that are not UTF-8 text: convert it again.") from None
     return model
+
+
+def check_size(data: bytes) -> None:
+    """Raise ``TooLarge`` if a file has more bytes than are taken."""
+    if len(data) > MAX_MODEL_BYTES:
+        raise TooLarge(
+            f"The public model has {len(data)} bytes and the limit is {MAX_MODEL_BYTES}: "
+            "use fewer or smaller trees or layers."
+        )
 
 
 def refused(what: str) -> InvalidPublicData:
@@ -276,15 +281,11 @@ def _tensors(message: Message) -> Iterator[TensorProto]:
     for field, value in message.ListFields():
         if field.message_type is None:
             continue
-        parts: Any = value if _is_many(value) else [value]
+        parts: Any = [value] if isinstance(value, Message) else value
         for part in parts:
             if isinstance(part, TensorProto):
                 yield part
             yield from _tensors(part)
-
-
-def _is_many(value: Any) -> bool:
-    return not isinstance(value, Message)
 
 
 def _input(session: Any) -> str:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.base import BaseModel, OnnxModel, from_onnx
-from privet.curator.public_model.onnx import MAX_MODEL_BYTES, SIZES, refused
-from privet.protocol.errors import InvalidPublicData, TooLarge
+from privet.curator.public_model.onnx import SIZES, check_size, refused
+from privet.protocol.errors import InvalidPublicData
 from privet.protocol.features import Classes, Label
 
 Single = NDArray[np.float32]
@@ -49,11 +49,7 @@ def try_model(
     ``X`` holds encoded public rows, ``(rows, columns)``; the model is run on some of them and on
     random points.
     """
-    if len(data) > MAX_MODEL_BYTES:
-        raise TooLarge(
-            f"The public model has {len(data)} bytes and the limit is {MAX_MODEL_BYTES}: "
-            "use fewer or smaller trees or layers."
-        )
+    check_size(data)
     limits = limits or TrialLimits()
     sent = io.BytesIO()
     np.savez(
