@@ -59,7 +59,6 @@ load: $(VENV)/dev.installed  ## simulated holders against a curator (ARGS="--hol
 vectors: $(VENV)/dev.installed  ## write the test vectors anew
 	$(BIN)/python -m scripts.make_vectors
 	$(BIN)/python -m scripts.make_message_vectors
-	$(BIN)/python -m scripts.make_signature_vectors
 
 reproduce: $(VENV)/dev.installed  ## the synthetic experiments of the papers; real data as docs/accuracy.md says
 	$(BIN)/python -m scripts.reproduce.synthetic

@@ -6,11 +6,12 @@
 All figures are closed forms. Times are measured by ``python -m bench``.
 """
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
 
 from privet.protocol.mechanisms import MECHANISMS, Mechanism, compare, create_mechanism
 from privet.protocol.mechanisms.comparison import best_known_variance, count_variance
@@ -132,16 +133,16 @@ TABLES: dict[str, Callable[[], str]] = {
 """Name of a block in the page -> what goes there."""
 
 
-def main() -> None:
+def main(
+    *, write: Annotated[bool, typer.Option("--write", help=f"Write {PAGE.name}.")] = False
+) -> None:
     """Print the tables, or write them into the page."""
-    parser = argparse.ArgumentParser(description="The tables of docs/mechanisms.md.")
-    parser.add_argument("--write", action="store_true", help="write docs/mechanisms.md")
     tables = {name: make() for name, make in TABLES.items()}
-    if parser.parse_args().write:
+    if write:
         fill(PAGE, tables)
     else:
         print("\n".join(tables.values()))
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -10,7 +10,6 @@ everything that was acknowledged must be there; then what was not is sent once m
 what was. In the end every entry of the sums must be 1: a 0 is a loss, a 2 was counted twice.
 """
 
-import argparse
 import http.client
 import os
 import random
@@ -21,10 +20,11 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import numpy as np
+import typer
 
 from privet.curator.datastore import open_store
 from privet.curator.datastore.base import Store
@@ -242,26 +242,21 @@ def run_trials(
     return count
 
 
-BACKENDS = {"sqlite": crash_sqlite, "postgresql": crash_postgres}
-
-
-def main() -> None:
-    """Run the trials named on the command line; exit 1 if anything was lost or doubled."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--database", choices=BACKENDS, default="sqlite")
-    parser.add_argument("--trials", type=int, default=50)
-    parser.add_argument("--reports", type=int, default=1_000, help="reports per trial, even")
-    options = parser.parse_args()
-    count = BACKENDS[options.database](options.trials, options.reports)
+def main(
+    *,
+    database: Annotated[Literal["sqlite", "postgresql"], typer.Option()] = "sqlite",
+    trials: Annotated[int, typer.Option(min=1)] = 50,
+    reports: Annotated[int, typer.Option(min=2, help="Reports per trial, even.")] = 1_000,
+) -> None:
+    """Run the trials; exit status 1 if anything was lost or doubled."""
+    count = (crash_sqlite if database == "sqlite" else crash_postgres)(trials, reports)
     print(
-        f"| {options.database} | {count.trials} | {count.sent} | {count.acknowledged} "
+        f"| {database} | {count.trials} | {count.sent} | {count.acknowledged} "
         f"| {count.missing} | {count.lost} | {count.doubled} |"
     )
     if count.missing or count.lost or count.doubled:
-        raise SystemExit(1)
+        raise typer.Exit(1)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

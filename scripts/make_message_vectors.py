@@ -1,11 +1,17 @@
-"""Write tests/vectors/messages: good and bad messages that every implementation must agree on.
+"""Write tests/vectors: good and bad messages and signatures that every implementation agrees on.
+
+``messages/`` has
 
 ``tasks.json``    canonical bytes <-> id and fields; and bytes that are no task
 ``reports.json``  canonical bytes <-> JSON form; and bytes that are no report to that task
 ``batches.json``  bytes <-> the reports in it; and bytes that are no batch for that task
 ``answers.json``  a task, a record and fixed randomness -> encoded columns, cells, the report
 
-Every case has ``success``; a bad one names its problem type. Run ``python -m
+and ``signatures.json`` what a curator's key signs, and what a pinned key refuses: a good case has
+the ``secret`` key, the ``task``'s id, the public ``key`` and the ``header`` that follow; a bad one
+has a header that a holder who pinned ``key`` must refuse.
+
+Every case has ``success``; a bad message names its problem type. Run ``python -m
 scripts.make_message_vectors`` after a change that is meant to change bytes, and no other time.
 """
 
@@ -35,7 +41,8 @@ from privet.protocol.task import Question, Task
 from scripts.make_vectors import wrapped
 from scripts.pages import fill
 
-FOLDER = Path(__file__).parent.parent / "tests" / "vectors" / "messages"
+VECTORS = Path(__file__).parent.parent / "tests" / "vectors"
+FOLDER, SIGNATURES = VECTORS / "messages", VECTORS / "signatures.json"
 PAGE = Path(__file__).parent.parent / "docs" / "protocol.md"
 
 AGE = Numeric(name="age", low=20.0, high=60.0)
@@ -555,6 +562,35 @@ def build() -> dict[str, Any]:
     }
 
 
+def signatures() -> list[dict[str, Any]]:
+    """The header that a curator sends with a task, and those that a holder must refuse."""
+    task, other = (hashlib.sha256(f"task {i}".encode()).hexdigest() for i in range(2))
+    secrets = [hashlib.sha256(f"curator {i}".encode()).digest() for i in range(2)]
+    ours, theirs = (Ed25519PrivateKey.from_private_bytes(secret) for secret in secrets)
+    key = ours.public_key().public_bytes_raw()
+    message = signed_message(task)
+    good = Signature(key, ours.sign(message)).header
+    flipped = bytes([good.encode()[-1] ^ 1]).decode()
+    headers = {
+        "another task's": Signature(key, ours.sign(signed_message(other))).header,
+        "another key's": Signature(
+            theirs.public_key().public_bytes_raw(), theirs.sign(message)
+        ).header,
+        "another key's, under the pinned one": Signature(key, theirs.sign(message)).header,
+        "without the prefix": Signature(key, ours.sign(bytes.fromhex(task))).header,
+        "of the id as text": Signature(key, ours.sign(message[:-32] + task.encode())).header,
+        "one digit changed": good[:-1] + flipped,
+        "cut short": good[:-2],
+        "another algorithm": good.replace("ed25519", "ed448"),
+        "empty": "",
+    }
+    case = {"task": task, "key": key.hex()}
+    return [
+        {"name": "good", "success": True, **case, "secret": secrets[0].hex(), "header": good},
+        *({"name": n, "success": False, **case, "header": h} for n, h in headers.items()),
+    ]
+
+
 def example() -> str:
     """The page's example: a task, a report to it, its receipt and a batch, byte by byte."""
     (record,) = RECORDS[SMALL.id]
@@ -609,6 +645,7 @@ def main() -> None:
     for name, cases in build().items():
         text = json.dumps(cases, indent=1, ensure_ascii=False)
         (FOLDER / name).write_text(text + "\n", encoding="utf-8")
+    SIGNATURES.write_text(json.dumps(signatures(), indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

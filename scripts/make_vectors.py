@@ -5,14 +5,12 @@ A client in another language is right if it turns the same ``randomness`` into t
 ``estimate``, and refuses what is ``invalid``. ``integers`` are the probabilities in words, for
 finding out where one went wrong. ``"defaults": false`` marks parameters that the task states.
 
-    python -m scripts.make_vectors            write the files
-    python -m scripts.make_vectors --check    exit with an error if they are out of date
+    python -m scripts.make_vectors
 """
 
 import hashlib
 import io
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -270,19 +268,11 @@ def wrapped(title: str, digits: str) -> list[str]:
 
 
 def main() -> None:
-    """Write the files and the page's examples, or with --check compare the files."""
+    """Write the files and the page's examples."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    stale = []
     for name in MECHANISMS:
-        path = FOLDER / f"{name}.json"
-        if "--check" in sys.argv:
-            stale += [name] if not path.exists() or path.read_text() != render(name) else []
-        else:
-            path.write_text(render(name))
-    if "--check" not in sys.argv:
-        fill(PAGE, {"examples": examples()})
-    if stale:
-        sys.exit(f"out of date: {', '.join(stale)}; run python -m scripts.make_vectors")
+        (FOLDER / f"{name}.json").write_text(render(name))
+    fill(PAGE, {"examples": examples()})
 
 
 if __name__ == "__main__":
