@@ -121,7 +121,7 @@ def create_app(
     _add_routes(api, settings, budget)
     tasks = TaskCache(store)
     limits = _batch_limits(settings)
-    batch = BatchUpload(api, tasks, writer, rejects, metrics, limits, budget, tokens)
+    batch = BatchUpload(api, tasks, writer, rejects, metrics, limits, budget, tokens, store, clock)
     single = ReportUpload(
         SecurityHeaders(TokenTries(batch, Rate(settings.token_tries))),
         tasks,

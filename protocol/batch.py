@@ -1,19 +1,29 @@
-"""Many reports in one message, in columns, as a relay forwards them and a curator takes them.
+"""What a relay sends: many reports in one message, and their holders' invitations apart.
 
-On the wire a batch is a msgpack map of binary columns with one row per report, in any order::
+A *batch* is a msgpack map of binary columns with one row per report, in any order::
 
-    version      1
+    version      2
     ids          16 random bytes per report
     payloads     per report the payloads of its answers, one after the other
     question     the one question that all of them answer; absent where they answer all
-    invitations  32 bytes per report, the SHA-256 of its invitation; absent where there are none
+    admissions   16 bytes for each admission of its holders; absent where nobody is invited
 
-The task is named by the address it is posted to. In a task with a single question, a batch with
-``question`` 0 and one without mean the same. A batch is never hashed and its reports are compared
-one by one, so it need not be in canonical form, but no key may occur twice.
+An *admission* asks for holders with invitations to be let in. It is sent first, and the reports of
+its holders follow in a batch that names it, so that nothing says which report came with which
+invitation (docs/adr/0402)::
+
+    version      1
+    id           16 random bytes
+    invitations  32 bytes per holder, the SHA-256 of its invitation, ascending, each once
+
+The task is named by the address they are posted to. In a task with a single question, a batch with
+``question`` 0 and one without mean the same. Neither message is ever hashed, so they need not be in
+canonical form, but no key may occur twice.
 """
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,10 +35,14 @@ from privet.protocol.report import REPORT_ID_BYTES, check_questions
 from privet.protocol.task import Task
 
 BATCH_MEDIA_TYPE = "application/vnd.privet.reports+msgpack"
-BATCH_VERSION = 1
+BATCH_VERSION = 2
+ADMISSION_MEDIA_TYPE = "application/vnd.privet.admission+msgpack"
+ADMISSION_VERSION = 1
+ADMISSION_ID_BYTES = 16
 INVITATION_DIGEST_BYTES = 32
 
-COLUMNS = frozenset({"version", "ids", "payloads", "question", "invitations"})
+COLUMNS = frozenset({"version", "ids", "payloads", "question", "admissions"})
+ADMISSION_FIELDS = frozenset({"version", "id", "invitations"})
 
 Rows = NDArray[np.uint8]
 
@@ -37,14 +51,14 @@ Rows = NDArray[np.uint8]
 class Batch:
     """B reports that all answer ``questions``, in ascending order.
 
-    ``ids`` is (B, 16); ``payloads`` is (B, sum of the questions' payload lengths); ``invitations``
-    is (B, 32), all zeros in the rows of reports that came without one, or None.
+    ``ids`` is (B, 16); ``payloads`` is (B, sum of the questions' payload lengths); ``admissions``
+    are the ids of those by which their holders were let in.
     """
 
     questions: tuple[int, ...]
     ids: Rows
     payloads: Rows
-    invitations: Rows | None = None
+    admissions: tuple[bytes, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -64,10 +78,7 @@ class Batch:
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> "Batch":
         """The reports that a mask selects, or those at these positions, in their order."""
-        invitations = None if self.invitations is None else self.invitations[rows]
-        return replace(
-            self, ids=self.ids[rows], payloads=self.payloads[rows], invitations=invitations
-        )
+        return replace(self, ids=self.ids[rows], payloads=self.payloads[rows])
 
     def pack(self) -> bytes:
         """The message, in canonical form."""
@@ -78,8 +89,8 @@ class Batch:
         }
         if len(self.questions) == 1:
             fields["question"] = self.questions[0]
-        if self.invitations is not None:
-            fields["invitations"] = self.invitations.tobytes()
+        if self.admissions:
+            fields["admissions"] = b"".join(self.admissions)
         return wire.pack(fields)
 
     @classmethod
@@ -89,7 +100,13 @@ class Batch:
         Raises ``MalformedReport`` for bytes that are no batch, ``WrongQuestions`` if holders of
         the task do not answer these questions, ``TooLarge`` above ``max_reports``.
         """
-        fields = _unpacked(data)
+        fields = _unpacked(data, COLUMNS)
+        if not {"version", "ids", "payloads"} <= set(fields) <= COLUMNS:
+            raise MalformedReport(
+                "The body is not a batch: send the map {version, ids, payloads}, with question "
+                "where each holder answers one and admissions where holders are invited."
+            )
+        _check_version(fields, "batch", BATCH_VERSION)
         ids = _column(fields, "ids", REPORT_ID_BYTES)
         count = len(ids)
         if not count:
@@ -102,36 +119,98 @@ class Batch:
         check_questions(task, questions)
         width = sum(task.mechanisms[question].report_bytes for question in questions)
         payloads = _column(fields, "payloads", width, count)
-        invitations = None
-        if "invitations" in fields:
-            invitations = _column(fields, "invitations", INVITATION_DIGEST_BYTES, count)
-        return cls(questions, ids, payloads, invitations)
+        admissions: tuple[bytes, ...] = ()
+        if "admissions" in fields:
+            rows = _column(fields, "admissions", ADMISSION_ID_BYTES)
+            admissions = tuple(row.tobytes() for row in rows[: count + 1])
+            if not 0 < len(set(admissions)) == len(rows) <= count:
+                raise MalformedReport(
+                    "admissions must have one or more ids of 16 bytes, each once, and not more of "
+                    "them than there are reports."
+                )
+        return cls(questions, ids, payloads, admissions)
 
 
-def _unpacked(data: bytes) -> dict[str, Any]:
+@dataclass(frozen=True, eq=False)
+class Admission:
+    """The invitations of N holders, without what they report.
+
+    ``id`` has 16 random bytes; ``invitations`` is (N, 32), the SHA-256 of each, ascending.
+    """
+
+    id: bytes
+    invitations: Rows
+
+    @classmethod
+    def of(cls, own: bytes, digests: Collection[bytes]) -> "Admission":
+        """The admission of N holders whose invitations have these distinct ``digests``."""
+        rows = np.frombuffer(b"".join(sorted(digests)), dtype=np.uint8)
+        return cls(own, rows.reshape(-1, INVITATION_DIGEST_BYTES))
+
+    def __len__(self) -> int:
+        return len(self.invitations)
+
+    @property
+    def digests(self) -> list[bytes]:
+        """The rows of ``invitations``."""
+        return [row.tobytes() for row in self.invitations]
+
+    def pack(self) -> bytes:
+        """The message, in canonical form."""
+        invitations = self.invitations.tobytes()
+        fields = {"version": ADMISSION_VERSION, "id": self.id, "invitations": invitations}
+        return wire.pack(fields)
+
+    @classmethod
+    def unpack(cls, data: bytes, max_invitations: int | None = None) -> "Admission":
+        """An admission, its column read-only.
+
+        Raises ``MalformedReport`` for bytes that are none, ``TooLarge`` above ``max_invitations``.
+        """
+        fields = _unpacked(data, ADMISSION_FIELDS)
+        if set(fields) != ADMISSION_FIELDS:
+            raise MalformedReport(
+                "The body is not an admission: send the map {version, id, invitations}."
+            )
+        _check_version(fields, "admission", ADMISSION_VERSION)
+        own, rows = fields["id"], _column(fields, "invitations", INVITATION_DIGEST_BYTES)
+        if not isinstance(own, bytes) or len(own) != ADMISSION_ID_BYTES:
+            raise MalformedReport(f"id must be binary, {ADMISSION_ID_BYTES} bytes.")
+        if max_invitations is not None and len(rows) > max_invitations:
+            raise TooLarge(
+                f"The admission has {len(rows)} invitations: send at most {max_invitations}."
+            )
+        admission = cls(own, rows)
+        if not len(rows) or any(second <= first for first, second in pairwise(admission.digests)):
+            raise MalformedReport(
+                "invitations must have at least one row, ascending and each once."
+            )
+        return admission
+
+
+def _unpacked(data: bytes, names: Iterable[str]) -> dict[str, Any]:
+    """The map in ``data``, no larger than one with these keys and binary values."""
+    lengths = [len(name) for name in names]
     bounds = wire.Bounds(
         total=len(data),
-        longest=len(COLUMNS),
+        longest=len(lengths),
         containers=1,
-        items=len(COLUMNS),
-        text=max(map(len, COLUMNS)),
+        items=len(lengths),
+        text=max(lengths),
         binary=len(data),
     )
     try:
-        fields = wire.unpack(data, bounds)
+        return wire.unpack(data, bounds)
     except ValueError as error:
-        raise MalformedReport(f"The body is not a msgpack batch: {error}.") from None
-    if not {"version", "ids", "payloads"} <= set(fields) <= COLUMNS:
-        raise MalformedReport(
-            "The body is not a batch: send the map {version, ids, payloads}, with question where "
-            "each holder answers one and invitations where they are asked for."
-        )
+        raise MalformedReport(f"The body is not the msgpack map asked for: {error}.") from None
+
+
+def _check_version(fields: dict[str, Any], what: str, expected: int) -> None:
     version = fields["version"]
-    if type(version) is not int or version != BATCH_VERSION:
+    if type(version) is not int or version != expected:
         raise MalformedReport(
-            f"The batch's version is {str(version)[:20]}: send version {BATCH_VERSION}."
+            f"The {what}'s version is {str(version)[:20]}: send version {expected}."
         )
-    return fields
 
 
 def _column(fields: dict[str, Any], name: str, width: int, count: int | None = None) -> Rows:

@@ -20,6 +20,7 @@ PrivetError
 ├── IllegalMove            the task's state does not allow this call
 │   ├── TaskNotOpen        a report for a task that does not take reports
 │   └── QuotaReached       a report beyond the most that the task counts
+├── NotAdmitted            a batch whose holders' invitations are not held for it
 ├── ReportConflict         this report id was used before, with other bytes
 ├── NotEnoughReports       nothing to fit yet
 ├── Overloaded             the intake queue is full; try again after a while
@@ -114,6 +115,9 @@ class TaskNotOpen(IllegalMove): ...
 class QuotaReached(IllegalMove): ...
 
 
+class NotAdmitted(PrivetError): ...
+
+
 class ReportConflict(PrivetError): ...
 
 
@@ -152,6 +156,7 @@ PROBLEMS: dict[type[PrivetError], ProblemType] = {
     IllegalMove: ProblemType("illegal-move", "The task's state does not allow this", 409),
     TaskNotOpen: ProblemType("task-not-open", "The task takes no reports", 409),
     QuotaReached: ProblemType("quota-reached", "The task has all the reports it takes", 409),
+    NotAdmitted: ProblemType("not-admitted", "No invitations are held for the batch", 409),
     ReportConflict: ProblemType("report-conflict", "The report id was used with other bytes", 409),
     NotEnoughReports: ProblemType("not-enough-reports", "There is nothing to fit yet", 409),
     Overloaded: ProblemType("overloaded", "The server is busy", 503),

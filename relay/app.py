@@ -8,6 +8,7 @@ that the task takes none, or only invited ones.
 
 import asyncio
 import hashlib
+import hmac
 import logging
 import re
 import time
@@ -22,8 +23,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from privet.protocol.batch import Batch
+from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import (
+    ERRORS_BY_URI,
+    PROBLEM_BASE,
     NotAuthorized,
     Overloaded,
     PrivetError,
@@ -39,7 +42,7 @@ from privet.protocol.report import Receipt, Report
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from privet.relay.errors import CuratorDown, RelayError, SpoolFailed
-from privet.relay.spool import COUNTED, HELD, MAX_BODY_MEMORY, Spool, StoredReport
+from privet.relay.spool import CONFLICT, COUNTED, HELD, MAX_BODY_MEMORY, Spool, StoredReport
 from privet.relay.status import RelayStatus
 from privet.relay.task_watch import TaskWatch
 from privet.transport.address import TaskAddress
@@ -61,11 +64,14 @@ LARGE = 2**14
 TASK_ID = re.compile(r"[0-9a-f]{64}")
 REPORT_ID = re.compile(r"[0-9a-f]{32}")
 NO_TASK = "0" * 64
-ADDRESSES = "A relay has /v1/tasks/{id}, and below it /reports, /reports/{id}, /reports/batch and "
-"/status"
+ADDRESSES = (
+    "A relay has /v1/tasks/{id}, and below it /reports, /reports/{id}, /reports/batch, "
+    "/admissions and /status"
+)
 HINTS = {
     404: f"There is nothing at this address. {ADDRESSES}.",
-    405: f"This address does not take this method. {ADDRESSES}; POST reports, GET the others.",
+    405: f"This address does not take this method. {ADDRESSES}; POST reports and admissions, GET "
+    "the others.",
 }
 
 T = TypeVar("T")
@@ -83,7 +89,8 @@ class Waiting:
 class Relay:
     """Takes reports for the tasks of one curator; ``run`` writes them, a group at a time.
 
-    All bodies together have ``body_memory`` bytes. Raises ``UnsafeAddress`` if ``curator`` is no
+    All bodies together have ``body_memory`` bytes. Other relays send batches with ``peer_token``;
+    without one no batch is taken. Raises ``UnsafeAddress`` if ``curator`` is no
     address that reports may be sent to.
     """
 
@@ -95,6 +102,7 @@ class Relay:
         least: int,
         *,
         body_memory: int = MAX_BODY_MEMORY,
+        peer_token: str | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._client = client
@@ -102,6 +110,7 @@ class Relay:
         self._tasks = checked.url.removesuffix(NO_TASK)
         self._spool = spool
         self._least = least
+        self._peer_token = peer_token
         self.watch = TaskWatch(client, self.address)
         self._clock = clock
         self._queue: asyncio.Queue[Waiting] = asyncio.Queue(MAX_WAITING)
@@ -179,8 +188,13 @@ class Relay:
                 if fate not in {HELD, COUNTED}:
                     raise refusal
             kept = await self._queued(_stored(task, report, head.invitation))
-        if kept == "conflict":
+        if kept == CONFLICT:
             raise ReportConflict("This report id waits here with other bytes: draw a new id.")
+        if kept not in {HELD, COUNTED}:
+            raise ERRORS_BY_URI.get(PROBLEM_BASE + kept, ReportConflict)(
+                f"The curator refused this report in a batch ({kept}). It is not sent a second "
+                "time: in other company it might be told apart."
+            )
         receipt = Receipt(report=report.id.hex(), counted=False)
         return JSONResponse(receipt.model_dump(), 200 if kept == COUNTED else 202)
 
@@ -193,8 +207,33 @@ class Relay:
             raise Overloaded("The relay's queue is full: send the report again later.") from None
         return await entry.kept
 
+    async def post_admission(self, request: Request) -> Response:
+        """Pass another relay's admission on, and the curator's answer back."""
+        self._check_peer(request)
+        task = (await self._offer(request)).task
+        head = Head.of(request.scope)
+        with self._budget.share() as share:
+            body = await read_body(
+                request.receive, head, limit=MAX_BATCH_BYTES, seconds=BODY_SECONDS, share=share
+            )
+            async with self._turns:
+                await to_thread.run_sync(Admission.unpack, body)
+                reply = await self._client.send_admission(self.address(task.id), body)
+        return Response(reply, media_type="application/json")
+
+    def _check_peer(self, request: Request) -> None:
+        token = Head.of(request.scope).token or ""
+        if self._peer_token is None or not hmac.compare_digest(
+            token.encode(), self._peer_token.encode()
+        ):
+            raise NotAuthorized(
+                "This relay takes batches of relays that it knows: its operator sets "
+                "PRIVET_RELAY_PEER_TOKEN here, and you send that as your PRIVET_RELAY_TOKEN."
+            )
+
     async def post_batch(self, request: Request) -> Response:
         """Keep another relay's batch; say how many are durable, and which are impossible."""
+        self._check_peer(request)
         task = (await self._offer(request)).task
         refusal = await self._refusal(task)
         if isinstance(refusal, TaskNotOpen):
@@ -265,6 +304,7 @@ def create_app(relay: Relay) -> Starlette:
             Route(f"{task}/reports", relay.post_report, methods=["POST"]),
             Route(f"{task}/reports/batch", relay.post_batch, methods=["POST"]),
             Route(f"{task}/reports/{{report_id}}", relay.get_fate),
+            Route(f"{task}/admissions", relay.post_admission, methods=["POST"]),
             Route(task, relay.get_task),
             Route(f"{task}/status", relay.get_status),
             Route("/healthz", health),
@@ -297,9 +337,7 @@ def _sorted_out(
     """The reports of a batch that may count, and the ids of the others by reason."""
     batch = Batch.unpack(body, task)
     valid = batch.valid(task)
-    admitted = np.full(len(batch), not invited)
-    if batch.invitations is not None:
-        admitted |= batch.invitations.any(axis=1)
+    admitted = np.full(len(batch), not invited or bool(batch.admissions))
     wrong = [(WrongPayload(""), ~valid), (NotAuthorized(""), valid & ~admitted)]
     failed = {
         problem_of(error).name: [row.tobytes().hex() for row in batch.ids[rows]]

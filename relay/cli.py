@@ -46,6 +46,14 @@ class _Limits:
     body_memory: int
 
 
+@dataclass(frozen=True)
+class _Tokens:
+    """The token for the curator, and the one that other relays have for this one."""
+
+    own: str | None
+    peer: str | None
+
+
 app = typer.Typer(
     help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
@@ -71,6 +79,13 @@ def serve(
             help="The curator's token of scope relay; better in the environment than here.",
         ),
     ] = None,
+    peer_token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PRIVET_RELAY_PEER_TOKEN",
+            help="What other relays send batches with; without it no batch is taken.",
+        ),
+    ] = None,
     keep_fates_days: Annotated[
         int, typer.Option(min=0, help="Days for which it is known what became of a report.")
     ] = KEEP_FATES_DAYS,
@@ -89,9 +104,9 @@ def serve(
     """
     with _faults():
         limits = _Limits(keep_fates_days, max_spool_bytes, max_body_memory)
-        at = (host, port)
+        at, tokens = (host, port), _Tokens(token, peer_token)
         asyncio.run(
-            _serve(curator, spool, at, least, every, token, limits, insecure_http=insecure_http)
+            _serve(curator, spool, at, least, every, tokens, limits, insecure_http=insecure_http)
         )
 
 
@@ -143,7 +158,7 @@ async def _serve(
     at: tuple[str, int],
     least: int,
     every: float,
-    token: str | None,
+    tokens: _Tokens,
     own: _Limits,
     *,
     insecure_http: bool,
@@ -161,9 +176,16 @@ async def _serve(
     except ImportError:
         raise CannotServe("A relay needs a web server: pip install 'privet[relay]'.") from None
     limits = ConnectionLimits()
-    async with ReportClient(insecure_http=insecure_http, token=token) as client:
+    async with ReportClient(insecure_http=insecure_http, token=tokens.own) as client:
         with Spool(path, own.spool_bytes) as spool, listen(*at) as listener:
-            relay = Relay(client, curator, spool, least, body_memory=own.body_memory)
+            relay = Relay(
+                client,
+                curator,
+                spool,
+                least,
+                body_memory=own.body_memory,
+                peer_token=tokens.peer,
+            )
             forwarder = Forwarder(
                 client, relay.address, spool, least, relay.watch, keep_days=own.keep_days
             )

@@ -2,6 +2,9 @@
 
 A batch leaves the spool when the curator has counted its reports or refused them for good. A task
 that takes no reports may take them again, so its reports wait until it does, is over, or is gone.
+
+Where holders are invited, the curator is first asked about the invitations of at least as many, and
+what it takes is sent later, in batches that name that admission (docs/adr/0402).
 """
 
 import asyncio
@@ -15,11 +18,17 @@ from functools import partial
 
 from anyio import to_thread
 
-from privet.protocol.batch import INVITATION_DIGEST_BYTES
-from privet.protocol.errors import PrivetError, TaskNotFound, TaskNotOpen, problem_of
+from privet.protocol.batch import Admission
+from privet.protocol.errors import (
+    NotAdmitted,
+    PrivetError,
+    TaskNotFound,
+    TaskNotOpen,
+    problem_of,
+)
 from privet.protocol.report import REPORT_ID_BYTES
 from privet.relay.errors import SpoolFailed
-from privet.relay.spool import MAX_BYTES, Account, Group, Spool
+from privet.relay.spool import MAX_BYTES, NOT_INVITED, Account, Group, Spool
 from privet.relay.status import OWN_COUNTS, TAKEN
 from privet.relay.task_watch import CLOSED, TaskWatch
 from privet.transport.address import TaskAddress
@@ -31,6 +40,7 @@ KEEP_FATES_DAYS = 30
 DAY_SECONDS = 86_400
 REASON = re.compile(r"[a-z][a-z-]{0,63}")
 NOT_OPEN = problem_of(TaskNotOpen("")).name
+NOT_ADMITTED = problem_of(NotAdmitted("")).name
 GONE = problem_of(TaskNotFound("")).name
 
 log = logging.getLogger(__name__)
@@ -81,23 +91,74 @@ class Forwarder:
 
         What fails stays as it is and is sent again, the same reports in the same order.
         """
-        stuck = await self._send_sealed()
+        stuck = await self._send_sealed() | await self._ask_drawn()
+        invited = {}
         for group in await to_thread.run_sync(self._spool.groups):
-            if group.task not in stuck:
-                stuck |= await self._forward(group)
+            found = await self._look(group.task)
+            if found is not None and found.over and not found.collecting:
+                await self._abandon(group.task, NOT_OPEN, sealed=False)
+            if found is None or not found.collecting:
+                stuck.add(group.task)
+            elif group.task not in stuck:
+                invited[group.task] = found.invited
+                if found.invited:
+                    stuck |= await self._ask(group)
+        for group in await to_thread.run_sync(self._spool.groups):
+            if group.task in invited and group.task not in stuck:
+                stuck |= await self._forward(group, invited=invited[group.task])
 
-    async def _forward(self, group: Group) -> set[str]:
-        """Seal and send a group until too few are left or something stays; the tasks that do."""
-        found = await self._look(group.task)
-        if found is not None and found.over and not found.collecting:
-            await self._abandon(group.task, NOT_OPEN, sealed=False)
-        if found is not None and not found.collecting:
-            return {group.task}
-        left, stuck = group.waiting, set[str]()
+    async def _ask(self, group: Group) -> set[str]:
+        """Ask about the invitations of those who wait, many at a time; the tasks that stay."""
+        away = await to_thread.run_sync(self._spool.turn_away, group.task, self._today())
+        if away:
+            _log_refusal(group.task, away, NOT_INVITED)
+        left, stuck = group.single, set[str]()
         while left >= self._least and not stuck:
             about = batch_size(left, self._least, group.width)
-            key = (group.task, group.questions, self._least, about)
-            if not await to_thread.run_sync(self._spool.seal, *key):
+            if not await to_thread.run_sync(self._spool.draw, *group.key, self._least, about):
+                break
+            left -= about
+            stuck = await self._ask_drawn()
+        return stuck
+
+    async def _ask_drawn(self) -> set[str]:
+        """Ask about what is drawn; the tasks whose reports stay so."""
+        stuck = set()
+        for number, task in (await to_thread.run_sync(self._spool.drawn)).items():
+            refused = None
+            if task not in stuck and await self._takes(task):
+                asked = await to_thread.run_sync(self._spool.admissions, number)
+                refused = await self._refused(task, asked)
+            if refused is None:
+                stuck.add(task)
+            else:
+                left = await to_thread.run_sync(self._spool.admit, number, refused, self._today())
+                if left:
+                    _log_refusal(task, left, NOT_INVITED)
+                await to_thread.run_sync(self._spool.purge)
+        return stuck
+
+    async def _refused(
+        self, task: str, admissions: Sequence[Admission | None]
+    ) -> set[bytes] | None:
+        """The invitations that the curator does not take; None if it does not say."""
+        refused = set[bytes]()
+        try:
+            for asked in filter(None, admissions):
+                reply = await self._client.send_admission(self._address(task), asked.pack())
+                refused |= refused_in(reply, asked)
+        except PrivetError as error:
+            log.warning("invitations of task %s are not asked about: %s", task[:16], error.detail)
+            return None
+        return refused
+
+    async def _forward(self, group: Group, *, invited: bool) -> set[str]:
+        """Seal and send a group until too few are left or something stays; the tasks that do."""
+        left, stuck = group.batched + (0 if invited else group.single), set[str]()
+        seal = partial(self._spool.seal, *group.key, self._least, invited=invited)
+        while left >= self._least and not stuck:
+            about = batch_size(left, self._least, group.width)
+            if not await to_thread.run_sync(seal, about):
                 break
             left -= about
             stuck = await self._send_sealed()
@@ -110,9 +171,7 @@ class Forwarder:
         for number, task in sealed.items():
             if task in stuck:
                 continue
-            found = await self._look(task)
-            closed = found is not None and not (found.collecting or found.over)
-            if closed or not await self._send(number, task):
+            if not (await self._takes(task) and await self._send(number, task)):
                 stuck.add(task)
         if sealed:
             await to_thread.run_sync(self._spool.purge)
@@ -131,6 +190,12 @@ class Forwarder:
             return False
         except TaskNotOpen:
             account = Account({}, {NOT_OPEN: ids})
+        except NotAdmitted as error:
+            asked = await to_thread.run_sync(self._spool.admissions, number)
+            if None not in asked and not await self._refused(task, asked):  # held again, or silent
+                log.warning("reports of task %s stay here: %s", task[:16], error.detail)
+                return False
+            account = Account({}, {NOT_ADMITTED: ids})
         except PrivetError as error:
             log.warning("reports of task %s stay here: %s", task[:16], error.detail)
             return False
@@ -138,8 +203,8 @@ class Forwarder:
             log.warning("reports of task %s stay here: it takes none now", task[:16])
             return False
         await to_thread.run_sync(self._spool.settle, number, account, self._today())
-        for reason, refused in account.refused.items():
-            _log_refusal(task, len(refused), reason)
+        for reason, own in account.refused.items():
+            _log_refusal(task, len(own), reason)
         return True
 
     async def _look(self, task: str) -> Collection | None:
@@ -149,6 +214,11 @@ class Forwarder:
         except TaskNotFound:
             await self._abandon(task, GONE, sealed=True)
             return CLOSED
+
+    async def _takes(self, task: str) -> bool:
+        """Whether to try to send: unless the task is known to be closed, and not over."""
+        found = await self._look(task)
+        return found is None or found.collecting or found.over
 
     async def _is_over(self, task: str) -> bool:
         """Whether a task that takes no reports never will."""
@@ -183,7 +253,7 @@ def batch_size(waiting: int, least: int, width: int) -> int:
     Not more than fit into a batch that curators and relays take, with payloads of ``width`` bytes,
     unless ``least`` are more already.
     """
-    row = REPORT_ID_BYTES + width + INVITATION_DIGEST_BYTES
+    row = REPORT_ID_BYTES + width
     most = max(1, min(MAX_BATCH, MAX_BYTES // row))
     batches = max(1, min(-(-waiting // most), waiting // least))
     return -(-waiting // batches)
@@ -214,6 +284,27 @@ def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
     if not all(map(_is_reason, refused)):
         raise UnexpectedAnswer("The curator does not account for reports in words of the protocol.")
     return Account({kind: n for kind, n in taken.items() if n}, refused)
+
+
+def refused_in(reply: bytes, asked: Admission) -> set[bytes]:
+    """The invitations that are not held; raises ``UnexpectedAnswer`` unless it is all or those."""
+    try:
+        answer = json.loads(reply)
+        refused = [bytes.fromhex(own) for own in answer["refused"]]
+        held = int(answer["held"])
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        held, refused = -1, []
+    known = set(refused)
+    if (
+        len(known) != len(refused)
+        or held + len(refused) != len(asked)
+        or known - set(asked.digests)
+    ):
+        raise UnexpectedAnswer(
+            f"The curator does not account for all {len(asked)} invitations: check its address and "
+            "version."
+        )
+    return known
 
 
 def _is_reason(name: str) -> bool:

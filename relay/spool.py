@@ -6,6 +6,10 @@ sealed first: waiting reports become one shuffled batch in the file, and that ba
 in the same order, goes out again after a crash or a lost answer. So nobody can tell apart the
 reports that a second, larger batch would have added. Every change is durable before it returns.
 
+Where holders are invited, some of the reports that wait are drawn first, and the curator is asked
+about their invitations alone; those that it takes leave their reports for good, which then wait to
+be sealed. A report that went out is never sent in other company, whatever the curator answers.
+
 What became of a report that a holder sent here is kept for a while after it has left, under a hash
 of its id: neither its payload nor the id itself stays.
 """
@@ -15,16 +19,17 @@ import hashlib
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.batch import INVITATION_DIGEST_BYTES, Batch
+from privet.protocol.batch import ADMISSION_ID_BYTES, INVITATION_DIGEST_BYTES, Admission, Batch
+from privet.protocol.errors import NotAuthorized, problem_of
 from privet.protocol.report import REPORT_ID_BYTES
 from privet.relay.errors import SpoolFailed, SpoolFull
 
@@ -34,16 +39,10 @@ MAX_SPOOL_BYTES = 4 * 2**30
 MAX_BODY_MEMORY = 64 * 2**20
 """Bytes of all bodies in memory, on their way into the spool."""
 CHECKPOINT_PAGES = 8_192
-VERSION = 2
-HELD, COUNTED = "held", "counted"
+VERSION = 3
+HELD, COUNTED, CONFLICT = "held", "counted", "conflict"
+NOT_INVITED = problem_of(NotAuthorized("")).name
 
-FATES = """
-CREATE TABLE fates (
-    key  BLOB PRIMARY KEY,  -- a hash of task and id of a report that a holder sent here
-    fate TEXT,              -- null: here; held: at a further relay; counted; or why it was refused
-    day  INTEGER            -- the UTC day on which that became known, in days since 1970
-) STRICT, WITHOUT ROWID;
-"""
 SCHEMA = f"""
 CREATE TABLE waiting (
     task       TEXT    NOT NULL,  -- the task's id
@@ -61,16 +60,26 @@ CREATE TABLE batches (
     reports     INTEGER NOT NULL,     -- how many the columns hold
     ids         BLOB    NOT NULL,
     payloads    BLOB    NOT NULL,
-    invitations BLOB,                 -- 32 bytes each, if any report came with one
-    tracked     INTEGER NOT NULL DEFAULT 0  -- 1 if some of its reports have a row in fates
+    invitations BLOB,                 -- 32 bytes each, until the curator has said which it takes
+    tracked     INTEGER NOT NULL      -- 1 if some of its reports have a row in fates
 ) STRICT;
+CREATE TABLE admissions (
+    id          BLOB PRIMARY KEY,     -- 16 random bytes
+    batch       INTEGER NOT NULL,     -- the batch that names it
+    invitations BLOB                  -- those it lets in, ascending; null if another relay asked
+) STRICT, WITHOUT ROWID;
 CREATE TABLE tallies (
     task TEXT    NOT NULL,
     name TEXT    NOT NULL,        -- counted, replayed, smallest_batch, or why it was refused
     n    INTEGER NOT NULL,
     PRIMARY KEY (task, name)
 ) STRICT, WITHOUT ROWID;
-{FATES}
+CREATE TABLE fates (
+    key  BLOB PRIMARY KEY,  -- a hash of task and id of a report that a holder sent here
+    fate TEXT,              -- null: here; held: at a further relay; counted; or why it was refused
+    day  INTEGER,           -- the UTC day on which that became known, in days since 1970
+    sent INTEGER NOT NULL   -- 1 if it went out in a batch
+) STRICT, WITHOUT ROWID;
 PRAGMA user_version = {VERSION};
 """
 
@@ -92,8 +101,16 @@ class Group:
 
     task: str
     questions: tuple[int, ...]
-    waiting: int
+    single: int
+    """Reports that wait singly."""
+    batched: int
+    """Reports of further relays, and of holders that were admitted."""
     width: int
+
+    @property
+    def key(self) -> tuple[str, tuple[int, ...]]:
+        """The task and its questions."""
+        return self.task, self.questions
 
 
 @dataclass(frozen=True)
@@ -140,45 +157,106 @@ class Spool:
         """Close the file."""
         self._db.close()
 
-    def add(self, reports: Sequence[StoredReport]) -> list[Literal["held", "counted", "conflict"]]:
-        """Keep reports; says for each whether it is held, or was counted already.
+    def add(self, reports: Sequence[StoredReport]) -> list[str]:
+        """Keep reports; says for each whether it is ``held``, or was ``counted`` already.
 
-        ``conflict`` if another payload waits under its id, which stays.
+        ``conflict`` if another payload waits under its id, which stays. A report that went out and
+        was refused has that reason for ever.
         """
         with self._transaction() as db:
             self._check_room(db)
             return [_add(db, report) for report in reports]
 
     def add_batch(self, task: str, batch: Batch) -> None:
-        """Keep a batch of another relay, in an order of its own."""
+        """Keep a batch of another relay, in an order of its own.
+
+        Nothing is added if an admission that it names has its batch here already: it is that one.
+        """
         shuffled = _shuffled(batch)
+        known = "SELECT 1 FROM admissions WHERE id = ?"
         with self._transaction() as db:
             self._check_room(db)
-            _insert(db, task, shuffled, sealed=False)
+            if not any(db.execute(known, (own,)).fetchone() for own in batch.admissions):
+                _insert(db, task, shuffled, sealed=False)
 
     def groups(self) -> list[Group]:
         """All that waits and is not sealed."""
         query = """
-            SELECT task, questions, sum(n), max(width) FROM (
-                SELECT task, questions, count(*) AS n, max(length(payload)) AS width
+            SELECT task, questions, sum(single), sum(batched), max(width) FROM (
+                SELECT task, questions, count(*) AS single, 0 AS batched,
+                    max(length(payload)) AS width
                 FROM waiting GROUP BY task, questions
                 UNION ALL
-                SELECT task, questions, reports, length(payloads) / reports FROM batches
-                WHERE NOT sealed
+                SELECT task, questions, 0, reports, length(payloads) / reports FROM batches
+                WHERE NOT sealed AND invitations IS NULL
             ) GROUP BY task, questions
         """
         with self._transaction() as db:
             rows = db.execute(query).fetchall()
-        return [Group(task, _numbers(text), n, width) for task, text, n, width in rows]
+        return [Group(task, _numbers(text), *counts) for task, text, *counts in rows]
 
-    def seal(self, task: str, questions: tuple[int, ...], least: int, about: int) -> bool:
+    def draw(self, task: str, questions: tuple[int, ...], least: int, about: int) -> bool:
+        """Draw ``about`` as many single reports whose invitations the curator is asked about.
+
+        False if fewer than ``least`` different invitations wait. A rest of fewer joins them. Of
+        several reports with one invitation the others stay.
+        """
+        with self._transaction() as db:
+            return _draw(db, (task, _text(questions)), least, about)
+
+    def drawn(self) -> dict[int, str]:
+        """The batches whose invitations the curator is asked about: numbers, and tasks."""
+        with self._transaction() as db:
+            return dict(
+                db.execute("SELECT number, task FROM batches WHERE invitations IS NOT NULL")
+            )
+
+    def admissions(self, number: int) -> list[Admission | None]:
+        """What the curator is asked, or was, for a batch; None in place of another relay's."""
+        query = "SELECT id, invitations FROM admissions WHERE batch = ?"
+        with self._transaction() as db:
+            rows = db.execute(query, (number,)).fetchall()
+        return [
+            None if asked is None else Admission.of(own, _split(asked, INVITATION_DIGEST_BYTES))
+            for own, asked in rows
+        ]
+
+    def admit(self, number: int, refused: Collection[bytes], day: int) -> int:
+        """Forget which report of a drawn batch came with which invitation; how many leave.
+
+        Those whose invitations are ``refused`` leave, the others wait to be sealed.
+        """
+        with self._transaction() as db:
+            return _admit(db, number, set(refused), day)
+
+    def turn_away(self, task: str, day: int) -> int:
+        """Remove the reports of a task for invited holders that came without an invitation."""
+        with self._transaction() as db:
+            singles = "DELETE FROM waiting WHERE task = ? AND invitation IS NULL RETURNING id"
+            ids = [own for (own,) in db.execute(singles, (task,))]
+            batches = """
+                DELETE FROM batches WHERE task = ? AND NOT sealed AND invitations IS NULL
+                AND number NOT IN (SELECT batch FROM admissions) RETURNING ids, tracked
+            """
+            return _leave(db, task, ids, db.execute(batches, (task,)).fetchall(), NOT_INVITED, day)
+
+    def seal(
+        self,
+        task: str,
+        questions: tuple[int, ...],
+        least: int,
+        about: int,
+        *,
+        invited: bool = False,
+    ) -> bool:
         """Make one shuffled batch to be sent of ``about`` as many waiting reports.
 
         False if fewer than ``least`` different reports wait. A rest of fewer than ``least`` joins
-        the batch, unless that grows too large.
+        the batch, unless that grows too large. Where holders are ``invited``, of those who were
+        admitted.
         """
         with self._transaction() as db:
-            return _seal(db, (task, _text(questions)), least, about)
+            return _seal(db, (task, _text(questions)), least, about, invited=invited)
 
     def sealed(self) -> dict[int, str]:
         """The batches that are ready to be sent: their numbers, and the task of each."""
@@ -207,33 +285,29 @@ class Spool:
         with self._transaction() as db:
             deleted = "DELETE FROM batches WHERE number = ? RETURNING task, tracked, ids"
             ((task, tracked, ids),) = db.execute(deleted, (number,)).fetchall()
+            db.execute("DELETE FROM admissions WHERE batch = ?", (number,))
             _tally(db, task, account.counts)
             if taken:
                 db.execute(least, (task, taken))
             if tracked:
-                _note(db, task, ((own, refused.get(own, rest)) for own in _split(ids)), day)
+                fates = ((own, refused.get(own, rest)) for own in _split(ids))
+                _note(db, task, fates, day, sent=True)
 
     def abandon(self, task: str, reason: str, day: int, *, sealed: bool) -> int:
         """Remove what can never count: all that waits for a task, sealed batches only if asked.
 
         Returns how many reports that are; they were refused for ``reason``.
         """
-        which = "" if sealed else "AND NOT sealed"
+        singles = "DELETE FROM waiting WHERE task = ? RETURNING id"
+        batches = "DELETE FROM batches WHERE task = ? AND sealed = ? RETURNING ids, tracked"
         with self._transaction() as db:
-            ids = [
-                own
-                for (own,) in db.execute("DELETE FROM waiting WHERE task = ? RETURNING id", (task,))
-            ]
-            batches = db.execute(
-                f"DELETE FROM batches WHERE task = ? {which} RETURNING reports, tracked, ids",  # noqa: S608 - constants
-                (task,),
-            ).fetchall()
-            count: int = len(ids) + sum(reports for reports, _, _ in batches)
-            for _, tracked, column in batches:
-                ids += _split(column) if tracked else []
-            _note(db, task, ((own, reason) for own in ids), day)
-            if count:
-                _tally(db, task, {reason: count})
+            ids = [own for (own,) in db.execute(singles, (task,))]
+            open_ones = db.execute(batches, (task, False)).fetchall()
+            count = _leave(db, task, ids, open_ones, reason, day)
+            if sealed:
+                sent = db.execute(batches, (task, True)).fetchall()
+                count += _leave(db, task, [], sent, reason, day, sent=True)
+            db.execute("DELETE FROM admissions WHERE batch NOT IN (SELECT number FROM batches)")
             return count
 
     def fate(self, task: str, report_id: bytes) -> str | None:
@@ -276,23 +350,11 @@ class Spool:
         (tables,) = self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         if not tables:
             self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
-        elif version == 1:
-            self._migrate()
         elif version != VERSION:
             raise SpoolFailed(
                 f"The spool {self.path} is of another version of this program: forward what is in "
                 "it with that one, or choose another with --spool."
             )
-
-    def _migrate(self) -> None:
-        """Version 1 kept no fates: those of what waits begin here."""
-        with self._transaction() as db:
-            db.execute(FATES)
-            db.execute("ALTER TABLE batches ADD COLUMN tracked INTEGER NOT NULL DEFAULT 0")
-            waiting = db.execute("SELECT task, id FROM waiting").fetchall()
-            keys = [(_fate_key(task, own),) for task, own in waiting]
-            db.executemany("INSERT OR IGNORE INTO fates (key) VALUES (?)", keys)
-            db.execute(f"PRAGMA user_version = {VERSION}")
 
     def _check_room(self, db: sqlite3.Connection) -> None:
         """Only what comes in is bounded, so that a full spool can still be sealed and emptied."""
@@ -348,14 +410,42 @@ def _fate_key(task: str, report_id: bytes) -> bytes:
     return hashlib.sha256(task.encode() + report_id).digest()[:16]
 
 
-def _split(ids: bytes) -> list[bytes]:
-    return [ids[at : at + REPORT_ID_BYTES] for at in range(0, len(ids), REPORT_ID_BYTES)]
+def _split(column: bytes, width: int = REPORT_ID_BYTES) -> list[bytes]:
+    return [column[at : at + width] for at in range(0, len(column), width)]
 
 
-def _note(db: sqlite3.Connection, task: str, fates: Iterable[tuple[bytes, str]], day: int) -> None:
+def _note(
+    db: sqlite3.Connection,
+    task: str,
+    fates: Iterable[tuple[bytes, str]],
+    day: int,
+    *,
+    sent: bool = False,
+) -> None:
     """What became of reports that holders sent here; once counted, they stay so."""
-    update = "UPDATE fates SET fate = ?, day = ? WHERE key = ? AND fate IS NOT 'counted'"
-    db.executemany(update, ((fate, day, _fate_key(task, own)) for own, fate in fates))
+    update = "UPDATE fates SET fate = ?, day = ?, sent = ? WHERE key = ? AND fate IS NOT 'counted'"
+    db.executemany(update, ((fate, day, sent, _fate_key(task, own)) for own, fate in fates))
+
+
+def _leave(
+    db: sqlite3.Connection,
+    task: str,
+    ids: list[bytes],
+    batches: Iterable[tuple[bytes, int]],
+    reason: str,
+    day: int,
+    *,
+    sent: bool = False,
+) -> int:
+    """Note that reports, and those of batches by (ids, tracked), were refused; how many."""
+    count = len(ids)
+    for column, tracked in batches:
+        count += len(column) // REPORT_ID_BYTES
+        ids += _split(column) if tracked else []
+    _note(db, task, ((own, reason) for own in ids), day, sent=sent)
+    if count:
+        _tally(db, task, {reason: count})
+    return count
 
 
 def _tally(db: sqlite3.Connection, task: str, counts: Mapping[str, int]) -> None:
@@ -363,48 +453,97 @@ def _tally(db: sqlite3.Connection, task: str, counts: Mapping[str, int]) -> None
     db.executemany(add, [(task, name, n) for name, n in counts.items()])
 
 
-def _add(db: sqlite3.Connection, report: StoredReport) -> Literal["held", "counted", "conflict"]:
+def _add(db: sqlite3.Connection, report: StoredReport) -> str:
     fate_key = _fate_key(report.task, report.id)
-    known = db.execute("SELECT fate FROM fates WHERE key = ?", (fate_key,)).fetchone()
-    if known == (COUNTED,):
-        return "counted"
+    known = db.execute("SELECT fate, sent FROM fates WHERE key = ?", (fate_key,)).fetchone()
     key = (report.task, _text(report.questions), report.id)
-    if known is None or known[0] not in {None, HELD}:  # new, or refused before
+    if known is None or known[0] not in {None, HELD, COUNTED}:  # new, or refused before
+        if known is not None and known[1]:
+            return str(known[0])
         insert = "INSERT INTO waiting VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
         db.execute(insert, (*key, report.payload, report.invitation))
-        db.execute("INSERT OR REPLACE INTO fates (key) VALUES (?)", (fate_key,))
-        return "held"
+        db.execute("INSERT OR REPLACE INTO fates (key, sent) VALUES (?, 0)", (fate_key,))
+        return HELD
+    if known[0] == COUNTED:
+        return COUNTED
     query = "SELECT payload FROM waiting WHERE task = ? AND questions = ? AND id = ?"
     waiting = db.execute(query, key).fetchone()
-    return "held" if waiting in {None, (report.payload,)} else "conflict"
+    return HELD if waiting in {None, (report.payload,)} else CONFLICT
 
 
 def _insert(
-    db: sqlite3.Connection, task: str, batch: Batch, *, sealed: bool, tracked: bool = False
-) -> None:
+    db: sqlite3.Connection,
+    task: str,
+    batch: Batch,
+    *,
+    sealed: bool,
+    tracked: bool = False,
+    invitations: bytes | None = None,
+) -> int:
+    """Store a batch; its number."""
     number = int.from_bytes(os.urandom(8), "big") >> 1
-    invitations = None if batch.invitations is None else batch.invitations.tobytes()
     columns = (batch.ids.tobytes(), batch.payloads.tobytes(), invitations)
     row = (number, sealed, task, _text(batch.questions), len(batch), *columns, tracked)
     db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    move = "INSERT INTO admissions (id, batch) VALUES (?, ?) ON CONFLICT DO UPDATE SET batch = ?"
+    db.executemany(move, [(own, number, number) for own in batch.admissions])
+    return number
 
 
 def _read(db: sqlite3.Connection, number: int) -> Batch:
-    query = "SELECT questions, reports, ids, payloads, invitations FROM batches WHERE number = ?"
+    query = "SELECT questions, reports, ids, payloads FROM batches WHERE number = ?"
     questions, count, *columns = db.execute(query, (number,)).fetchone()
-    ids, payloads, invitations = (
-        None if column is None else np.frombuffer(column, dtype=np.uint8).reshape(count, -1)
-        for column in columns
-    )
-    assert ids is not None  # noqa: S101  # NOT NULL, as the schema says
-    assert payloads is not None  # noqa: S101
-    return Batch(_numbers(questions), ids, payloads, invitations)
+    ids, payloads = (np.frombuffer(column, np.uint8).reshape(count, -1) for column in columns)
+    named = db.execute("SELECT id FROM admissions WHERE batch = ? ORDER BY id", (number,))
+    return Batch(_numbers(questions), ids, payloads, tuple(own for (own,) in named))
 
 
-def _seal(db: sqlite3.Connection, key: tuple[str, str], least: int, about: int) -> bool:
+def _draw(db: sqlite3.Connection, key: tuple[str, str], least: int, about: int) -> bool:
+    """See ``Spool.draw``; ``key`` is the task and its questions as text."""
+    where = "FROM waiting WHERE task = ? AND questions = ? AND invitation IS NOT NULL"
+    (there,) = db.execute(f"SELECT count(DISTINCT invitation) {where}", key).fetchone()
+    if there < least or not there:
+        return False
+    wanted = there if there - about < least else max(least, about)
+    by_chance = f"{where} GROUP BY invitation ORDER BY random() LIMIT ?"
+    rows = db.execute(f"SELECT min(id), payload, invitation {by_chance}", (*key, wanted)).fetchall()
+    ids, payloads, invitations = zip(*rows, strict=True)
+    _remove_singles(db, key, ids)
+    order = random_order(len(rows))
+    batch = Batch(_numbers(key[1]), _rows(ids)[order], _rows(payloads)[order])
+    paired = _rows(invitations)[order].tobytes()
+    number = _insert(db, key[0], batch, sealed=False, tracked=True, invitations=paired)
+    asked = Admission.of(os.urandom(ADMISSION_ID_BYTES), invitations)
+    row = (asked.id, number, asked.invitations.tobytes())
+    db.execute("INSERT INTO admissions VALUES (?, ?, ?)", row)
+    return True
+
+
+def _admit(db: sqlite3.Connection, number: int, refused: set[bytes], day: int) -> int:
+    """See ``Spool.admit``."""
+    query = "SELECT task, invitations FROM batches WHERE number = ?"
+    task, paired = db.execute(query, (number,)).fetchone()
+    batch, invitations = _read(db, number), _split(paired, INVITATION_DIGEST_BYTES)
+    stays = np.array([own not in refused for own in invitations])
+    kept, (own,) = batch.take(stays), batch.admissions
+    left = batch.ids[~stays]
+    db.execute("DELETE FROM batches WHERE number = ?", (number,))
+    if len(kept):
+        admitted = Admission.of(own, set(invitations) - refused)
+        _insert(db, task, kept, sealed=False, tracked=True)
+        update = "UPDATE admissions SET invitations = ? WHERE id = ?"
+        db.execute(update, (admitted.invitations.tobytes(), own))
+    else:
+        db.execute("DELETE FROM admissions WHERE id = ?", (own,))
+    return _leave(db, task, [row.tobytes() for row in left], [], NOT_INVITED, day)
+
+
+def _seal(
+    db: sqlite3.Connection, key: tuple[str, str], least: int, about: int, *, invited: bool
+) -> bool:
     """See ``Spool.seal``; ``key`` is the task and its questions as text."""
-    numbers, rest = _open_batches(db, key, least, about)
-    singles = _singles(db, key, least, rest)
+    numbers, rest = _open_batches(db, key, least, about, invited=invited)
+    singles = None if invited else _singles(db, key, least, rest)
     parts = [_read(db, number) for number in numbers]
     if singles is not None:
         parts.append(singles)
@@ -416,22 +555,25 @@ def _seal(db: sqlite3.Connection, key: tuple[str, str], least: int, about: int) 
     if batch is parts[0]:  # shuffled when it came
         db.execute("UPDATE batches SET sealed = 1 WHERE number = ?", numbers)
         return True
-    db.executemany("DELETE FROM batches WHERE number = ?", [(number,) for number in numbers])
+    tracked = singles is not None
+    for number in numbers:
+        delete = "DELETE FROM batches WHERE number = ? RETURNING tracked"
+        tracked |= bool(db.execute(delete, (number,)).fetchall()[0][0])
     if singles is not None:
-        delete = "DELETE FROM waiting WHERE task = ? AND questions = ? AND id = ?"
-        db.executemany(delete, [(*key, row.tobytes()) for row in singles.ids])
-    _insert(db, key[0], batch, sealed=True, tracked=singles is not None)
+        _remove_singles(db, key, [row.tobytes() for row in singles.ids])
+    _insert(db, key[0], batch, sealed=True, tracked=tracked)
     return True
 
 
 def _open_batches(
-    db: sqlite3.Connection, key: tuple[str, str], least: int, about: int
+    db: sqlite3.Connection, key: tuple[str, str], least: int, about: int, *, invited: bool
 ) -> tuple[list[int], int]:
     """The batches to take, whole ones only, and how many single reports are wanted with them."""
     rows = db.execute(
         "SELECT number, reports, length(ids) + length(payloads) FROM batches "
-        "WHERE NOT sealed AND task = ? AND questions = ?",
-        key,
+        "WHERE NOT sealed AND invitations IS NULL AND task = ? AND questions = ? "
+        "AND (number IN (SELECT batch FROM admissions)) = ?",
+        (*key, invited),
     ).fetchall()
     left = sum(reports for _, reports, _ in rows)
     numbers: list[int] = []
@@ -452,12 +594,14 @@ def _singles(db: sqlite3.Connection, key: tuple[str, str], least: int, wanted: i
     most = there if there - wanted < least else wanted
     if there == 0 or most <= 0:
         return None
-    rows = db.execute(f"SELECT id, payload, invitation {where} LIMIT ?", (*key, most))
-    ids, payloads, invitations = zip(*rows, strict=True)
-    digests = None
-    if any(invitation is not None for invitation in invitations):
-        digests = _rows(invitation or bytes(INVITATION_DIGEST_BYTES) for invitation in invitations)
-    return Batch(_numbers(key[1]), _rows(ids), _rows(payloads), digests)
+    rows = db.execute(f"SELECT id, payload {where} LIMIT ?", (*key, most))
+    ids, payloads = zip(*rows, strict=True)
+    return Batch(_numbers(key[1]), _rows(ids), _rows(payloads))
+
+
+def _remove_singles(db: sqlite3.Connection, key: tuple[str, str], ids: Iterable[bytes]) -> None:
+    delete = "DELETE FROM waiting WHERE task = ? AND questions = ? AND id = ?"
+    db.executemany(delete, [(*key, own) for own in ids])
 
 
 def _rows(values: Iterable[bytes]) -> NDArray[np.uint8]:
@@ -467,20 +611,11 @@ def _rows(values: Iterable[bytes]) -> NDArray[np.uint8]:
 
 def _joined(batches: Sequence[Batch]) -> Batch:
     """One batch of several for the same questions."""
-    invitations = None
-    if any(batch.invitations is not None for batch in batches):
-        digests = [
-            np.zeros((len(batch), INVITATION_DIGEST_BYTES), np.uint8)
-            if batch.invitations is None
-            else batch.invitations
-            for batch in batches
-        ]
-        invitations = np.concatenate(digests)
     return Batch(
         batches[0].questions,
         np.concatenate([batch.ids for batch in batches]),
         np.concatenate([batch.payloads for batch in batches]),
-        invitations,
+        tuple(own for batch in batches for own in batch.admissions),
     )
 
 

@@ -3,7 +3,8 @@
 The local guarantee holds whatever anybody does. ``central_epsilon`` is what shuffling adds to it:
 Feldman, McMillan and Talwar, "Hiding Among the Clones: A Simple and Nearly Optimal Analysis of
 Privacy Amplification by Shuffling", FOCS 2021, arXiv 2012.12803, the closed form. It is an upper
-bound; their numerical one is about three times lower.
+bound; their numerical one is about three times lower. It is about reports that others made: those
+that a curator sent itself, as a holder or through somebody it invited, hide nobody.
 """
 
 import math
@@ -20,12 +21,18 @@ OWN_COUNTS = frozenset({"waiting", "smallest_batch", *TAKEN})
 """Tallies that are not reasons of refusal."""
 
 
+FLOOR = 1_000
+"""Reports of a batch below which nothing is claimed of it."""
+CONDITION = "where so many of the batch were not made by those who look"
+
+
 class Central(BaseModel):
     """What shuffling adds for a holder in the smallest batch, of ``reports`` reports."""
 
     epsilon: float
     delta: float
     reports: int
+    condition: str = CONDITION
 
 
 class RelayStatus(BaseModel):
@@ -62,7 +69,7 @@ class RelayStatus(BaseModel):
     ) -> "RelayStatus":
         """The status from a spool's tallies of a task that spends ``epsilon``."""
         smallest = tallies.get("smallest_batch", 0)
-        shuffled, delta = central_epsilon(epsilon, smallest)
+        shuffled, delta = central_epsilon(epsilon, smallest if smallest >= FLOOR else 0)
         central = Central(epsilon=shuffled, delta=delta, reports=smallest)
         return cls(
             task=task,
@@ -96,7 +103,8 @@ class RelayStatus(BaseModel):
         if self.central is not None:
             central = (
                 f"({self.central.epsilon:.3g}, {self.central.delta:g}) against who sees the "
-                f"curator's side alone, in batches of {self.central.reports} or more"
+                f"curator's side alone, in batches of {self.central.reports} or more, "
+                f"{self.central.condition}"
             )
         refused = ", ".join(f"{reason}: {n}" for reason, n in self.refused.items())
         return [

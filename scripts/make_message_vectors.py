@@ -5,6 +5,7 @@
 ``tasks.json``    canonical bytes <-> id and fields; and bytes that are no task
 ``reports.json``  canonical bytes <-> JSON form; and bytes that are no report to that task
 ``batches.json``  bytes <-> the reports in it; and bytes that are no batch for that task
+``admissions.json``  bytes <-> an id and invitations; and bytes that are no admission
 ``answers.json``  a task, a record and fixed randomness -> encoded columns, cells, the report
 
 and ``signatures.json`` what a curator's key signs, and what a pinned key refuses: a good case has
@@ -28,7 +29,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from privet.protocol import wire
-from privet.protocol.batch import INVITATION_DIGEST_BYTES, Batch
+from privet.protocol.batch import BATCH_VERSION, Admission, Batch
 from privet.protocol.errors import InvalidRecord, PrivetError, problem_of
 from privet.protocol.features import Categorical, Classes, Numeric, Range
 from privet.protocol.label_scale import Centring
@@ -384,7 +385,7 @@ def batch_fields(task: Task, seed: str, count: int = 3) -> dict[str, Any]:
     """Fields of the batch of ``count`` reports to a task, without ``question``."""
     reports = [make_report(task, RECORDS[task.id][0], Stream(f"{seed} {i}")) for i in range(count)]
     return {
-        "version": 1,
+        "version": BATCH_VERSION,
         "ids": b"".join(report.id for report in reports),
         "payloads": b"".join(payload for report in reports for _, payload in report.answers),
     }
@@ -393,20 +394,19 @@ def batch_fields(task: Task, seed: str, count: int = 3) -> dict[str, Any]:
 def good_batch(name: str, task: Task, data: bytes) -> dict[str, Any]:
     """The bytes of a batch and the reports in it."""
     batch = Batch.unpack(data, task)
-    invitations = batch.invitations if batch.invitations is not None else [None] * len(batch)
     return {
         "name": name,
         "success": True,
         "task": task.id,
         "bytes": data.hex(),
         "canonical": batch.pack() == data,
+        "admissions": [own.hex() for own in batch.admissions],
         "reports": [
             {
                 "id": batch.ids[row].tobytes().hex(),
                 "answers": [[q, rows[row].tobytes().hex()] for q, rows in batch.answers(task)],
-                "invitation": None if invitation is None else invitation.tobytes().hex(),
             }
-            for row, invitation in enumerate(invitations)
+            for row in range(len(batch))
         ],
     }
 
@@ -414,8 +414,7 @@ def good_batch(name: str, task: Task, data: bytes) -> dict[str, Any]:
 def good_batches() -> list[dict[str, Any]]:
     """Batches that every reader takes, by name."""
     one = batch_fields(CLASSIFY, "batch")
-    digests = [hashlib.sha256(f"invitation {i}".encode()).digest() for i in range(2)]
-    invited = {**one, "invitations": digests[0] + bytes(32) + digests[1]}
+    admitted = {**one, "admissions": Stream("first")(16) + Stream("second")(16)}
     record = RECORDS[REGRESS.id][0]
     drawn = [make_report(REGRESS, record, Stream(f"one question {i}")) for i in range(20)]
     second = [report for report in drawn if report.answers[0][0] == 1]
@@ -429,7 +428,7 @@ def good_batches() -> list[dict[str, Any]]:
         good_batch("the only question, named", CLASSIFY, wire.pack({**one, "question": 0})),
         good_batch("the only question, not named", CLASSIFY, wire.pack(one)),
         good_batch("keys in another order", CLASSIFY, backwards),
-        good_batch("two invitations in three reports", CLASSIFY, wire.pack(invited)),
+        good_batch("three reports of two admissions", CLASSIFY, wire.pack(admitted)),
         good_batch("all of three questions", CENTRED, wire.pack(batch_fields(CENTRED, "three"))),
         good_batch("one of three questions", REGRESS, some.pack()),
     ]
@@ -439,9 +438,9 @@ def bad_batches() -> list[dict[str, Any]]:
     """What every reader must refuse of a relay, by name."""
     one = batch_fields(CLASSIFY, "batch")
     malformed: dict[str, dict[str, Any]] = {
-        "another version": {"version": 2},
+        "another version": {"version": 1},
         "truth as version": {"version": True},
-        "a real number as version": {"version": 1.0},
+        "a real number as version": {"version": 2.0},
         "unknown column": {"surprise": b""},
         "ids as text": {"ids": "0123456789abcdef"},
         "half an id": {"ids": one["ids"][:-8]},
@@ -453,8 +452,12 @@ def bad_batches() -> list[dict[str, Any]]:
         "truth as question": {"question": False},
         "a question below zero": {"question": -1},
         "nil as question": {"question": None},
-        "an invitation too few": {"invitations": bytes(64)},
-        "nil as invitations": {"invitations": None},
+        "an invitation for each report": {"invitations": bytes(96)},
+        "half an admission": {"admissions": bytes(8)},
+        "no admission": {"admissions": b""},
+        "an admission twice": {"admissions": bytes(32)},
+        "more admissions than reports": {"admissions": bytes(range(64))},
+        "nil as admissions": {"admissions": None},
     }
     wrong: dict[str, tuple[Task, dict[str, Any]]] = {
         "a question that is not asked": (CLASSIFY, {**one, "question": 1}),
@@ -471,7 +474,7 @@ def bad_batches() -> list[dict[str, Any]]:
         "not a map": wire.pack([1]),
         "truncated": packed[:-1],
         "a byte too many": packed + b"\x00",
-        "a key twice": b"\x84" + packed[1:] + b"\xa7version\x01",
+        "a key twice": b"\x84" + packed[1:] + b"\xa7version\x02",
     }
     raw |= {name: wire.pack({**one, **change}) for name, change in malformed.items()}
     raw |= {
@@ -486,6 +489,51 @@ def bad_batches() -> list[dict[str, Any]]:
         {**bad(name, kind, data, partial(Batch.unpack, task=task)), "task": task.id}
         for kind, name, task, data in cases
     ]
+
+
+def invitation_digests(count: int) -> list[bytes]:
+    """SHA-256 of some invitations, ascending."""
+    return sorted(hashlib.sha256(f"invitation {i}".encode()).digest() for i in range(count))
+
+
+def admissions() -> list[dict[str, Any]]:
+    """Admissions that every reader takes, and what none does."""
+    own, digests = Stream("admission")(16), invitation_digests(3)
+    fields = {"version": 1, "id": own, "invitations": b"".join(digests)}
+    packed = wire.pack(fields)
+    changes: dict[str, dict[str, Any]] = {
+        "another version": {"version": 2},
+        "truth as version": {"version": True},
+        "unknown field": {"ids": b""},
+        "a short id": {"id": own[:15]},
+        "an id as text": {"id": "0123456789abcdef"},
+        "no invitations": {"invitations": b""},
+        "half an invitation": {"invitations": digests[0][:16]},
+        "descending": {"invitations": digests[2] + digests[0]},
+        "an invitation twice": {"invitations": digests[0] * 2},
+        "invitations as a list": {"invitations": digests},
+    }
+    raw = {
+        "empty": b"",
+        "truncated": packed[:-1],
+        "a byte too many": packed + b"\x00",
+        "a key twice": b"\x84" + packed[1:] + b"\xa7version\x01",
+    }
+    raw |= {name: wire.pack({**fields, **change}) for name, change in changes.items()}
+    raw |= {
+        f"no {left_out}": wire.pack({name: fields[name] for name in fields if name != left_out})
+        for left_out in fields
+    }
+    return [
+        {
+            "name": f"{count} invitations",
+            "success": True,
+            "bytes": Admission.of(own, digests[:count]).pack().hex(),
+            "id": own.hex(),
+            "invitations": [digest.hex() for digest in digests[:count]],
+        }
+        for count in (1, 3)
+    ] + [bad(name, "malformed-report", data, Admission.unpack) for name, data in raw.items()]
 
 
 def bad(name: str, kind: str, data: bytes, read: Callable[[bytes], object]) -> dict[str, Any]:
@@ -558,6 +606,7 @@ def build() -> dict[str, Any]:
             *bad_reports(),
         ],
         "batches.json": [*good_batches(), *bad_batches()],
+        "admissions.json": admissions(),
         "answers.json": [*answers, *map(misfit, MISFITS)],
     }
 
@@ -602,10 +651,8 @@ def example() -> str:
     signature = Signature(
         secret.public_key().public_bytes_raw(), secret.sign(signed_message(SMALL.id))
     )
-    invitations = np.frombuffer(hashlib.sha256(b"invitation").digest(), dtype=np.uint8)
-    batch = Batch(
-        (0,), as_row(report.id), as_row(payload), invitations.reshape(1, INVITATION_DIGEST_BYTES)
-    )
+    admission = Admission.of(Stream("admission")(16), [hashlib.sha256(b"invitation").digest()])
+    batch = Batch((0,), as_row(report.id), as_row(payload), (admission.id,))
     receipt = Receipt(report=report.id.hex(), counted=True)
     lines = [
         "task, as JSON",
@@ -632,7 +679,9 @@ def example() -> str:
         *wrapped("", case["report"]),
         "receipt",
         f"  {receipt.model_dump_json()}",
-        "batch of this report, sent with the invitation `invitation`",
+        "admission of a holder with the invitation `invitation`",
+        *wrapped("", admission.pack().hex()),
+        "batch of this report, whose holder was admitted so",
         *wrapped("", batch.pack().hex()),
     ]
     return "\n".join(["```", *lines, "```"])

@@ -95,7 +95,8 @@ def running_relay(
     options |= {"least": least, "every": every}
     command = [sys.executable, "-m", "privet.relay", "serve"]
     command += [f"--{name}={value}" for name, value in options.items()]
-    environment = os.environ | {"PRIVET_RELAY_TOKEN": token}
+    tokens = dict.fromkeys(("PRIVET_RELAY_TOKEN", "PRIVET_RELAY_PEER_TOKEN"), token)
+    environment = os.environ | tokens
     process = subprocess.Popen(
         command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

@@ -20,7 +20,7 @@ import anyio
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from privet.protocol.batch import BATCH_MEDIA_TYPE
+from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE
 from privet.protocol.errors import ERRORS_BY_URI, PrivetError
 from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.report import REPORT_MEDIA_TYPE, Fate, Receipt
@@ -121,7 +121,7 @@ class ReportClient:
 
     ``http`` may be any ``httpx.AsyncClient``, for instance one that speaks to an application in
     this process; without one, a client with TLS checks, a pool and timeouts is made and closed.
-    ``token`` is of scope relay, and goes with batches alone.
+    ``token`` is of scope relay, and goes with batches and admissions alone.
     """
 
     def __init__(
@@ -219,11 +219,19 @@ class ReportClient:
 
         Raises what the curator answered, or ``CuratorUnreachable``.
         """
-        headers = {"Content-Type": BATCH_MEDIA_TYPE, "Accept": "application/json"}
+        return await self._send_as_relay(f"{address.reports}/batch", BATCH_MEDIA_TYPE, batch)
+
+    async def send_admission(self, address: TaskAddress, admission: bytes) -> bytes:
+        """Ask for holders with invitations to be let in; the answer. Raises as ``send_batch``."""
+        return await self._send_as_relay(
+            f"{address.url}/admissions", ADMISSION_MEDIA_TYPE, admission
+        )
+
+    async def _send_as_relay(self, url: str, media_type: str, body: bytes) -> bytes:
+        headers = {"Content-Type": media_type, "Accept": "application/json"}
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
-        url = f"{address.reports}/batch"
-        call = Call("POST", url, headers, batch, MAX_BATCH_ANSWER_BYTES)
+        call = Call("POST", url, headers, body, MAX_BATCH_ANSWER_BYTES)
         reply = await self._persist(call, self._retry)
         if reply.status not in DELIVERED:
             raise error_in(reply)

@@ -268,7 +268,8 @@ def _relay_facts(status: dict[str, Any], reports: int) -> dict[str, Any]:
     if central is not None:
         stated = (
             f"({central['epsilon']:.3g}, {central['delta']:g}) against who sees the curator's "
-            f"side alone, for {through} in shuffled batches of {central['reports']} or more"
+            f"side alone, for {through} in shuffled batches of {central['reports']} or more, "
+            f"{central['condition']}"
         )
     return {
         "local epsilon": f"{status['local_epsilon']:g} against everybody, for every report",

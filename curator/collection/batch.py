@@ -1,10 +1,12 @@
-"""POST /v1/tasks/{id}/reports/batch: a relay's reports in columns, each counted or refused alone.
+"""POST /v1/tasks/{id}/reports/batch, a relay's reports in columns, and /admissions before it.
 
-``privet.protocol.batch`` has the form of the body. All work on it is done on whole columns, in
-worker threads and before the transaction: what all reports add is worked out in advance, and the
+``privet.protocol.batch`` has the forms of both. Each report is counted or refused alone; a batch
+whose holders were not admitted counts for nothing. All work is done on whole columns, in worker
+threads and before the transaction: what all reports add is worked out in advance, and the
 transaction takes off what the few add that it refuses.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,17 +14,18 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from privet.curator.clock import Clock
 from privet.curator.collection.rejects import Rejects
 from privet.curator.collection.task_cache import CachedTask, TaskCache
 from privet.curator.collection.upload import task_of_call
 from privet.curator.collection.writer import Writer, refusal
-from privet.curator.datastore.base import Answers, Ids, Mask, Outcome, Outcomes, ReportGroup
+from privet.curator.datastore.base import Answers, Ids, Mask, Outcome, Outcomes, ReportGroup, Store
 from privet.curator.datastore.report_ids import keys_of
 from privet.curator.metrics import Metrics
 from privet.curator.rate_limit import Rate
 from privet.curator.tokens import Scope as TokenScope
 from privet.curator.tokens import Tokens
-from privet.protocol.batch import Batch
+from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import (
     NotAuthorized,
     PrivetError,
@@ -41,6 +44,7 @@ REFUSALS = (
     Outcome.NO_TASK,
     Outcome.OVER_QUOTA,
 )
+Take = Callable[[str, Scope, Receive], Awaitable[Response]]
 WRONG_PAYLOAD = problem_of(WrongPayload("")).name
 
 
@@ -78,6 +82,8 @@ class BatchUpload:
         limits: BatchLimits,
         budget: BodyBudget,
         tokens: Tokens,
+        store: Store,
+        clock: Clock,
     ) -> None:
         self._app = app
         self._tasks = tasks
@@ -88,22 +94,28 @@ class BatchUpload:
         self._turns = Turns(limits.at_a_time, limits.waiting)
         self._budget = budget
         self._tokens = tokens
+        self._store = store
+        self._clock = clock
         self._rate = Rate(limits.per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a POST of a batch; pass all other calls on."""
-        task_id = task_of_call(scope, "/reports/batch")
-        if task_id is None:
-            await self._app(scope, receive, send)
-            return
+        """Answer a POST of a batch or an admission; pass all other calls on."""
+        for call, take in (("/reports/batch", self._take), ("/admissions", self._admit)):
+            task_id = task_of_call(scope, call)
+            if task_id is not None:
+                await (await self._answer(take, task_id, scope, receive))(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    async def _answer(self, take: Take, task_id: str, scope: Scope, receive: Receive) -> Response:
         try:
-            response: Response = await self._take(task_id, scope, receive)
+            return await take(task_id, scope, receive)
         except PrivetError as error:
             self._metrics.reported(problem_of(error).name)
-            response = problem_response(error, scope["path"])
-        await response(scope, receive, send)
+            return problem_response(error, scope["path"])
 
     async def _take(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
+        """Count a batch."""
         limits, head = self._limits, Head.of(scope)
         relay = await self._authorized(head)
         task = self._tasks.get(task_id) or await self._tasks.load(task_id)
@@ -117,9 +129,29 @@ class BatchUpload:
                 self._rate.count(relay, len(batch.valid) + len(batch.invalid))
                 return await self._count(task_id, task.task, batch)
 
+    async def _admit(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
+        """Hold invitations for a batch to come."""
+        limits, head = self._limits, Head.of(scope)
+        await self._authorized(head)
+        with self._budget.share() as share:
+            body = await read_body(
+                receive, head, limit=limits.bytes, seconds=limits.body_seconds, share=share
+            )
+            async with self._turns:
+                return await run_in_threadpool(self._hold, task_id, body)
+
+    def _hold(self, task_id: str, body: bytes) -> JSONResponse:
+        asked = Admission.unpack(body, self._limits.reports)
+        now = self._clock.now()
+        refused = self._store.admit(task_id, asked.id, asked.digests, now)
+        listed = [digest.hex() for digest in refused]
+        return JSONResponse({"held": len(asked) - len(refused), "refused": listed})
+
     async def _count(self, task_id: str, task: Task, batch: CheckedBatch) -> JSONResponse:
         """Count the valid reports; the answer, once they are durable."""
         outcomes = await self._writer.put_batch(batch.valid)
+        if (outcomes == Outcome.NOT_ADMITTED).any():
+            raise refusal(Outcome.NOT_ADMITTED, task)
         failed = _failed(task, batch, outcomes)
         for reason, ids in failed.items():
             self._rejects.add(task_id, reason, len(ids))
@@ -171,7 +203,8 @@ def check_batch(task: CachedTask, body: bytes, max_reports: int, relay: str) -> 
     """The reports of a batch that came with a token of this name; raises as ``Batch.unpack``."""
     batch = Batch.unpack(body, task.task, max_reports)
     answers = [Answers(question, payloads) for question, payloads in batch.answers(task.task)]
-    group = replace(task.group(batch.ids, answers, batch.invitations), relay=relay)
+    group = task.group(batch.ids, answers)
+    group = replace(group, admissions=batch.admissions, relay=relay)
     valid: Mask = task.valid(group)
     if not valid.all():
         group = group.only(valid)

@@ -18,15 +18,15 @@ import numpy as np
 
 from privet.curator.clock import Clock
 from privet.curator.collection.task_cache import CachedTask, Layout
-from privet.curator.datastore.base import Outcome, Outcomes, ReportGroup, Store, no_task
+from privet.curator.datastore.base import Outcome, Outcomes, ReportGroup, Store, no_task, not_open
 from privet.curator.metrics import Metrics
 from privet.protocol.errors import (
+    NotAdmitted,
     NotAuthorized,
     Overloaded,
     PrivetError,
     QuotaReached,
     ReportConflict,
-    TaskNotOpen,
     WrongPayload,
 )
 from privet.protocol.task import Task
@@ -186,15 +186,17 @@ def refusal(outcome: Outcome, task: Task) -> PrivetError:
     if outcome is Outcome.NO_TASK:
         return no_task(task.id)
     if outcome is Outcome.NOT_OPEN:
-        opens, closes = _moment(task.opens), _moment(task.closes)
-        return TaskNotOpen(
-            "The task takes no reports now: it is not open, or outside its dates (opens: "
-            f"{opens}, closes: {closes}). Keep the report and send the same bytes when it is open."
-        )
+        return not_open(task)
     if outcome is Outcome.NOT_INVITED:
         return NotAuthorized(
             "This task counts invited reports only: send an unused invitation in the header "
             "Privet-Invitation (privet-holder answer --invitation)."
+        )
+    if outcome is Outcome.NOT_ADMITTED:
+        return NotAdmitted(
+            "The batch has more new reports than invitations are held for the admissions that it "
+            "names: nothing was counted. Ask for the same admissions again, then send the same "
+            "batch."
         )
     if outcome is Outcome.OVER_QUOTA:
         return QuotaReached(
@@ -205,10 +207,6 @@ def refusal(outcome: Outcome, task: Task) -> PrivetError:
         "This report id was counted before with other answers, and still is. A stored report must "
         "be sent again byte for byte; a new report needs a new random id."
     )
-
-
-def _moment(seconds: int | None) -> str:
-    return "not set" if seconds is None else f"Unix time {seconds}"
 
 
 def _fault(report: WaitingReport) -> PrivetError:

@@ -10,7 +10,7 @@ Every method is synchronous and may be called from any thread.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from functools import lru_cache
 from hashlib import sha256
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.curator.public_data import PublicData
-from privet.protocol.errors import ModelNotFound, TaskNotFound
+from privet.protocol.errors import InvalidRequest, ModelNotFound, TaskNotFound, TaskNotOpen
 from privet.protocol.lifecycle import Move, State
 from privet.protocol.task import Task
 
@@ -41,6 +41,7 @@ class Outcome(IntEnum):
     NOT_INVITED = 4
     NO_TASK = 5
     OVER_QUOTA = 6
+    NOT_ADMITTED = 7
 
 
 Outcomes = NDArray[np.int8]
@@ -185,6 +186,8 @@ class ReportGroup:
     """At most one entry per question."""
     invitations: NDArray[np.uint8] | None = None
     """SHA-256 of each report's invitation, shape ``(B, 32)``; None if none came with one."""
+    admissions: tuple[bytes, ...] = ()
+    """What a relay's batch names in their place; see ``Store.admit``."""
     relay: str = ""
     """Name of the token that a batch came with; empty for reports that came singly."""
     total: Addition | None = None
@@ -205,8 +208,14 @@ class ReportGroup:
                 rows = places[answer.rows[kept]]
                 answers.append(Answers(answer.question, answer.payloads[kept], rows))
         invitations = None if self.invitations is None else self.invitations[chosen]
-        ids, fingerprints = self.ids[chosen], self.fingerprints[chosen]
-        return ReportGroup(self.task, ids, fingerprints, answers, invitations, self.relay)
+        return replace(
+            self,
+            ids=self.ids[chosen],
+            fingerprints=self.fingerprints[chosen],
+            answers=answers,
+            invitations=invitations,
+            total=None,
+        )
 
     def add_up(self, chosen: Mask | None = None) -> Addition:
         """What the chosen reports add, or all of them without ``chosen``.
@@ -283,12 +292,17 @@ class Expired:
     tasks: int
     ids: int
     marked: int = 0
+    admissions: int = 0
+    """Admissions whose batch did not come in time."""
 
 
 STEP_SECONDS = 6 * 3_600.0
 """How much one reading of a clock can bring the seen time forward; rounds are an hour apart."""
 GRACE_SECONDS = 86_400.0
 """Seen time between the mark and the removal, which is four steps or more."""
+
+HOLD_SECONDS = 7 * 86_400.0
+"""Seen time after which an admission without a batch is forgotten."""
 
 
 class Removal(Enum):
@@ -367,10 +381,13 @@ class Store(ABC):
 
         An id that is new to its task is COUNTED. One that is known is REPLAYED if its fingerprint
         is the same and a CONFLICT otherwise, and adds nothing. New reports for a task that takes
-        none at ``now`` are NOT_OPEN; for a task with invitations, a new report whose invitation is
-        absent, unknown or used is NOT_INVITED. A new report beyond the task's quota is OVER_QUOTA.
-        Reports for a task that is not there are NO_TASK. Of several reports under one id in a group
-        the first decides. Every group is for a different task.
+        none at ``now`` are NOT_OPEN, and those beyond its quota OVER_QUOTA; reports for a task that
+        is not there are NO_TASK. Of several reports under one id in a group the first decides.
+        Every group is for a different task.
+
+        In a task with invitations, a new report whose invitation is absent, unknown, held or used
+        is NOT_INVITED. A group that names admissions needs one held invitation for each new report
+        instead, or all its new ones are NOT_ADMITTED; what they hold is then used up.
         """
 
     @abstractmethod
@@ -414,6 +431,18 @@ class Store(ABC):
         """
 
     @abstractmethod
+    def admit(
+        self, task_id: str, admission: bytes, digests: Sequence[bytes], now: float
+    ) -> list[bytes]:
+        """Hold the unused invitations among ``digests`` for a batch to come; returns the others.
+
+        From then on they serve for no other report. The same admission again has the same answer
+        until its batch is counted; ``expire`` makes its invitations unused again ``HOLD_SECONDS``
+        after it was made. Raises ``TaskNotFound``, ``TaskNotOpen`` if the task takes no reports at
+        ``now``, and ``InvalidRequest`` if the admission holds other invitations.
+        """
+
+    @abstractmethod
     def put_token(self, token: StoredToken) -> None:
         """Keep a token under its name, in place of any earlier one of that name."""
 
@@ -440,7 +469,7 @@ class Store(ABC):
         Report ids may go ``keep_ids`` seconds after the published closing time, since no replay
         can count any more; the whole task after ``keep_tasks`` seconds, unless that is None. Time
         is that of ``seen_time``, so no single ``now`` removes anything. What is not due any more
-        loses its mark.
+        loses its mark. Admissions are forgotten after ``HOLD_SECONDS``.
         """
 
     @abstractmethod
@@ -458,6 +487,22 @@ def hidden(digest: bytes) -> bytes:
     So nobody who reads the database or a backup can present an unused invitation.
     """
     return sha256(digest).digest()
+
+
+def not_open(task: Task) -> TaskNotOpen:
+    """The error for a task that takes no reports now."""
+    opens, closes = (
+        "not set" if at is None else f"Unix time {at}" for at in (task.opens, task.closes)
+    )
+    return TaskNotOpen(
+        "The task takes no reports now: it is not open, or outside its dates (opens: "
+        f"{opens}, closes: {closes}). Keep the report and send the same bytes when it is open."
+    )
+
+
+def other_invitations() -> InvalidRequest:
+    """The error for an admission whose id is in use."""
+    return InvalidRequest("An admission of this id has other invitations: draw a new id.")
 
 
 def no_task(task_id: str) -> TaskNotFound:

@@ -43,6 +43,8 @@ FROM tasks WHERE id = ?
 USE_INVITATION = """
 UPDATE invitations SET unused = FALSE WHERE task_no = ? AND digest = ? AND unused = TRUE
 """
+HELD = "SELECT invitations FROM admissions WHERE task_no = ? AND id = ?"
+END_ADMISSION = "DELETE FROM admissions WHERE task_no = ? AND id = ?"
 COUNTED = "SELECT COALESCE(SUM(reports), 0) FROM buckets WHERE task_no = ?"
 RELAYED = """
 SELECT reports FROM relayed WHERE task_no = ? AND starts = ? AND curator = ? AND relay = ?
@@ -194,7 +196,11 @@ class Counting:
         arrived = new[np.argsort(first[new])]
         left = len(new) if task.quota is None else task.quota - self._counted(task.no)
         admitted, beyond = arrived[: max(left, 0)], arrived[max(left, 0) :]
-        if task.invited:
+        if task.invited and group.admissions:
+            if not self._end_admissions(task.no, group.admissions, len(admitted)):
+                outcomes[admitted] = Outcome.NOT_ADMITTED
+                admitted = admitted[:0]
+        elif task.invited:
             admitted, beyond = self._use_invitations(task.no, group, first, arrived, left)
         admitted = np.sort(admitted)
         self.report_ids.claim(*place, ids[admitted], fingerprints[admitted])
@@ -205,6 +211,16 @@ class Counting:
     def _counted(self, task_no: int) -> int:
         """Reports of a task that were counted before this transaction, by all curators."""
         return int(self.cursor.execute(COUNTED, (task_no,)).fetchone()[0])
+
+    def _end_admissions(self, task_no: int, admissions: Sequence[bytes], new: int) -> bool:
+        """Use up all that admissions hold, if that is enough for ``new`` reports."""
+        keys = [(task_no, own) for own in admissions]
+        rows = [self.cursor.execute(HELD, key).fetchone() for key in keys]
+        if new > sum(row[0] for row in rows if row is not None):
+            return False
+        if new:
+            self.cursor.executemany(END_ADMISSION, keys)
+        return True
 
     def _use_invitations(
         self, task_no: int, group: ReportGroup, first: Index, arrived: Index, left: int

@@ -8,7 +8,8 @@ every hour.
 No single reading of a clock removes anything. The seen time is kept in the database and comes
 forward by at most ``STEP_SECONDS`` a round; what is due by it is marked, and removed by a later
 round when ``GRACE_SECONDS`` of seen time have passed. If a wrong clock is corrected, the marks are
-removed.
+removed. An admission whose batch does not come is forgotten by the same time, and its invitations
+serve again.
 """
 
 import asyncio
@@ -114,6 +115,11 @@ async def collect_garbage(store: Store, settings: Settings, clock: Clock) -> Non
             removed = await run_in_threadpool(expire, store, settings, clock.now())
             if removed.tasks or removed.ids:
                 log.info("expired %d tasks and %d report ids", removed.tasks, removed.ids)
+            if removed.admissions:
+                log.warning(
+                    "the batches of %d admissions did not come: their invitations are unused again",
+                    removed.admissions,
+                )
             if removed.marked:
                 log.warning(
                     "%d tasks are marked: they, or their report ids, are removed after a day "

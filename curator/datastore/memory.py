@@ -9,6 +9,7 @@ import numpy as np
 
 from privet.curator.datastore.base import (
     GRACE_SECONDS,
+    HOLD_SECONDS,
     Addition,
     Bucket,
     Expired,
@@ -27,11 +28,21 @@ from privet.curator.datastore.base import (
     hidden,
     no_model,
     no_task,
+    not_open,
+    other_invitations,
     seen_time,
 )
 from privet.curator.public_data import PublicData
 from privet.protocol.lifecycle import Move, State, after
 from privet.protocol.task import Task
+
+
+@dataclass(frozen=True)
+class _Admission:
+    asked: tuple[bytes, ...]
+    held: tuple[bytes, ...]
+    """As in ``_Entry.invitations``."""
+    made: float
 
 
 @dataclass
@@ -47,14 +58,15 @@ class _Entry:
     rejects: dict[str, int] = field(default_factory=dict)
     models: list[tuple[ModelInfo, bytes]] = field(default_factory=list)
     invitations: dict[bytes, bool] = field(default_factory=dict)
+    admissions: dict[bytes, _Admission] = field(default_factory=dict)
     relayed: dict[str, int] = field(default_factory=dict)
     ids_gone: bool = False
     invited: bool = False
 
     def outcome(
-        self, report_id: bytes, fingerprint: int, invitation: bytes | None, now: float
+        self, report_id: bytes, fingerprint: int, invitation: bytes | None, now: float, room: int
     ) -> Outcome:
-        """Claim one report."""
+        """Claim one report; ``room`` is that of the admissions it comes with."""
         if report_id in self.fingerprints:
             same = self.fingerprints[report_id] == fingerprint
             return Outcome.REPLAYED if same else Outcome.CONFLICT
@@ -62,13 +74,26 @@ class _Entry:
             return Outcome.NOT_OPEN
         if self.stored.quota is not None and len(self.fingerprints) >= self.stored.quota:
             return Outcome.OVER_QUOTA
-        if self.invited:
+        if self.invited and room < 0:
+            return Outcome.NOT_ADMITTED
+        if self.invited and not room:
             kept = None if invitation is None else hidden(invitation)
             if kept is None or not self.invitations.get(kept, False):
                 return Outcome.NOT_INVITED
             self.invitations[kept] = False
         self.fingerprints[report_id] = fingerprint
         return Outcome.COUNTED
+
+    def room(self, group: ReportGroup) -> int:
+        """How many new reports of ``group`` its admissions let in: 0 without any, -1 if not all."""
+        if not self.invited or not group.admissions:
+            return 0
+        new = len({own.tobytes() for own in group.ids} - set(self.fingerprints))
+        if self.stored.quota is not None:
+            new = min(new, self.stored.quota - len(self.fingerprints))
+        own = [self.admissions[own] for own in group.admissions if own in self.admissions]
+        held = sum(len(admission.held) for admission in own)
+        return held if new <= held else -1
 
     def add(self, addition: Addition, starts: int) -> None:
         """Add to the sums and to the bucket that starts at ``starts``."""
@@ -138,13 +163,15 @@ class MemoryStore(Store):
         if group.task.id not in self._entries:
             return np.full(len(group), Outcome.NO_TASK, dtype=np.int8)
         entry = self._entries[group.task.id]
-        outcomes = np.empty(len(group), dtype=np.int8)
+        outcomes, room = np.empty(len(group), dtype=np.int8), entry.room(group)
         for row, report_id in enumerate(group.ids):
             invitation = None if group.invitations is None else group.invitations[row].tobytes()
             fingerprint = int(group.fingerprints[row])
-            outcomes[row] = entry.outcome(report_id.tobytes(), fingerprint, invitation, now)
+            outcomes[row] = entry.outcome(report_id.tobytes(), fingerprint, invitation, now, room)
         counted = outcomes == Outcome.COUNTED
         if counted.any():
+            for own in group.admissions:
+                entry.admissions.pop(own, None)
             starts = int(now // self._bucket_seconds) * self._bucket_seconds
             entry.add(group.add_up(counted), starts)
             if group.relay:
@@ -206,6 +233,22 @@ class MemoryStore(Store):
             entry.invited = True
             entry.invitations.update(dict.fromkeys(map(hidden, digests), True))
 
+    def admit(
+        self, task_id: str, admission: bytes, digests: Sequence[bytes], now: float
+    ) -> list[bytes]:
+        with self._lock:
+            entry = self._entry(task_id)
+            if admission not in entry.admissions:
+                if not entry.stored.takes_reports(now):
+                    raise not_open(entry.stored.task)
+                held = [own for own in map(hidden, digests) if entry.invitations.get(own, False)]
+                entry.invitations.update(dict.fromkeys(held, False))
+                entry.admissions[admission] = _Admission(tuple(digests), tuple(held), now)
+            own = entry.admissions[admission]
+            if own.asked != tuple(digests):
+                raise other_invitations()
+            return [digest for digest in digests if hidden(digest) not in own.held]
+
     def put_token(self, token: StoredToken) -> None:
         with self._lock:
             self._tokens[token.name] = token
@@ -227,8 +270,13 @@ class MemoryStore(Store):
     def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
         with self._lock:
             seen = self._seen = seen_time(self._seen, now)
-            tasks = ids = 0
+            tasks = ids = admissions = 0
             for task_id, entry in list(self._entries.items()):
+                for name, admission in list(entry.admissions.items()):
+                    if admission.made + HOLD_SECONDS <= seen:
+                        entry.invitations.update(dict.fromkeys(admission.held, True))
+                        del entry.admissions[name]
+                        admissions += 1
                 closes, marked = entry.stored.task.closes, entry.stored.marked
                 removal = due(closes, seen, keep_ids, keep_tasks, ids_gone=entry.ids_gone)
                 if removal is None or marked is None or marked + GRACE_SECONDS > seen:
@@ -245,7 +293,7 @@ class MemoryStore(Store):
                     entry.ids_gone = True
                     entry.stored = replace(entry.stored, marked=None)
             marks = sum(entry.stored.marked is not None for entry in self._entries.values())
-            return Expired(tasks, ids, marks)
+            return Expired(tasks, ids, marks, admissions)
 
     def check(self) -> None:
         """Memory can always be written."""

@@ -143,6 +143,18 @@ invitations = Table(
     sqlite_with_rowid=False,
 )
 
+admissions = Table(
+    "admissions",
+    metadata,
+    Column("task_no", Integer, nullable=False),
+    Column("id", LargeBinary, nullable=False),
+    Column("asked", LargeBinary, nullable=False),
+    Column("held", LargeBinary, nullable=False),
+    Column("invitations", Integer, nullable=False),
+    Column("made", Float, nullable=False),
+    PrimaryKeyConstraint("task_no", "id"),
+)
+
 models = Table(
     "models",
     metadata,
@@ -195,7 +207,7 @@ audit = Table(
     Column("times", Integer, nullable=False),
 )
 
-OF_A_TASK = (public_data, buckets, sums, relayed, rejects, invitations, models, aliases)
+OF_A_TASK = (public_data, buckets, sums, relayed, rejects, invitations, admissions, models, aliases)
 """Tables whose rows go with their task at once; its report ids are removed after it."""
 
 backup_mark = Table(

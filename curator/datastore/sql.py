@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from privet.curator.datastore import schema
 from privet.curator.datastore.base import (
+    HOLD_SECONDS,
     QUOTA,
     Bucket,
     Expired,
@@ -41,6 +43,8 @@ from privet.curator.datastore.base import (
     hidden,
     no_model,
     no_task,
+    not_open,
+    other_invitations,
 )
 from privet.curator.datastore.counting import Backend, Counting, MustLockAlone, vector_of
 from privet.curator.datastore.garbage_collection import (
@@ -55,6 +59,9 @@ from privet.curator.public_data import PublicData
 from privet.protocol.errors import StorageFailed
 from privet.protocol.lifecycle import Move, State, after
 from privet.protocol.task import Task
+
+DIGESTS_AT_ONCE = 1_000
+"""Invitations in one statement."""
 
 log = logging.getLogger(__name__)
 
@@ -278,6 +285,32 @@ class SqlStore(Store):
                 update(schema.tasks).where(schema.tasks.c.no == task_no).values(invited=True)
             )
 
+    def admit(
+        self, task_id: str, admission: bytes, digests: Sequence[bytes], now: float
+    ) -> list[bytes]:
+        table = schema.admissions
+        asked = sha256(b"".join(digests)).digest()
+        with self._writing() as connection:
+            self._lock_alone(connection, [task_id])
+            row = _need(connection, task_id)
+            own = (table.c.task_no == row.no) & (table.c.id == admission)
+            before = connection.execute(select(table).where(own)).one_or_none()
+            if before is None:
+                stored = _stored(row)
+                if not stored.takes_reports(now):
+                    raise not_open(stored.task)
+                held = _hold(connection, row.no, [hidden(digest) for digest in digests])
+                values = {"task_no": row.no, "id": admission, "asked": asked, "made": now}
+                packed = b"".join(sorted(held))
+                connection.execute(
+                    insert(table).values(**values, held=packed, invitations=len(held))
+                )
+            elif bytes(before.asked) != asked:
+                raise other_invitations()
+            else:
+                held = set(_split(bytes(before.held)))
+        return [digest for digest in digests if hidden(digest) not in held]
+
     def put_token(self, token: StoredToken) -> None:
         table = schema.tokens
         with self._writing() as connection:
@@ -322,7 +355,22 @@ class SqlStore(Store):
                 if what is Removal.IDS:
                     retire_ids(connection, no)
             marks = connection.scalar(select(func.count(schema.tasks.c.marked)))
-        return Expired(len(gone), self._remove_ids(), marks or 0)
+        released = self._release(seen - HOLD_SECONDS)
+        return Expired(len(gone), self._remove_ids(), marks or 0, released)
+
+    def _release(self, before: float) -> int:
+        """Forget the admissions made until then, whose invitations are unused again; how many."""
+        table, tasks, released = schema.admissions, schema.tasks, 0
+        old = select(tasks.c.id, table).join(tasks, tasks.c.no == table.c.task_no)
+        with self._writing() as connection:
+            rows = connection.execute(old.where(table.c.made <= before)).all()
+            self._lock_alone(connection, [task_id for task_id, *_ in rows])
+            for _, task_no, own, _, held, *_ in rows:
+                gone = delete(table).where(table.c.task_no == task_no, table.c.id == own)
+                if connection.execute(gone).rowcount:  # else its batch was counted meanwhile
+                    _set_unused(connection, task_no, _split(bytes(held)), unused=True)
+                    released += 1
+        return released
 
     def _remove_ids(self) -> int:
         """Remove all listed ids, in transactions short enough for reports to come between.
@@ -376,6 +424,36 @@ class SqlStore(Store):
                 "The curator's database could not do this; nothing was changed. Try again after a "
                 "while; the operator finds the cause in the curator's log."
             ) from error
+
+
+def _hold(connection: Connection, task_no: int, digests: Sequence[bytes]) -> set[bytes]:
+    """Take the unused ones of these invitations out of use; which they were."""
+    table, held = schema.invitations, set[bytes]()
+    for part in _parts(digests):
+        unused = select(table.c.digest).where(
+            table.c.task_no == task_no, table.c.digest.in_(part), table.c.unused
+        )
+        held.update(bytes(digest) for digest in connection.scalars(unused))
+    _set_unused(connection, task_no, sorted(held), unused=False)
+    return held
+
+
+def _set_unused(
+    connection: Connection, task_no: int, digests: Sequence[bytes], *, unused: bool
+) -> None:
+    table = schema.invitations
+    for part in _parts(digests):
+        own = (table.c.task_no == task_no) & table.c.digest.in_(part)
+        connection.execute(update(table).where(own).values(unused=unused))
+
+
+def _parts(digests: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    for start in range(0, len(digests), DIGESTS_AT_ONCE):
+        yield digests[start : start + DIGESTS_AT_ONCE]
+
+
+def _split(packed: bytes) -> list[bytes]:
+    return [packed[start : start + 32] for start in range(0, len(packed), 32)]
 
 
 def _read_sums(connection: Connection, task_no: int, sizes: Sequence[int]) -> list[QuestionSums]:

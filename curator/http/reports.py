@@ -11,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from privet.curator.http.problems import described
 from privet.curator.http.requests import EXAMPLE_ID, TaskId
-from privet.protocol.batch import BATCH_MEDIA_TYPE
+from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE
 from privet.protocol.errors import (
     InvalidReport,
     MalformedReport,
+    NotAdmitted,
     NotAuthorized,
     Overloaded,
     PrivetError,
@@ -37,6 +38,7 @@ FAULTS: tuple[type[PrivetError], ...] = (
     TaskNotOpen,
     QuotaReached,
     NotAuthorized,
+    NotAdmitted,
     ReportConflict,
     TooLarge,
     UnsupportedMediaType,
@@ -51,7 +53,7 @@ REPORT_ID = "0102030405060708090a0b0c0d0e0f10"
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _RECEIPT = {"application/json": {"example": {"report": REPORT_ID, "counted": True}}}
 
-router = APIRouter(prefix="/v1/tasks/{task_id}/reports", tags=["reports"])
+router = APIRouter(prefix="/v1/tasks/{task_id}", tags=["reports"])
 
 
 class JsonReport(BaseModel):
@@ -81,12 +83,24 @@ class BatchAnswer(BaseModel):
     )
 
 
+class AdmissionAnswer(BaseModel):
+    """What became of the invitations of an admission."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    held: int = Field(description="Invitations that are held.", examples=[1000])
+    refused: list[str] = Field(
+        description="SHA-256 of the others, which are unknown, used or held elsewhere.",
+        examples=[[]],
+    )
+
+
 def _body(media_type: str) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {media_type: _BINARY}}}
 
 
 @router.post(
-    "",
+    "/reports",
     status_code=status.HTTP_201_CREATED,
     operation_id="send_report",
     summary="Send a report",
@@ -116,7 +130,7 @@ def send_report(
 
 
 @router.post(
-    "/batch",
+    "/reports/batch",
     operation_id="send_reports",
     summary="Send many reports",
     openapi_extra=_body(BATCH_MEDIA_TYPE),
@@ -130,5 +144,24 @@ def send_reports(task_id: TaskId) -> BatchAnswer:
 
     Each is counted or refused by itself; the answer lists only the refused ones, with reasons.
     docs/protocol.md gives the form.
+    """
+    raise NotImplementedError
+
+
+@router.post(
+    "/admissions",
+    operation_id="admit",
+    summary="Ask for invited holders to be let in",
+    openapi_extra=_body(ADMISSION_MEDIA_TYPE),
+    responses={
+        200: {"description": "Held, but for the refused ones."},
+        **described(*FAULTS),
+    },
+)
+def admit(task_id: TaskId) -> AdmissionAnswer:
+    """A relay's invitations, sorted and apart from the reports, with a token of scope relay.
+
+    Those that are unused are held for the batch that names this admission. docs/protocol.md gives
+    the form.
     """
     raise NotImplementedError

@@ -46,6 +46,10 @@ class StubCurator:
         signed = {} if self.signature is None else {SIGNATURE_HEADER: self.signature}
         return Response(self.task.canonical, 200, signed, request.headers["accept"])
 
+    async def get_status(self, _: Request) -> Response:
+        """The task takes reports from anybody."""
+        return JSONResponse({"collecting": True, "over": False, "invited": False})
+
     async def post_report(self, request: Request) -> Response:
         """Count a report by its id, as docs/protocol.md says."""
         body = await request.body()
@@ -79,6 +83,7 @@ class StubCurator:
         return Starlette(
             routes=[
                 Route("/v1/tasks/{id}", self.get_task),
+                Route("/v1/tasks/{id}/status", self.get_status),
                 Route("/v1/tasks/{id}/reports", self.post_report, methods=["POST"]),
                 Route("/v1/tasks/{id}/reports/batch", self.post_batch, methods=["POST"]),
             ]

@@ -31,7 +31,7 @@ from privet.curator.app import create_app
 from privet.curator.datastore import open_store
 from privet.curator.datastore.memory import MemoryStore
 from privet.curator.settings import Settings
-from privet.protocol.batch import BATCH_MEDIA_TYPE
+from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE
 from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
@@ -52,7 +52,8 @@ CHECKS = [
 ]
 
 
-for binary in (REPORT_MEDIA_TYPE, BATCH_MEDIA_TYPE):
+ONLY_BINARY = {BATCH_MEDIA_TYPE, ADMISSION_MEDIA_TYPE}
+for binary in (REPORT_MEDIA_TYPE, *ONLY_BINARY):
     schemathesis.openapi.media_type(binary, st.binary(max_size=200))
 
 
@@ -112,7 +113,7 @@ GOOD = [pytest.param(name, GenerationMode.POSITIVE, id=f"{name} good") for name 
 BAD = [
     pytest.param(name, GenerationMode.NEGATIVE, id=f"{name} bad")
     for name, operation in OPERATIONS.items()
-    if NUMBERED in name or {body.media_type for body in operation.body} - {BATCH_MEDIA_TYPE}
+    if NUMBERED in name or {body.media_type for body in operation.body} - ONLY_BINARY
 ]
 """Where nothing but text or bytes is asked for, nothing is bad."""
 

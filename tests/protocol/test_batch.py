@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet.protocol.batch import Batch
+from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import MalformedReport, PrivetError, TooLarge, WrongQuestions
 from privet.protocol.report import Report, make_report
 from privet.protocol.task import Question, Task
@@ -31,7 +31,8 @@ def batch_of(task: Task, rows: int = 4) -> tuple[Batch, list[Report]]:
         np.array([list(report.id) for report in reports], dtype=np.uint8),
         np.array([[*b"".join(p for _, p in r.answers)] for r in reports], dtype=np.uint8),
     ]
-    return Batch(tuple(q for q, _ in reports[0].answers), *columns), reports
+    ids, payloads = columns
+    return Batch(tuple(q for q, _ in reports[0].answers), ids, payloads), reports
 
 
 @pytest.mark.parametrize("task", [CLASSIFY, CENTRED, REGRESS], ids=lambda task: task.name[:10])
@@ -44,7 +45,7 @@ def test_a_batch_holds_what_its_reports_hold(task: Task) -> None:
         assert again.ids[row].tobytes() == report.id
         assert [(q, payloads[row].tobytes()) for q, payloads in answers] == list(report.answers)
     assert again.valid(task).all()
-    assert again.invitations is None
+    assert again.admissions == ()
     assert all(payloads.flags.c_contiguous for _, payloads in answers)
 
 
@@ -82,13 +83,10 @@ def test_the_single_question_of_a_task_need_not_be_named() -> None:
 def test_rows_are_taken_by_mask_and_by_position() -> None:
     """All columns alike, in the order asked for."""
     batch, _ = batch_of(CLASSIFY)
-    invited = Batch(batch.questions, batch.ids, batch.payloads, np.eye(4, 32, dtype=np.uint8))
-    some = invited.take(np.array([2, 0]))
+    some = batch.take(np.array([2, 0]))
     assert some.ids.tolist() == batch.ids[[2, 0]].tolist()
     assert some.payloads.tolist() == batch.payloads[[2, 0]].tolist()
-    assert some.invitations is not None
-    assert some.invitations.argmax(axis=1).tolist() == [2, 0]
-    assert len(invited.take(np.array([True, False, True, True]))) == 3
+    assert len(batch.take(np.array([True, False, True, True]))) == 3
 
 
 def test_more_reports_than_allowed_are_too_large() -> None:
@@ -97,6 +95,14 @@ def test_more_reports_than_allowed_are_too_large() -> None:
     assert len(Batch.unpack(batch.pack(), CLASSIFY, max_reports=4)) == 4
     with pytest.raises(TooLarge, match="at most 3"):
         Batch.unpack(batch.pack(), CLASSIFY, max_reports=3)
+
+
+def test_more_invitations_than_allowed_are_too_large() -> None:
+    """Exactly as many as allowed are read."""
+    packed = Admission.of(bytes(16), [bytes([i]) * 32 for i in range(4)]).pack()
+    assert len(Admission.unpack(packed, max_invitations=4)) == 4
+    with pytest.raises(TooLarge, match="at most 3"):
+        Admission.unpack(packed, max_invitations=3)
 
 
 @pytest.mark.parametrize(
@@ -108,6 +114,8 @@ def test_whatever_else_is_sent_is_malformed(nested: bytes) -> None:
     """Without exhausting the stack or the memory."""
     with pytest.raises(MalformedReport):
         Batch.unpack(nested, CLASSIFY)
+    with pytest.raises(MalformedReport):
+        Admission.unpack(nested)
 
 
 @given(st.data())

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from privet.protocol.batch import Batch
+from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import PrivetError, problem_of
 from privet.protocol.features import encode_record, label_value
 from privet.protocol.report import Report, make_report
@@ -72,11 +72,10 @@ def test_batches_are_read_and_written(case: dict[str, Any]) -> None:
     assert batch.valid(task).all()
     for row, report in enumerate(case["reports"]):
         answers = [[q, payloads[row].tobytes().hex()] for q, payloads in batch.answers(task)]
-        invitation = batch.invitations is not None and batch.invitations[row].tobytes().hex()
         assert batch.ids[row].tobytes().hex() == report["id"]
         assert answers == report["answers"]
-        assert (invitation or None) == report["invitation"]
     assert len(batch) == len(case["reports"])
+    assert [own.hex() for own in batch.admissions] == case["admissions"]
     assert (batch.pack() == data) is case["canonical"]
 
 
@@ -85,6 +84,23 @@ def test_bad_batches_are_refused_for_the_published_reason(case: dict[str, Any]) 
     """Reading fails with the problem type named."""
     with pytest.raises(PrivetError) as caught:
         Batch.unpack(bytes.fromhex(case["bytes"]), Task.parse(TASKS[case["task"]]))
+    assert problem_of(caught.value).name == case["problem"]
+
+
+@pytest.mark.parametrize("case", cases("admissions.json"))
+def test_admissions_are_read_and_written(case: dict[str, Any]) -> None:
+    """Bytes give the id and the invitations, which give the bytes back."""
+    admission = Admission.unpack(bytes.fromhex(case["bytes"]))
+    assert admission.id.hex() == case["id"]
+    assert [digest.hex() for digest in admission.digests] == case["invitations"]
+    assert admission.pack().hex() == case["bytes"]
+
+
+@pytest.mark.parametrize("case", cases("admissions.json", success=False))
+def test_bad_admissions_are_refused_for_the_published_reason(case: dict[str, Any]) -> None:
+    """Reading fails with the problem type named."""
+    with pytest.raises(PrivetError) as caught:
+        Admission.unpack(bytes.fromhex(case["bytes"]))
     assert problem_of(caught.value).name == case["problem"]
 
 

@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 from privet.client import Answer, Holder, MemoryLedger, ReportClient
 from privet.client.cli import app as holder_app
 from privet.protocol import wire
+from privet.protocol.batch import BATCH_VERSION
 from privet.protocol.report import Report, make_report
 from privet.protocol.task import Task
 from privet.relay import cli
@@ -21,6 +22,7 @@ from privet.relay.cli import app
 from tests.client.stub_curator import StubCurator
 from tests.protocol.examples import RECORD
 
+PEER = "for other relays"
 COMMAND = [
     sys.executable,
     "-m",
@@ -32,6 +34,8 @@ COMMAND = [
     "5",
     "--every",
     "0.1",
+    "--peer-token",
+    PEER,
 ]
 
 
@@ -164,9 +168,14 @@ async def keep_sending_batches(url: str, task: Task, held: dict[bytes, bytes]) -
             while True:
                 reports = [make_report(task, RECORD, os.urandom) for _ in range(20)]
                 rows = {r.id: b"".join(payload for _, payload in r.answers) for r in reports}
-                columns = {"ids": b"".join(rows), "payloads": b"".join(rows.values()), "version": 1}
+                columns = {
+                    "ids": b"".join(rows),
+                    "payloads": b"".join(rows.values()),
+                    "version": BATCH_VERSION,
+                }
                 address = f"{url}/v1/tasks/{task.id}/reports/batch"
-                reply = await http.post(address, content=wire.pack(columns))
+                headers = {"Authorization": f"Bearer {PEER}"}
+                reply = await http.post(address, content=wire.pack(columns), headers=headers)
                 assert reply.json() == {"held": 20, "failed": {}}
                 held |= rows
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from privet.client import Holder, MemoryLedger, ReportClient, State, UnexpectedAnswer
 from privet.protocol import wire
-from privet.protocol.batch import Batch
+from privet.protocol.batch import BATCH_VERSION, Batch
 from privet.protocol.errors import (
     PROBLEMS,
     MalformedReport,
@@ -46,6 +46,8 @@ from tests.client.fakes import Network, media, problem
 from tests.protocol.examples import RECORD, make_task
 
 CURATOR = "https://curator.example"
+PEER = "for other relays"
+FROM_A_RELAY = {"Authorization": f"Bearer {PEER}"}
 RELAY = "http://127.0.0.1:8100"
 ask = Question(partition=0, mechanism="subset", epsilon=1.0)
 BOTH = make_task(questions=(ask, ask))
@@ -64,6 +66,9 @@ class BatchCurator:
     def __call__(self, request: httpx.Request) -> httpx.Response:
         if self.down:
             return problem(Overloaded("busy"))
+        if request.url.path.endswith("/status"):
+            status = {"collecting": True, "over": False, "invited": False}
+            return httpx.Response(200, json=status)
         if request.method == "GET":
             if self.task.id not in request.url.path:
                 return problem(TaskNotFound("No such task."))
@@ -82,12 +87,12 @@ async def relaying(
     """A relay in this process: the holders' way to it, and its forwarder."""
     client = Network([curator]).client(attempts=1)
     with Spool(path) as spool:
-        relay = Relay(client, CURATOR, spool, least)
+        relay = Relay(client, CURATOR, spool, least, peer_token=PEER)
         forwarder = Forwarder(client, relay.address, spool, least, relay.watch)
         transport = httpx.ASGITransport(create_app(relay), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport) as http:
             running = asyncio.create_task(relay.run())
-            yield ReportClient(http), forwarder
+            yield ReportClient(http, token=PEER), forwarder
             running.cancel()
 
 
@@ -221,7 +226,7 @@ async def test_batches_of_another_relay_are_kept_and_sent_on(tmp_path: Path) -> 
             bytes([b]) * width for b in range(256) if ONE.mechanisms[1].fault(bytes([b]) * width)
         )
         columns = {
-            "version": 1,
+            "version": BATCH_VERSION,
             "question": 1,
             "ids": bytes(range(16 * 5)),
             "payloads": b"".join([wrong, *good]),
@@ -234,7 +239,7 @@ async def test_batches_of_another_relay_are_kept_and_sent_on(tmp_path: Path) -> 
         await forwarder.forward()
         assert [c["question"] for c in curator.batches] == [1]
         assert sorted(curator.batches[0]["ids"]) == list(range(16, 80))
-        for fault in ({"version": 2}, {"question": 2}, {"ids": b""}, {"ids": b"7" * 17}, {"a": 1}):
+        for fault in ({"version": 1}, {"question": 2}, {"ids": b""}, {"ids": b"7" * 17}, {"a": 1}):
             with pytest.raises((MalformedReport, WrongQuestions)):
                 await relay.send_batch(address, wire.pack({**columns, **fault}))
         for body in (b"", b"\xc1", wire.pack({**columns, "ids": 7}), wire.pack([1])):
@@ -283,14 +288,14 @@ def test_a_batch_is_never_too_large_to_be_taken(waiting: int, width: int) -> Non
     for least in (10, 1_000):
         together = batch_size(waiting, least, width)
         assert together >= min(waiting, least)
-        assert together <= 2 * least or together * (48 + width) <= MAX_BATCH_BYTES
+        assert together <= 2 * least or together * (16 + width) <= MAX_BATCH_BYTES
 
 
 async def test_long_reports_leave_in_several_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All in one turn, each batch within the bound."""
-    width = 48 + sum(mechanism.report_bytes for mechanism in BOTH.mechanisms)
+    width = 16 + sum(mechanism.report_bytes for mechanism in BOTH.mechanisms)
     monkeypatch.setattr("privet.relay.forwarding.MAX_BYTES", 10 * width)
     curator = BatchCurator(BOTH)
     async with relaying(curator, tmp_path / "spool", least=3) as (relay, forwarder):
@@ -395,7 +400,7 @@ async def test_a_full_spool_is_insufficient_storage(tmp_path: Path) -> None:
             np.array([list(report.id) for report in reports], np.uint8),
             np.array([list(b"".join(p for _, p in r.answers)) for r in reports], np.uint8),
         )
-        refused = await relay._http.post(f"{url}/batch", content=batch.pack())
+        refused = await relay._http.post(f"{url}/batch", content=batch.pack(), headers=FROM_A_RELAY)
         posts = (relay._http.post(url, content=report.pack()) for report in reports)
         refusals = [reply for reply in await asyncio.gather(*posts) if reply.status_code != 202]
         assert refusals
@@ -434,14 +439,17 @@ async def test_silent_bodies_take_no_place(tmp_path: Path) -> None:
     async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (relay, _):
         url = f"{RELAY}/v1/tasks/{BOTH.id}/reports/batch"
         count = MAX_BATCHES + MAX_WAITING_BATCHES + 1
-        quiet = [asyncio.create_task(relay._http.post(url, content=silent())) for _ in range(count)]
+        quiet = [
+            asyncio.create_task(relay._http.post(url, content=silent(), headers=FROM_A_RELAY))
+            for _ in range(count)
+        ]
         async with asyncio.timeout(30):
             while len(reading) < count:
                 await asyncio.sleep(0.01)
         own = make_report(BOTH, RECORD, os.urandom)
         payload = b"".join(payload for _, payload in own.answers)
-        columns = {"version": 1, "ids": own.id, "payloads": payload}
-        kept = await relay._http.post(url, content=wire.pack(columns))
+        columns = {"version": BATCH_VERSION, "ids": own.id, "payloads": payload}
+        kept = await relay._http.post(url, content=wire.pack(columns), headers=FROM_A_RELAY)
         assert kept.json() == {"held": 1, "failed": {}}
         over.set()
         assert {(await each).status_code for each in quiet} <= {400, 503}
@@ -459,7 +467,11 @@ async def test_a_batch_hides_with_single_reports(tmp_path: Path) -> None:
             address = relay.address(f"{RELAY}/v1/tasks/{task.id}")
             for question in ({}, {"question": 0}):
                 payloads = [task.mechanisms[0].privatize(i, os.urandom) for i in range(2)]
-                columns = {"version": 1, "ids": os.urandom(32), "payloads": b"".join(payloads)}
+                columns = {
+                    "version": BATCH_VERSION,
+                    "ids": os.urandom(32),
+                    "payloads": b"".join(payloads),
+                }
                 await relay.send_batch(address, wire.pack({**columns, **question}))
             await answer(relay, task, 2)
             await forwarder.forward()

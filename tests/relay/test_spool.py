@@ -1,4 +1,5 @@
 import contextlib
+import hashlib
 import stat
 from collections import Counter
 from dataclasses import replace
@@ -21,11 +22,11 @@ def reports(count: int, **more: Any) -> list[StoredReport]:
     return [StoredReport("t", BOTH, bytes([i]) * 16, bytes([i]) * 2, **more) for i in range(count)]
 
 
-def batch(first: int, count: int, *, invited: bool = False) -> Batch:
-    """Reports whose payloads are the first bytes of their ids, and their invitations, too."""
+def batch(first: int, count: int, *admissions: bytes) -> Batch:
+    """Reports whose payloads are the first bytes of their ids."""
     numbers = np.arange(first, first + count, dtype=">u2")
     ids = np.tile(numbers.view(np.uint8).reshape(-1, 2), 8)
-    return Batch(BOTH, ids, ids[:, :2], np.tile(ids, 2) if invited else None)
+    return Batch(BOTH, ids, ids[:, :2], admissions)
 
 
 def numbers_of(batch: Batch) -> list[int]:
@@ -36,29 +37,130 @@ def numbers_of(batch: Batch) -> list[int]:
 def test_a_batch_is_shuffled_as_a_whole(tmp_path: Path) -> None:
     """Rows stay together, and their order is another one: by chance equal once in 10^306."""
     with Spool(tmp_path / "spool") as spool:
-        spool.add_batch("t", batch(0, 170, invited=True))
+        spool.add_batch("t", batch(0, 170))
         assert spool.seal("t", BOTH, 170, 170)
         task, shuffled = spool.batch(*spool.sealed())
     assert (task, shuffled.questions) == ("t", BOTH)
     assert sorted(numbers_of(shuffled)) == list(range(170)) != numbers_of(shuffled)
     assert (shuffled.payloads == shuffled.ids[:, :2]).all()
-    assert shuffled.invitations is not None
-    assert (shuffled.invitations == np.tile(shuffled.ids, 2)).all()
 
 
-def test_reports_with_and_without_invitations_go_together(tmp_path: Path) -> None:
-    """Where one has an invitation, the others have 32 zeros."""
+def invited(count: int, first: int = 0) -> list[StoredReport]:
+    """Reports with an invitation each, in another order than that of their ids."""
+    rows = range(first, first + count)
+    return [StoredReport("t", BOTH, bytes([i]) * 16, bytes([i]) * 2, digest(i)) for i in rows]
+
+
+def digest(number: int) -> bytes:
+    return hashlib.sha256(bytes([number])).digest()
+
+
+def test_invitations_are_drawn_and_leave_their_reports(tmp_path: Path) -> None:
+    """The curator is asked about a sorted set; what it takes stays without a trace of the pairs."""
+    path = tmp_path / "spool"
+    with Spool(path) as spool:
+        spool.add(invited(40))
+        assert not spool.draw("t", BOTH, 41, 100)
+        assert spool.draw("t", BOTH, 40, 40)
+        (number,) = spool.drawn()
+        (asked,) = spool.admissions(number)
+        assert asked is not None
+        assert asked.digests == sorted(map(digest, range(40)))
+        assert not spool.seal("t", BOTH, 1, 40, invited=True)
+        assert spool.admit(number, {digest(7), digest(8)}, DAY) == 2
+        spool.purge()
+        assert spool.drawn() == {}
+        assert spool.seal("t", BOTH, 38, 38, invited=True)
+        (number,) = spool.sealed()
+        _, sent = spool.batch(number)
+        assert sent.admissions == (asked.id,)
+        (again,) = spool.admissions(number)
+        assert again is not None
+        assert (again.id, again.digests) == (
+            asked.id,
+            sorted(digest(i) for i in range(40) if i not in {7, 8}),
+        )
+        order = [row[0] for row in sent.payloads.tolist()]
+        assert sorted(order) == [i for i in range(40) if i not in {7, 8}]
+        by_digest = sorted(order, key=digest)
+        assert order not in (by_digest, sorted(order))  # by chance once in 10^44
+        assert spool.fate("t", bytes([7]) * 16) == "not-authorized"
+        assert spool.add(invited(1, first=7)) == ["held"]  # it has not gone out
+        kept = b"".join(each.read_bytes() for each in tmp_path.glob("spool*"))
+        assert digest(8) not in kept
+
+
+def test_what_went_out_is_not_sent_in_other_company(tmp_path: Path) -> None:
+    """However it was refused, the same report again is refused for the same reason."""
     with Spool(tmp_path / "spool") as spool:
-        spool.add(reports(1))
-        spool.add([StoredReport("t", BOTH, b"i" * 16, b"ii", b"d" * 32)])
-        spool.add_batch("t", batch(1000, 2))
-        assert spool.seal("t", BOTH, 4, 4)
-        _, sealed = spool.batch(*spool.sealed())
-    assert sealed.invitations is not None
-    rows = zip(sealed.ids, sealed.invitations, strict=True)
-    found = {report_id.tobytes(): digest.tobytes() for report_id, digest in rows}
-    assert found.pop(b"i" * 16) == b"d" * 32
-    assert set(found.values()) == {bytes(32)}
+        sent = invited(3)
+        spool.add(sent)
+        spool.draw("t", BOTH, 3, 3)
+        (number,) = spool.drawn()
+        spool.admit(number, [], DAY)
+        spool.seal("t", BOTH, 3, 3, invited=True)
+        (number,) = spool.sealed()
+        ids = [report.id for report in sent]
+        spool.settle(number, Account({}, {"not-admitted": ids}), DAY)
+        assert spool.add(sent) == ["not-admitted"] * 3
+        assert spool.tallies("t")["waiting"] == 0
+        assert spool.add(invited(2, first=9)) == ["held"] * 2
+        assert spool.seal("t", BOTH, 2, 2)
+        assert spool.abandon("t", "task-not-found", DAY, sealed=True) == 2
+        assert spool.add(invited(2, first=9)) == ["task-not-found"] * 2
+
+
+def test_admitted_reports_wait_for_company(tmp_path: Path) -> None:
+    """Few that were taken of many go out with those of other admissions, never alone."""
+    with Spool(tmp_path / "spool") as spool:
+        for first in (0, 20):
+            spool.add(invited(20, first))
+            assert spool.draw("t", BOTH, 20, 20)
+            (number,) = spool.drawn()
+            assert not spool.draw("t", BOTH, 1, 1)
+            spool.admit(number, {digest(i) for i in range(first + 6, first + 20)}, DAY)
+            sealed = spool.seal("t", BOTH, 10, 10, invited=True)
+            assert sealed == (first == 20)
+        spool.add_batch("t", batch(1000, 5, b"x" * 16))
+        (number,) = spool.sealed()
+        _, sent = spool.batch(number)
+        assert (len(sent), len(sent.admissions)) == (12, 2)
+
+
+def test_an_invitation_is_asked_about_once_at_a_time(tmp_path: Path) -> None:
+    """Of two reports with one invitation the second waits until the first has left."""
+    with Spool(tmp_path / "spool") as spool:
+        same = [replace(report, invitation=digest(1)) for report in invited(2)]
+        spool.add(same)
+        assert not spool.draw("t", BOTH, 2, 2)
+        assert spool.draw("t", BOTH, 1, 1)
+        assert spool.tallies("t")["waiting"] == 2
+        assert [(g.single, g.batched) for g in spool.groups()] == [(1, 0)]
+
+
+def test_reports_without_invitation_are_turned_away(tmp_path: Path) -> None:
+    """Single ones and batches, where only invited holders count; nothing else of the task."""
+    with Spool(tmp_path / "spool") as spool:
+        spool.add([*reports(2), *invited(1, first=9)])
+        spool.add_batch("t", batch(1000, 3))
+        spool.add_batch("t", batch(2000, 4, b"a" * 16))
+        assert spool.turn_away("t", DAY) == 5
+        assert [(g.single, g.batched) for g in spool.groups()] == [(1, 4)]
+        assert spool.fate("t", reports(1)[0].id) == "not-authorized"
+        spool.seal("t", BOTH, 1, 4, invited=True)
+        (number,) = spool.sealed()
+        assert spool.admissions(number) == [None]
+
+
+def test_another_relays_batch_is_kept_once_for_its_admission(tmp_path: Path) -> None:
+    """Sent again after a lost answer, it changes nothing, sealed or not."""
+    with Spool(tmp_path / "spool") as spool:
+        for turn in range(3):
+            spool.add_batch("t", batch(1000, 5, b"a" * 16))
+            assert spool.tallies("t") == {"waiting": 5}
+            assert spool.seal("t", BOTH, 1, 5, invited=True) == (turn == 0)
+        (number,) = spool.sealed()
+        assert spool.batch(number)[1].admissions == (b"a" * 16,)
 
 
 def test_every_order_is_as_likely() -> None:
@@ -157,7 +259,7 @@ def test_a_spool_that_cannot_be_used_says_so_and_is_closed(
 
 def test_what_became_of_a_report_is_known_for_a_while(tmp_path: Path) -> None:
     """Held while it is here, then counted or refused with the reason, and in the end forgotten."""
-    first, second, third = reports(3)
+    first, second, third, fourth = reports(4)
     with Spool(tmp_path / "spool") as spool:
         spool.add([first, second, third])
         assert {spool.fate("t", own.id) for own in (first, second, third)} == {"held"}
@@ -173,14 +275,14 @@ def test_what_became_of_a_report_is_known_for_a_while(tmp_path: Path) -> None:
         fates = [spool.fate("t", own.id) for own in (first, second, third)]
         assert fates == ["counted", "not-authorized", "counted"]
         assert spool.tallies("t")["not-authorized"] == 1
-        assert spool.add([first, second]) == ["counted", "held"]
+        assert spool.add([first, second, fourth]) == ["counted", "not-authorized", "held"]
         assert spool.tallies("t")["waiting"] == 1
         assert spool.abandon("t", "task-not-open", DAY + 1, sealed=False) == 1
         spool.forget(DAY + 1)
-        fates = [spool.fate("t", own.id) for own in (first, second, third)]
-        assert fates == [None, "task-not-open", None]
+        fates = [spool.fate("t", own.id) for own in (first, second, fourth)]
+        assert fates == [None, None, "task-not-open"]
         spool.forget(DAY + 2)
-        assert spool.fate("t", second.id) is None
+        assert spool.fate("t", fourth.id) is None
 
 
 def test_a_spool_has_a_most_and_can_still_be_emptied(tmp_path: Path) -> None:
@@ -198,22 +300,3 @@ def test_a_spool_has_a_most_and_can_still_be_emptied(tmp_path: Path) -> None:
         for number in spool.sealed():
             spool.settle(number, Account({"counted": len(spool.batch(number)[1])}), DAY)
         assert spool.add(reports(1)) == ["held"]
-
-
-def test_a_spool_of_version_1_goes_on(tmp_path: Path) -> None:
-    """What waited in it is forwarded, and its fate is known from then on."""
-    with Spool(tmp_path / "spool") as spool:
-        spool.add(reports(2))
-        spool._db.executescript(
-            "DROP TABLE fates; DROP TABLE batches; CREATE TABLE batches ("
-            "number INTEGER PRIMARY KEY, sealed INTEGER NOT NULL, task TEXT NOT NULL, "
-            "questions TEXT NOT NULL, reports INTEGER NOT NULL, ids BLOB NOT NULL, "
-            "payloads BLOB NOT NULL, invitations BLOB) STRICT; "
-            "PRAGMA user_version = 1;"
-        )
-    with Spool(tmp_path / "spool") as spool:
-        assert spool.fate("t", reports(1)[0].id) == "held"
-        assert spool.seal("t", BOTH, 2, 2)
-        (number,) = spool.sealed()
-        spool.settle(number, Account({"counted": 2}), DAY)
-        assert spool.fate("t", reports(1)[0].id) == "counted"

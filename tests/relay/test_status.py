@@ -18,7 +18,16 @@ def test_the_central_guarantee_is_a_line_of_its_own() -> None:
     lines = dict(status.lines())
     assert lines["local epsilon"].startswith("4 against everybody")
     assert lines["central (epsilon, delta)"].startswith("(0.538, 1e-06) against who sees")
-    assert "batches of 100000 or more" in lines["central (epsilon, delta)"]
+    assert "batches of 100000 or more, where so many" in lines["central (epsilon, delta)"]
+    assert "not made by those who look" in status.central.condition
+
+
+def test_nothing_is_stated_of_small_batches() -> None:
+    """At a small epsilon the theorem would allow it for a few hundred."""
+    assert central_epsilon(0.1, 999)[0] < 0.1
+    for smallest, stated in ((999, False), (1_000, True)):
+        tallies = {"waiting": 0, "smallest_batch": smallest}
+        assert (RelayStatus.of("t", 0.1, 1, tallies).central is not None) is stated
 
 
 @pytest.mark.parametrize("smallest", [0, 1, 100, 10_000])

@@ -11,7 +11,12 @@ import pytest
 from tests.curator.cli.conftest import Cli
 from tests.curator.cli.test_commands import created
 
-CENTRAL = {"epsilon": 0.23456, "delta": 1e-6, "reports": 1000}
+CENTRAL = {
+    "epsilon": 0.23456,
+    "delta": 1e-6,
+    "reports": 1000,
+    "condition": "where others sent them",
+}
 
 
 class Relay:
@@ -54,7 +59,7 @@ def test_central_and_local_are_two_lines(cli: Cli, survey: str, relay: Relay) ->
     assert "local epsilon" in printed
     assert "central (epsilon, delta)" in printed
     assert "(0.235, 1e-06) against" in printed
-    assert "1000 or more" in printed
+    assert "1000 or more, where others sent them" in printed
     assert json.loads(cli("status", task_id, "--relay", relay.url, "--json").out)["relay"] == (
         relay.document
     )

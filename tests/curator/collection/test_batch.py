@@ -15,7 +15,7 @@ from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.base import Outcomes, ReportGroup, Store
 from privet.curator.settings import Settings
 from privet.curator.tokens import Scope
-from privet.protocol.batch import Batch
+from privet.protocol.batch import Admission, Batch
 from privet.protocol.lifecycle import Move
 from privet.protocol.report import Report
 from tests.curator.collection.conftest import ADMIN, TOKEN
@@ -23,16 +23,14 @@ from tests.curator.collection.test_upload import refused, send
 from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
 
 
-def pack(reports: Sequence[Report], invitations: Sequence[bytes] | None = None) -> bytes:
+def pack(reports: Sequence[Report], *admissions: bytes) -> bytes:
     """A batch of reports that answer the same questions."""
     rows = [b"".join(payload for _, payload in own.answers) for own in reports]
     return Batch(
         questions=tuple(question for question, _ in reports[0].answers),
         ids=np.frombuffer(b"".join(own.id for own in reports), np.uint8).reshape(-1, 16),
         payloads=np.frombuffer(b"".join(rows), np.uint8).reshape(len(reports), -1),
-        invitations=None
-        if invitations is None
-        else np.frombuffer(b"".join(invitations), np.uint8).reshape(-1, 32),
+        admissions=admissions,
     ).pack()
 
 
@@ -103,19 +101,58 @@ async def test_a_batch_answers_one_question_of_several(
     assert kept(store, made) == total(made, reports)
 
 
-async def test_invitations_come_in_a_column(
+OWN = b"an admission of "
+
+
+async def admit(http: httpx.AsyncClient, cached: CachedTask, *digests: bytes) -> httpx.Response:
+    """Ask for holders to be let in."""
+    body = Admission.of(OWN, digests).pack()
+    return await http.post(f"/v1/tasks/{cached.id}/admissions", content=body)
+
+
+async def test_invitations_come_apart_from_reports(
     http: httpx.AsyncClient, store: Store, cached: CachedTask
 ) -> None:
-    """Each report needs its own unused invitation."""
-    good = hashlib.sha256(b"golden").digest()
-    store.invite(cached.id, [good])
-    reports = [report(cached.task) for _ in range(3)]
-    answer = await send_batch(http, cached, pack(reports, [bytes(32), good, good]))
-    assert answer.json() == {
-        "counted": 1,
-        "replayed": 0,
-        "failed": {"not-authorized": [reports[0].id.hex(), reports[2].id.hex()]},
-    }
+    """As a set, before the batch, which has one row for each that is held, or counts for nothing.
+
+    No message pairs them: the batch has no column for invitations, nor has the admission one for
+    ids.
+    """
+    good = sorted(hashlib.sha256(bytes([i])).digest() for i in range(3))
+    store.invite(cached.id, good)
+    reports = [report(cached.task) for _ in range(4)]
+    for _ in range(2):
+        answer = await admit(http, cached, bytes(32), *good)
+        assert answer.json() == {"held": 3, "refused": [bytes(32).hex()]}
+    assert refused(await send_batch(http, cached, pack(reports, OWN)), 409, "not-admitted")
+    assert refused(await send_batch(http, cached, pack(reports, OWN[::-1])), 409, "not-admitted")
+    assert store.status(cached.id).reports == 0
+    unnamed = (await send_batch(http, cached, pack(reports[:1]))).json()
+    assert unnamed["failed"] == {"not-authorized": [reports[0].id.hex()]}
+    for expected in ({"counted": 3, "replayed": 0}, {"counted": 0, "replayed": 3}):
+        answer = await send_batch(http, cached, pack(reports[:3], OWN))
+        assert answer.json() == {**expected, "failed": {}}
+    assert kept(store, cached.task) == total(cached.task, reports[:3])
+
+
+async def test_an_admission_is_asked_for_by_a_relay(
+    http: httpx.AsyncClient, store: Store, cached: CachedTask, settings: Settings
+) -> None:
+    """With its token, of no more than a batch holds, for a task that is open."""
+    digest = hashlib.sha256(b"golden").digest()
+    store.invite(cached.id, [digest])
+    many = [i.to_bytes(32, "big") for i in range(settings.max_batch_reports + 1)]
+    assert refused(await admit(http, cached, *many), 413, "too-large")
+    url = f"/v1/tasks/{cached.id}/admissions"
+    assert refused(await http.post(url, content=b"\xc1"), 400, "malformed-report")
+    store.move(cached.id, Move.CLOSE, NOW)
+    assert refused(await admit(http, cached, digest), 409, "task-not-open")
+    store.move(cached.id, Move.OPEN, NOW)
+    assert (await admit(http, cached, digest)).json() == {"held": 1, "refused": []}
+    other = Admission.of(OWN, [bytes(32)]).pack()
+    assert refused(await http.post(url, content=other), 422, "invalid-request")
+    del http.headers["Authorization"]
+    assert refused(await admit(http, cached, digest), 401, "not-authorized")
 
 
 async def test_a_batch_for_a_task_that_is_closed_or_gone(

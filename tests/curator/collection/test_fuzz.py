@@ -124,11 +124,11 @@ columns = st.integers(0, 3).flatmap(
     st.fixed_dictionaries(
         {},
         optional={
-            "version": st.just(1) | values,
+            "version": st.just(2) | values,
             "ids": columns | values,
             "payloads": columns | values,
             "question": values,
-            "invitations": columns | values,
+            "admissions": columns | values,
         },
     )
 )

@@ -95,8 +95,9 @@ def pass_time(
         store.expire(start + hour * HOUR, keep_ids, keep_tasks)
         for hour in range(int(seconds // HOUR) + 1)
     ]
-    tasks, ids = (sum(getattr(each, name) for each in rounds) for name in ("tasks", "ids"))
-    return Expired(tasks, ids, rounds[-1].marked)
+    names = ("tasks", "ids", "admissions")
+    sums = {name: sum(getattr(each, name) for each in rounds) for name in names}
+    return Expired(**sums, marked=rounds[-1].marked)
 
 
 def slow_checksum(ids: Sequence[bytes]) -> str:

@@ -10,15 +10,23 @@ import pytest
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.base import (
+    HOLD_SECONDS,
     PUBLIC_MODEL,
     Expired,
     ModelInfo,
     Outcome,
+    ReportGroup,
     Store,
     StoredToken,
 )
 from privet.curator.datastore.report_ids import BULK
-from privet.protocol.errors import IllegalMove, ModelNotFound, TaskNotFound
+from privet.protocol.errors import (
+    IllegalMove,
+    InvalidRequest,
+    ModelNotFound,
+    TaskNotFound,
+    TaskNotOpen,
+)
 from privet.protocol.lifecycle import Move, State
 from tests.curator.datastore.made import (
     HOUR,
@@ -299,6 +307,75 @@ def test_an_invitation_serves_once(store: Store) -> None:
         Outcome.NOT_INVITED,
     ]
     assert kept(store, made) == total(made, [first, others[1]])
+
+
+def digests(count: int) -> list[bytes]:
+    return [hashlib.sha256(bytes([i])).digest() for i in range(count)]
+
+
+def admitted(cached: CachedTask, count: int, *admissions: bytes) -> ReportGroup:
+    """``count`` new reports of a relay's batch that names admissions."""
+    own = group(cached, [report(cached.task) for _ in range(count)])
+    return replace(own, admissions=admissions, relay="relay")
+
+
+def test_held_invitations_serve_for_their_batch_alone(store: Store) -> None:
+    """Neither a report nor another admission gets them, and all are used up by the batch."""
+    cached, good = open_task(store, task()), digests(4)
+    store.invite(cached.id, good)
+    assert store.admit(cached.id, b"1" * 16, [*good[:3], bytes(32)], NOW) == [bytes(32)]
+    assert store.admit(cached.id, b"1" * 16, [*good[:3], bytes(32)], NOW) == [bytes(32)]
+    assert store.admit(cached.id, b"2" * 16, good[2:], NOW) == [good[2]]
+    single = group(cached, [report(cached.task)], [good[0]])
+    assert store.take([single], NOW)[0].tolist() == [Outcome.NOT_INVITED]
+    for wrong in ((b"1" * 16,), (b"3" * 16,), (b"2" * 16, b"3" * 16)):
+        too_many = admitted(cached, 4, *wrong)
+        assert store.take([too_many], NOW)[0].tolist() == [Outcome.NOT_ADMITTED] * 4
+    both = admitted(cached, 4, b"1" * 16, b"2" * 16)
+    assert store.take([both], NOW)[0].tolist() == [Outcome.COUNTED] * 4
+    assert store.take([both], NOW)[0].tolist() == [Outcome.REPLAYED] * 4
+    assert store.take([admitted(cached, 1, b"1" * 16)], NOW)[0].tolist() == [Outcome.NOT_ADMITTED]
+    assert store.admit(cached.id, b"4" * 16, good, NOW) == good
+    assert store.status(cached.id).reports == 4
+
+
+def test_an_admission_holds_what_it_held(store: Store) -> None:
+    """Its id names one set of invitations, in one task, that takes reports."""
+    cached, good = open_task(store, task(closes=int(NOW) + 10)), digests(2)
+    store.invite(cached.id, good)
+    store.admit(cached.id, b"1" * 16, good[:1], NOW)
+    with pytest.raises(InvalidRequest, match="draw a new id"):
+        store.admit(cached.id, b"1" * 16, good, NOW)
+    with pytest.raises(TaskNotOpen):
+        store.admit(cached.id, b"2" * 16, good, NOW + 10)
+    with pytest.raises(TaskNotFound):
+        store.admit(MISSING, b"2" * 16, good, NOW)
+    other = open_task(store, task("other"))
+    assert store.admit(other.id, b"1" * 16, good, NOW) == good
+
+
+def test_an_admission_without_its_batch_is_forgotten(store: Store) -> None:
+    """After seven days its invitations serve again, and its batch needs it anew."""
+    cached, good = open_task(store, task()), digests(2)
+    store.invite(cached.id, good)
+    store.admit(cached.id, b"1" * 16, good, NOW)
+    late = admitted(cached, 2, b"1" * 16)
+    assert pass_time(store, NOW, HOLD_SECONDS - HOUR, HOUR, None).admissions == 0
+    assert store.admit(cached.id, b"2" * 16, good, NOW + HOUR) == good
+    assert store.expire(NOW + HOLD_SECONDS, HOUR, None).admissions == 1
+    assert store.take([late], NOW)[0].tolist() == [Outcome.NOT_ADMITTED] * 2
+    assert store.admit(cached.id, b"1" * 16, good, NOW) == []
+    assert store.take([late], NOW)[0].tolist() == [Outcome.COUNTED] * 2
+
+
+def test_a_quota_is_for_admitted_reports_too(store: Store) -> None:
+    """Those beyond it are refused for that, also when the batch comes again."""
+    cached, good = open_task(store, task(), quota=2), digests(3)
+    store.invite(cached.id, good)
+    store.admit(cached.id, b"1" * 16, good, NOW)
+    own = admitted(cached, 3, b"1" * 16)
+    assert store.take([own], NOW)[0].tolist() == [Outcome.COUNTED] * 2 + [Outcome.OVER_QUOTA]
+    assert store.take([own], NOW)[0].tolist() == [Outcome.REPLAYED] * 2 + [Outcome.OVER_QUOTA]
 
 
 def test_tokens_are_kept_by_name(store: Store) -> None:
