@@ -3,7 +3,8 @@
     U~: every bit of the one-hot U kept with probability e^{ε/4} / (1 + e^{ε/4}),
     Y~ = Y + (4M/ε) ξ,  Y in [-M, M],  ξ standard Laplace, drawn once per holder.
 
-U costs ε/2 (two bits differ), Y costs 2M / (4M/ε) = ε/2. The label is coded on ``resolution + 1``
+U costs ε/2 (two bits differ), Y costs 2M / (4M/ε) = ε/2. With one cell U is always 1, and Y has the
+whole budget: Y~ = Y + (2M/ε) ξ. The label is coded on ``resolution + 1``
 points, Y = 2 level - resolution, so M = ``resolution`` steps of the integer lattice.
 
 The curator adds up U~, Y~ U~ (both per cell) and Y~. With q the probability of flipping a bit and
@@ -50,6 +51,11 @@ SIMULATED_AT_ONCE = 2**20
 """Pairs of a cell and a noisy label that ``simulate`` holds in memory."""
 
 
+def share_of(epsilon: float, cells: int) -> Fraction:
+    """The part of ε that a bit of U, or half of the label's range, may cost."""
+    return Fraction(epsilon) / (4 if cells > 1 else 2)
+
+
 @dataclass(frozen=True)
 class LabelResponse(Mechanism):
     """One noisy label and the bits of U; ``randomized_response`` for a numeric label."""
@@ -76,11 +82,16 @@ class LabelResponse(Mechanism):
             raise InvalidTask("classes are sent by RandomizedResponse; use create_mechanism")
         question = checked_question(epsilon, cells, slots, regression=True)
         if resolution is None:
-            resolution = fine_steps(Fraction(epsilon) / 4)
+            resolution = fine_steps(share_of(epsilon, cells))
         checked_integer("resolution", resolution, 1, MAX_RESOLUTION)
         built = cls(*question, resolution)
         checked_table(built.lattice.entries, epsilon, resolution)
         return built
+
+    @property
+    def share(self) -> Fraction:
+        """See ``share_of``."""
+        return share_of(self.epsilon, self.cells)
 
     @property
     def levels(self) -> int:
@@ -89,14 +100,12 @@ class LabelResponse(Mechanism):
     @cached_property
     def flip_words(self) -> int:
         """Words at which a bit of U is flipped."""
-        return flip_threshold(Fraction(self.epsilon) / 4)
+        return flip_threshold(self.share)
 
     @cached_property
     def lattice(self) -> DiscreteLaplace:
         """The noise of Y + resolution, which is 2 level."""
-        return DiscreteLaplace.shared(
-            Fraction(self.epsilon) / (4 * self.resolution), 2 * self.resolution
-        )
+        return DiscreteLaplace.shared(self.share / self.resolution, 2 * self.resolution)
 
     @cached_property
     def bound(self) -> Fraction:

@@ -3,7 +3,8 @@
     U~ = U + (4/ε) ζ,    V~ = V + (4/ε) ξ,    ζ, ξ of independent standard Laplace coordinates,
 
 on an integer lattice: a 1 is ``resolution`` steps long and the noise is discrete Laplace with
-``e^{-a |z|}``, a = ε / (4 resolution), clamped far out (ε / (2 resolution) if U is all there is).
+``e^{-a |z|}``, a = ε / (4 resolution), clamped far out. The 4 is the number of coordinates in which
+two holders differ: 2 if U is all there is, fewer with one cell (``coordinates_apart``).
 A numeric label is coded on ``resolution + 1`` points, so V carries it without first rounding it to
 its ends. In the symbols of ``vector_pair``, a and g are the exact means of the clamped noise, and
 s / g^2 is 2 (4/ε)^2 up to the lattice and the clamp.
@@ -53,7 +54,7 @@ class Laplace(VectorPair):
         """See ``Mechanism.create``; ``resolution`` is the number of lattice steps in a 1."""
         question = checked_question(epsilon, cells, slots, regression=regression)
         if resolution is None:
-            resolution = fine_steps(coordinate_share(epsilon, slots))
+            resolution = fine_steps(coordinate_share(epsilon, cells, slots))
         checked_integer("resolution", resolution, 1, MAX_RESOLUTION)
         built = cls(*question, regression, resolution)
         checked_table(built.lattice.entries, epsilon, resolution)

@@ -6,9 +6,9 @@ U. A bit is kept with probability
     P = e^{ε/4} / (1 + e^{ε/4})
 
 and flipped with probability Q = 1 - P. Two holders differ in at most two bits of U and two of V,
-so U costs ε/2 and V costs ε/2; with one slot there is no V and ε/2 takes the place of ε/4. In the
-symbols of ``vector_pair``, a = Q, g = 1 - 2 Q and s = Q (1 - Q). A numeric label has a form of its
-own in ``label_response``.
+so U costs ε/2 and V costs ε/2; where fewer can differ each costs more (``coordinates_apart``).
+In the symbols of ``vector_pair``, a = Q, g = 1 - 2 Q and s = Q (1 - Q). A numeric label has a form
+of its own in ``label_response``.
 """
 
 from dataclasses import dataclass

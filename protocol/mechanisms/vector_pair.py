@@ -5,6 +5,7 @@ which is 1 at (c, l) for l >= 1 and 0 everywhere for l = 0 (LPCT section 3.3, LP
 For a numeric label V carries t = (y - low) / (high - low) at c. Each coordinate is noised
 independently. Two different holders differ in at most two coordinates of each vector, so each
 coordinate may cost ε/4; or ε/2 where there is one slot only, no V, and U has the whole budget.
+With one cell U is always 1 and V has the whole budget.
 
 A coordinate x of a report has mean a + g x (``offset`` a, ``gain`` g) and variance s (``noise``).
 The curator computes from the sums over n reports
@@ -25,9 +26,20 @@ from numpy.typing import NDArray
 from privet.protocol.mechanisms.base import Counts, Mechanism, Sums
 
 
-def coordinate_share(epsilon: float, slots: int) -> Fraction:
+def coordinates_apart(cells: int, slots: int) -> int:
+    """In how many coordinates two holders can differ, at most.
+
+    Two cells with labels other than 0 differ in two coordinates of U and two of V, if there
+    is a V. With one cell U is constant, and V has two coordinates only from three slots on.
+    """
+    in_U = 2 if cells > 1 else 0
+    in_V = min(2, cells * (slots - 1))
+    return in_U + in_V
+
+
+def coordinate_share(epsilon: float, cells: int, slots: int) -> Fraction:
     """The part of ε that one of the coordinates in which two holders differ may cost."""
-    return Fraction(epsilon) / (2 if slots == 1 else 4)
+    return Fraction(epsilon) / max(coordinates_apart(cells, slots), 1)
 
 
 @dataclass(frozen=True)
@@ -62,7 +74,7 @@ class VectorPair(Mechanism):
     @property
     def share(self) -> Fraction:
         """The part of ε that one coordinate may cost."""
-        return coordinate_share(self.epsilon, self.slots)
+        return coordinate_share(self.epsilon, self.cells, self.slots)
 
     @property
     def sum_size(self) -> int:
@@ -74,14 +86,8 @@ class VectorPair(Mechanism):
         return float(self.noise / self.gain**2)
 
     def worst_ratio(self) -> Fraction:
-        """Ratios of independent coordinates multiply; the worst pair differs in this many.
-
-        Two cells with labels other than 0 differ in two coordinates of U and two of V, if there
-        is a V. With one cell U is constant, and V has two coordinates only from three slots on.
-        """
-        in_U = 2 if self.cells > 1 else 0
-        in_V = min(2, self.cells * (self.slots - 1))
-        return self.coordinate_ratio ** (in_U + in_V)
+        """Ratios of independent coordinates multiply."""
+        return self.coordinate_ratio ** coordinates_apart(self.cells, self.slots)
 
     def one_hot(self, cell: int, slot: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """U, and V with slot 0 left out: ``(cells,)`` and ``(cells, slots - 1)``.

@@ -369,7 +369,11 @@ function countAtMost(sums, r) {
 
 // ---- the papers' vectors U and V
 
-const share = ({ eps, slots }) => eps.over(whole(slots === 1 ? 2 : 4));
+/** The part of epsilon for each of the coordinates in which two holders can differ. */
+function share({ eps, cells, slots }) {
+  const apart = (cells > 1 ? 2 : 0) + Math.min(2, cells * (slots - 1));
+  return eps.over(whole(Math.max(apart, 1)));
+}
 
 function resolutionOf(stated, costs) {
   let fine = 1;
@@ -425,10 +429,10 @@ function randomizedResponse(question) {
 }
 
 function numericResponse({ eps, cells, stated }) {
-  const quarter = eps.over(whole(4));
-  const R = resolutionOf(stated, quarter);
-  const D = noise(quarter.over(whole(R)), 2 * R);
-  const Q = flipWords(quarter);
+  const part = eps.over(whole(cells > 1 ? 4 : 2));
+  const R = resolutionOf(stated, part);
+  const D = noise(part.over(whole(R)), 2 * R);
+  const Q = flipWords(part);
   return {
     levels: R + 1,
     parameters: { resolution: R },

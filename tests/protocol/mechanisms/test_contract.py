@@ -402,3 +402,11 @@ def test_sums_of_nothing() -> None:
         sums = sums_of(mechanism, [])
         np.testing.assert_array_equal(sums, 0)
         np.testing.assert_array_equal(mechanism.estimate(sums, 0), 0)
+
+
+@pytest.mark.parametrize("name", ["laplace", "randomized_response"])
+@pytest.mark.parametrize("regression", [False, True])
+def test_one_cell_spends_the_whole_budget(name: str, *, regression: bool) -> None:
+    """With one cell U says nothing, so the label has all of epsilon."""
+    mechanism = create_mechanism(name, 1.0, 1, 2, regression=regression)
+    assert 0.99 < mechanism.log_ratio() <= 1.0

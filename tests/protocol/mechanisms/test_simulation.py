@@ -38,7 +38,7 @@ FEW_HOLDERS = [
     Case("randomized_response", 2.0, 2, 2),
     Case("randomized_response", 50.0, 2, 2, regression=True, parameters=COARSE),
     Case("laplace", 60.0, 2, 1, parameters=COARSE),
-    Case("laplace", 60.0, 1, 2, regression=True, parameters=COARSE),
+    Case("laplace", 15.0, 1, 2, regression=True, parameters=COARSE),
 ]
 
 
