@@ -184,9 +184,7 @@ class ReportClient:
         if invitation is not None:
             headers["Privet-Invitation"] = invitation
         call = Call("POST", address.reports, headers, report, MAX_ANSWER_BYTES)
-        reply = await self._persist(call, self._retry)
-        if reply.status not in DELIVERED:
-            raise error_in(reply)
+        reply = await self._persist(call, self._retry, DELIVERED)
         try:
             receipt = Receipt.model_validate_json(reply.body)
         except ValidationError:
@@ -204,8 +202,6 @@ class ReportClient:
         url = f"{address.reports}/{report_id}"
         call = Call("GET", url, {"Accept": "application/json"}, None, MAX_ANSWER_BYTES)
         reply = await self._persist(call, self._retry)
-        if reply.status != 200:
-            raise error_in(reply)
         try:
             fate = Fate.model_validate_json(reply.body)
         except ValidationError:
@@ -232,9 +228,7 @@ class ReportClient:
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
         call = Call("POST", url, headers, body, MAX_BATCH_ANSWER_BYTES)
-        reply = await self._persist(call, self._retry)
-        if reply.status not in DELIVERED:
-            raise error_in(reply)
+        reply = await self._persist(call, self._retry, DELIVERED)
         return reply.body
 
     async def status(self, address: TaskAddress) -> bytes:
@@ -256,8 +250,6 @@ class ReportClient:
         headers = {"Accept": "application/json"}
         call = Call("GET", f"{address.url}/status", headers, None, MAX_STATUS_BYTES)
         reply = await self._persist(call, retry)
-        if reply.status != 200:
-            raise error_in(reply)
         return reply.body
 
     async def _fetch(self, address: TaskAddress) -> Offer:
@@ -266,8 +258,6 @@ class ReportClient:
         headers = {"Accept": TASK_MEDIA_TYPE}
         call = Call("GET", address.url, headers, None, MAX_TASK_BYTES)
         reply = await self._persist(call, retry)
-        if reply.status != 200:
-            raise error_in(reply)
         if reply.media_type != TASK_MEDIA_TYPE:
             raise _unexpected(reply, f"{printable(reply.media_type, 100)!r} instead of a task")
         signature = None if reply.signature is None else Signature.parse(reply.signature)
@@ -277,8 +267,13 @@ class ReportClient:
             self._offers.popitem(last=False)
         return offer
 
-    async def _persist(self, call: Call, retry: Retry) -> Reply:
-        """The first reply that repeating would not change, or the last one."""
+    async def _persist(
+        self, call: Call, retry: Retry, good: frozenset[int] = frozenset({200})
+    ) -> Reply:
+        """The first reply with a ``good`` status; raises what another stands for.
+
+        That of a reply which repeating would not change, or of the last one.
+        """
         pauses = retry.pauses()
         while True:
             pause = next(pauses, None)
@@ -292,8 +287,10 @@ class ReportClient:
                         "check the address and the network, then try again."
                     ) from error
             else:
-                if pause is None or reply.status not in RETRIED:
+                if reply.status in good:
                     return reply
+                if pause is None or reply.status not in RETRIED:
+                    raise error_in(reply)
                 pause = max(pause, retry.asked_for(reply.retry_after))
             await self._sleep(pause)
 

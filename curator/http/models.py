@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect
 
 from privet.curator.datastore.base import ModelInfo
 from privet.curator.estimation import Model
+from privet.curator.estimation.insight import Comparison
 from privet.curator.http.problems import described
 from privet.curator.http.requests import (
     EXAMPLE_ID,
@@ -194,17 +195,6 @@ def read_card(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Resp
     return Response(curator.card(task_id, number), media_type="text/markdown")
 
 
-class ComparisonView(Answer):
-    """A class's share, or the mean label: among holders with its 95 % interval, and in public."""
-
-    name: str
-    reported: float
-    low: float
-    high: float
-    public: float
-    p_value: float = Field(description="Of the hypothesis that both populations are alike.")
-
-
 class DifferenceView(Answer):
     """A cell that differs from the public data: in its mass, or in a class's share or the mean."""
 
@@ -227,7 +217,7 @@ class InsightView(Answer):
     public_records: int
     cells: int
     sentence: str
-    overall: list[ComparisonView]
+    overall: list[Comparison]
     differences: list[DifferenceView] = Field(
         description="Cells that differ beyond chance, at a false discovery rate of 5 %."
     )
