@@ -214,7 +214,7 @@ class CuratorClient:
                 headers=self._headers, timeout=TIMEOUT, verify=self._tls, mounts=DIRECT
             ) as http:
                 response = http.request(method, self.url + path, **request)
-        except (httpx.TransportError, httpx.InvalidURL) as error:
+        except (httpx.TransportError, httpx.InvalidURL, UnicodeError) as error:
             reason = str(error) or type(error).__name__
             raise CuratorUnreachable(
                 f"No curator answers at {self.url} ({reason}): start one with 'privet serve', "
@@ -238,8 +238,9 @@ class CuratorClient:
 
 
 def _sendable(token: str) -> str:
-    """The token, if a header can carry it; raises ``NotAuthorized``."""
-    if not token.isascii() or not token.isprintable():
+    """The token without spaces around it, if a header can carry it; raises ``NotAuthorized``."""
+    token = token.strip()
+    if not token.isascii() or not token.isprintable() or " " in token:
         raise NotAuthorized(
             "The token has characters that no token has: copy it again, as the curator showed it."
         )

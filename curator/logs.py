@@ -10,6 +10,7 @@ import logging
 import re
 import sys
 from collections.abc import Collection, Mapping
+from types import TracebackType
 from typing import Any
 
 import structlog
@@ -109,6 +110,8 @@ def set_up_logs(level: str, form: str, secrets: Collection[str] = ()) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
+    logging.captureWarnings(capture=True)
+    sys.excepthook = _log_exception
     logging.getLogger("uvicorn.access").disabled = True
     logging.getLogger("alembic").setLevel(logging.WARNING)
     structlog.configure(
@@ -116,3 +119,13 @@ def set_up_logs(level: str, form: str, secrets: Collection[str] = ()) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
     )
+
+
+def _log_exception(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """The end of the process by an error, in the form of all logs."""
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+    else:
+        logging.getLogger("privet").critical("stopped by an error", exc_info=(kind, error, trace))

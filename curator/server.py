@@ -15,7 +15,7 @@ from privet.curator.clock import SystemClock
 from privet.curator.datastore import open_store
 from privet.curator.logs import set_up_logs
 from privet.curator.settings import Settings
-from privet.curator.signing import signer_for
+from privet.curator.signing import SIGNING_KEY, signer_for
 from privet.curator.tokens import Tokens
 from privet.protocol.errors import PrivetError
 from privet.transport.connections import (
@@ -60,7 +60,8 @@ def _prepare(settings: Settings) -> str | None:
     store = open_store(settings.database, settings.bucket_seconds)
     token = settings.admin_token
     try:
-        signer_for(settings)
+        signer = signer_for(settings, store.fact(SIGNING_KEY) or "")
+        store.note(SIGNING_KEY, "" if signer is None else signer.key.hex())
         return Tokens(
             store, SystemClock(), None if token is None else token.get_secret_value()
         ).first_start()

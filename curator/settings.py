@@ -4,12 +4,31 @@
 the table in docs/operations.md are made from these fields.
 """
 
+import difflib
+import math
+import string
+from collections.abc import Iterable
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 2**20
+TOKEN_BITS = 128
+ALPHABETS = (string.digits, string.ascii_lowercase, string.ascii_uppercase, string.punctuation)
+OTHER_VARIABLES = frozenset(
+    {
+        "PRIVET_URL",
+        "PRIVET_TOKEN",
+        "PRIVET_INVITATION",
+        "PRIVET_HOLDER_CAP",
+        "PRIVET_HOLDER_LEDGER",
+        "PRIVET_HOLDER_CURATOR_KEY",
+        "PRIVET_RELAY_TOKEN",
+        "PRIVET_TEST_POSTGRES",
+    }
+)
+"""Of other commands, and of the tests."""
 
 
 class Settings(BaseSettings):
@@ -29,14 +48,18 @@ class Settings(BaseSettings):
     workers: int = Field(default=1, ge=1, le=64, description="Curator processes to run.")
     admin_token: SecretStr | None = Field(
         default=None,
-        min_length=16,
-        description="Admin token of 16 random characters or more. Unset: one is made and shown "
-        "once at the first start.",
+        description="An admin token of 128 random bits or more, in the environment only. Unset: "
+        "one is made and shown once, at a start without any.",
     )
     signing_key: str = Field(
         default="",
         description="File of the key that tasks are signed with. Unset: made next to a SQLite "
         "database; with PostgreSQL tasks are not signed. Curators of one database share one key.",
+    )
+    new_signing_key: bool = Field(
+        default=False,
+        description="Start with another signing key than the database's tasks were signed with, "
+        "or without one; holders who pinned the old key then refuse.",
     )
     guard_models: bool = Field(
         default=False,
@@ -170,7 +193,47 @@ class Settings(BaseSettings):
         default=10.0, gt=0, description="Time to finish what has been accepted before stopping."
     )
 
+    @field_validator("admin_token")
+    @classmethod
+    def _check_token(cls, token: SecretStr | None) -> SecretStr | None:
+        fault = None if token is None else _fault_of_token(token.get_secret_value())
+        if fault is not None:
+            raise ValueError(fault)
+        return token
+
     @property
     def secrets(self) -> list[str]:
         """Values that are never shown: the admin token."""
         return [] if self.admin_token is None else [self.admin_token.get_secret_value()]
+
+
+def unknown_variable(names: Iterable[str]) -> str | None:
+    """What is wrong with the first of the environment's names that starts like a setting but is
+    none; None if there is no such name."""
+    known = OTHER_VARIABLES | {f"PRIVET_{name.upper()}" for name in Settings.model_fields}
+    for name in sorted(names):
+        if name.startswith("PRIVET_") and name not in known:
+            nearest = difflib.get_close_matches(name, known, 1)
+            meant = (
+                f"did you mean {nearest[0]}? Else" if nearest else "privet serve --help lists all;"
+            )
+            return f"There is no setting {name}: {meant} take it out of the environment."
+    return None
+
+
+def _fault_of_token(token: str) -> str | None:
+    """Why a token is refused; its bits are at most what random characters of its kinds have."""
+    if any(character.isspace() for character in token) or not token.isascii():
+        return "it has a space or another character that no token has: copy it again"
+    lower = token.lower()
+    if set(lower) <= set(string.hexdigits):
+        kinds = 16
+    else:
+        kinds = sum(len(kind) for kind in ALPHABETS if set(kind) & set(token))
+    bits = min(len(token), 4 * len(set(token))) * math.log2(max(kinds, 1))
+    if bits < TOKEN_BITS:
+        return (
+            f"it has {bits:.0f} bits at most and needs {TOKEN_BITS}: take what "
+            "'openssl rand -hex 32' prints"
+        )
+    return None

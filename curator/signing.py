@@ -24,6 +24,11 @@ from privet.protocol.errors import PrivetError
 from privet.protocol.signature import Signature, signed_message
 
 TASKS_KEPT = 1024
+SIGNING_KEY = "signing_key"
+"""The fact that says with which public key tasks are signed, in hexadecimal."""
+NEW_KEY = (
+    "If it is lost, start once with --new-signing-key: holders who pinned the old key then refuse."
+)
 
 
 class Signer:
@@ -39,14 +44,28 @@ class Signer:
         return Signature(self.key, self._secret.sign(signed_message(task_id)))
 
 
-def signer_for(settings: Settings) -> Signer | None:
+def signer_for(settings: Settings, known: str = "") -> Signer | None:
     """The signer that the settings ask for; None where tasks are not signed.
+
+    ``known`` is the public key in hexadecimal that the database's tasks were signed with so far.
 
     A SQLite database has its key in the same folder, made at the first start. Curators that share
     another database share a key file that ``settings.signing_key`` names; it is never made here,
     since each would then make its own. Raises ``PrivetError`` for a key that cannot be read or
-    made.
+    made, and, without ``settings.new_signing_key``, for another than the known one, or none.
     """
+    signer = _signer_for(settings, known)
+    own = "" if signer is None else signer.key.hex()
+    if known and own != known and not settings.new_signing_key:
+        what = f"this curator would sign with {own}" if own else "this curator has no key"
+        raise PrivetError(
+            f"The database's tasks are signed with the key {known}, and {what}: give that key's "
+            f"file with --signing-key. {NEW_KEY}"
+        )
+    return signer
+
+
+def _signer_for(settings: Settings, known: str) -> Signer | None:
     if settings.signing_key:
         return read_key(Path(settings.signing_key))
     if settings.database == "memory:":
@@ -55,6 +74,11 @@ def signer_for(settings: Settings) -> Signer | None:
     if url.get_backend_name() != "sqlite" or not url.database:
         return None
     path = Path(f"{url.database}.key")
+    if known and not path.exists() and not settings.new_signing_key:
+        raise PrivetError(
+            f"The database's tasks are signed with the key {known}, and there is no key at {path}: "
+            f"copy it there. {NEW_KEY}"
+        )
     if not path.exists():  # a full disk keeps nobody from a key that is there
         with suppress(FileExistsError):
             make_key(path)

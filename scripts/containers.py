@@ -93,7 +93,7 @@ def _agent() -> str:
 
 
 def _admin() -> CuratorClient:
-    return CuratorClient(os.environ["PRIVET_URL"], os.environ["PRIVET_ADMIN_TOKEN"])
+    return CuratorClient(os.environ["PRIVET_URL"], os.environ["PRIVET_TOKEN"])
 
 
 def _epsilon() -> float:

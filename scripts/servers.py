@@ -18,6 +18,9 @@ import httpx
 
 SERVE = ("-m", "privet.curator", "serve")
 START_SECONDS = 120.0
+TOKEN_SHOWN = r'(?:Admin token.*\n|"admin_token": ")([\w-]+)'
+ADDRESS_SHOWN = r'(?:Privet curator at |"url": ")(http://[\w.:]+)'
+"""For people, and as JSON."""
 STOP_SECONDS = 60.0
 
 
@@ -61,7 +64,7 @@ def running_curator(
         )
     try:
         url = _wait_until_ready(process, log)
-        shown = re.search(r"Admin token.*\n(\S+)\n", log.read_text())
+        shown = re.search(TOKEN_SHOWN, log.read_text())
         token = chosen["admin_token"] or (shown[1] if shown else "")
         yield RunningCurator(url, token, process, log)
     finally:
@@ -116,7 +119,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> str:
     """The address in the curator's first words, once it is ready."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
-        shown = re.search(r"Privet curator at (http://\S+?),", log.read_text(errors="replace"))
+        shown = re.search(ADDRESS_SHOWN, log.read_text(errors="replace"))
         try:
             if shown and httpx.get(f"{shown[1]}/readyz", timeout=5.0).is_success:
                 return shown[1]

@@ -6,7 +6,9 @@ exception says leaves the server.
 """
 
 import json
-from collections.abc import Mapping
+import logging
+import time
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -16,6 +18,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from privet.protocol.errors import PrivetError, problem_of
+
+log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 BLANK = "about:blank"
@@ -29,6 +33,33 @@ _HEADERS = {
 }
 
 
+class Failures:
+    """Logs answers of 500 and above with their cause.
+
+    When many fail at once, one line a second says for how many it stands, so that logging does not
+    add to the trouble.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._waiting: dict[tuple[int, str], tuple[float, int]] = {}
+        """By status and kind of cause: when a line was last written, and how many came since."""
+
+    def log(self, status: int, instance: str, cause: object) -> None:
+        """Log one such answer at the address ``instance``."""
+        kind, now = (status, type(cause).__name__), self._clock()
+        last, held = self._waiting.get(kind, (-1.0, 0))
+        if now - last < 1.0:
+            self._waiting[kind] = last, held + 1
+            return
+        self._waiting[kind] = now, 0
+        since = f", and {held} times more since the last such line" if held else ""
+        log.warning("%s answered %d: %s%s", instance or "a connection", status, cause, since)
+
+
+_failures = Failures()
+
+
 def problem_document(error: PrivetError, instance: str) -> dict[str, Any]:
     """The problem document of ``error`` at the address ``instance``."""
     problem = problem_of(error)
@@ -39,6 +70,8 @@ def problem_response(error: PrivetError, instance: str, status: int | None = Non
     """The response to a request that ended in ``error``; ``status`` in place of its type's."""
     document = problem_document(error, instance)
     document["status"] = status or document["status"]
+    if document["status"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        _failures.log(document["status"], instance, error.__cause__ or error.detail)
     return _response(document)
 
 
@@ -46,6 +79,8 @@ def http_problem(
     status: int, detail: str, instance: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """The response to a request refused for what HTTP itself says of it, by its status alone."""
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        _failures.log(status, instance, detail)
     return _response(_document(BLANK, HTTPStatus(status).phrase, status, detail, instance), headers)
 
 

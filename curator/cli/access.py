@@ -2,16 +2,18 @@
 
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
 from privet.curator.cli.options import URL, AsJson, Token, Url, connect
-from privet.curator.cli.output import err, print_json, print_table, when
+from privet.curator.cli.output import SHORT_ID, err, print_json, print_table, when
 from privet.protocol.errors import InvalidRequest
 
 tokens = typer.Typer(no_args_is_help=True, help="Give and take tokens.")
 keys = typer.Typer(no_args_is_help=True, help="The key that tasks are signed with.")
 
+Last = Annotated[bool, typer.Option("--last", help="Do it to the last admin token too.")]
 TokenName = Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")]
 
 
@@ -19,13 +21,19 @@ TokenName = Annotated[str, typer.Argument(metavar="NAME", help="What the token i
 def issue(
     name: TokenName,
     scope: Annotated[str, typer.Option(help="admin, reader or relay.")] = "admin",
+    days: Annotated[
+        float | None, typer.Option(help="Days until it ends; by default never.")
+    ] = None,
+    last: Last = False,
     url: Url = URL,
     token: Token = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Make a token; an earlier one of that name ends at once, so this also rotates it."""
-    made = connect(url, token).call("PUT", f"/v1/tokens/{name}", json={"scope": scope}).json()
+    asked = {"scope": scope, "days": days}
+    params = {"last": last}
+    made = connect(url, token).call("PUT", _address(name), json=asked, params=params).json()
     if as_json:
         print_json(made)
         return
@@ -35,20 +43,62 @@ def issue(
 
 @tokens.command("list")
 def list_tokens(url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
-    """List names and scopes, never the tokens themselves."""
+    """List all tokens, never themselves: scope, where from, end, last use."""
     found = connect(url, token).get("/v1/tokens")
     if as_json:
         print_json(found)
         return
-    rows = [(stored["name"], stored["scope"], when(stored["created"])) for stored in found]
-    print_table("Tokens", ("name", "scope", "created"), rows)
+    rows = [
+        (
+            stored["name"],
+            stored["scope"],
+            stored["source"],
+            when(stored["created"]),
+            "never" if stored["expires"] is None else when(stored["expires"]),
+            "never" if stored["used"] is None else when(stored["used"]),
+        )
+        for stored in found
+    ]
+    print_table("Tokens", ("name", "scope", "from", "created", "ends", "last used"), rows)
 
 
 @tokens.command()
-def revoke(name: TokenName, url: Url = URL, token: Token = None) -> None:
+def revoke(name: TokenName, last: Last = False, url: Url = URL, token: Token = None) -> None:
     """End a token at once."""
-    connect(url, token).call("DELETE", f"/v1/tokens/{name}")
+    connect(url, token).call("DELETE", _address(name), params={"last": last})
     err().print(f"Token {name} is no longer good.")
+
+
+def audit(
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Most entries to show.")] = 50,
+    before: Annotated[int | None, typer.Option(help="Entries before this number.")] = None,
+    url: Url = URL,
+    token: Token = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show who created, deleted, invited, fitted, promoted and issued what, the latest first."""
+    beyond = {} if before is None else {"before": before}
+    found = connect(url, token).get("/v1/audit", limit=limit, **beyond)
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (
+            str(entry["no"]),
+            when(entry["at"]),
+            entry["actor"],
+            entry["action"] + (f", {entry['times']} times" if entry["times"] > 1 else ""),
+            entry["subject"][:SHORT_ID],
+            entry["detail"],
+        )
+        for entry in found
+    ]
+    print_table("Audit log", ("no", "at", "token", "action", "of", "detail"), rows)
+
+
+def _address(name: str) -> str:
+    return f"/v1/tokens/{quote(name, safe='')}"
 
 
 @keys.command()

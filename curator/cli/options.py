@@ -12,7 +12,7 @@ from privet.protocol.errors import InvalidRequest
 Url = Annotated[str, typer.Option("--url", envvar="PRIVET_URL", help="Address of the curator.")]
 Token = Annotated[
     str | None,
-    typer.Option("--token", envvar="PRIVET_ADMIN_TOKEN", help="Admin token of the curator."),
+    typer.Option("--token", envvar="PRIVET_TOKEN", help="A token of the curator."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 TaskName = Annotated[

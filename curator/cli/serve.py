@@ -1,6 +1,11 @@
 """``privet serve``: its options are made from the fields of ``curator.settings.Settings``."""
 
 import inspect
+import json
+import logging
+import os
+import sys
+from functools import partial
 from typing import Any, get_args
 
 import typer
@@ -9,8 +14,8 @@ from pydantic.fields import FieldInfo
 
 from privet.curator.cli.options import parsed_value
 from privet.curator.cli.output import err
-from privet.curator.settings import Settings
-from privet.protocol.errors import InvalidRequest
+from privet.curator.settings import Settings, unknown_variable
+from privet.protocol.errors import InvalidRequest, PrivetError
 from privet.protocol.wire import first_fault
 
 BY_ENVIRONMENT_ONLY = frozenset({"admin_token"})
@@ -20,12 +25,22 @@ BY_ENVIRONMENT_ONLY = frozenset({"admin_token"})
 def serve(**options: Any) -> None:
     """Start a curator; Ctrl-C ends it after finishing what has been accepted.
 
-    Every option can also be set as an environment variable, PRIVET_DATABASE and so on. The admin
-    token is read from PRIVET_ADMIN_TOKEN; without it one is made and shown once, at first start.
+    Every option can also be set as an environment variable, PRIVET_DATABASE and so on. An admin
+    token is read from PRIVET_ADMIN_TOKEN; at a start without any, one is made and shown once.
     """
+    from privet.curator.logs import set_up_logs
     from privet.curator.server import serve as serve_until_stopped
 
-    serve_until_stopped(read_settings(options), show=announce)
+    as_json = (options.get("log_format") or os.environ.get("PRIVET_LOG_FORMAT")) == "json"
+    try:
+        settings = read_settings(options)
+        serve_until_stopped(settings, show=partial(announce, settings))
+    except PrivetError as error:
+        if not as_json:
+            raise
+        set_up_logs("info", "json")
+        logging.getLogger("privet").critical(error.detail)
+        raise typer.Exit(1) from None
 
 
 def read_settings(options: dict[str, Any]) -> Settings:
@@ -33,6 +48,9 @@ def read_settings(options: dict[str, Any]) -> Settings:
 
     Raises ``InvalidRequest`` naming the setting at fault.
     """
+    unknown = unknown_variable(os.environ)
+    if unknown is not None:
+        raise InvalidRequest(unknown)
     set_options = {name: value for name, value in options.items() if value is not None}
     if "cors_origins" in set_options:
         set_options["cors_origins"] = parsed_value(set_options["cors_origins"])
@@ -42,14 +60,31 @@ def read_settings(options: dict[str, Any]) -> Settings:
         raise InvalidRequest(f"The settings are not possible: {first_fault(error)}") from None
 
 
-def announce(address: str, token: str | None) -> None:
-    """Tell the operator where the curator listens, and the first admin token once."""
+def announce(settings: Settings, address: str, token: str | None) -> None:
+    """Tell the operator where the curator listens, over which database, and a new admin token once.
+
+    With JSON logs these are JSON lines too.
+    """
+    from privet.curator.datastore import shown_address
+
+    database = shown_address(settings.database)
+    if settings.log_format == "json":
+        line = {"level": "warning", "logger": "privet", "admin_token": token}
+        if token is not None:
+            event = "an admin token was made; it is shown this once"
+            print(json.dumps({**line, "event": event}), file=sys.stderr, flush=True)
+        said = {"url": address, "database": database, "documentation": f"{address}/docs"}
+        logging.getLogger("privet").info("curator started", extra=said)
+        return
     console = err()
     if token is not None:
         console.print("[bold]Admin token[/] (shown this once; keep it):")
         console.print(token, style="bold green", soft_wrap=True, highlight=False)
-        console.print("Use it with --token or PRIVET_ADMIN_TOKEN.")
-    console.print(f"Privet curator at {address}, documentation at {address}/docs", soft_wrap=True)
+        console.print("Use it with --token or PRIVET_TOKEN.")
+    console.print(
+        f"Privet curator at {address}, documentation at {address}/docs, database {database}",
+        soft_wrap=True,
+    )
 
 
 def _option(name: str, field: FieldInfo) -> inspect.Parameter:

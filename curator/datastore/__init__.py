@@ -14,7 +14,7 @@ from privet.curator.datastore.migrate import prepare
 from privet.curator.datastore.sql import SqlStore
 from privet.protocol.errors import StorageFailed
 
-__all__ = ["BACKENDS", "Store", "file_of", "open_engine", "open_store"]
+__all__ = ["BACKENDS", "Store", "file_of", "open_engine", "open_store", "shown_address"]
 
 BACKENDS: dict[str, Backend] = {"sqlite": sqlite, "postgresql": postgres, "postgres": postgres}
 """URL scheme -> what that database does in its own way."""
@@ -54,6 +54,11 @@ def file_of(url: str) -> Path | None:
     """
     parsed, backend = _parsed(url)
     return Path(parsed.database) if backend is BACKENDS["sqlite"] and parsed.database else None
+
+
+def shown_address(url: str) -> str:
+    """The address of a database as it may be shown, without a password."""
+    return url if url == "memory:" else _parsed(url)[0].render_as_string()
 
 
 def _parsed(url: str) -> tuple[URL, Backend]:

@@ -283,6 +283,25 @@ class StoredToken:
     scope: str
     digest: bytes
     created: float
+    expires: float | None = None
+    """When it ends, Unix time; None for never."""
+    used: float | None = None
+    """Its last use, to the minute, Unix time."""
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    """What somebody did, see ``privet.curator.audit``."""
+
+    at: float
+    actor: str
+    action: str
+    subject: str
+    detail: Mapping[str, Any]
+    times: int = 1
+    """How often, of what is counted rather than listed."""
+    no: int = 0
+    """Its place in the log, from 1."""
 
 
 @dataclass(frozen=True)
@@ -453,6 +472,22 @@ class Store(ABC):
     @abstractmethod
     def drop_token(self, name: str) -> bool:
         """Forget a token; False if there was none of that name."""
+
+    @abstractmethod
+    def note_use(self, name: str, now: float) -> None:
+        """Note that a token was used."""
+
+    @abstractmethod
+    def add_audit(self, entry: AuditEntry, join_since: float | None = None) -> None:
+        """Keep an entry for good.
+
+        With ``join_since`` an entry of the same actor and action since then is counted up instead.
+        """
+
+    @abstractmethod
+    def audit(self, limit: int, before: int | None = None) -> list[AuditEntry]:
+        """At most ``limit`` entries, the latest first, of those that came before number ``before``
+        if it is given."""
 
     @abstractmethod
     def fact(self, name: str) -> str | None:

@@ -11,6 +11,7 @@ from privet.curator.datastore.base import (
     GRACE_SECONDS,
     HOLD_SECONDS,
     Addition,
+    AuditEntry,
     Bucket,
     Expired,
     ModelInfo,
@@ -112,6 +113,7 @@ class MemoryStore(Store):
         self._entries: dict[str, _Entry] = {}
         self._tokens: dict[str, StoredToken] = {}
         self._deleted: set[str] = set()
+        self._audit: list[AuditEntry] = []
         self._facts: dict[str, str] = {}
         self._seen: float | None = None
         self._lock = threading.RLock()
@@ -260,6 +262,25 @@ class MemoryStore(Store):
     def drop_token(self, name: str) -> bool:
         with self._lock:
             return self._tokens.pop(name, None) is not None
+
+    def note_use(self, name: str, now: float) -> None:
+        with self._lock:
+            if name in self._tokens:
+                self._tokens[name] = replace(self._tokens[name], used=now)
+
+    def add_audit(self, entry: AuditEntry, join_since: float | None = None) -> None:
+        with self._lock:
+            for place, old in enumerate(self._audit):
+                same = (old.actor, old.action) == (entry.actor, entry.action)
+                if same and join_since is not None and old.at >= join_since:
+                    self._audit[place] = replace(old, times=old.times + 1)
+                    return
+            self._audit.append(replace(entry, no=len(self._audit) + 1))
+
+    def audit(self, limit: int, before: int | None = None) -> list[AuditEntry]:
+        with self._lock:
+            chosen = [each for each in self._audit if before is None or each.no < before]
+            return chosen[::-1][:limit]
 
     def fact(self, name: str) -> str | None:
         return self._facts.get(name)

@@ -28,6 +28,7 @@ from privet.curator.datastore import schema
 from privet.curator.datastore.base import (
     HOLD_SECONDS,
     QUOTA,
+    AuditEntry,
     Bucket,
     Expired,
     ModelInfo,
@@ -317,7 +318,12 @@ class SqlStore(Store):
             connection.execute(delete(table).where(table.c.name == token.name))
             connection.execute(
                 insert(table).values(
-                    name=token.name, scope=token.scope, digest=token.digest, created=token.created
+                    name=token.name,
+                    scope=token.scope,
+                    digest=token.digest,
+                    created=token.created,
+                    expires=token.expires,
+                    used=token.used,
                 )
             )
 
@@ -325,12 +331,54 @@ class SqlStore(Store):
         table = schema.tokens
         with self._reading() as connection:
             rows = connection.execute(select(table).order_by(table.c.name))
-            return [StoredToken(r.name, r.scope, bytes(r.digest), r.created) for r in rows]
+            return [
+                StoredToken(r.name, r.scope, bytes(r.digest), r.created, r.expires, r.used)
+                for r in rows
+            ]
 
     def drop_token(self, name: str) -> bool:
         table = schema.tokens
         with self._writing() as connection:
             return connection.execute(delete(table).where(table.c.name == name)).rowcount > 0
+
+    def note_use(self, name: str, now: float) -> None:
+        table = schema.tokens
+        with self._writing() as connection:
+            connection.execute(update(table).where(table.c.name == name).values(used=now))
+
+    def add_audit(self, entry: AuditEntry, join_since: float | None = None) -> None:
+        table = schema.audit
+        same = (table.c.actor == entry.actor) & (table.c.action == entry.action)
+        with self._writing() as connection:
+            if join_since is not None:
+                counted = connection.execute(
+                    update(table)
+                    .where(same & (table.c.at >= join_since))
+                    .values(times=table.c.times + 1)
+                )
+                if counted.rowcount:
+                    return
+            connection.execute(
+                insert(table).values(
+                    at=entry.at,
+                    actor=entry.actor,
+                    action=entry.action,
+                    subject=entry.subject,
+                    detail=json.dumps(dict(entry.detail)),
+                    times=entry.times,
+                )
+            )
+
+    def audit(self, limit: int, before: int | None = None) -> list[AuditEntry]:
+        table = schema.audit
+        query = select(table).order_by(table.c.no.desc()).limit(limit)
+        if before is not None:
+            query = query.where(table.c.no < before)
+        with self._reading() as connection:
+            return [
+                AuditEntry(r.at, r.actor, r.action, r.subject, json.loads(r.detail), r.times, r.no)
+                for r in connection.execute(query)
+            ]
 
     def fact(self, name: str) -> str | None:
         table = schema.facts

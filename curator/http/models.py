@@ -30,6 +30,7 @@ from privet.curator.http.requests import (
     TheCurator,
     in_worker,
     moment,
+    note,
     read_json,
 )
 from privet.curator.models.cache import FittedModel
@@ -153,6 +154,7 @@ async def fit_model(
         request, partial(curator.fit, task_id, wanted.estimator, wanted.parameters)
     )
     view = ModelView.of(task_id, fitted)
+    note(request, "model fitted", task_id, number=fitted.number, estimator=view.estimator)
     request.app.state.metrics.fitted(view.estimator, time.perf_counter() - started)
     response.headers["Location"] = f"/v1/tasks/{task_id}/models/{fitted.number}"
     return view

@@ -51,7 +51,7 @@ def _require_admin(
             "This call needs the admin token: send it as 'Authorization: Bearer <token>'. "
             "The curator showed it at its first start, or reads it from PRIVET_ADMIN_TOKEN."
         )
-    request.app.state.tokens.check(credentials.credentials, "admin")
+    request.state.actor = request.app.state.tokens.check(credentials.credentials, "admin")
 
 
 def _require_reader(
@@ -80,6 +80,11 @@ def _check_reader(
             "'Authorization: Bearer <token>'."
         )
     request.app.state.tokens.check(credentials.credentials, "reader")
+
+
+def note(request: Request, action: str, subject: str = "", **detail: Any) -> None:
+    """Note in the audit log what the admin who calls has done."""
+    request.app.state.tokens.audit.note(request.state.actor, action, subject, **detail)
 
 
 AdminOnly: Any = Depends(_require_admin)

@@ -20,6 +20,7 @@ from privet.curator.http.requests import (
     TheCurator,
     in_worker,
     moment,
+    note,
 )
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.signing import Signer
@@ -250,7 +251,9 @@ async def create_task(request: Request, response: Response, curator: TheCurator)
     public, settings, onnx = await _read_upload(request)
     stored, created = await in_worker(request, partial(curator.create_task, settings, public, onnx))
     response.headers["Location"] = f"/v1/tasks/{stored.task.id}"
-    if not created:
+    if created:
+        note(request, "task created", stored.task.id, name=stored.task.name)
+    else:
         response.status_code = status.HTTP_200_OK
     return TaskView.of(stored, curator.clock.now())
 
@@ -318,9 +321,9 @@ def read_status(task_id: TaskId, curator: TheCurator) -> StatusView:
     summary="Open a task",
     responses=described(NotAuthorized, TaskNotFound, IllegalMove),
 )
-def open_task(task_id: TaskId, curator: TheCurator) -> TaskSummary:
+def open_task(task_id: TaskId, curator: TheCurator, request: Request) -> TaskSummary:
     """Take reports: for the first time, or again after a close."""
-    return _moved(task_id, curator, Move.OPEN)
+    return _moved(task_id, curator, Move.OPEN, request)
 
 
 @router.post(
@@ -329,9 +332,9 @@ def open_task(task_id: TaskId, curator: TheCurator) -> TaskSummary:
     summary="Close a task",
     responses=described(NotAuthorized, TaskNotFound, IllegalMove),
 )
-def close_task(task_id: TaskId, curator: TheCurator) -> TaskSummary:
+def close_task(task_id: TaskId, curator: TheCurator, request: Request) -> TaskSummary:
     """Take no more reports; fitting and predicting go on."""
-    return _moved(task_id, curator, Move.CLOSE)
+    return _moved(task_id, curator, Move.CLOSE, request)
 
 
 @router.delete(
@@ -341,9 +344,11 @@ def close_task(task_id: TaskId, curator: TheCurator) -> TaskSummary:
     summary="Delete a task",
     responses=described(NotAuthorized, TaskNotFound),
 )
-def delete_task(task_id: TaskId, curator: TheCurator) -> None:
+def delete_task(task_id: TaskId, curator: TheCurator, request: Request) -> None:
     """Remove the task with its public data, sums, report ids and models, for good."""
+    name, reports = curator.task(task_id).task.name, curator.status(task_id).reports
     curator.move(task_id, Move.DELETE)
+    note(request, "task deleted", task_id, name=name, reports=reports)
 
 
 class InviteRequest(BaseModel):
@@ -367,17 +372,21 @@ class Invitations(BaseModel):
     summary="Invite holders",
     responses=described(NotAuthorized, TaskNotFound, InvalidRequest),
 )
-def invite(task_id: TaskId, body: InviteRequest, curator: TheCurator) -> Invitations:
+def invite(
+    task_id: TaskId, body: InviteRequest, curator: TheCurator, request: Request
+) -> Invitations:
     """Make invitations, each good for one report; from then on only invited reports count.
 
     A holder sends its own in the header `Privet-Invitation`. Give each person one, so that nobody
     can answer twice; the person who distributes them should not see who sends which report.
     """
-    return Invitations(invitations=curator.invite(task_id, body.count))
+    made = curator.invite(task_id, body.count)
+    note(request, "invitations made", task_id, count=body.count)
+    return Invitations(invitations=made)
 
 
-def _moved(task_id: str, curator: TheCurator, move: Move) -> TaskSummary:
-    curator.move(task_id, move)
+def _moved(task_id: str, curator: TheCurator, move: Move, request: Request) -> TaskSummary:
+    note(request, f"task {curator.move(task_id, move)}", task_id)
     return TaskSummary.of(curator.task(task_id), curator.clock.now())
 
 

@@ -1,29 +1,40 @@
-"""Tokens over HTTP: issue (which also rotates), list, revoke."""
+"""Tokens over HTTP: issue (which also rotates), list, revoke; what was done with them."""
 
+from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Request, status
+from fastapi import APIRouter, Path, Query, Request, status
 from pydantic import BaseModel, ConfigDict, Field
 
 from privet.curator.http.problems import described
-from privet.curator.http.requests import AdminOnly, StrictRoute, moment
-from privet.curator.tokens import Scope, Tokens
+from privet.curator.http.requests import AdminOnly, StrictRoute, TheCurator, moment, note
+from privet.curator.tokens import ENVIRONMENT, Scope, Tokens
 from privet.protocol.errors import InvalidRequest, NotAuthorized
 
-router = APIRouter(
-    prefix="/v1/tokens", tags=["tokens"], route_class=StrictRoute, dependencies=[AdminOnly]
-)
+router = APIRouter(prefix="/v1", tags=["tokens"], route_class=StrictRoute, dependencies=[AdminOnly])
 TokenName = Annotated[str, Path(description="What the token is called.", examples=["dashboard"])]
 
 
-class TokenRequest(BaseModel):
-    """What a new token allows."""
+Last = Annotated[bool, Query(description="Do it to the last admin token too.")]
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"scope": "admin"}]})
+
+class TokenRequest(BaseModel):
+    """What a new token allows, and for how long."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"scope": "reader", "days": 90}]}
+    )
 
     scope: Scope = Field(
         default=Scope.ADMIN, description="Everything, reading only, or batches of reports only."
+    )
+    days: float | None = Field(
+        default=None,
+        gt=0,
+        le=36_500,
+        allow_inf_nan=False,
+        description="Days until it ends; null for never.",
     )
 
 
@@ -36,44 +47,85 @@ class IssuedToken(BaseModel):
 
 
 class TokenView(BaseModel):
-    """A stored token, without its value."""
+    """A token, without its value."""
 
     name: str
     scope: Scope
-    created: datetime
+    source: Literal["database", "environment"] = Field(
+        description="Where it comes from: issued, or the curator's PRIVET_ADMIN_TOKEN."
+    )
+    created: datetime = Field(description="Issued; of one from the environment, the start.")
+    expires: datetime | None
+    used: datetime | None = Field(description="Its last use, to the minute.")
 
 
-@router.get("", summary="List tokens", responses=described(NotAuthorized))
+class AuditView(BaseModel):
+    """An entry of the audit log."""
+
+    no: int
+    at: datetime
+    actor: str = Field(description="Name of the token; empty for whoever had none that is good.")
+    action: str = Field(examples=["task created"])
+    subject: str = Field(description="A task's id, or a token's name.")
+    detail: dict[str, Any]
+    times: int = Field(description="How often within its hour; failed sign-ins are counted.")
+
+
+@router.get("/tokens", summary="List tokens", responses=described(NotAuthorized))
 def list_tokens(request: Request) -> list[TokenView]:
-    """Names and scopes; the one from PRIVET_ADMIN_TOKEN is not stored and not listed."""
+    """All tokens, wherever they come from, by name, without their values."""
     return [
-        TokenView(name=token.name, scope=Scope(token.scope), created=moment(token.created))
+        TokenView(
+            name=token.name,
+            scope=Scope(token.scope),
+            source="environment" if token.name == ENVIRONMENT else "database",
+            created=moment(token.created),
+            expires=None if token.expires is None else moment(token.expires),
+            used=None if token.used is None else moment(token.used),
+        )
         for token in _tokens(request).listed()
     ]
 
 
 @router.put(
-    "/{name}",
+    "/tokens/{name}",
     status_code=status.HTTP_201_CREATED,
     summary="Issue a token",
     responses=described(NotAuthorized, InvalidRequest),
 )
-def issue_token(name: TokenName, request: Request, body: TokenRequest) -> IssuedToken:
+def issue_token(
+    name: TokenName, request: Request, body: TokenRequest, last: Last = False
+) -> IssuedToken:
     """Make a token, in place of any earlier one of that name, which ends at once."""
-    token = _tokens(request).issue(name, body.scope)
+    token = _tokens(request).issue(name, body.scope, body.days, last=last)
+    note(request, "token issued", name, scope=body.scope.value, days=body.days)
     return IssuedToken(name=name, scope=body.scope, token=token)
 
 
 @router.delete(
-    "/{name}",
+    "/tokens/{name}",
     status_code=status.HTTP_204_NO_CONTENT,
     summary="Revoke a token",
     responses=described(NotAuthorized, InvalidRequest),
 )
-def revoke_token(name: TokenName, request: Request) -> None:
+def revoke_token(name: TokenName, request: Request, last: Last = False) -> None:
     """End a token at once."""
-    if not _tokens(request).revoke(name):
+    if not _tokens(request).revoke(name, last=last):
         raise InvalidRequest(f"There is no token {name!r}: GET /v1/tokens lists them.")
+    note(request, "token revoked", name)
+
+
+@router.get("/audit", summary="Read the audit log", responses=described(NotAuthorized))
+def read_audit(
+    curator: TheCurator,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    before: Annotated[int | None, Query(ge=1, le=2**31, description="Entries before this.")] = None,
+) -> list[AuditView]:
+    """Who created, deleted, invited, fitted, promoted and issued what, the latest first."""
+    return [
+        AuditView(**{**asdict(entry), "at": moment(entry.at)})
+        for entry in curator.store.audit(limit, before)
+    ]
 
 
 def _tokens(request: Request) -> Tokens:

@@ -1,5 +1,6 @@
 """A curator as a process: it starts with helpful errors and stops without losing anything."""
 
+import json
 import signal
 import socket
 import threading
@@ -94,6 +95,38 @@ def test_a_slow_head_is_cut_off_in_production(tmp_path: Path) -> None:
             connection.sendall(b"GET /healthz HTTP/1.1\r\n")
             with connection.makefile("rb") as answer:
                 assert answer.readline().startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_restored_database_is_not_served_with_another_key(tmp_path: Path) -> None:
+    """Holders have pinned the key, so a start without it must not make another one."""
+    database = f"sqlite:///{tmp_path}/privet.db"
+    with running_curator(tmp_path) as curator:
+        key = httpx.get(f"{curator.url}/v1/key").json()["key"]
+    (tmp_path / "privet.db.key").unlink()
+    settings = Settings.model_validate({"database": database, "port": 0})
+    with pytest.raises(PrivetError, match=key):
+        serve(settings, show=lambda _url, _token: None)
+    with running_curator(tmp_path, new_signing_key="true") as curator:
+        assert httpx.get(f"{curator.url}/v1/key").json()["key"] != key
+
+
+def test_json_logs_have_no_plain_lines(tmp_path: Path) -> None:
+    """Every line of a run is JSON: the first token, the start, each 5xx with its cause, the end."""
+    with running_curator(tmp_path, admin_token=None, log_format="json") as curator:
+        store = open_store(f"sqlite:///{tmp_path}/privet.db")
+        execute = getattr(store, "engine").connect  # noqa: B009 - of SqlStore alone
+        with execute().execution_options(privet_writes=True) as connection:
+            connection.exec_driver_sql("ALTER TABLE tasks RENAME TO hidden")
+            connection.commit()
+        failed = httpx.get(f"{curator.url}/v1/tasks")
+        store.close()
+    lines = [json.loads(line) for line in curator.log.read_text().splitlines()]
+    events = {line["event"]: line for line in lines}
+    assert len(events["an admin token was made; it is shown this once"]["admin_token"]) == 43
+    assert events["curator started"]["database"].endswith("privet.db")
+    assert events["token issued at a start without one"]["logger"] == "privet.audit"
+    assert failed.status_code == 503
+    assert any("/v1/tasks answered 503" in event and "no such table" in event for event in events)
 
 
 def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:

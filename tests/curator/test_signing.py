@@ -93,6 +93,25 @@ def test_a_damaged_key_stops_the_start(tmp_path: Path) -> None:
         assert path.read_bytes() == content
 
 
+def test_another_key_than_the_databases_is_refused(tmp_path: Path) -> None:
+    """As is none, and a file that is missing, unless the settings say that the key is new."""
+    make_key(tmp_path / "own.key")
+    own, known = read_key(tmp_path / "own.key").key.hex(), "ab" * 32
+    named = settings("postgresql://nobody@localhost/nothing", str(tmp_path / "own.key"))
+    assert signer_for(named, own) is not None
+    unsigned = settings("postgresql://nobody@localhost/nothing")
+    missing = settings(f"sqlite:///{tmp_path}/restored.db")
+    for chosen, said in ((named, own), (unsigned, "has no key"), (missing, "copy it there")):
+        with pytest.raises(PrivetError, match=said) as refused:
+            signer_for(chosen, known)
+        assert known in str(refused.value)
+        assert "--new-signing-key" in str(refused.value)
+    assert not (tmp_path / "restored.db.key").exists()
+    made = signer_for(missing.model_copy(update={"new_signing_key": True}), known)
+    assert made is not None
+    assert signer_for(unsigned.model_copy(update={"new_signing_key": True}), known) is None
+
+
 def test_a_key_that_cannot_be_written_says_where(tmp_path: Path) -> None:
     """A folder that is not there."""
     with pytest.raises(PrivetError, match=r"cannot be made.*--signing-key"):

@@ -1,17 +1,24 @@
 """Tokens: what they allow, how they are kept, that they end."""
 
+from collections.abc import Callable
+
 import pytest
 
 from privet.curator.clock import ManualClock
 from privet.curator.datastore import open_store
-from privet.curator.tokens import Scope, Tokens
+from privet.curator.tokens import ENVIRONMENT, Scope, Tokens
 from privet.protocol.errors import InvalidRequest, NotAuthorized
 
 
 @pytest.fixture
-def tokens() -> Tokens:
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def tokens(clock: ManualClock) -> Tokens:
     """No tokens yet."""
-    return Tokens(open_store("memory:"), ManualClock())
+    return Tokens(open_store("memory:"), clock)
 
 
 def test_the_first_start_makes_one_admin_token(tokens: Tokens) -> None:
@@ -24,13 +31,75 @@ def test_the_first_start_makes_one_admin_token(tokens: Tokens) -> None:
     assert all(token.encode() not in stored.digest for stored in tokens.listed())
 
 
-def test_a_given_token_is_not_written_down() -> None:
-    """The token from the environment works and leaves nothing in the store."""
+def test_a_given_token_is_listed_and_not_written_down(clock: ManualClock) -> None:
+    """The token from the environment works, shows its last use, and leaves nothing in the store."""
     store = open_store("memory:")
-    tokens = Tokens(store, ManualClock(), "given")
+    tokens = Tokens(store, clock, "given")
     assert tokens.first_start() is None
-    tokens.check("given", Scope.ADMIN)
+    clock.advance(5)
+    assert tokens.check("given", Scope.ADMIN) == ENVIRONMENT
     assert store.tokens() == []
+    (listed,) = tokens.listed()
+    assert (listed.name, listed.used) == (ENVIRONMENT, clock.now())
+    with pytest.raises(InvalidRequest, match="out of its environment"):
+        tokens.revoke(ENVIRONMENT)
+    with pytest.raises(InvalidRequest, match="name of its own"):
+        tokens.issue(ENVIRONMENT, Scope.READER)
+
+
+def test_a_token_ends_when_it_is_to(tokens: Tokens, clock: ManualClock) -> None:
+    """To the second, with the way to a new one; a start then makes an admin token again."""
+    token = tokens.issue("ops", Scope.ADMIN, days=1)
+    assert tokens.first_start() is None
+    clock.advance(86_399)
+    assert tokens.check(token, Scope.ADMIN) == "ops"
+    clock.advance(1)
+    with pytest.raises(NotAuthorized, match="expired on"):
+        tokens.check(token, Scope.ADMIN)
+    assert tokens.first_start() is not None
+
+
+def test_the_last_use_of_a_token_is_kept(tokens: Tokens, clock: ManualClock) -> None:
+    """At most once a minute, so that calls do not wait for it."""
+    token = tokens.issue("ops", Scope.ADMIN)
+    assert tokens.listed()[0].used is None
+    first = clock.now()
+    for seconds, used in ((0, first), (59, first), (1, first + 60)):
+        clock.advance(seconds)
+        tokens.check(token, Scope.ADMIN)
+        assert tokens.listed()[0].used == used
+
+
+def demote(tokens: Tokens, name: str, *, last: bool = False) -> None:
+    """Take the place of an admin token by a reader's."""
+    tokens.issue(name, Scope.READER, last=last)
+
+
+@pytest.mark.parametrize("end", [Tokens.revoke, demote])
+def test_the_last_admin_is_told_the_way_back(tokens: Tokens, end: Callable[..., object]) -> None:
+    """Before everybody is locked out, whether it is revoked or becomes a reader."""
+    tokens.issue("ops", Scope.ADMIN)
+    tokens.issue("eye", Scope.READER)
+    with pytest.raises(InvalidRequest, match="restart the curator"):
+        end(tokens, "ops")
+    end(tokens, "eye")
+    tokens.issue("other", Scope.ADMIN)
+    end(tokens, "ops")
+    end(tokens, "other", last=True)
+    assert tokens.first_start() is not None
+
+
+def test_failed_sign_ins_are_counted_by_the_hour(tokens: Tokens, clock: ManualClock) -> None:
+    """One entry of the audit log for each hour, however many there are."""
+    store = tokens._store
+    for seconds in (0, 1, 3_600):
+        clock.advance(seconds)
+        with pytest.raises(NotAuthorized):
+            tokens.check("guess", Scope.ADMIN)
+    assert [(entry.action, entry.times) for entry in store.audit(9)] == [
+        ("sign-in failed", 1),
+        ("sign-in failed", 2),
+    ]
 
 
 def test_a_reader_only_reads(tokens: Tokens) -> None:
@@ -48,7 +117,7 @@ def test_rotation_and_revocation_end_a_token(tokens: Tokens) -> None:
     with pytest.raises(NotAuthorized):
         tokens.check(old, Scope.ADMIN)
     tokens.check(new, Scope.ADMIN)
-    assert tokens.revoke("ops")
+    assert tokens.revoke("ops", last=True)
     assert not tokens.revoke("ops")
     with pytest.raises(NotAuthorized):
         tokens.check(new, Scope.ADMIN)

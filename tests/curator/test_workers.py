@@ -23,7 +23,7 @@ from scripts.servers import running_curator
 from tests.curator import endless, samples
 from tests.curator.datastore.made import open_task, report, task
 
-SECRET = "a token for tests"
+SECRET = "token-for-tests-2Dq8cPZr5mTgVf7bNxWj"
 ADMIN = {"Authorization": f"Bearer {SECRET}"}
 
 

@@ -42,7 +42,7 @@ def test_sessions_print_what_they_say(tmp_path: Path) -> None:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "COLUMNS": "100",
             "PRIVET_URL": curator.url,
-            "PRIVET_ADMIN_TOKEN": curator.token,
+            "PRIVET_TOKEN": curator.token,
             "XDG_DATA_HOME": str(tmp_path),
         }
         written_id = TASK_ID.search(text[text.index("privet task create") :])

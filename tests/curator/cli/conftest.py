@@ -17,7 +17,7 @@ from privet.curator.workers import Workers
 from privet.transport.connections import listen
 from tests.curator import samples
 
-TOKEN = "a token for tests"
+TOKEN = "token-for-tests-2Dq8cPZr5mTgVf7bNxWj"
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def cli(
     tmp_path: Path,
 ) -> Cli:
     monkeypatch.setenv("PRIVET_URL", curator_url)
-    monkeypatch.setenv("PRIVET_ADMIN_TOKEN", TOKEN)
+    monkeypatch.setenv("PRIVET_TOKEN", TOKEN)
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.chdir(tmp_path)
     return Cli(capsys)

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from tests.curator import samples
-from tests.curator.cli.conftest import Cli
+from tests.curator.cli.conftest import TOKEN, Cli
 
 PERSON = '{"age": 50, "hours": 40, "job": "smith", "member": true}'
 CREATE = ("--label", "label", "--epsilon", "1", "--depth", "3")
@@ -251,13 +251,30 @@ def test_a_wrong_token_is_refused(cli: Cli, survey: str) -> None:
     assert "PRIVET_ADMIN_TOKEN" in result.err
 
 
-@pytest.mark.parametrize("token", ["tök", "cut\noff"])
+@pytest.mark.parametrize("token", ["tök", "cut\noff", "cut off"])
 def test_a_token_that_cannot_be_sent_is_refused(cli: Cli, survey: str, token: str) -> None:
     """A slip in copying gets advice, and what was copied is not printed."""
     result = cli("task", "create", survey, *CREATE, "--token", token)
     assert (result.code, result.out) == (1, "")
     assert "copy it again" in result.err
     assert token not in result.err
+
+
+def test_spaces_around_a_token_do_not_matter(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come along when it is copied; the token is not printed."""
+    monkeypatch.setenv("PRIVET_TOKEN", f" {TOKEN} ")
+    listed = cli("token", "list")
+    assert listed.code == 0
+    assert TOKEN not in listed.out + listed.err
+
+
+def test_the_audit_log_is_shown(cli: Cli, survey: str) -> None:
+    """Who did what, on one line each."""
+    created(cli, survey)
+    shown = cli("audit").out
+    assert "task created" in shown
+    assert "PRIVET_ADMIN_TOKEN" in shown
+    assert json.loads(cli("audit", "--limit", "1", "--json").out)[0]["action"] == "task created"
 
 
 def test_no_curator_at_the_address(cli: Cli) -> None:
@@ -280,6 +297,8 @@ def test_tokens_are_issued_listed_and_revoked(cli: Cli) -> None:
     token = cli("token", "issue", "ops").out.strip()
     assert json.loads(cli("token", "list", "--token", token, "--json").out)[0]["name"] == "ops"
     assert "ops" in cli("token", "list").out
+    assert cli("token", "issue", "a b", "--days", "9").code == 0
+    assert cli("token", "revoke", "a b").code == 0
     assert cli("token", "revoke", "ops").code == 0
     assert cli("token", "list", "--token", token).code == 1
 

@@ -1,14 +1,21 @@
 """``privet serve``: its options, its first words, and how it fails."""
 
+import secrets
 import socket
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from privet.client import cli as holder_cli
+from privet.curator import cli as curator_cli
 from privet.curator.cli import main
 from privet.curator.cli.serve import announce, read_settings
-from privet.curator.settings import Settings
+from privet.curator.settings import OTHER_VARIABLES, Settings
 from privet.protocol.errors import InvalidRequest
+from privet.relay import cli as relay_cli
 
 
 def test_every_setting_is_an_option_but_the_token(capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,12 +46,63 @@ def test_impossible_settings_are_named(given: dict[str, object]) -> None:
         read_settings(given)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("PRIVET_DATABSE", "PRIVET_DATABASE"), ("PRIVET_RATELIMIT", "PRIVET_RATE_LIMIT")],
+)
+def test_an_unknown_variable_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    """A slip would leave a setting to its default; the nearest name is said."""
+    monkeypatch.setenv(name, "1")
+    with pytest.raises(InvalidRequest, match=f"There is no setting {name}: did you mean {said}"):
+        read_settings({})
+
+
+def test_the_other_commands_variables_are_known() -> None:
+    """Every variable that a command of the three reads, and no more but that of the tests."""
+
+    def variables(command: Any) -> set[str]:
+        found = {str(option.envvar) for option in command.params if option.envvar}
+        inner = getattr(command, "commands", {}).values()
+        return found.union(*map(variables, inner))
+
+    used = set()
+    for program in (curator_cli.app, holder_cli.app, relay_cli.app):
+        used |= variables(typer.main.get_command(program))
+    own = {f"PRIVET_{name.upper()}" for name in Settings.model_fields}
+    assert used - own == OTHER_VARIABLES - {"PRIVET_TEST_POSTGRES"}
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["x" * 64, "0123456789abcdef", "correct horse battery staple", "Zq8" * 7, "a" * 22 + " "],
+)
+def test_a_weak_admin_token_is_refused(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Less than 128 bits, or with a space; it is not repeated."""
+    monkeypatch.setenv("PRIVET_ADMIN_TOKEN", token)
+    with pytest.raises(InvalidRequest, match="admin_token") as refused:
+        read_settings({})
+    assert token not in str(refused.value)
+
+
+@pytest.mark.parametrize("make", [secrets.token_urlsafe, secrets.token_hex])
+def test_a_random_admin_token_is_taken(
+    make: Callable[[int], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """32 random bytes in either form."""
+    monkeypatch.setenv("PRIVET_ADMIN_TOKEN", make(32))
+    assert read_settings({}).admin_token is not None
+
+
 def test_the_token_is_announced_alone_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     """It can be copied as it stands; without one only the address is shown."""
-    announce("http://127.0.0.1:1", "t0k3n" * 20)
+    settings = Settings(database="postgresql://me:s3cret@host/name")
+    announce(settings, "http://127.0.0.1:1", "t0k3n" * 20)
     assert "t0k3n" * 20 in capsys.readouterr().err.splitlines()
-    announce("http://127.0.0.1:1", None)
+    announce(settings, "http://127.0.0.1:1", None)
     printed = capsys.readouterr().err
+    assert "postgresql://me:***@host/name" in printed
     assert "http://127.0.0.1:1/docs" in printed
     assert "token" not in printed.lower()
 

@@ -14,7 +14,7 @@ from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from tests.curator import samples
 
-TOKEN = "a token for tests"
+TOKEN = "token-for-tests-2Dq8cPZr5mTgVf7bNxWj"
 
 
 class Http(httpx.AsyncClient):

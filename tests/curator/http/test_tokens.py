@@ -23,7 +23,10 @@ async def test_an_issued_token_works_until_it_is_rotated_or_revoked(http: Http) 
         tokens.append({"Authorization": f"Bearer {issued.json()['token']}"})
     assert_problem(await http.get("/v1/tokens", headers=tokens[0]), NotAuthorized)
     listed = (await http.get("/v1/tokens", headers=tokens[1])).json()
-    assert [(token["name"], token["scope"]) for token in listed] == [("ops", "admin")]
+    assert [(token["name"], token["scope"], token["source"]) for token in listed] == [
+        ("ops", "admin", "database"),
+        ("PRIVET_ADMIN_TOKEN", "admin", "environment"),
+    ]
     assert "token" not in listed[0]
     assert (await http.delete("/v1/tokens/ops", headers=tokens[1])).status_code == 204
     assert_problem(await http.get("/v1/tokens", headers=tokens[1]), NotAuthorized)
@@ -68,7 +71,8 @@ async def test_impossible_tokens_are_refused(http: Http, name: str, asked: dict[
     """Nothing is issued for a name that is too long or a scope that there is not."""
     refused = await http.put(f"/v1/tokens/{name}", headers=http.admin, json=asked)
     assert_problem(refused, InvalidRequest)
-    assert (await http.get("/v1/tokens", headers=http.admin)).json() == []
+    listed = (await http.get("/v1/tokens", headers=http.admin)).json()
+    assert [token["name"] for token in listed] == ["PRIVET_ADMIN_TOKEN"]
 
 
 async def test_an_invitation_is_good_for_one_report(http: Http) -> None:
@@ -122,3 +126,33 @@ async def test_metrics_are_for_readers(http: Http, app: CuratorApp) -> None:
     assert (await http.get("/metrics", headers=http.admin)).status_code == 200
     app.state.open_metrics = True
     assert (await http.get("/metrics")).status_code == 200
+
+
+async def test_the_audit_log_says_who_did_what(http: Http) -> None:
+    """The latest first, by the names of tokens, without what is secret; for admins only."""
+    issued = await http.put("/v1/tokens/ops", headers=http.admin, json={"days": 1})
+    ops = {"Authorization": f"Bearer {issued.json()['token']}"}
+    task_id = await http.task()
+    address = f"/v1/tasks/{task_id}"
+    await http.post(f"{address}/invitations", headers=ops, json={"count": 2})
+    await http.post(f"{address}/close", headers=ops)
+    await http.fit(task_id, estimator="public")
+    await http.delete(address, headers=ops)
+    await http.delete("/v1/tokens/ops", headers=http.admin)
+    assert_problem(await http.get("/v1/audit", headers=ops), NotAuthorized)
+    entries = (await http.get("/v1/audit", headers=http.admin)).json()
+    env = "PRIVET_ADMIN_TOKEN"
+    assert [(each["actor"], each["action"], each["subject"]) for each in entries] == [
+        ("", "sign-in failed", ""),
+        (env, "token revoked", "ops"),
+        ("ops", "task deleted", task_id),
+        (env, "model fitted", task_id),
+        ("ops", "task closed", task_id),
+        ("ops", "invitations made", task_id),
+        (env, "task created", task_id),
+        (env, "token issued", "ops"),
+    ]
+    assert entries[2]["detail"] == {"name": "survey", "reports": 0}
+    rest = await http.get("/v1/audit", headers=http.admin, params={"before": 3, "limit": 1})
+    assert [each["no"] for each in rest.json()] == [2]
+    assert issued.json()["token"] not in str(entries)
