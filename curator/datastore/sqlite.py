@@ -44,7 +44,7 @@ def open_engine(url: URL) -> Engine:
     """An engine whose transactions begin as SQLite should begin them; its files are the owner's."""
     if url.database and url.database != ":memory:":
         _keep_private(Path(url.database))
-    engine = create_engine(url)
+    engine = create_engine(url, pool_use_lifo=True)  # the connection used last has its pages still
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return engine
