@@ -37,6 +37,8 @@ from privet.transport.problems import problem_response
 TICK = 0.25
 PACE_BYTES = 2**16
 """Of two bodies, the one whose last so many bytes are older is the slower one."""
+WHOLE_BODY = "privet.whole_body"
+"""Where a request's scope has a body that arrived with its head; the server puts it there."""
 CANCELLED = float("inf")
 """The deadline of a task whose time was up."""
 
@@ -49,11 +51,13 @@ class Head:
     media_type: bytes = b""
     invitation: bytes | None = None
     token: str | None = None
+    body: bytes | None = None
+    """The whole body, if it arrived with the head."""
 
     @classmethod
     def of(cls, scope: Scope) -> "Head":
         """The head of an HTTP request; the media type in lower case, without parameters."""
-        head = cls()
+        head = cls(body=scope.get(WHOLE_BODY))
         for name, value in scope["headers"]:
             if name == b"content-length":
                 head.length = int(value) if value.isdigit() else None
@@ -198,6 +202,11 @@ async def read_body(
     """
     if head.length is not None and head.length > limit:
         raise _too_large(limit)
+    if head.body is not None:
+        if len(head.body) > limit:
+            raise _too_large(limit)
+        await share.add(len(head.body), more=False)
+        return head.body
     chunks: list[bytes] = []
     arrived = 0
     more = True

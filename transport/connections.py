@@ -4,7 +4,8 @@ uvicorn's parser waits indefinitely and buffers everything it receives. Here a c
 a request, or opened a connection for one, must finish the head in time; so must one that goes on
 sending a body after it has been answered. Bytes that do not advance a request (a head without end,
 trailers) are counted from the last step on. A client that takes nothing of its answer is cut off.
-Bodies have limits of their own, where they are read.
+Bodies have limits of their own, where they are read; one that came whole with its head is in the
+scope, under ``WHOLE_BODY``, so that nothing has to wait for it.
 
 This subclasses uvicorn's protocol for httptools, whose methods and attributes are not documented:
 ``pyproject.toml`` bounds both versions, and moving a bound takes ``tests/transport`` to pass.
@@ -30,6 +31,7 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
+from privet.transport.bodies import WHOLE_BODY
 from privet.transport.errors import CannotListen
 from privet.transport.problems import http_problem
 
@@ -69,6 +71,8 @@ class BoundedConnection(HttpToolsProtocol):
         self._since_advance = 0
         self._short = True
         self._refused = False
+        self._idle: TimerHandle | None = None
+        self._idle_since = 0.0
         self._stall: TimerHandle | None = None
         self._fault = (400, "The request is not HTTP/1.1: send it again, from an HTTP client.")
 
@@ -84,6 +88,8 @@ class BoundedConnection(HttpToolsProtocol):
         """Forget the deadlines."""
         self._stop_clock()
         self._stop_stall()
+        if self._idle is not None:
+            self._idle.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -135,11 +141,25 @@ class BoundedConnection(HttpToolsProtocol):
         if self._clock is not None:
             self._stop_clock()
         super().on_message_complete()
+        if self._short:
+            cast("dict[str, Any]", self.scope)[WHOLE_BODY] = bytes(self.cycle.body)
 
     def on_response_complete(self) -> None:
-        """The end of an answer, perhaps to a request that is still arriving."""
-        super().on_response_complete()
-        if self._stage == BODY and self._is_answered() and not self.transport.is_closing():
+        """uvicorn's, without a new timer for every answer.
+
+        The request may be still arriving.
+        """
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            return
+        self._idle_since = self.loop.time()
+        if self._idle is None:
+            self._idle = self.loop.call_later(self.timeout_keep_alive, self._close_if_idle)
+        if self._stage == BODY and self._is_answered():
             self._start_clock()
 
     def pause_writing(self) -> None:
@@ -159,16 +179,15 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _start_request(self) -> None:
         """uvicorn's ``on_headers_complete``, with ``WholeAnswer``, without WebSockets."""
-        version, url = self.parser.get_http_version(), httptools.parse_url(self.url)
-        path = url.path.decode("ascii")
-        self.scope["http_version"] = version
-        self.scope["method"] = self.parser.get_method().decode("ascii")
-        self.scope["path"] = self.root_path + (unquote(path) if "%" in path else path)
-        self.scope["raw_path"] = self.root_path.encode("ascii") + url.path
-        self.scope["query_string"] = url.query or b""
+        version, scope = self.parser.get_http_version(), self.scope
+        scope["http_version"] = version
+        scope["method"] = self.parser.get_method().decode("ascii")
+        path, raw_path, scope["query_string"] = _parts_of(self.url)
+        scope["path"] = self.root_path + path
+        scope["raw_path"] = self.root_path.encode("ascii") + raw_path
         earlier = self.cycle
         self.cycle = WholeAnswer(
-            self.scope,
+            scope,
             self.transport,
             self.flow,
             self.logger,
@@ -212,6 +231,20 @@ class BoundedConnection(HttpToolsProtocol):
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
+
+    def _close_if_idle(self) -> None:
+        """Close after ``timeout_keep_alive`` seconds without a request; look again if it was less.
+
+        While there is a request, the end of its answer begins another such time.
+        """
+        self._idle = None
+        if self.transport.is_closing() or self._stage == HEAD or not self._is_answered():
+            return
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self._idle = self.loop.call_later(left, self._close_if_idle)
+        else:
+            self.transport.close()
 
     def _watch_stall(self) -> None:
         left = self.transport.get_write_buffer_size()
@@ -280,20 +313,25 @@ class WholeAnswer(RequestResponseCycle):
             head, length = _small_head(start["status"], headers)
             body = message.get("body", b"")
             if length == len(body) and self.keep_alive and not message.get("more_body"):
-                await self._send_whole(head + body)
+                if self.flow.write_paused and not self.disconnected:
+                    await self.flow.drain()
+                if not self.disconnected:
+                    self.response_started = self.response_complete = True
+                    self.waiting_for_100_continue = False
+                    self.transport.write(head + body)
+                    self.message_event.set()
+                    self.on_response()
                 return
             await super().send(start)
         await super().send(message)
 
-    async def _send_whole(self, answer: bytes) -> None:
-        if self.flow.write_paused and not self.disconnected:
-            await self.flow.drain()
-        if not self.disconnected:
-            self.response_started = self.response_complete = True
-            self.waiting_for_100_continue = False
-            self.transport.write(answer)
-            self.message_event.set()
-            self.on_response()
+
+@lru_cache(maxsize=256)
+def _parts_of(url: bytes) -> tuple[str, bytes, bytes]:
+    """The path of a request's target, decoded and as it came, and the query."""
+    parsed = httptools.parse_url(url)
+    path = parsed.path.decode("ascii")
+    return unquote(path) if "%" in path else path, parsed.path, parsed.query or b""
 
 
 @lru_cache(maxsize=256)

@@ -107,7 +107,10 @@ class CachedTask:
     def layout_of(self, body: bytes) -> Layout | None:
         """The layout of ``body``; None if it is not a canonical report for this task."""
         for layout in self._layouts.get(len(body), ()):
-            if all(body[start:stop] == expected for start, stop, expected in layout.fixed):
+            for start, _, expected in layout.fixed:
+                if not body.startswith(expected, start):
+                    break
+            else:
                 return layout
         return None
 

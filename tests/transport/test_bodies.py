@@ -17,7 +17,15 @@ from privet.protocol.errors import (
     TooLarge,
     TooSlow,
 )
-from privet.transport.bodies import BodyBudget, BodyLimit, BodyLimits, Head, Turns, read_body
+from privet.transport.bodies import (
+    WHOLE_BODY,
+    BodyBudget,
+    BodyLimit,
+    BodyLimits,
+    Head,
+    Turns,
+    read_body,
+)
 from privet.transport.problems import add_problem_handlers
 
 SECONDS = 0.1
@@ -68,6 +76,17 @@ async def test_a_body_is_read_whole() -> None:
     """In one part or several, up to the limit."""
     assert await read(parts(b"body")) == b"body"
     assert await read(parts(b"12345", b"", b"67890")) == b"1234567890"
+
+
+async def test_a_body_that_came_with_its_head_is_not_waited_for() -> None:
+    """It has the same limit, and is in the same memory."""
+    budget = BodyBudget(100)
+    with budget.share() as share:
+        head = Head.of({"headers": [], WHOLE_BODY: b"1234567890"})
+        body = await read_body(never, head, limit=10, seconds=LONG, share=share)
+        assert (body, budget.free) == (b"1234567890", 90)
+        with pytest.raises(TooLarge, match="9 bytes"):
+            await read_body(never, head, limit=9, seconds=LONG, share=share)
 
 
 async def test_late_senders_are_given_up() -> None:

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 import uvicorn
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
+from privet.transport.bodies import WHOLE_BODY
 from privet.transport.connections import (
     OTHER_FILES,
     BoundedConnection,
@@ -46,7 +47,9 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @asynccontextmanager
-async def serving(state: ServerState | None = None, **limits: Any) -> AsyncIterator[Connect]:
+async def serving(
+    state: ServerState | None = None, keep_alive: float = LONG, **limits: Any
+) -> AsyncIterator[Connect]:
     """A server with the given limits; what opens a connection to it."""
     given = {"bytes": 2000, "headers": 20, "seconds": SHORT, "connections": 10, **limits}
     config = uvicorn.Config(echo, log_config=None, ws="none", lifespan="off")
@@ -54,9 +57,11 @@ async def serving(state: ServerState | None = None, **limits: Any) -> AsyncItera
     state = state or ServerState()
 
     def protocol() -> BoundedConnection:
-        return BoundedConnection(
+        connection = BoundedConnection(
             ConnectionLimits(**given), config=config, server_state=state, app_state={}
         )
+        connection.timeout_keep_alive = keep_alive  # type: ignore[assignment]
+        return connection
 
     server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
@@ -340,6 +345,11 @@ async def answered(answer: Answer, request: bytes = GET) -> list[bytes | str]:
     async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
         await answer(send)
 
+    return await conversation(app, request)
+
+
+async def conversation(app: ASGIApp, *pieces: bytes) -> list[bytes | str]:
+    """What a connection does with its transport when these pieces arrive one after another."""
     config = uvicorn.Config(app, log_config=None, ws="none", lifespan="off", date_header=False)
     config.load()
     connection = BoundedConnection(
@@ -347,9 +357,10 @@ async def answered(answer: Answer, request: bytes = GET) -> list[bytes | str]:
     )
     under = Recorder()
     connection.connection_made(under)
-    connection.data_received(request)
-    while connection.tasks:
-        await asyncio.sleep(0)
+    for piece in pieces:
+        connection.data_received(piece)
+        while connection.tasks:
+            await asyncio.sleep(0)
     connection.connection_lost(None)
     return under.done
 
@@ -365,6 +376,36 @@ async def send_parts(send: Send, *parts: bytes, headers: list[tuple[bytes, bytes
 async def test_a_small_answer_is_one_write() -> None:
     """Head and body go out together."""
     assert await answered(lambda send: send_parts(send, b"body")) == [WHOLE, "closed"]
+
+
+async def test_a_body_that_came_with_its_head_is_in_the_scope() -> None:
+    """Whole, for every request of one piece; not where an application may have begun to read."""
+    whole: list[bytes | None] = []
+
+    async def app(scope: Scope, _receive: Receive, send: Send) -> None:
+        whole.append(scope.get(WHOLE_BODY))
+        await send_parts(send, b"body")
+
+    post = GET.replace(b"GET", b"POST").replace(b"Host", b"Content-Length: 4\r\nHost") + b"sent"
+    await conversation(app, GET, post + post, post[:-1], post[-1:])
+    assert whole == [b"", b"sent", b"sent", None]
+
+
+async def test_a_kept_connection_is_closed_when_it_is_idle_for_long() -> None:
+    """Each answer begins the time anew, and nothing is closed while a request is handled."""
+    async with serving(keep_alive=4 * SHORT, seconds=LONG) as connect:
+        reader, writer = await connect()
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        for path in (b"/", b"/slow", b"/", b"/"):
+            await asyncio.sleep(SHORT)
+            writer.write(GET.replace(b"/", path, 1))
+            assert (await answer(reader))[0] == 200
+        last = clock()
+        async with asyncio.timeout(LONG):
+            assert await reader.read() == b""
+        assert last - began > 6 * SHORT
+        assert clock() - last > 3 * SHORT
 
 
 async def test_two_requests_at_once_get_two_answers() -> None:

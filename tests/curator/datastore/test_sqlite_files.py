@@ -1,4 +1,4 @@
-"""A SQLite database and its backups are for their owner only."""
+"""A SQLite database: files for their owner only, and connections that keep their pages."""
 
 import stat
 from pathlib import Path
@@ -36,3 +36,16 @@ def test_loose_permissions_are_tightened(tmp_path: Path, caplog: pytest.LogCaptu
     open_store(f"sqlite:///{path}").close()
     assert modes(tmp_path) == {0o600}
     assert "0600" in caplog.text
+
+
+def test_the_connection_used_last_is_used_again(tmp_path: Path) -> None:
+    """Only that one still has the database's pages in memory once it has written."""
+    engine = open_engine(f"sqlite:///{tmp_path}/privet.db")
+    earlier, last = engine.raw_connection(), engine.raw_connection()
+    used = last.driver_connection
+    earlier.close()
+    last.close()
+    again = engine.raw_connection()
+    assert again.driver_connection is used
+    again.close()
+    engine.dispose()
