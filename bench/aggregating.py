@@ -51,9 +51,9 @@ def fitting(effort: Effort) -> Iterator[Figure]:
     partition, public = full_tree(cells), records(1_000, 8)
     randomizer = SubsetSelection.create(EPSILON, cells, LABEL.slots)
     payloads = reports(randomizer, holders)
-    [taken] = seconds(partial(from_reports, partition, randomizer, public, payloads))
+    [elapsed] = seconds(partial(from_reports, partition, randomizer, public, payloads))
     case = f"reports={holders},cells={cells}"
-    yield Figure("fitting", case, "per_record", 1e6 * taken / holders, "us")
+    yield Figure("fitting", case, "per_record", 1e6 * elapsed / holders, "us")
     unary, private = OptimizedUnary.create(EPSILON, cells, LABEL.slots), records(holders, 8, seed=1)
     some = PublicData(private.X[:few], private.y[:few])
     [ours] = seconds(partial(from_records, partition, unary, public, private))
@@ -64,8 +64,8 @@ def fitting(effort: Effort) -> Iterator[Figure]:
     yield Figure("fitting", case, "times_faster", (naive / few) / (ours / holders), "times")
     counts = QuestionCounts(partition, randomizer, randomizer.accumulate(payloads), holders)
     for estimator in ("weighted", "averaged"):
-        [taken] = seconds(partial(fit, estimator, LABEL, public, [counts]))
-        yield Figure("fitting", f"sums,cells={cells},{estimator}", "time", taken, "s")
+        [elapsed] = seconds(partial(fit, estimator, LABEL, public, [counts]))
+        yield Figure("fitting", f"sums,cells={cells},{estimator}", "time", elapsed, "s")
 
 
 def from_reports(
@@ -124,5 +124,5 @@ def _rate(case: str, randomizer: Mechanism, holders: int) -> Figure:
         if rest:
             randomizer.accumulate(batch[:rest])
 
-    [taken] = seconds(add_up)
-    return Figure("accumulating", case, "rate", holders / taken, "reports/s")
+    [elapsed] = seconds(add_up)
+    return Figure("accumulating", case, "rate", holders / elapsed, "reports/s")

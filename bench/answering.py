@@ -51,12 +51,12 @@ def _times(effort: Effort, estimator: str, ask: partial[None], X: Floats) -> Ite
     yield Figure(
         "rest_predict", f"{estimator},one_record", "rate", len(times) / sum(times), "rows/s"
     )
-    taken, case = (
+    elapsed, case = (
         min(timed(many) for _ in range(ROUNDS[effort])),
         f"{estimator},columns_of_{len(X)}",
     )
-    yield Figure("rest_predict", case, "time", taken, "s")
-    yield Figure("rest_predict", case, "rate", len(X) / taken, "rows/s")
+    yield Figure("rest_predict", case, "time", elapsed, "s")
+    yield Figure("rest_predict", case, "rate", len(X) / elapsed, "rows/s")
 
 
 def _ask(http: httpx.Client, url: str, model: int, **asked: Any) -> None:

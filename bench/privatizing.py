@@ -25,19 +25,19 @@ def privatizing(effort: Effort) -> Iterator[Figure]:
     """Microseconds per report: subset by cells, every mechanism, OpenDP."""
     for cells in CELLS[effort]:
         randomizer = mechanism(cells)
-        taken = _per_report(randomizer, max(2, REPEATS[effort] * 64 // cells))
-        yield Figure("privatizing", f"subset,cells={cells}", "time", 1e6 * taken, "us/report")
+        elapsed = _per_report(randomizer, max(2, REPEATS[effort] * 64 // cells))
+        yield Figure("privatizing", f"subset,cells={cells}", "time", 1e6 * elapsed, "us/report")
         yield Figure("privatizing", f"subset,cells={cells}", "size", randomizer.report_bytes, "B")
     cells, repeats = COMPARED[effort], REPEATS[effort]
     for name in [name for name in MECHANISMS if name != "subset"]:
-        taken = _per_report(mechanism(cells, name), repeats)
-        yield Figure("privatizing", f"{name},cells={cells}", "time", 1e6 * taken, "us/report")
+        elapsed = _per_report(mechanism(cells, name), repeats)
+        yield Figure("privatizing", f"{name},cells={cells}", "time", 1e6 * elapsed, "us/report")
     yield from _over_opendp(cells, repeats)
 
 
 def _per_report(randomizer: Mechanism, repeats: int) -> float:
-    [taken] = seconds(_repeated(partial(randomizer.privatize, 1, os.urandom), repeats))
-    return taken / repeats
+    [elapsed] = seconds(_repeated(partial(randomizer.privatize, 1, os.urandom), repeats))
+    return elapsed / repeats
 
 
 def _repeated(work: Work, repeats: int) -> Work:

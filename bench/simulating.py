@@ -40,5 +40,5 @@ def _time(case: str, randomizer: Mechanism, holders: int) -> Figure:
     shape = (randomizer.cells, randomizer.levels)
     share = np.full(randomizer.categories, 1 / randomizer.categories)
     counts = rng.multinomial(holders, share).reshape(shape)
-    [taken] = seconds(partial(randomizer.simulate, counts, rng))
-    return Figure("simulating", case, "time", taken, "s")
+    [elapsed] = seconds(partial(randomizer.simulate, counts, rng))
+    return Figure("simulating", case, "time", elapsed, "s")

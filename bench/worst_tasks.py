@@ -80,9 +80,9 @@ def holding(effort: Effort) -> Iterator[Figure]:
     tasks = worst_tasks()
     for name in list(tasks)[: 1 if effort is Effort.TINY else None]:
         data = Task.checked(tasks[name]).canonical
-        taken = min(processor_time(data) for _ in range(ROUNDS))
+        elapsed = min(processor_time(data) for _ in range(ROUNDS))
         yield Figure("worst_tasks", name, "task", len(data), "B")
-        yield Figure("worst_tasks", name, "time", taken, "s")
+        yield Figure("worst_tasks", name, "time", elapsed, "s")
         yield Figure("worst_tasks", name, "memory", peak_mib(data), "MiB")
 
 

@@ -2,7 +2,7 @@
 
 ``Workers.call(function)`` runs ``function(run)`` in a thread, where it may read and write the
 store; ``run(compute, *arguments)`` then computes in a worker process and returns the result. At
-most ``most`` calls run at a time and ``waiting`` may wait; more raise ``Overloaded``. A call that
+most ``at_a_time`` calls run and ``waiting`` may wait; more raise ``Overloaded``. A call that
 is cancelled kills its process. A process that has answered is reused, with its caches (of public
 models above all).
 
@@ -76,11 +76,11 @@ def start_server() -> None:
 
 
 class Workers:
-    """At most ``most`` processes that compute, and ``waiting`` callers that wait for one."""
+    """Up to ``at_a_time`` processes that compute, and ``waiting`` callers that wait for one."""
 
-    def __init__(self, most: int, waiting: int) -> None:
-        self._limit = most + waiting
-        self._threads = ThreadPoolExecutor(most, thread_name_prefix="worker")
+    def __init__(self, at_a_time: int, waiting: int) -> None:
+        self._limit = at_a_time + waiting
+        self._threads = ThreadPoolExecutor(at_a_time, thread_name_prefix="worker")
         self._jobs: set[_Job] = set()
         self._idle: list[_Process] = []
 

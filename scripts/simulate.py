@@ -94,11 +94,17 @@ class Design:
 
     def world(self, seed: int) -> World:
         public = draw(self.rows, self.gamma, np.random.default_rng(seed))
-        points, chance = fine_grid()
-        holders = _named(np.tile(points, (2, 1)), np.repeat([0.0, 1.0], len(points)))
-        weights = np.concatenate([1.0 - chance, chance]) / len(points)
+        X, y, weights = weighted_points()
+        holders = _named(X, y)
         settings = {"label": "y", "classes": ("0", "1"), "features": {"x1": UNIT, "x2": UNIT}}
         return World(_named(public.X, public.y), holders, weights, holders, weights, settings)
+
+
+def weighted_points() -> tuple[Floats, Floats, Floats]:
+    """The design's points ``(records, 2)`` with either label, and how common each record is."""
+    points, chance = fine_grid()
+    weights = np.concatenate([1.0 - chance, chance]) / len(points)
+    return np.tile(points, (2, 1)), np.repeat([0.0, 1.0], len(points)), weights
 
 
 @dataclass(frozen=True, eq=False)

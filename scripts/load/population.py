@@ -1,7 +1,5 @@
 """The load test's task and population: LPCT's synthetic design, whose accuracies are known."""
 
-import csv
-import io
 from typing import Any
 
 import httpx
@@ -12,11 +10,12 @@ from privet import CuratorClient
 from privet.curator.estimation import fit
 from privet.curator.simulation import simulate_counts
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
-from scripts.reproduce.lpct_design import Design, draw, fine_grid
+from scripts.reproduce.lpct_design import draw
+from scripts.simulate import weighted_points
 
 Floats = NDArray[np.float64]
 
-DESIGN = Design(gamma=0.5, n_public=1000)
+PUBLIC = draw(1_000, 0.5, np.random.default_rng(0))
 TEST_ROWS = 20_000
 SIMULATIONS = 5
 ESTIMATOR = "weighted"
@@ -24,12 +23,9 @@ ESTIMATOR = "weighted"
 
 def publish(admin: CuratorClient, cells: int, epsilon: float) -> str:
     """Publish a task with about ``cells`` cells; its address."""
-    public, text = DESIGN.public(np.random.default_rng(0)), io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["x1", "x2", "y"])
-    writer.writerows([x1, x2, int(y)] for (x1, x2), y in zip(public.X, public.y, strict=True))
+    lines = [f"{x1},{x2},{int(y)}" for (x1, x2), y in zip(PUBLIC.X, PUBLIC.y, strict=True)]
     task = admin.create(
-        text.getvalue().encode(),
+        "\n".join(["x1,x2,y", *lines]).encode(),
         name="Load test",
         label="y",
         epsilon=epsilon,
@@ -58,17 +54,14 @@ def accuracies(admin: CuratorClient, task_url: str, task: Task, holders: int) ->
     """Test accuracy of the model from the collected reports, and of some from simulated sums."""
     rng = np.random.default_rng(1)
     test = draw(TEST_ROWS, 1.0, rng)
-    public = DESIGN.public(np.random.default_rng(0))
     columns = {"x1": test.X[:, 0], "x2": test.X[:, 1]}
     number = admin.fit(task_url, ESTIMATOR)["number"]
     collected = admin.predict(task_url, columns, model=number)["label"]
-    points, chance = fine_grid()
-    X, y = np.tile(points, (2, 1)), np.repeat([0.0, 1.0], len(points))
-    weights = np.concatenate([1.0 - chance, chance]) / len(points)
+    X, y, weights = weighted_points()
     simulated = []
     for _ in range(SIMULATIONS):
         counts = simulate_counts(task, X, y, rng, copies=rng.multinomial(holders, weights))
-        model = fit(ESTIMATOR, task.label, public, counts)
+        model = fit(ESTIMATOR, task.label, PUBLIC, counts)
         simulated.append(_share(model.predict(test.X).labels(task.label), test.y))
     return {
         "of reports over HTTP": _share(collected, test.y),
