@@ -72,9 +72,11 @@ class Predictions:
         """The rows' entries of a table of cells, relative to the public model's scores if any."""
         if self.scores is None or self.model.base_values is None:
             return per_cell.take(self.cells, axis=0)
-        values = (per_cell - self.model.base_values).take(self.cells, axis=0)
-        values += self.scores
-        return values
+        values = self.scores - self.model.base_values.take(self.cells, axis=0)
+        if self.model.base_slope is not None:
+            values *= self.model.base_slope.take(self.cells, axis=0)
+        values += per_cell.take(self.cells, axis=0)
+        return np.asarray(values)
 
     def _end(self, per_cell: Floats, inner: np.ufunc) -> Floats:
         ends = self._on_base(per_cell)
@@ -98,8 +100,9 @@ class Model:
     - ``n``: how many reports it used; ``facts``: what else the estimator states;
     - ``span``: how far apart two values of a cell can be; less than a numeric label's range where
       it was reported relative to a centre, and None for the whole range;
-    - ``base``: a public model whose prediction ``values - base_values`` is added to, if any;
-      ``base_values``, ``(K, S)``, are its means per cell.
+    - ``base``: a public model f, if any, with its means per cell ``base_values``, ``(K, S)``: the
+      prediction is ``values + base_slope * (f(x) - base_values)``; a ``base_slope``, ``(K, S)``,
+      of None is 1.
     """
 
     label: Label
@@ -115,6 +118,7 @@ class Model:
     parameters: Mapping[str, Value] = field(default_factory=dict)
     base: BaseModel | None = None
     base_values: Floats | None = None
+    base_slope: Floats | None = None
     facts: Mapping[str, Value] = field(default_factory=dict)
     span: float | None = None
 
@@ -129,7 +133,7 @@ class Model:
 
     def plain(self) -> "Model":
         """The same model without its public base: a tree that a person can read and follow."""
-        return replace(self, base=None, base_values=None)
+        return replace(self, base=None, base_values=None, base_slope=None)
 
     def influence_of(self, k: int) -> Floats:
         """Maximum change of each value by ``k`` dishonest reports, ``(K, S)``.
@@ -151,7 +155,8 @@ class Model:
             "parameters": dict(self.parameters),
             "n": self.n,
             "base": None if self.base is None else self.base.to_document(),
-            "base_values": None if self.base_values is None else self.base_values.tolist(),
+            "base_values": _listed(self.base_values),
+            "base_slope": _listed(self.base_slope),
             "facts": dict(self.facts),
             "span": self.span,
         }
@@ -170,8 +175,7 @@ class Model:
 
     @classmethod
     def _read(cls, document: Mapping[str, Any]) -> "Model":
-        base, base_values = document["base"], document["base_values"]
-        span = document.get("span")
+        base, span = document["base"], document.get("span")
         return cls(
             label=_LABEL.validate_python(document["label"]),
             partition=Tree.model_validate(document["partition"]).partition(),
@@ -180,7 +184,8 @@ class Model:
             parameters=dict(document["parameters"]),
             n=int(document["n"]),
             base=None if base is None else BaseModel.from_document(base),
-            base_values=None if base_values is None else np.array(base_values, dtype=np.float64),
+            base_values=_array(document["base_values"]),
+            base_slope=_array(document.get("base_slope")),
             facts=dict(document["facts"]),
             span=None if span is None else float(span),
         )
@@ -191,12 +196,20 @@ class Model:
         return (self.label.low, self.label.high) if isinstance(self.label, Range) else (0.0, 1.0)
 
 
+def _listed(table: Floats | None) -> list[Any] | None:
+    return None if table is None else table.tolist()
+
+
+def _array(listed: list[Any] | None) -> Floats | None:
+    return None if listed is None else np.array(listed, dtype=np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class SlotEstimates:
     """Shares of slots, the form in which estimators find every label, each ``(cells, slots)``.
 
     ``public_share`` has shape ``(cells,)``; ``influence`` is the maximum change of a share from
-    replacing one report.
+    replacing one report; ``base_slope`` is a model's, 1 if None.
     """
 
     shares: Floats
@@ -205,6 +218,7 @@ class SlotEstimates:
     high: Floats
     public_share: Floats
     influence: Floats
+    base_slope: Floats | None = None
 
 
 def to_model(
@@ -223,12 +237,14 @@ def to_model(
     """
     low, high = slots.low.clip(max=slots.shares), slots.high.clip(min=slots.shares)
     values, error, influence = slots.shares, slots.standard_error, slots.influence
+    base_slope = None if base_values is None else slots.base_slope
     span = None
     if isinstance(label, Range):
         scale = question.scale_of(label)
         span = scale.width if scale.width < label.high - label.low else None
         values, low, high = (scale.from_unit(ends[:, 1:]) for ends in (values, low, high))
         error, influence = scale.width * error[:, 1:], scale.width * influence[:, 1:]
+        base_slope = None if base_slope is None else base_slope[:, 1:]
     return Model(
         label=label,
         partition=question.partition,
@@ -241,5 +257,6 @@ def to_model(
         n=question.n if n is None else n,
         base=base,
         base_values=base_values,
+        base_slope=base_slope,
         span=span,
     )

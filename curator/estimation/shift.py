@@ -18,6 +18,12 @@ z is logit q (for numbers 4 (mean - average) / width) less its mean. The root's 
 everywhere, the slope makes expected shares flatter, steeper or reversed, further steps are equal on
 average over a path. The deviations (root, slope, path) are integrated over ``GRID`` by evidence.
 
+**Within a cell** expected shares q(x) differ too. To first order around q, (2) and (3) make of it
+
+    p(x) = p + p (1 - p) / (q (1 - q)) (1 + slope) (q(x) - q),                                  (4)
+
+and for numbers p + (1 + slope) (q(x) - q). The factor is kept within 0 and 1.
+
 **Noise between cells.** Counts of ``subset`` and ``grr`` add up to n, so counts of different cells
 have the covariance -c. Contrasts of one slot have then -c a a', a = 1 - S r, off the diagonal: with
 D the diagonal plus c a^2 their precision is D^-1 + gamma D^-1 a a' D^-1, one rank more.
@@ -47,8 +53,8 @@ GRID = (NO_SHIFT, *product((0.2, 1.0), (0.0, 1.0), (0.1, 0.3, 1.0, 2.0)))
 """Deviations in log-odds, by reasoning: a shift of 0.2 is hardly worth asking for, 1.0 turns 25 %
 into 48 %; a slope of deviation 1 reaches both none and twice the expected one; single cells from
 nearly equal to unlike. Neighbouring values are a factor of 2 to 5 apart."""
-PROBABILITY_OF_NO_SHIFT = 0.8
-"""Four to one: noise alone hardly moves predictions, and clear reports soon outweigh it."""
+PROBABILITY_OF_NO_SHIFT = 0.5
+"""As likely as not."""
 INTERVAL_PATH = 1.0
 """Intervals are made from the part of ``GRID`` whose cells differ by this much or more. They cover
 then also where few reports have not shown yet that cells differ."""
@@ -137,6 +143,7 @@ class Shift:
     ``variance`` are theta's before and after; ``log_evidence`` has shape ``(priors,)``.
     The posterior covariance is that of the tree with information ``J``, and a vector times itself
     for the slope and, subtracted, for the noise between cells: ``by_slope``, ``by_noise``.
+    ``slope``, ``(priors, slots)``, is the slope's mean.
     """
 
     theta: Floats
@@ -148,6 +155,7 @@ class Shift:
     J: Floats
     by_slope: Floats
     by_noise: Floats
+    slope: Floats
 
 
 def estimate_shift(question: QuestionCounts, expected: Expected) -> SlotEstimates:
@@ -208,14 +216,17 @@ def _normal(
     y = z - Cz
     J_z, H_z = (z * J * y).sum(axis=1), (y * H).sum(axis=1)
     of_slope = slope_variance / (1.0 + slope_variance * J_z)
-    mean = mean + y * (of_slope * H_z)[:, None]
+    slope = of_slope * H_z
+    mean = mean + y * slope[:, None]
     variance = variance + y**2 * of_slope[:, None]
     evidence += 0.5 * (of_slope * H_z**2 - np.log1p(slope_variance * J_z))
-    Cu = Cu + y * (of_slope * (y * u).sum(axis=1))[:, None]
+    slope_u = of_slope * (y * u).sum(axis=1)
+    Cu = Cu + y * slope_u[:, None]
     # noise between cells: one more observation, h of u' theta with precision gamma
     r, expected_h = (u * Cu).sum(axis=1), (u * mean).sum(axis=1)
     gain = gamma / (1.0 + gamma * r)
     mean = mean + Cu * (gain * (h - expected_h))[:, None]
+    slope = slope + slope_u * gain * (h - expected_h)
     variance = variance - Cu**2 * gain[:, None]
     evidence -= 0.5 * np.log1p(gamma * r)
     evidence += 0.5 * gain * (gamma * r * h**2 + 2.0 * h * expected_h - expected_h**2)
@@ -229,6 +240,7 @@ def _normal(
         J=J,
         by_slope=y * np.sqrt(of_slope)[:, None],
         by_noise=Cu * np.sqrt(gain)[:, None],
+        slope=slope,
     )
 
 
@@ -359,7 +371,16 @@ def to_estimates(
         high=high,
         public_share=np.clip(_mixed(weights, unmoved).mean(axis=1), 0.0, 1.0),
         influence=np.minimum(influence(question, contrasts, shift, weights), 1.0),
+        base_slope=slope_within(expected, shares, weights @ shift.slope),
     )
+
+
+def slope_within(expected: Expected, shares: Floats, slope: Floats) -> Floats:
+    """The factor of (4), ``(cells, slots)``, for posterior mean ``shares`` and ``slope``."""
+    q, link = expected.q, np.ones_like(shares)
+    if not expected.numeric:
+        link = shares * (1.0 - shares) / (q * (1.0 - q))
+    return np.asarray(np.clip((1.0 + slope) * link, 0.0, 1.0))
 
 
 def influence(

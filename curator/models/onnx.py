@@ -131,6 +131,9 @@ def predict(graph: Graph, model: Model, X: str) -> None:
     if model.base is not None and model.base_values is not None:
         cell_means = graph.add("Gather", graph.constant(model.base_values), cells, axis=0)
         shift = graph.add("Sub", score(graph, model.base, X), cell_means)
+        if model.base_slope is not None:
+            slope = graph.add("Gather", graph.constant(model.base_slope), cells, axis=0)
+            shift = graph.add("Mul", slope, shift)
         smallest, largest = model.bounds
         ends = [graph.constant(np.float64(smallest)), graph.constant(np.float64(largest))]
         values, low, high = (

@@ -36,7 +36,9 @@ def with_base(model: Model) -> Model:
         "softmax" if width > 1 else "identity", rng.normal(size=(2, width)), np.ones(width)
     )
     base = BaseModel("linear", (linear,), (1.0,))
-    return Model(**{**vars(model), "base": base, "base_values": np.full_like(model.values, 0.4)})
+    tables = {"base_values": 0.4, "base_slope": 0.7}
+    added = {name: np.full_like(model.values, value) for name, value in tables.items()}
+    return Model(**{**vars(model), "base": base, **added})
 
 
 @pytest.mark.parametrize("label", LABELS)
