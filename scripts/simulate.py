@@ -319,7 +319,7 @@ def main(
         Path | None, typer.Option(help="Rows that holders are drawn from; else --public's own.")
     ] = None,
     public_share: Annotated[float, typer.Option(help="Public part of a single table.")] = 0.1,
-    test_share: Annotated[float, typer.Option(help="Part of the rest that tests.")] = 0.2,
+    test_share: Annotated[float, typer.Option(help="Part of the rest used for tests.")] = 0.2,
     settings: Annotated[Path | None, typer.Option(help="JSON with a task's settings.")] = None,
     gamma: Annotated[float, typer.Option(help="Strength of the design's public data.")] = 0.5,
     n_public: Annotated[int, typer.Option(help="Public records of the design.")] = 1000,
