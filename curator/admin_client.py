@@ -20,6 +20,7 @@ from functools import cached_property
 from math import isnan
 from pathlib import Path
 from typing import Any, TypedDict, cast
+from urllib.parse import quote
 
 import httpx
 
@@ -39,6 +40,7 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 TIMEOUT = httpx.Timeout(600.0, connect=10.0)
 ID_LENGTH = 64
 ROWS_PER_CALL = 20_000
+REVOKED_PER_CALL = 1_000
 
 Document = dict[str, Any]
 TaskName = str | Mapping[str, Any]
@@ -115,21 +117,44 @@ class CuratorClient:
         """Take no more reports; fitting and predicting go on."""
         return self._json("POST", f"{self._path(task)}/close")
 
-    def invite(self, task: TaskName, count: int) -> list[str]:
-        """New single-use invitations; from then on only invited reports count."""
-        body = {"count": count}
+    def invite(self, task: TaskName, count: int, days: float | None = None) -> list[str]:
+        """New single-use invitations for ``days``; from then on only invited reports count."""
+        body = {"count": count, "days": days}
         document = self._json("POST", f"{self._path(task)}/invitations", json=body)
         return list(document["invitations"])
+
+    def invitations(self, task: TaskName) -> Document:
+        """How many invitations were issued, used, revoked, and not used in time."""
+        return self._json("GET", f"{self._path(task)}/invitations")
+
+    def revoke_invitations(self, task: TaskName, invitations: Sequence[str] | None = None) -> int:
+        """Take back the unused ones of these invitations, or of all; how many they were."""
+        path = f"{self._path(task)}/invitations/revoke"
+        if invitations is None:
+            return int(self._json("POST", path, json={})["revoked"])
+        parts = [
+            list(invitations[start : start + REVOKED_PER_CALL])
+            for start in range(0, len(invitations), REVOKED_PER_CALL)
+        ]
+        return sum(self._json("POST", path, json={"invitations": p})["revoked"] for p in parts)
 
     def remove(self, task: TaskName) -> None:
         """Delete a task with its public data, sums and models, for good."""
         self.call("DELETE", self._path(task))
 
     def fit(
-        self, task: TaskName, estimator: str | None = None, **parameters: int | float | str | bool
+        self,
+        task: TaskName,
+        estimator: str | None = None,
+        *,
+        promote: bool = False,
+        **parameters: int | float | str | bool,
     ) -> Document:
-        """Fit a model to the reports so far, by the default estimator or another, and keep it."""
-        body = {"estimator": estimator, "parameters": parameters}
+        """Fit a model to the reports so far, by the default estimator or another, and keep it.
+
+        The first one serves, and others with ``promote``.
+        """
+        body = {"estimator": estimator, "parameters": parameters, "promote": promote}
         return self._json("POST", f"{self._path(task)}/models", json=body)
 
     def models(self, task: TaskName) -> list[Document]:
@@ -137,14 +162,24 @@ class CuratorClient:
         return self.get(f"{self._path(task)}/models")  # type: ignore[no-any-return]
 
     def model_number(self, task: TaskName) -> int:
-        """The number of the latest model; raises ``ModelNotFound`` if there is none."""
+        """The number of the model that serves; raises ``ModelNotFound`` if there is none."""
         models = self.models(task)
         if not models:
             raise ModelNotFound("The task has no model yet: fit one with 'privet fit'.")
-        return int(models[-1]["number"])
+        serving = [model for model in models if "serving" in model["aliases"]]
+        return int((serving or models)[-1]["number"])
+
+    def promote(self, task: TaskName, number: int, alias: str = "serving") -> Document:
+        """Let a model predict where none is named, or stand under another ``alias``."""
+        path = f"{self._path(task)}/aliases/{quote(alias, safe='')}"
+        return self._json("PUT", path, json={"number": number})
+
+    def compare(self, task: TaskName, one: int, other: int) -> Document:
+        """What changes from one model to another, in predictions for the public records."""
+        return self._json("GET", f"{self._path(task)}/models/{one}/compare/{other}")
 
     def predict(self, task: TaskName, records: Records, *, model: int | None = None) -> Predictions:
-        """Predictions of a model by its number, or of the latest; labels in records are ignored."""
+        """Predictions of a model, by default the one that serves; labels in records are ignored."""
         path, columns = f"{self._path(task)}/predict", _columns(records)
         rows = max((len(values) for values in columns.values()), default=0)
         answers: list[Predictions] = []
@@ -169,7 +204,7 @@ class CuratorClient:
         return self.call("GET", path, params={"format": format}).content
 
     def insight(self, task: TaskName, *, model: int | None = None) -> Document:
-        """What the holders said that the public data did not; of a model, or the latest."""
+        """What the holders said that the public data did not; of a model, or the one serving."""
         number = self.model_number(task) if model is None else model
         return self._json("GET", f"{self._path(task)}/models/{number}/insight")
 

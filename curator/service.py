@@ -13,10 +13,14 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
+
 from privet.curator.clock import Clock
 from privet.curator.datastore.base import (
     PUBLIC_MODEL,
     RESTORED,
+    SERVING,
+    InvitationCounts,
     ModelInfo,
     QuestionSums,
     Status,
@@ -49,6 +53,9 @@ from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.task import Task
 
 INVITATION_BYTES = 16
+DAY = 86_400.0
+COMPARED_ROWS = 20_000
+"""Public records for which models are compared, at most."""
 MAX_PREDICTED_ROWS = 1_000_000
 FEW_CLASSES = 20
 """Answers have a value per row and class, so with more classes fewer rows are predicted."""
@@ -64,6 +71,20 @@ class Answers:
     predictions: Predictions
     paths: Mapping[int, list[str]]
     """The splits that lead to each cell of the predictions."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What changes from one model to another, in predictions for public records."""
+
+    records: int
+    same_label: float | None
+    """Share of records whose likeliest class stays; None for a numeric label."""
+    mean: float
+    """Mean absolute change of a value: of a probability, or in the label's units."""
+    largest: float
+    outside: float
+    """Share of records with a value outside the first model's 95 % interval."""
 
 
 class Curator:
@@ -130,14 +151,27 @@ class Curator:
         """What anyone may know about a task's collection; raises ``TaskNotFound``."""
         return self.store.status(task_id)
 
-    def invite(self, task_id: str, count: int) -> list[str]:
-        """New invitations, each good for one report; only their SHA-256 is kept.
+    def invite(self, task_id: str, count: int, days: float | None = None) -> list[str]:
+        """New invitations, each good for one report within ``days``; only a hash is kept.
 
         From then on the task counts invited reports only. Raises ``TaskNotFound``.
         """
         invitations = [secrets.token_urlsafe(INVITATION_BYTES) for _ in range(count)]
-        self.store.invite(task_id, [sha256(text.encode()).digest() for text in invitations])
+        expires = None if days is None else self.clock.now() + days * DAY
+        self.store.invite(task_id, digests_of(invitations), expires)
         return invitations
+
+    def invitations(self, task_id: str) -> InvitationCounts:
+        """What became of a task's invitations; raises ``TaskNotFound``."""
+        return self.store.invitations(task_id, self.clock.now())
+
+    def revoke_invitations(self, task_id: str, invitations: Sequence[str] | None) -> int:
+        """Take back the unused ones of these invitations, or of all; how many they were.
+
+        Raises ``TaskNotFound``.
+        """
+        digests = None if invitations is None else digests_of(invitations)
+        return self.store.revoke_invitations(task_id, digests)
 
     def question_counts(self, task_id: str) -> list[QuestionCounts]:
         """Debiased counts of the reports so far, one entry per question."""
@@ -150,8 +184,13 @@ class Curator:
         estimator: str | None = None,
         parameters: Mapping[str, Any] | None = None,
         run: Run = run_here,
+        *,
+        promote: bool = False,
     ) -> ModelInfo:
-        """Fit and keep a numbered model; raises ``NotEnoughReports`` or ``InvalidRequest``."""
+        """Fit and keep a numbered model, which serves if it is the first, or with ``promote``.
+
+        Raises ``NotEnoughReports`` or ``InvalidRequest``.
+        """
         name = DEFAULT_ESTIMATOR if estimator is None else estimator
         task, sums = self.store.task(task_id).task, self.store.sums(task_id)
         relayed = self.store.status(task_id).relayed
@@ -173,18 +212,46 @@ class Curator:
             name,
             dict(parameters or {}),
         )
-        return self.store.add_model(task_id, document, summary, self.clock.now())
+        added = self.store.add_model(task_id, document, summary, self.clock.now())
+        if promote or not any(SERVING in info.aliases for info in self.store.models(task_id)):
+            return self.promote(task_id, added.number)
+        return added
+
+    def promote(self, task_id: str, number: int, alias: str = SERVING) -> ModelInfo:
+        """Let an alias stand for a model, by default as the one that serves.
+
+        Raises ``TaskNotFound`` or ``ModelNotFound``.
+        """
+        self.store.name_model(task_id, alias, number)
+        return self._models.info(task_id, number)
+
+    def compare(self, task_id: str, one: int, other: int) -> "Change":
+        """What changes in predictions for the public records; raises as ``model`` does."""
+        first, second = (self._models.get(task_id, number).model for number in (one, other))
+        X = self.store.public_data(task_id).X
+        X = X[:: max(1, -(-len(X) // COMPARED_ROWS))]
+        before, after = first.predict(X), second.predict(X)
+        changed = np.abs(after.values - before.values)
+        outside = (after.values < before.low) | (after.values > before.high)
+        labels = before.labels(first.label) == after.labels(first.label)
+        return Change(
+            records=len(X),
+            same_label=float(labels.mean()) if isinstance(first.label, Classes) else None,
+            mean=float(changed.mean()),
+            largest=float(changed.max()),
+            outside=float(outside.any(axis=1).mean()),
+        )
 
     def models(self, task_id: str) -> list[ModelInfo]:
         """Summaries of a task's models, oldest first; raises ``TaskNotFound``."""
         return self.store.models(task_id)
 
     def model_info(self, task_id: str, number: int | None = None) -> ModelInfo:
-        """One model's summary, or the latest's; raises ``TaskNotFound`` or ``ModelNotFound``."""
+        """A model's summary, or that of the one that serves; raises as ``model`` does."""
         return self._models.info(task_id, number)
 
     def model(self, task_id: str, number: int | None = None) -> FittedModel:
-        """One model, or the latest; raises ``TaskNotFound`` or ``ModelNotFound``."""
+        """One model, or the one that serves; raises ``TaskNotFound`` or ``ModelNotFound``."""
         return self._models.get(task_id, number)
 
     def card(self, task_id: str, number: int | None = None) -> str:
@@ -217,10 +284,15 @@ class Curator:
         records: Sequence[Mapping[str, Any]] | None = None,
         columns: Columns | None = None,
     ) -> Answers:
-        """Predict for records, or for columns by name; the latest model without a number."""
+        """Predict for records, or for columns by name; the one that serves without a number."""
         fitted = self._models.get(task_id, number)
         task = self.store.task(task_id).task
         return predict_rows(task, fitted, records, columns, self.max_rows)
+
+
+def digests_of(invitations: Sequence[str]) -> list[bytes]:
+    """What is presented of invitations."""
+    return [sha256(text.encode()).digest() for text in invitations]
 
 
 def _fingerprint(onnx: bytes | None) -> str | None:

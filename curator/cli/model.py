@@ -18,7 +18,7 @@ from privet.curator.cli.options import (
     connect,
     parsed,
 )
-from privet.curator.cli.output import err, print_facts, print_json, print_table, when
+from privet.curator.cli.output import PLAIN, err, print_facts, print_json, print_table, when
 from privet.curator.publishing.table import read_table
 from privet.protocol.errors import InvalidRequest, PrivetError
 
@@ -35,6 +35,9 @@ def fit(
     *,
     estimator: Annotated[str | None, typer.Option(help="Estimator; by default the best.")] = None,
     parameter: Parameter = None,
+    promote: Annotated[
+        bool, typer.Option("--promote", help="Let it serve; else only the first one does.")
+    ] = False,
     url: Url = URL,
     token: Token = None,
     as_json: AsJson = False,
@@ -42,7 +45,7 @@ def fit(
     """Fit a model from the reports so far, and keep it under the next number."""
     parameters = parsed(parameter, "--parameter")
     with err().status("Fitting ..."):
-        model = connect(url, token).fit(task, estimator, **parameters)
+        model = connect(url, token).fit(task, estimator, promote=promote, **parameters)
     if as_json:
         print_json(model)
     else:
@@ -55,12 +58,50 @@ def models(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
     if as_json:
         print_json(summaries)
         return
-    columns = ("number", "estimator", "parameters", "reports", "cells", "fitted")
-    rows = [
-        (m["number"], m["estimator"], m["parameters"], m["reports"], m["cells"], when(m["created"]))
-        for m in summaries
-    ]
+    columns = ("number", "aliases", "estimator", "parameters", "reports", "cells", "fitted")
+    rows = [(*(m[column] for column in columns[:-1]), when(m["created"])) for m in summaries]
     print_table("Models", columns, rows, whole=("estimator",))
+
+
+def promote(
+    task: TaskName,
+    number: Annotated[int, typer.Argument(metavar="NUMBER", help="Number of the model.")],
+    alias: Annotated[str, typer.Option("--as", help="Another name for it.")] = "serving",
+    url: Url = URL,
+    token: Token = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Let a model predict from now on; an earlier one can be promoted again."""
+    promoted = connect(url, token).promote(task, number, alias)
+    if as_json:
+        print_json(promoted)
+    else:
+        err().print(f"Model {number} is {alias}.", **PLAIN)
+
+
+def compare(
+    task: TaskName,
+    one: Annotated[int, typer.Argument(metavar="ONE", help="Number of a model.")],
+    other: Annotated[int, typer.Argument(metavar="OTHER", help="Number of another.")],
+    url: Url = URL,
+    token: Token = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show what changes from one model to another, in predictions for the public records."""
+    change = connect(url, token).compare(task, one, other)
+    if as_json:
+        print_json(change)
+        return
+    same = change["same_label"]
+    facts = {"likeliest class stays": "-" if same is None else f"{same:.1%} of records"}
+    facts |= {
+        "mean change of a value": change["mean"],
+        "largest change": change["largest"],
+        "outside the first one's 95 % interval": f"{change['outside']:.1%} of records",
+    }
+    print_facts(f"From model {one} to {other}, on {change['records']} public records", facts)
 
 
 def export(

@@ -19,7 +19,7 @@ TaskName = Annotated[
     str, typer.Argument(metavar="TASK", help="Id of the task, its beginning, or the task's name.")
 ]
 ModelNumber = Annotated[
-    int | None, typer.Option("--model", help="Number of the model; by default the latest.")
+    int | None, typer.Option("--model", help="Number of the model; by default the one that serves.")
 ]
 Setting = Annotated[
     list[str] | None,

@@ -1,6 +1,7 @@
 """``privet task``: create, list, show, open, close, delete."""
 
 import json
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +20,7 @@ from privet.curator.cli.output import (
     print_table,
     when,
 )
+from privet.protocol.errors import InvalidRequest
 from privet.transport.report_client import printable
 
 app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
@@ -55,6 +57,9 @@ def create(
             help="ONNX model over the encoded columns (see encode); by default one is made.",
         ),
     ] = None,
+    invited: Annotated[
+        bool, typer.Option("--invited", help="Count invited reports only, from the start.")
+    ] = False,
     draft: Annotated[bool, typer.Option("--draft", help="Do not open it yet.")] = False,
     more: Setting = None,
     url: Url = URL,
@@ -70,6 +75,7 @@ def create(
         "allocation": allocation,
         "centred": centred,
         "ignore": ignore or None,
+        "invited": invited or None,
     }
     settings: dict[str, Any] = {
         "name": name or public.stem,
@@ -149,19 +155,71 @@ def close(task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson =
 def invite(
     task: TaskName,
     count: Annotated[int, typer.Option(min=1, help="How many invitations to make.")],
+    days: Annotated[
+        float | None, typer.Option(help="Days until they end; by default never.")
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="New file for them, which only you may read."),
+    ] = None,
     url: Url = URL,
     token: Token = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Make single-use invitations; from then on the task counts invited reports only."""
-    invitations = connect(url, token).invite(task, count)
-    if as_json:
+    if file is not None and file.exists():  # before they are made, and lost
+        raise InvalidRequest(f"{file} is there already: name a new file.")
+    api = connect(url, token)
+    view = api.task(task)
+    invitations = api.invite(view, count, days)
+    if file is not None:
+        with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as out_file:
+            out_file.writelines(f"{invitation}\n" for invitation in invitations)
+        err().print(f"Wrote {count} invitations to {file}.", **PLAIN)
+    elif as_json:
         print_json({"invitations": invitations})
-        return
-    for invitation in invitations:
-        typer.echo(invitation)
-    err().print("They are shown this once. A holder answers with --invitation.", **PLAIN)
+    else:
+        for invitation in invitations:
+            typer.echo(invitation)
+        err().print("They are shown this once. A holder answers with --invitation.", **PLAIN)
+    if not view["task"].get("invited", False):
+        err().print(
+            "This task does not say that it needs an invitation, so a holder without one learns it "
+            "after drawing: create tasks with --invited.",
+            **PLAIN,
+        )
+
+
+@app.command()
+def invitations(
+    task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson = False
+) -> None:
+    """Show how many invitations were issued, used, revoked, and not used in time."""
+    counts = connect(url, token).invitations(task)
+    if as_json:
+        print_json(counts)
+    else:
+        print_facts("Invitations", counts)
+
+
+@app.command()
+def uninvite(
+    task: TaskName,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", exists=True, dir_okay=False, help="Invitations, one per line."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that are unused.")] = False,
+    url: Url = URL,
+    token: Token = None,
+) -> None:
+    """Take back unused invitations; the task goes on counting invited reports only."""
+    if (file is None) != every:
+        raise typer.BadParameter("give either --file or --all")
+    chosen = None if file is None else file.read_text(encoding="utf-8").split()
+    revoked = connect(url, token).revoke_invitations(task, chosen)
+    err().print(f"{revoked} invitations can no longer be used.", **PLAIN)
 
 
 @app.command()

@@ -48,6 +48,9 @@ Outcomes = NDArray[np.int8]
 """One ``Outcome`` per report, shape ``(B,)``."""
 
 
+SERVING = "serving"
+"""The alias of the model that predicts where none is named."""
+
 PUBLIC_MODEL = "public_model"
 """Under this name a task's settings hold the SHA-256 of the public model it came with, or None."""
 
@@ -273,6 +276,20 @@ class ModelInfo:
     created: float
     summary: Mapping[str, Any]
     """What lists of models show, in JSON's types."""
+    aliases: tuple[str, ...] = ()
+    """Its names, which may go over to other models."""
+
+
+@dataclass(frozen=True)
+class InvitationCounts:
+    """What became of a task's invitations."""
+
+    issued: int
+    used: int
+    """Spent by a report, or held for a relay's batch."""
+    revoked: int
+    expired: int
+    """Not used in time."""
 
 
 @dataclass(frozen=True)
@@ -431,6 +448,13 @@ class Store(ABC):
         """Store a fitted model permanently under the next number. Raises ``TaskNotFound``."""
 
     @abstractmethod
+    def name_model(self, task_id: str, alias: str, number: int) -> None:
+        """Let ``alias`` stand for a model, and no longer for any other of the task.
+
+        Raises ``TaskNotFound`` or ``ModelNotFound``.
+        """
+
+    @abstractmethod
     def models(self, task_id: str) -> list[ModelInfo]:
         """The task's models, oldest first, without reading them; raises ``TaskNotFound``."""
 
@@ -442,8 +466,8 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def invite(self, task_id: str, digests: Sequence[bytes]) -> None:
-        """Keep invitations; from then on the task counts invited reports only.
+    def invite(self, task_id: str, digests: Sequence[bytes], expires: float | None = None) -> None:
+        """Keep invitations until ``expires``; from then on the task counts invited reports only.
 
         ``digests`` are their SHA-256, which reports have in a ``ReportGroup``; what is kept
         is ``hidden(digest)``. Each serves for one report. Raises ``TaskNotFound``.
@@ -460,6 +484,17 @@ class Store(ABC):
         after it was made. Raises ``TaskNotFound``, ``TaskNotOpen`` if the task takes no reports at
         ``now``, and ``InvalidRequest`` if the admission holds other invitations.
         """
+
+    @abstractmethod
+    def revoke_invitations(self, task_id: str, digests: Sequence[bytes] | None = None) -> int:
+        """Take back the unused ones of these invitations, or of all; how many they were.
+
+        Raises ``TaskNotFound``.
+        """
+
+    @abstractmethod
+    def invitations(self, task_id: str, now: float) -> InvitationCounts:
+        """What became of a task's invitations; raises ``TaskNotFound``."""
 
     @abstractmethod
     def put_token(self, token: StoredToken) -> None:

@@ -41,7 +41,8 @@ SELECT id, no, state, opens, closes, invited, ids_gone, quota,
 FROM tasks WHERE id = ?
 """
 USE_INVITATION = """
-UPDATE invitations SET unused = FALSE WHERE task_no = ? AND digest = ? AND unused = TRUE
+UPDATE invitations SET unused = FALSE
+WHERE task_no = ? AND digest = ? AND unused = TRUE AND (expires IS NULL OR expires > ?)
 """
 HELD = "SELECT invitations FROM admissions WHERE task_no = ? AND id = ?"
 END_ADMISSION = "DELETE FROM admissions WHERE task_no = ? AND id = ?"
@@ -235,7 +236,7 @@ class Counting:
                 return np.array(admitted, dtype=np.intp), arrived[tried:]
             if group.invitations is not None:
                 kept = hidden(group.invitations[first[place]].tobytes())
-                if self.cursor.execute(USE_INVITATION, (task_no, kept)).rowcount == 1:
+                if self.cursor.execute(USE_INVITATION, (task_no, kept, self.now)).rowcount == 1:
                     admitted.append(place)
         return np.array(admitted, dtype=np.intp), arrived[:0]
 

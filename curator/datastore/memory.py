@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from privet.curator.datastore.base import (
     AuditEntry,
     Bucket,
     Expired,
+    InvitationCounts,
     ModelInfo,
     Outcome,
     Outcomes,
@@ -59,6 +61,10 @@ class _Entry:
     rejects: dict[str, int] = field(default_factory=dict)
     models: list[tuple[ModelInfo, bytes]] = field(default_factory=list)
     invitations: dict[bytes, bool] = field(default_factory=dict)
+    """By what is kept of it: whether it is unused."""
+    ends: dict[bytes, float] = field(default_factory=dict)
+    revoked: set[bytes] = field(default_factory=set)
+    aliases: dict[str, int] = field(default_factory=dict)
     admissions: dict[bytes, _Admission] = field(default_factory=dict)
     relayed: dict[str, int] = field(default_factory=dict)
     ids_gone: bool = False
@@ -79,11 +85,15 @@ class _Entry:
             return Outcome.NOT_ADMITTED
         if self.invited and not room:
             kept = None if invitation is None else hidden(invitation)
-            if kept is None or not self.invitations.get(kept, False):
+            if kept is None or not self.may_use(kept, now):
                 return Outcome.NOT_INVITED
             self.invitations[kept] = False
         self.fingerprints[report_id] = fingerprint
         return Outcome.COUNTED
+
+    def may_use(self, kept: bytes, now: float) -> bool:
+        """Whether an invitation is there, unused, and has not expired."""
+        return self.invitations.get(kept, False) and self.ends.get(kept, inf) > now
 
     def room(self, group: ReportGroup) -> int:
         """How many new reports of ``group`` its admissions let in: 0 without any, -1 if not all."""
@@ -220,7 +230,17 @@ class MemoryStore(Store):
             return info
 
     def models(self, task_id: str) -> list[ModelInfo]:
-        return [info for info, _ in self._entry(task_id).models]
+        entry = self._entry(task_id)
+        named: dict[int, list[str]] = {}
+        for alias, number in sorted(entry.aliases.items()):
+            named.setdefault(number, []).append(alias)
+        return [
+            replace(info, aliases=tuple(named.get(info.number, ()))) for info, _ in entry.models
+        ]
+
+    def name_model(self, task_id: str, alias: str, number: int) -> None:
+        self.model(task_id, number)
+        self._entry(task_id).aliases[alias] = number
 
     def model(self, task_id: str, number: int | None = None) -> bytes:
         models = self._entry(task_id).models
@@ -229,11 +249,33 @@ class MemoryStore(Store):
             raise no_model(number)
         return models[index - 1][1]
 
-    def invite(self, task_id: str, digests: Sequence[bytes]) -> None:
+    def invite(self, task_id: str, digests: Sequence[bytes], expires: float | None = None) -> None:
         with self._lock:
             entry = self._entry(task_id)
             entry.invited = True
             entry.invitations.update(dict.fromkeys(map(hidden, digests), True))
+            if expires is not None:
+                entry.ends.update(dict.fromkeys(map(hidden, digests), expires))
+
+    def revoke_invitations(self, task_id: str, digests: Sequence[bytes] | None = None) -> int:
+        with self._lock:
+            entry = self._entry(task_id)
+            chosen = entry.invitations if digests is None else map(hidden, digests)
+            gone = {kept for kept in chosen if entry.invitations.get(kept, False)}
+            entry.invitations.update(dict.fromkeys(gone, False))
+            entry.revoked |= gone
+            return len(gone)
+
+    def invitations(self, task_id: str, now: float) -> InvitationCounts:
+        with self._lock:
+            entry = self._entry(task_id)
+            unused = [kept for kept, is_unused in entry.invitations.items() if is_unused]
+            return InvitationCounts(
+                issued=len(entry.invitations),
+                used=len(entry.invitations) - len(unused) - len(entry.revoked),
+                revoked=len(entry.revoked),
+                expired=sum(not entry.may_use(kept, now) for kept in unused),
+            )
 
     def admit(
         self, task_id: str, admission: bytes, digests: Sequence[bytes], now: float
@@ -243,7 +285,7 @@ class MemoryStore(Store):
             if admission not in entry.admissions:
                 if not entry.stored.takes_reports(now):
                     raise not_open(entry.stored.task)
-                held = [own for own in map(hidden, digests) if entry.invitations.get(own, False)]
+                held = [own for own in map(hidden, digests) if entry.may_use(own, now)]
                 entry.invitations.update(dict.fromkeys(held, False))
                 entry.admissions[admission] = _Admission(tuple(digests), tuple(held), now)
             own = entry.admissions[admission]

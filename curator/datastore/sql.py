@@ -31,6 +31,7 @@ from privet.curator.datastore.base import (
     AuditEntry,
     Bucket,
     Expired,
+    InvitationCounts,
     ModelInfo,
     Outcomes,
     QuestionSums,
@@ -243,12 +244,32 @@ class SqlStore(Store):
     def models(self, task_id: str) -> list[ModelInfo]:
         table = schema.models
         with self._reading() as connection:
+            task_no = _need(connection, task_id).no
+            own = select(schema.aliases).where(schema.aliases.c.task_no == task_no)
+            named: dict[int, list[str]] = {}
+            for row in connection.execute(own.order_by(schema.aliases.c.alias)):
+                named.setdefault(row.number, []).append(row.alias)
             rows = connection.execute(
                 select(table.c.number, table.c.created, table.c.summary)
-                .where(table.c.task_no == _need(connection, task_id).no)
+                .where(table.c.task_no == task_no)
                 .order_by(table.c.number)
             )
-            return [ModelInfo(number, created, json.loads(text)) for number, created, text in rows]
+            return [
+                ModelInfo(number, created, json.loads(text), tuple(named.get(number, ())))
+                for number, created, text in rows
+            ]
+
+    def name_model(self, task_id: str, alias: str, number: int) -> None:
+        table, models = schema.aliases, schema.models
+        with self._writing() as connection:
+            self._lock_alone(connection, [task_id])
+            task_no = _need(connection, task_id).no
+            there = (models.c.task_no == task_no) & (models.c.number == number)
+            if not connection.scalar(select(func.count()).where(there)):
+                raise no_model(number)
+            own = (table.c.task_no == task_no) & (table.c.alias == alias)
+            connection.execute(delete(table).where(own))
+            connection.execute(insert(table).values(task_no=task_no, alias=alias, number=number))
 
     def model(self, task_id: str, number: int | None = None) -> bytes:
         table = schema.models
@@ -266,7 +287,7 @@ class SqlStore(Store):
             raise no_model(number)
         return bytes(document)
 
-    def invite(self, task_id: str, digests: Sequence[bytes]) -> None:
+    def invite(self, task_id: str, digests: Sequence[bytes], expires: float | None = None) -> None:
         with self._writing() as connection:
             self._lock_alone(connection, [task_id])
             task_no = _need(connection, task_id).no
@@ -278,12 +299,41 @@ class SqlStore(Store):
                         "digest": hidden(digest),
                         "unused": True,
                         "revoked": False,
+                        "expires": expires,
                     }
                     for digest in digests
                 ],
             )
             connection.execute(
                 update(schema.tasks).where(schema.tasks.c.no == task_no).values(invited=True)
+            )
+
+    def revoke_invitations(self, task_id: str, digests: Sequence[bytes] | None = None) -> int:
+        table = schema.invitations
+        kept = None if digests is None else list(map(hidden, digests))
+        with self._writing() as connection:
+            self._lock_alone(connection, [task_id])
+            own = (table.c.task_no == _need(connection, task_id).no) & table.c.unused
+            chosen = [own] if kept is None else [own & table.c.digest.in_(p) for p in _parts(kept)]
+            ended = [
+                connection.execute(update(table).where(part).values(unused=False, revoked=True))
+                for part in chosen
+            ]
+            return sum(result.rowcount for result in ended)
+
+    def invitations(self, task_id: str, now: float) -> InvitationCounts:
+        table = schema.invitations
+        with self._reading() as connection:
+            own = table.c.task_no == _need(connection, task_id).no
+
+            def count(*conditions: Any) -> int:
+                return connection.scalar(select(func.count()).where(own, *conditions)) or 0
+
+            return InvitationCounts(
+                issued=count(),
+                used=count(~table.c.unused, ~table.c.revoked),
+                revoked=count(table.c.revoked),
+                expired=count(table.c.unused, table.c.expires <= now),
             )
 
     def admit(
@@ -300,7 +350,7 @@ class SqlStore(Store):
                 stored = _stored(row)
                 if not stored.takes_reports(now):
                     raise not_open(stored.task)
-                held = _hold(connection, row.no, [hidden(digest) for digest in digests])
+                held = _hold(connection, row.no, [hidden(digest) for digest in digests], now)
                 values = {"task_no": row.no, "id": admission, "asked": asked, "made": now}
                 packed = b"".join(sorted(held))
                 connection.execute(
@@ -474,12 +524,15 @@ class SqlStore(Store):
             ) from error
 
 
-def _hold(connection: Connection, task_no: int, digests: Sequence[bytes]) -> set[bytes]:
+def _hold(connection: Connection, task_no: int, digests: Sequence[bytes], now: float) -> set[bytes]:
     """Take the unused ones of these invitations out of use; which they were."""
     table, held = schema.invitations, set[bytes]()
     for part in _parts(digests):
         unused = select(table.c.digest).where(
-            table.c.task_no == task_no, table.c.digest.in_(part), table.c.unused
+            table.c.task_no == task_no,
+            table.c.digest.in_(part),
+            table.c.unused,
+            table.c.expires.is_(None) | (table.c.expires > now),
         )
         held.update(bytes(digest) for digest in connection.scalars(unused))
     _set_unused(connection, task_no, sorted(held), unused=False)

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import lru_cache, partial
 from typing import Annotated, Any, Self
 
-from fastapi import APIRouter, Query, Request, Response, status
+from fastapi import APIRouter, Path, Query, Request, Response, status
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from starlette.requests import ClientDisconnect
@@ -105,6 +105,9 @@ class ModelView(Answer):
     reports: int = Field(description="Reports it was fitted from.", examples=[4456])
     cells: int = Field(examples=[64])
     facts: dict[str, Any] = Field(description="Further results of the estimator.")
+    aliases: list[str] = Field(
+        default_factory=list, description="Its names; `serving` predicts where none is named."
+    )
     ways: list[WayView] = Field(
         default_factory=list, description="How the reports came: singly, or in whose batches."
     )
@@ -112,7 +115,8 @@ class ModelView(Answer):
     @classmethod
     def of(cls, task_id: str, info: ModelInfo) -> Self:
         """The view of a task's model."""
-        return cls(task=task_id, number=info.number, created=moment(info.created), **info.summary)
+        summary = {**info.summary, "number": info.number, "aliases": list(info.aliases)}
+        return cls(task=task_id, created=moment(info.created), **summary)
 
 
 class FitRequest(BaseModel):
@@ -127,6 +131,7 @@ class FitRequest(BaseModel):
 
     estimator: str | None = Field(default=None, description="One of GET /v1/methods.")
     parameters: dict[str, int | float | str | bool] = Field(default_factory=dict)
+    promote: bool = Field(default=False, strict=True, description="Let it serve at once.")
 
 
 @router.post(
@@ -146,12 +151,14 @@ async def fit_model(
 ) -> ModelView:
     """Fit a model from the reports so far and keep it under the next number.
 
-    It costs no privacy, so it may be done often and while reports come in.
+    It costs no privacy, so it may be done often and while reports come in. The first model serves,
+    and goes on serving until another is promoted.
     """
     wanted = body or FitRequest()
     started = time.perf_counter()
     fitted = await in_worker(
-        request, partial(curator.fit, task_id, wanted.estimator, wanted.parameters)
+        request,
+        partial(curator.fit, task_id, wanted.estimator, wanted.parameters, promote=wanted.promote),
     )
     view = ModelView.of(task_id, fitted)
     note(request, "model fitted", task_id, number=fitted.number, estimator=view.estimator)
@@ -195,6 +202,63 @@ def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Mod
 def read_card(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Response:
     """What the model is, what it was made from, and how far to trust it, in words."""
     return Response(curator.card(task_id, number), media_type="text/markdown")
+
+
+class PromoteRequest(BaseModel):
+    """Which model an alias is to stand for."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"number": 2}]})
+
+    number: int = Field(strict=True, ge=1, lt=2**31)
+
+
+@router.put(
+    "/aliases/{alias}",
+    tags=["models"],
+    dependencies=[AdminOnly],
+    summary="Promote a model",
+    responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
+)
+def promote_model(
+    task_id: TaskId,
+    alias: Annotated[
+        str, Path(description="A name.", pattern=r"^[a-z][a-z0-9-]{0,63}$", examples=["serving"])
+    ],
+    body: PromoteRequest,
+    curator: TheCurator,
+    request: Request,
+) -> ModelView:
+    """Let an alias stand for a model; `serving` is the one that predicts where none is named."""
+    promoted = curator.promote(task_id, body.number, alias)
+    note(request, "model promoted", task_id, number=body.number, alias=alias)
+    return ModelView.of(task_id, promoted)
+
+
+class ChangeView(Answer):
+    """What changes from one model to another, in predictions for the public records."""
+
+    records: int
+    same_label: float | None = Field(
+        description="Share of records whose likeliest class stays; null for a numeric label."
+    )
+    mean: float = Field(description="Mean absolute change of a value.")
+    largest: float = Field(description="Largest absolute change of a value.")
+    outside: float = Field(
+        description="Share of records with a value outside the first model's 95 % interval."
+    )
+
+
+@router.get(
+    "/models/{number}/compare/{other}",
+    tags=["models"],
+    summary="Compare two models",
+    responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
+)
+def compare_models(
+    task_id: TaskId, number: ModelNumber, other: ModelNumber, curator: TheCurator
+) -> ChangeView:
+    """What changes from the first to the other, before it is promoted."""
+    return ChangeView(**asdict(curator.compare(task_id, number, other)))
 
 
 class DifferenceView(Answer):
@@ -296,7 +360,7 @@ class PredictRequest(BaseModel):
     )
 
     model: int | None = Field(
-        default=None, strict=True, description="A model's number; by default the latest."
+        default=None, strict=True, description="A model's number; by default the one that serves."
     )
     records: list[dict[str, Any]] | None = None
     columns: dict[str, list[Any]] | None = None
@@ -383,7 +447,7 @@ class ColumnPredictions(BaseModel):
     ),
 )
 def predict(task_id: TaskId, body: PredictRequest, curator: TheCurator) -> JSONResponse:
-    """Predict by the latest model, or by the one named; a label in a record is ignored."""
+    """Predict by the model that serves, or by the one named; a label in a record is ignored."""
     answers = curator.predict(task_id, body.model, records=body.records, columns=body.columns)
     by_column = body.columns is not None
     return JSONResponse(_columns(answers) if by_column else _records(answers))

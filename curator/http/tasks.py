@@ -1,5 +1,6 @@
 """Tasks over HTTP: create, list, read, open, close, delete, status."""
 
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
@@ -357,6 +358,13 @@ class InviteRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"count": 100}]})
 
     count: int = Field(ge=1, le=MOST_INVITATIONS, strict=True)
+    days: float | None = Field(
+        default=None,
+        gt=0,
+        le=36_500,
+        allow_inf_nan=False,
+        description="Days until they end; null for never.",
+    )
 
 
 class Invitations(BaseModel):
@@ -380,9 +388,58 @@ def invite(
     A holder sends its own in the header `Privet-Invitation`. Give each person one, so that nobody
     can answer twice; the person who distributes them should not see who sends which report.
     """
-    made = curator.invite(task_id, body.count)
-    note(request, "invitations made", task_id, count=body.count)
+    made = curator.invite(task_id, body.count, body.days)
+    note(request, "invitations made", task_id, count=body.count, days=body.days)
     return Invitations(invitations=made)
+
+
+class InvitationsView(Answer):
+    """What became of a task's invitations."""
+
+    issued: int
+    used: int = Field(description="Spent by a report, or held for a relay's batch.")
+    revoked: int
+    expired: int = Field(description="Not used in time.")
+
+
+@router.get(
+    "/{task_id}/invitations",
+    dependencies=[AdminOnly],
+    summary="Count invitations",
+    responses=described(NotAuthorized, TaskNotFound),
+)
+def count_invitations(task_id: TaskId, curator: TheCurator) -> InvitationsView:
+    """How many were issued, used, revoked, and not used in time."""
+    return InvitationsView(**asdict(curator.invitations(task_id)))
+
+
+class RevokeRequest(BaseModel):
+    """Which invitations to take back."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{}]})
+
+    invitations: list[str] | None = Field(default=None, description="Some; null for all unused.")
+
+
+class Revoked(BaseModel):
+    """How many invitations were unused, and can no longer be used."""
+
+    revoked: int
+
+
+@router.post(
+    "/{task_id}/invitations/revoke",
+    dependencies=[AdminOnly],
+    summary="Revoke invitations",
+    responses=described(NotAuthorized, TaskNotFound, InvalidRequest),
+)
+def revoke_invitations(
+    task_id: TaskId, body: RevokeRequest, curator: TheCurator, request: Request
+) -> Revoked:
+    """Take back unused invitations, some or all; the task goes on counting invited reports only."""
+    revoked = curator.revoke_invitations(task_id, body.invitations)
+    note(request, "invitations revoked", task_id, count=revoked)
+    return Revoked(revoked=revoked)
 
 
 def _moved(task_id: str, curator: TheCurator, move: Move, request: Request) -> TaskSummary:

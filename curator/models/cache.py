@@ -12,7 +12,7 @@ from functools import cached_property
 from threading import Lock
 from typing import Any
 
-from privet.curator.datastore.base import ModelInfo, Store
+from privet.curator.datastore.base import SERVING, ModelInfo, Store
 from privet.curator.estimation import Model
 from privet.curator.estimation.model import CELL_ARRAYS
 from privet.protocol.errors import ModelNotFound
@@ -82,18 +82,22 @@ class ModelCache:
         self._lock = Lock()
 
     def info(self, task_id: str, number: int | None = None) -> ModelInfo:
-        """A model's summary, or the latest's; raises ``TaskNotFound`` or ``ModelNotFound``."""
+        """A model's summary, or that of the one that serves, the latest if none is named so.
+
+        Raises ``TaskNotFound`` or ``ModelNotFound``.
+        """
         models = {info.number: info for info in self._store.models(task_id)}
         if not models:
             raise ModelNotFound("The task has no model yet: fit one first.")
         latest = max(models)
-        wanted = latest if number is None else number
+        serving = (info.number for info in models.values() if SERVING in info.aliases)
+        wanted = next(serving, latest) if number is None else number
         if wanted not in models:
             raise ModelNotFound(f"The task has no model {wanted}: its models are 1 to {latest}.")
         return models[wanted]
 
     def get(self, task_id: str, number: int | None = None) -> FittedModel:
-        """A model, or the latest; raises ``TaskNotFound`` or ``ModelNotFound``."""
+        """A model, or the one that serves; raises ``TaskNotFound`` or ``ModelNotFound``."""
         info = self.info(task_id, number)
         with self._lock:
             fitted = self._ready.get((task_id, info.number))

@@ -311,6 +311,32 @@ def test_an_invited_task_says_so(curator: Curator) -> None:
     assert not survey_task(curator).invited
 
 
+def test_a_fit_does_not_change_what_is_served(curator: Curator) -> None:
+    """The first model serves until another is promoted, by its fit or afterwards."""
+    task = survey_task(curator)
+    served = []
+    for promote in (False, False, True, False):
+        curator.fit(task.id, "public", promote=promote)
+        served.append(curator.model(task.id).number)
+    assert served == [1, 1, 3, 3]
+    assert curator.promote(task.id, 2).aliases == ("serving",)
+    assert curator.predict(task.id, records=[PERSON]).model.number == 2
+    with pytest.raises(ModelNotFound):
+        curator.promote(task.id, 9)
+
+
+def test_models_are_compared_on_the_public_records(curator: Curator) -> None:
+    """The same model changes nothing; another one something, by no more than its values allow."""
+    task = survey_task(curator)
+    answer(curator, task, [PERSON | {"label": 1}] * 50)
+    curator.fit(task.id, "public")
+    curator.fit(task.id, "weighted", {"weight": 9.0})
+    same, other = curator.compare(task.id, 1, 1), curator.compare(task.id, 1, 2)
+    assert (same.same_label, same.mean, same.largest, same.outside) == (1.0, 0.0, 0.0, 0.0)
+    assert 0 < other.mean <= other.largest <= 1
+    assert other.records == same.records > 10
+
+
 def test_fitting_needs_reports_unless_the_estimator_does_not(curator: Curator) -> None:
     """Without reports only ``public`` can be fitted; the refusal says so."""
     task = survey_task(curator)
@@ -363,7 +389,7 @@ def test_models_are_numbered_and_do_not_change(curator: Curator) -> None:
     assert [info.summary["reports"] for info in (first, second)] == [200, 400]
     after = curator.predict(task.id, 1, records=[{"x": 0.9}]).predictions.values
     np.testing.assert_array_equal(before, after)
-    assert curator.predict(task.id, records=[{"x": 0.9}]).model.number == 2
+    assert curator.predict(task.id, records=[{"x": 0.9}]).model.number == 1
     with pytest.raises(ModelNotFound, match="1 to 2"):
         curator.model(task.id, 3)
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import stat
 from pathlib import Path
 
 import pytest
@@ -310,6 +311,41 @@ def test_invitations_are_printed_one_per_line(cli: Cli, survey: str) -> None:
     assert len(set(lines)) == 3
     made = json.loads(cli("task", "invite", task_id, "--count", "2", "--json").out)
     assert len(made["invitations"]) == 2
+
+
+def test_invitations_go_into_a_file_and_are_taken_back(
+    cli: Cli, survey: str, tmp_path: Path
+) -> None:
+    """A new file that only its owner reads; the counts follow."""
+    task_id = created(cli, survey, "--invited")
+    file = tmp_path / "codes.txt"
+    invited = ("task", "invite", task_id, "--count", "3", "--out", str(file))
+    made = cli(*invited, "--days", "30")
+    assert (made.code, made.out) == (0, "")
+    assert "--invited" not in made.err
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert len(file.read_text().split()) == 3
+    assert "name a new file" in cli(*invited).err
+    assert "3 invitations" in cli("task", "uninvite", task_id, "--file", str(file)).err
+    assert cli("task", "uninvite", task_id).code == 2
+    counts = json.loads(cli("task", "invitations", task_id, "--json").out)
+    assert counts == {"issued": 3, "used": 0, "revoked": 3, "expired": 0}
+    plain = cli("task", "invite", created(cli, survey, "--name", "open"), "--count", "1")
+    assert "create tasks with --invited" in plain.err
+
+
+def test_models_are_promoted_and_compared(cli: Cli, survey: str) -> None:
+    """The first one serves until another is promoted."""
+    task_id = created(cli, survey)
+    cli("fit", task_id, "--estimator", "public")
+    cli("fit", task_id, "--estimator", "public")
+    models = json.loads(cli("models", task_id, "--json").out)
+    assert [model["aliases"] for model in models] == [["serving"], []]
+    assert "100.0% of records" in cli("compare", task_id, "1", "2").out
+    assert "Model 2 is serving" in cli("promote", task_id, "2").err
+    cli("fit", task_id, "--estimator", "public", "--promote")
+    assert "serving" in cli("models", task_id).out.splitlines()[-2]
+    assert "no model 9" in cli("promote", task_id, "9").err
 
 
 def test_mechanisms_are_compared_without_a_curator(cli: Cli) -> None:

@@ -13,6 +13,7 @@ from privet.curator.datastore.base import (
     HOLD_SECONDS,
     PUBLIC_MODEL,
     Expired,
+    InvitationCounts,
     ModelInfo,
     Outcome,
     ReportGroup,
@@ -503,3 +504,44 @@ def test_facts_are_kept(store: Store) -> None:
     store.note("colour", "red")
     store.note("colour", "blue")
     assert store.fact("colour") == "blue"
+
+
+def test_invitations_end_and_are_revoked_and_counted(store: Store) -> None:
+    """Neither an expired one nor a revoked one counts a report or holds a place; used ones stay."""
+    made = task(invited=True)
+    cached = open_task(store, made)
+    digests = [bytes([own]) * 32 for own in range(5)]
+    store.invite(made.id, digests[:2])
+    store.invite(made.id, digests[2:], expires=NOW + 1)
+
+    def outcome(digest: bytes, now: float) -> int:
+        return int(store.take([group(cached, [report(made)], [digest])], now)[0][0])
+
+    assert outcome(digests[0], NOW) == Outcome.COUNTED
+    assert outcome(digests[2], NOW) == Outcome.COUNTED
+    assert outcome(digests[3], NOW + 1) == Outcome.NOT_INVITED
+    assert store.admit(made.id, bytes(16), [digests[3]], NOW + 1) == [digests[3]]
+    assert store.invitations(made.id, NOW) == InvitationCounts(5, 2, 0, 0)
+    assert store.invitations(made.id, NOW + 1) == InvitationCounts(5, 2, 0, 2)
+    assert store.revoke_invitations(made.id, [digests[0], digests[4], bytes(31)]) == 1
+    assert store.revoke_invitations(made.id) == 2
+    assert outcome(digests[1], NOW) == Outcome.NOT_INVITED
+    assert store.invitations(made.id, NOW + 1) == InvitationCounts(5, 2, 3, 0)
+
+
+def test_an_alias_stands_for_one_model(store: Store) -> None:
+    """It goes over to another, and goes with the task; a model that is not there has none."""
+    made = task()
+    open_task(store, made)
+    for _ in range(2):
+        store.add_model(made.id, b"model", {}, NOW)
+    store.name_model(made.id, "serving", 1)
+    store.name_model(made.id, "best", 1)
+    store.name_model(made.id, "serving", 2)
+    assert [info.aliases for info in store.models(made.id)] == [("best",), ("serving",)]
+    with pytest.raises(ModelNotFound):
+        store.name_model(made.id, "serving", 3)
+    store.move(made.id, Move.DELETE, NOW)
+    open_task(store, made)
+    store.add_model(made.id, b"model", {}, NOW)
+    assert [info.aliases for info in store.models(made.id)] == [()]

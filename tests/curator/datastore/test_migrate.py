@@ -131,7 +131,7 @@ def test_an_older_database_is_brought_up(
     assert store.public_data(made.id).y.tolist() == [0.0, 1.0]
     assert json.loads(store.model(made.id)) == OLD_MODEL
     (info,) = store.models(made.id)
-    assert (info.number, info.created) == (1, 7.0)
+    assert (info.number, info.created, info.aliases) == (1, 7.0, ("serving",))
     assert info.summary == {
         "estimator": "drift",
         "parameters": {"depth": 1},

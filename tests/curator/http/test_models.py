@@ -132,13 +132,19 @@ async def test_columns_say_the_same_as_records(http: Http) -> None:
 
 
 async def test_an_older_model_is_still_served(http: Http) -> None:
-    """By default the latest model predicts; any other by its number."""
+    """By default the model that serves predicts; any other by its number."""
     task_id = await http.task()
     await http.fit(task_id, estimator="public")
     await http.fit(task_id, estimator="public")
     address = f"/v1/tasks/{task_id}/predict"
     asked = {"records": [PERSON]}
+    assert (await http.post(address, json=asked)).json()["model"] == 1
+    serving = f"/v1/tasks/{task_id}/aliases/serving"
+    promoted = await http.put(serving, headers=http.admin, json={"number": 2})
+    assert promoted.json()["aliases"] == ["serving"]
     assert (await http.post(address, json=asked)).json()["model"] == 2
+    change = await http.get(f"/v1/tasks/{task_id}/models/1/compare/2")
+    assert change.json()["same_label"] == 1.0
     assert (await http.post(address, json={**asked, "model": 1})).json()["model"] == 1
     for number in (0, 3, -1, 2**70):
         assert_problem(

@@ -73,6 +73,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("task_no", "alias"),
         comment="Names of models.",
     )
+    op.execute(
+        "INSERT INTO aliases SELECT task_no, 'serving', max(number) FROM models GROUP BY task_no"
+    )
     op.create_table(
         "audit",
         sa.Column("no", sa.Integer(), primary_key=True, comment="In the order of the entries."),
