@@ -11,7 +11,16 @@ from privet.client.blocking import BlockingHolder
 from privet.client.errors import BudgetSpent, HolderError, LedgerFailed, TaskRefused
 from privet.client.explanation import Explanation
 from privet.client.holder import Holder
-from privet.client.ledger import DEFAULT_CAP, Answer, Ledger, MemoryLedger, SqliteLedger, State
+from privet.client.ledger import (
+    UNLIMITED,
+    Answer,
+    Caps,
+    Ledger,
+    MemoryLedger,
+    SqliteLedger,
+    State,
+)
+from privet.client.memoization import Cost
 from privet.transport.errors import (
     CuratorUnreachable,
     TransportError,
@@ -21,10 +30,12 @@ from privet.transport.errors import (
 from privet.transport.report_client import Offer, ReportClient, Retry
 
 __all__ = [
-    "DEFAULT_CAP",
+    "UNLIMITED",
     "Answer",
     "BlockingHolder",
     "BudgetSpent",
+    "Caps",
+    "Cost",
     "CuratorUnreachable",
     "Explanation",
     "Holder",

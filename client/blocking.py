@@ -10,6 +10,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from privet.client.explanation import Explanation
 from privet.client.holder import Holder
 from privet.client.ledger import Answer, Ledger, SqliteLedger
+from privet.client.memoization import Cost
 from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.task import Task
 from privet.transport.report_client import Offer, ReportClient
@@ -65,11 +66,11 @@ class BlockingHolder:
 
     def explain(self, task: Task, signed_by: str = "") -> Explanation:
         """See ``Holder.explain``."""
-        return self._holder.explain(task, signed_by)
+        return self._portal.call(self._holder.explain, task, signed_by)
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task) -> Cost:
         """See ``Holder.check``."""
-        self._portal.call(self._holder.check, task)
+        return self._portal.call(self._holder.check, task)
 
     def answer(
         self, task_url: str, record: Mapping[str, Any], invitation: str | None = None

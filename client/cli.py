@@ -7,8 +7,10 @@ it, so resend it; 5 a relay holds the answer and has not delivered it yet, so as
 
 import json
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,8 +23,8 @@ from rich.text import Text
 
 from privet.client.blocking import BlockingHolder
 from privet.client.errors import BudgetSpent, TaskRefused
-from privet.client.explanation import Explanation
-from privet.client.ledger import DEFAULT_CAP, Answer, SqliteLedger, State
+from privet.client.explanation import Explanation, odds, surest
+from privet.client.ledger import Answer, Caps, SqliteLedger, State
 from privet.client.pinning import signed_by
 from privet.protocol.errors import (
     InvalidRecord,
@@ -42,15 +44,13 @@ REFUSALS = (BudgetSpent, TaskRefused, TaskMismatch, UnsafeAddress)
 POSTPONED = (CuratorUnreachable, Overloaded, StorageFailed, TooSlow)
 STATUSES = {State.REFUSED: FAULT, State.DRAWN: KEPT, State.HELD: HELD}
 """What an answer's state means for the exit status, the worst first."""
+LONGEST_LIST = 40
+"""Lines of one section that are shown."""
 MAX_RECORD_BYTES = 16 * 2**20
 
 TaskUrl = Annotated[str, typer.Argument(metavar="TASK-URL", help="Where the task is published.")]
 Subject = Annotated[
     str, typer.Option(help="Whom the record is about; epsilon adds up per subject.")
-]
-Cap = Annotated[
-    float,
-    typer.Option(min=0.0, envvar="PRIVET_HOLDER_CAP", help="Most epsilon a subject may spend."),
 ]
 LedgerPath = Annotated[
     Path | None,
@@ -79,12 +79,14 @@ app = typer.Typer(
 @app.command()
 def show(
     url: TaskUrl,
+    subject: Subject = "me",
+    ledger: LedgerPath = None,
     curator_key: CuratorKey = None,
     insecure_http: Insecure = False,
     as_json: Json = False,
 ) -> None:
     """Fetch a task, check it, and say in plain words what answering would mean."""
-    made = _open_holder(None, "me", DEFAULT_CAP, insecure_http, curator_key)
+    made = _open_holder(ledger, subject, insecure_http, curator_key)
     with _faults(drawn=False), made as holder:
         offer = holder.offer(url)
         explanation = holder.explain(offer.task, signed_by(offer, curator_key))
@@ -110,14 +112,13 @@ def answer(
         typer.Option(envvar="PRIVET_INVITATION", help="For tasks that count invited reports only."),
     ] = None,
     subject: Subject = "me",
-    cap: Cap = DEFAULT_CAP,
     ledger: LedgerPath = None,
     curator_key: CuratorKey = None,
     insecure_http: Insecure = False,
     as_json: Json = False,
 ) -> None:
     """Explain a task, ask, then perturb the record and send the one report."""
-    with _faults(), _open_holder(ledger, subject, cap, insecure_http, curator_key) as holder:
+    with _faults(), _open_holder(ledger, subject, insecure_http, curator_key) as holder:
         with _faults(drawn=False):
             offer = holder.offer(url)
         task = offer.task
@@ -138,24 +139,57 @@ def answer(
 @app.command()
 def budget(
     subject: Subject = "me",
-    cap: Cap = DEFAULT_CAP,
     ledger: LedgerPath = None,
     insecure_http: Insecure = False,
     as_json: Json = False,
 ) -> None:
     """List what a subject has answered and the epsilon that is left; relays are asked."""
     with _faults():
-        book = SqliteLedger(ledger, cap)
+        book, now = SqliteLedger(ledger), time.time()
         if any(own.state is State.HELD for own in book.answers(subject)):
-            with _open_holder(ledger, subject, cap, insecure_http, retry=Retry(attempts=1)) as asks:
+            with _open_holder(ledger, subject, insecure_http, retry=Retry(attempts=1)) as asks:
                 for fault in asks.ask_relays():
                     _say(fault)
-        answers, spent = book.answers(subject), book.spent(subject)
+        answers, caps = book.answers(subject), book.caps(subject)
+        spent, in_year = book.spent(subject), book.spent(subject, now)
     if as_json:
         listed = [_answer_json(a) for a in answers]
-        _print_json({"subject": subject, "spent": spent, "cap": cap, "answers": listed})
+        sums = {"spent": spent, "spent_in_year": in_year, "caps": asdict(caps)}
+        _print_json({"subject": subject, **sums, "answers": listed})
     else:
-        _print_answers(Console(), answers, spent, cap)
+        _print_answers(Console(), answers)
+        left = max(caps.year - in_year, 0)
+        print(f"Spent {in_year:g} of epsilon {caps.year:g} within a year; {left:g} left.")
+        print(f"In all {spent:g}; one task may cost {caps.task:g}.")
+
+
+@app.command()
+def cap(
+    subject: Subject = "me",
+    task: Annotated[
+        float | None, typer.Option(min=0.0, help="Most epsilon for one task, from now on.")
+    ] = None,
+    year: Annotated[
+        float | None, typer.Option(min=0.0, help="Most epsilon within 365 days, from now on.")
+    ] = None,
+    ledger: LedgerPath = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a subject may spend, or change it; the ledger keeps it."""
+    with _faults():
+        book = SqliteLedger(ledger)
+        caps = book.caps(subject)
+        if task is not None or year is not None:
+            caps = Caps(caps.task if task is None else task, caps.year if year is None else year)
+            book.set_caps(subject, caps)
+    if as_json:
+        _print_json({"subject": subject, "caps": asdict(caps)})
+        return
+    for name, most in (("one task", caps.task), ("a year", caps.year)):
+        print(
+            f"{name:<10}epsilon {most:g}: the odds of two records change at most {odds(most)} "
+            f"times, even odds to {surest(most):.1%} at most"
+        )
 
 
 @app.command()
@@ -166,7 +200,7 @@ def resend(
     as_json: Json = False,
 ) -> None:
     """Ask relays what became of answers, and send again what nobody has; spends nothing."""
-    with _faults(), _open_holder(ledger, subject, DEFAULT_CAP, insecure_http) as holder:
+    with _faults(), _open_holder(ledger, subject, insecure_http) as holder:
         outcomes = holder.resend()
     if as_json:
         _print_json([_answer_json(outcome) for outcome in outcomes])
@@ -188,13 +222,12 @@ def main() -> None:
 def _open_holder(
     ledger: Path | None,
     subject: str,
-    cap: float,
     insecure_http: bool,
     curator_key: str | None = None,
     retry: Retry | None = None,
 ) -> BlockingHolder:
     return BlockingHolder(
-        SqliteLedger(ledger, cap),
+        SqliteLedger(ledger),
         subject,
         connect=lambda: ReportClient(insecure_http=insecure_http, retry=retry),
         curator_key=curator_key,
@@ -266,12 +299,16 @@ def _print_explanation(console: Console, shown: Explanation) -> None:
     parts += _section("Computed on this device", list(shown.computes))
     parts += _section("Sent", [shown.sends])
     parts += _section("What that tells about you", [shown.means])
+    parts += _section("What it costs you", [shown.costs])
     parts += _section("Who signed this task", [shown.signed_by]) if shown.signed_by else []
     console.print(Panel(Group(*parts), title=Text(shown.name), subtitle=Text(shown.task[:16])))
 
 
 def _section(title: str, lines: list[str]) -> list[Text]:
-    return [Text(f"\n{title}", style="bold"), *(Text(f"  {printable(line)}") for line in lines)]
+    shown = [f"  {printable(line)}" for line in lines[:LONGEST_LIST]]
+    if len(lines) > LONGEST_LIST:
+        shown.append(f"  and {len(lines) - LONGEST_LIST} more, which --json lists")
+    return [Text(f"\n{title}", style="bold"), *map(Text, shown)]
 
 
 def _answer_json(answer: Answer) -> dict[str, Any]:
@@ -289,15 +326,14 @@ def _answer_json(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _print_answers(console: Console, answers: list[Answer], spent: float, cap: float) -> None:
-    """A table of answers and what they add up to."""
+def _print_answers(console: Console, answers: list[Answer]) -> None:
+    """A table of answers."""
     table = Table("drawn", "task", "epsilon", "state")
     for answer in answers:
         drawn = datetime.fromtimestamp(answer.drawn, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
         table.add_row(drawn, answer.task[:16], f"{answer.epsilon:g}", Text(_state(answer)))
     if answers:
         console.print(table)
-    console.print(f"Spent {spent:g} of epsilon {cap:g}; {max(cap - spent, 0):g} left.")
 
 
 def _state(answer: Answer) -> str:

@@ -4,6 +4,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from privet.client.memoization import Cost, cost_of
 from privet.protocol.features import Categorical, Classes, Numeric
 from privet.protocol.task import Question, Task
 from privet.transport.report_client import printable
@@ -24,11 +25,15 @@ class Explanation:
     epsilon: float
     log_ratio: float
     means: str
+    costs: str
     signed_by: str = ""
 
     @classmethod
-    def of(cls, task: Task, signed_by: str = "") -> "Explanation":
-        """The explanation of a checked task; ``signed_by`` in words, as of its ``Offer``."""
+    def of(cls, task: Task, signed_by: str = "", cost: Cost | None = None) -> "Explanation":
+        """The explanation of a checked task; ``signed_by`` in words, as of its ``Offer``.
+
+        ``cost`` is that for a subject who has answered before; by default for one who has not.
+        """
         return cls(
             name=printable(task.name),
             task=task.id,
@@ -41,6 +46,7 @@ class Explanation:
             epsilon=task.epsilon,
             log_ratio=task.log_ratio,
             means=_means(task),
+            costs=_costs(task, cost or cost_of(task, ())),
             signed_by=signed_by,
         )
 
@@ -116,13 +122,42 @@ def _sends(task: Task) -> str:
     )
 
 
+def _costs(task: Task, cost: Cost) -> str:
+    """What it spends after earlier answers, and which tasks they were to."""
+    same, similar = (", ".join(own[:16] for own in ids) for ids in (cost.same, cost.similar))
+    if cost.same and not cost.epsilon:
+        return (
+            f"Epsilon 0: you have answered all of this in task {same}, and the same answer would "
+            "be sent again. It tells nothing new about you; whoever has both can see that they "
+            "are from the same person."
+        )
+    words = f"Epsilon {cost.epsilon:g}."
+    if cost.same:
+        words += f" The rest of {task.epsilon:g} is for what you answered in task {same}, again."
+    if cost.similar:
+        words += (
+            f" You have told something about the same features and label in task {similar}: this "
+            "adds to it, and what both tell together may be as much as their epsilons' sum."
+        )
+    return words
+
+
 def _means(task: Task) -> str:
     """At most e^epsilon in the odds: even odds become e^epsilon to one, and no more."""
-    sure = 1 / (1 + math.exp(-task.epsilon))
-    odds = f"{math.exp(task.epsilon):.3g}" if task.epsilon < 700 else "more than 10^300"
     return (
         f"Epsilon {task.epsilon:g} means: whatever the message is, it could come from any other "
-        f"record, at most {odds} times less likely. Somebody who thinks two possible records "
-        f"equally likely can be at most {sure:.1%} sure after seeing it, whatever else they know "
-        f"and however they compute. Recomputed on this device: {task.log_ratio:.6g}."
+        f"record, at most {odds(task.epsilon)} times less likely. Somebody who thinks two possible "
+        f"records equally likely can be at most {surest(task.epsilon):.1%} sure after seeing it, "
+        "whatever else they know and however they compute. Recomputed on this device: "
+        f"{task.log_ratio:.6g}."
     )
+
+
+def odds(epsilon: float) -> str:
+    """The factor by which the odds of two records may change."""
+    return f"{math.exp(epsilon):.3g}" if epsilon < 700 else "more than 10^300"
+
+
+def surest(epsilon: float) -> float:
+    """The probability that even odds become at most."""
+    return 1 / (1 + math.exp(-epsilon))

@@ -15,7 +15,8 @@ from anyio import to_thread
 
 from privet.client.errors import TaskRefused
 from privet.client.explanation import Explanation
-from privet.client.ledger import SLACK, Answer, Ledger, State
+from privet.client.ledger import SLACK, Answer, Ledger, State, afford
+from privet.client.memoization import Cost, cost_of, question_keys
 from privet.client.pinning import check_key
 from privet.protocol.errors import (
     InvalidRequest,
@@ -63,21 +64,25 @@ class Holder:
         """The task with its signature; raises ``TaskRefused`` if it is not the pinned key's."""
         return await self._offered(self.http.address(task_url))
 
-    def explain(self, task: Task, signed_by: str = "") -> Explanation:
-        """What answering ``task`` would read, send and mean; ``signed_by`` in words."""
-        return Explanation.of(task, signed_by)
-
-    async def check(self, task: Task) -> None:
-        """Raise unless this subject can answer ``task`` now: no record is needed for that.
-
-        ``TaskRefused`` if its true epsilon is above what it states, ``TaskNotOpen`` outside its
-        dates, ``BudgetSpent`` if it would take the subject past the cap. Known mechanisms and
-        sizes were checked when the task was parsed.
-        """
-        check_promise(task)
-        check_dates(task, self.clock())
+    async def explain(self, task: Task, signed_by: str = "") -> Explanation:
+        """What answering ``task`` would read, send, cost and mean; ``signed_by`` in words."""
         earlier = await self._ask(self.ledger.answers, self.subject)
-        self.ledger.afford(self.subject, task.epsilon, earlier)
+        return Explanation.of(task, signed_by, cost_of(task, earlier))
+
+    async def check(self, task: Task) -> Cost:
+        """What ``task`` would cost; raises unless this subject can answer it now.
+
+        No record is needed for that. ``TaskRefused`` if its true epsilon is above what it states,
+        ``TaskNotOpen`` outside its dates, ``BudgetSpent`` if it would take the subject past a cap.
+        Known mechanisms and sizes were checked when the task was parsed.
+        """
+        now = self.clock()
+        check_promise(task)
+        check_dates(task, now)
+        earlier = await self._ask(self.ledger.answers, self.subject)
+        cost, caps = cost_of(task, earlier), await self._ask(self.ledger.caps, self.subject)
+        afford(caps, self.subject, cost.epsilon, earlier, now)
+        return cost
 
     async def answer(
         self, task_url: str, record: Mapping[str, Any], invitation: str | None = None
@@ -86,7 +91,8 @@ class Holder:
 
         The answer's state says whether the curator has counted it or a relay holds it. If this
         subject has answered before, ``record`` is not looked at: nothing is done if that answer was
-        counted, the relay that holds it is asked, or the stored bytes are sent again. Raises what
+        counted, the relay that holds it is asked, or the stored bytes are sent again. Questions
+        that it has answered in other tasks get the same answers as there. Raises what
         ``check`` raises, ``InvalidRecord``, ``LedgerFailed``, and what ``ReportClient`` raises:
         after those last ones the answer is kept, and ``answer`` or ``resend`` tries again.
         """
@@ -100,8 +106,8 @@ class Holder:
                     "This task counts invited reports only: answer it with the invitation that you "
                     "were given (--invitation). Nothing was drawn and nothing was sent."
                 )
-            await self.check(task)
-            drawn = self._draw(task, address, record)
+            cost = await self.check(task)
+            drawn = self._draw(task, address, record, cost)
             answer = await self._ask(self.ledger.keep, replace(drawn, invitation=invitation))
         return await self._deliver(answer, address, invitation or answer.invitation)
 
@@ -153,16 +159,23 @@ class Holder:
             check_key(offer, self.curator_key)
         return offer
 
-    def _draw(self, task: Task, address: TaskAddress, record: Mapping[str, Any]) -> Answer:
-        report = make_report(task, record, self.randomness)
+    def _draw(
+        self, task: Task, address: TaskAddress, record: Mapping[str, Any], cost: Cost
+    ) -> Answer:
+        drawn = make_report(task, record, self.randomness)
+        answers = dict(drawn.answers) if task.allocation == "all" or not cost.reused else {}
+        answers |= cost.reused
+        report = drawn.model_copy(update={"answers": tuple(sorted(answers.items()))})
+        keys = question_keys(task)
         return Answer(
             subject=self.subject,
             task=task.id,
             url=address.url,
-            epsilon=task.epsilon,
+            epsilon=cost.epsilon,
             report_id=report.id.hex(),
             report=report.pack(),
             drawn=self.clock(),
+            questions=tuple(keys[question] for question, _ in report.answers),
         )
 
     async def _deliver(

@@ -3,7 +3,8 @@
 An answer is stored, durably, before it is first sent, and from then on only resent byte for byte:
 drawing a second one would spend epsilon again. Epsilon adds up over all tasks per *subject*, the
 name that a holder gives to the person (or thing) its records are about; ``me`` unless it says
-otherwise. The ledger holds perturbed reports only, never a record.
+otherwise. The ledger holds perturbed reports only, never a record; and each subject's caps, which
+only ``set_caps`` changes.
 
 An answer is ``drawn`` until somebody takes it, ``held`` while a relay has it, ``counted`` for good
 once the curator has, and ``refused`` if it was turned down. Only counted ones are never sent again.
@@ -11,6 +12,7 @@ once the curator has, and ``refused`` if it was turned down. Only counted ones a
 
 import os
 import sqlite3
+import stat
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -24,12 +26,13 @@ from platformdirs import user_data_path
 
 from privet.client.errors import BudgetSpent, LedgerFailed
 
-DEFAULT_CAP = 8.0
+YEAR_SECONDS = 365 * 86_400.0
 SLACK = 1e-9
 """Relative room for the rounding of sums such as 0.1 + 0.2."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 BUSY_SECONDS = 30.0
+OTHERS = 0o077
 
 SCHEMA = """
 CREATE TABLE answers (
@@ -43,16 +46,38 @@ CREATE TABLE answers (
     invitation TEXT,             -- sent along where a task asks for one
     state     TEXT    NOT NULL,  -- drawn, held, counted or refused
     reason    TEXT,              -- why it was refused, or what the last attempt ended in
+    questions TEXT    NOT NULL DEFAULT '',  -- what it answers: privet.client.memoization
     PRIMARY KEY (subject, task)
 ) STRICT
 """
-COLUMNS = "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason"
+CAPS = """
+CREATE TABLE caps (
+    subject TEXT PRIMARY KEY,
+    task    REAL NOT NULL,  -- the most epsilon for one task
+    year    REAL NOT NULL   -- and for all tasks within 365 days
+) STRICT
+"""
+COLUMNS = (
+    "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason, questions"
+)
+NAMES = COLUMNS.split(", ")
 FROM_VERSION_1 = (
     "ALTER TABLE answers RENAME COLUMN fault TO reason",
     "ALTER TABLE answers ADD COLUMN state TEXT NOT NULL DEFAULT 'drawn'",
     "UPDATE answers SET state = 'counted' WHERE counted",
     "ALTER TABLE answers DROP COLUMN counted",
 )
+FROM_VERSION_2 = (
+    "ALTER TABLE answers ADD COLUMN questions TEXT NOT NULL DEFAULT ''",
+    CAPS,
+)
+STEPS = {
+    0: (SCHEMA, CAPS),
+    1: (*FROM_VERSION_1, *FROM_VERSION_2),
+    2: FROM_VERSION_2,
+    SCHEMA_VERSION: (),
+}
+"""What makes a ledger of each version one of today's."""
 
 
 class State(StrEnum):
@@ -62,6 +87,21 @@ class State(StrEnum):
     HELD = "held"
     COUNTED = "counted"
     REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Caps:
+    """The most epsilon that a subject spends on one task, and on all tasks within 365 days.
+
+    docs/privacy.md says why the defaults are what they are.
+    """
+
+    task: float = 2.0
+    year: float = 4.0
+
+
+UNLIMITED = Caps(float("inf"), float("inf"))
+"""For simulations, where nobody's privacy is at stake."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +119,8 @@ class Answer:
     state: State = State.DRAWN
     reason: str | None = None
     """Why it was refused, or what the last attempt to send it ended in."""
+    questions: tuple[str, ...] = ()
+    """What it answers, see ``memoization.question_keys``; empty where that is not known."""
 
     @property
     def counted(self) -> bool:
@@ -92,8 +134,13 @@ class Ledger(ABC):
     waits: ClassVar[bool]
     """Whether a call may wait for a disk or a lock, and so belongs in a thread of its own."""
 
-    def __init__(self, cap: float = DEFAULT_CAP) -> None:
-        self.cap = cap
+    @abstractmethod
+    def caps(self, subject: str) -> Caps:
+        """A subject's caps: the defaults, until they are set."""
+
+    @abstractmethod
+    def set_caps(self, subject: str, caps: Caps) -> None:
+        """Change what a subject may spend; earlier answers stay."""
 
     @abstractmethod
     def find(self, subject: str, task: str) -> Answer | None:
@@ -104,7 +151,7 @@ class Ledger(ABC):
         """Store ``answer`` before it is sent, and return it.
 
         If the subject has answered the task already, return that answer and store nothing. Raises
-        ``BudgetSpent`` if the epsilons of the subject would add up to more than the cap.
+        ``BudgetSpent`` if it would take the subject past its caps.
         """
 
     @abstractmethod
@@ -119,19 +166,25 @@ class Ledger(ABC):
     def answers(self, subject: str | None = None) -> list[Answer]:
         """All answers, or a subject's, in the order in which they were drawn."""
 
-    def spent(self, subject: str) -> float:
-        """The epsilon that a subject's answers add up to."""
-        return _total(self.answers(subject))
+    def spent(self, subject: str, now: float | None = None) -> float:
+        """The epsilon of a subject's answers, of those within a year before ``now`` if given."""
+        return _total(self.answers(subject), now)
 
-    def afford(self, subject: str, epsilon: float, earlier: Iterable[Answer]) -> None:
-        """Raise ``BudgetSpent`` if ``epsilon`` on top of ``earlier`` answers exceeds the cap."""
-        spent = _total(earlier)
-        if spent + epsilon > self.cap * (1 + SLACK):
-            raise BudgetSpent(
-                f"Answering costs epsilon {epsilon:g} and {subject!r} has spent {spent:g} of "
-                f"{self.cap:g}: leave it, or raise the cap (--cap) knowing that it weakens "
-                "the protection of everything answered before."
-            )
+
+def afford(caps: Caps, subject: str, epsilon: float, earlier: Iterable[Answer], now: float) -> None:
+    """Raise ``BudgetSpent`` if ``epsilon`` on top of ``earlier`` answers exceeds a cap."""
+    raising = "leave it, or raise the cap ({}) knowing what that means: privet-holder cap shows it."
+    if epsilon > caps.task * (1 + SLACK):
+        raise BudgetSpent(
+            f"Answering costs epsilon {epsilon:g} and {subject!r} spends at most {caps.task:g} on "
+            f"one task: {raising.format('privet-holder cap --task')}"
+        )
+    spent = _total(earlier, now)
+    if spent + epsilon > caps.year * (1 + SLACK):
+        raise BudgetSpent(
+            f"Answering costs epsilon {epsilon:g} and {subject!r} has spent {spent:g} of "
+            f"{caps.year:g} within a year: {raising.format('privet-holder cap --year')}"
+        )
 
 
 class MemoryLedger(Ledger):
@@ -139,10 +192,20 @@ class MemoryLedger(Ledger):
 
     waits = False
 
-    def __init__(self, cap: float = DEFAULT_CAP) -> None:
-        super().__init__(cap)
+    def __init__(self, caps: Caps | None = None) -> None:
+        """``caps`` are those of all subjects, until they are set."""
+        self._default = caps or Caps()
+        self._caps: dict[str, Caps] = {}
         self._answers: dict[str, dict[str, Answer]] = {}
         self._lock = threading.Lock()
+
+    def caps(self, subject: str) -> Caps:
+        """See ``Ledger.caps``."""
+        return self._caps.get(subject, self._default)
+
+    def set_caps(self, subject: str, caps: Caps) -> None:
+        """See ``Ledger.set_caps``."""
+        self._caps[subject] = caps
 
     def find(self, subject: str, task: str) -> Answer | None:
         """See ``Ledger.find``."""
@@ -153,7 +216,8 @@ class MemoryLedger(Ledger):
         with self._lock:
             mine = self._answers.setdefault(answer.subject, {})
             if answer.task not in mine:
-                self.afford(answer.subject, answer.epsilon, mine.values())
+                caps = self.caps(answer.subject)
+                afford(caps, answer.subject, answer.epsilon, mine.values(), answer.drawn)
                 mine[answer.task] = answer
             return mine[answer.task]
 
@@ -180,9 +244,21 @@ class SqliteLedger(Ledger):
 
     waits = True
 
-    def __init__(self, path: Path | None = None, cap: float = DEFAULT_CAP) -> None:
-        super().__init__(cap)
+    def __init__(self, path: Path | None = None) -> None:
         self.path = path if path is not None else default_path()
+
+    def caps(self, subject: str) -> Caps:
+        """See ``Ledger.caps``."""
+        if not self.path.exists():
+            return Caps()
+        with self._transaction() as db:
+            return _caps(db, subject)
+
+    def set_caps(self, subject: str, caps: Caps) -> None:
+        """See ``Ledger.set_caps``."""
+        with self._transaction() as db:
+            row = (subject, caps.task, caps.year)
+            db.execute("INSERT OR REPLACE INTO caps VALUES (?, ?, ?)", row)
 
     def find(self, subject: str, task: str) -> Answer | None:
         """See ``Ledger.find``."""
@@ -194,7 +270,8 @@ class SqliteLedger(Ledger):
         with self._transaction() as db:
             kept = _find(db, answer.subject, answer.task)
             if kept is None:
-                self.afford(answer.subject, answer.epsilon, _select(db, answer.subject))
+                caps, earlier = _caps(db, answer.subject), _select(db, answer.subject)
+                afford(caps, answer.subject, answer.epsilon, earlier, answer.drawn)
                 _write(db, answer)
             return kept or answer
 
@@ -212,6 +289,8 @@ class SqliteLedger(Ledger):
 
     def answers(self, subject: str | None = None) -> list[Answer]:
         """See ``Ledger.answers``."""
+        if not self.path.exists():
+            return []
         with self._transaction() as db:
             return _select(db, subject)
 
@@ -234,25 +313,23 @@ class SqliteLedger(Ledger):
             ) from error
 
     def _create(self) -> None:
-        """The file and its folder, closed to everybody else from the first moment."""
+        """The file and its folder, closed to everybody else, also if the file was not."""
         if not self.path.exists():
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        elif stat.S_IMODE(self.path.stat().st_mode) & OTHERS:
+            self.path.chmod(0o600)
 
     def _migrate(self, db: sqlite3.Connection) -> None:
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version == 0:
-            db.execute(SCHEMA)
-            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        elif version == 1:
-            for step in FROM_VERSION_1:
-                db.execute(step)
-            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        elif version != SCHEMA_VERSION:
+        if version not in STEPS:
             raise LedgerFailed(
                 f"The ledger {self.path} is of version {version} and this program knows "
                 f"{SCHEMA_VERSION}: update it. Nothing was sent."
             )
+        for step in STEPS[version]:
+            db.execute(step)
+        db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def default_path() -> Path:
@@ -266,9 +343,15 @@ def _newer(kept: Answer, answer: Answer) -> Answer:
     return kept if unchanged else answer
 
 
-def _total(answers: Iterable[Answer]) -> float:
-    """The epsilon that answers add up to."""
-    return sum(answer.epsilon for answer in answers)
+def _total(answers: Iterable[Answer], now: float | None = None) -> float:
+    """The epsilon that answers add up to, those that are a year old by ``now`` left out."""
+    since = float("-inf") if now is None else now - YEAR_SECONDS
+    return sum(answer.epsilon for answer in answers if answer.drawn > since)
+
+
+def _caps(db: sqlite3.Connection, subject: str) -> Caps:
+    row = db.execute("SELECT task, year FROM caps WHERE subject = ?", (subject,)).fetchone()
+    return Caps() if row is None else Caps(*row)
 
 
 def _find(db: sqlite3.Connection, subject: str, task: str) -> Answer | None:
@@ -288,14 +371,15 @@ def _select(db: sqlite3.Connection, subject: str | None) -> list[Answer]:
 
 
 def _answer(row: tuple[Any, ...]) -> Answer:
-    fields = dict(zip(COLUMNS.split(", "), row, strict=True))
-    return Answer(**{**fields, "state": State(fields["state"])})
+    fields = dict(zip(NAMES, row, strict=True))
+    fields |= {"state": State(fields["state"]), "questions": tuple(fields["questions"].split())}
+    return Answer(**fields)
 
 
 def _write(db: sqlite3.Connection, answer: Answer) -> None:
-    names = COLUMNS.split(", ")
-    places = ", ".join("?" * len(names))
+    fields = {**vars(answer), "questions": " ".join(answer.questions)}
+    places = ", ".join("?" * len(NAMES))
     db.execute(
         f"INSERT OR REPLACE INTO answers ({COLUMNS}) VALUES ({places})",  # noqa: S608 - constants
-        [getattr(answer, name) for name in names],
+        [fields[name] for name in NAMES],
     )

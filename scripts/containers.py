@@ -54,7 +54,7 @@ def holders() -> None:
                 records,
                 lambda: None,
                 insecure_http=True,
-                ledger=SqliteLedger(kept, cap=float("inf")),
+                ledger=SqliteLedger(kept),
             )
         )
         number = shard.name.partition(".")[0]

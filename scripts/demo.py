@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from privet import CuratorClient, Holder, MemoryLedger, PrivetError, ReportClient
-from privet.client import Ledger
+from privet.client import UNLIMITED, Ledger
 from privet.curator.admin_client import Document
 from privet.curator.models.encode import encode_records
 from privet.curator.partitioning import GROWERS
@@ -192,8 +192,9 @@ def _by_ledger(
     records: Iterable[Record], ledger: Ledger | None
 ) -> Iterator[tuple[Record, Ledger, str]]:
     for number, record in enumerate(records):
-        own = MemoryLedger(cap=float("inf")) if ledger is None else ledger
-        yield record, own, f"holder {number}"
+        own, subject = MemoryLedger() if ledger is None else ledger, f"holder {number}"
+        own.set_caps(subject, UNLIMITED)
+        yield record, own, subject
 
 
 def score(

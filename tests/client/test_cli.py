@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from privet.client.cli import app
 from privet.client.explanation import Explanation
 from privet.protocol.features import Classes
 from privet.protocol.label_scale import Centring
+from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Question
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import RANGE, RECORD, make_task
@@ -24,8 +26,7 @@ class Command:
         self.record.write_text(json.dumps(RECORD))
 
     def __call__(self, *arguments: str, stdin: str | None = None) -> Result:
-        ledger = [] if arguments[0] == "show" else ["--ledger", str(self.ledger.path)]
-        return CliRunner().invoke(app, [*arguments, *ledger], input=stdin)
+        return CliRunner().invoke(app, [*arguments, "--ledger", str(self.ledger.path)], input=stdin)
 
     def answer(self, url: str, *arguments: str, stdin: str | None = None) -> Result:
         return self("answer", url, "--record", str(self.record), *arguments, stdin=stdin)
@@ -100,7 +101,8 @@ def test_answering_again_costs_nothing(curator: StubCurator, command: Command) -
     assert as_json(command("budget", "--json")) == {
         "subject": "me",
         "spent": 1.0,
-        "cap": 8.0,
+        "spent_in_year": 1.0,
+        "caps": {"task": 2.0, "year": 4.0},
         "answers": [first],
     }
     assert len(curator.posts) == 1
@@ -140,12 +142,52 @@ def assert_refused(result: Result, status: int) -> str:
 
 def test_the_holder_refuses_with_status_3(curator: StubCurator, command: Command) -> None:
     """Past the cap or at an unsafe address, to protect the record; nothing is sent."""
-    assert "raise the cap" in assert_refused(
-        command.answer(curator.url, "--yes", "--cap", "0.5"), 3
-    )
+    assert command("cap", "--task", "0.5").exit_code == 0
+    assert "raise the cap" in assert_refused(command.answer(curator.url, "--yes"), 3)
     unsafe = f"http://curator.example/v1/tasks/{curator.task.id}"
     assert "--insecure-http" in assert_refused(command.answer(unsafe, "--yes"), 3)
     assert curator.posts == []
+
+
+def test_caps_are_shown_and_changed_by_a_command(command: Command) -> None:
+    """What a cap means is said in odds; one that is not named stays."""
+    shown = command("cap").stdout
+    assert "epsilon 2: the odds of two records change at most 7.39 times" in shown
+    assert "epsilon 4" in shown
+    assert command.ledger.path.exists() is False
+    changed = {"subject": "me", "caps": {"task": 2.0, "year": 6.0}}
+    assert as_json(command("cap", "--year", "6", "--json")) == changed
+    assert as_json(command("cap", "--json")) == changed
+
+
+def test_the_same_question_again_gets_the_same_answer(command: Command) -> None:
+    """Two tasks that differ in their name alone are shown as such, and the second costs nothing."""
+    with (
+        serving(StubCurator(make_task())) as first,
+        serving(StubCurator(make_task(name="another"))) as second,
+    ):
+        assert command.answer(first.url, "--yes").exit_code == 0
+        shown = " ".join(command("show", second.url).stdout.replace("│", " ").split())
+        assert f"Epsilon 0: you have answered all of this in task {first.task.id[:16]}" in shown
+        assert command.answer(second.url, "--yes").exit_code == 0
+        budget = as_json(command("budget", "--json"))
+        assert (budget["spent"], len(budget["answers"])) == (1.0, 2)
+        assert len(second.counted) == 1
+
+
+def test_a_task_of_many_features_is_shown_at_once(command: Command) -> None:
+    """Of 20 000 features some are shown and the others counted; JSON has them all."""
+    categories = {"categories": ("a",), "missing": "a", "unknown": "a"}
+    features = [{"kind": "categorical", "name": f"f{i}", **categories} for i in range(20_000)]
+    made = make_task(features=features, partitions=(Tree.of(Partition.root(20_000)),))
+    with serving(StubCurator(made)) as curator:
+        assert command("show", curator.url).exit_code == 0
+        begun = process_time()
+        shown = command("show", curator.url)
+        taken = process_time() - begun
+        assert "and 19961 more, which --json lists" in shown.stdout
+        assert len(as_json(command("show", curator.url, "--json"))["reads"]) == 20_000
+    assert taken < 3.0  # of processor time, the curator's included; without the bound it is 20
 
 
 def test_the_curators_no_is_status_1(curator: StubCurator, command: Command) -> None:
@@ -205,7 +247,7 @@ def test_a_broken_ledger_is_one_sentence(curator: StubCurator, command: Command)
 def test_wrong_usage_is_status_2(command: Command) -> None:
     """As with any command line."""
     assert CliRunner().invoke(app, ["answer"]).exit_code == 2
-    assert CliRunner().invoke(app, ["budget", "--cap", "-1"]).exit_code == 2
+    assert CliRunner().invoke(app, ["cap", "--year", "-1"]).exit_code == 2
 
 
 def test_names_from_a_task_cannot_drive_the_terminal(command: Command) -> None:

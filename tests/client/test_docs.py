@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from privet.client import DEFAULT_CAP, BlockingHolder, SqliteLedger, cli
+from privet.client import BlockingHolder, Caps, SqliteLedger, cli
 from privet.client.ledger import default_path
 from tests.client.stub_curator import StubCurator
 
@@ -34,12 +34,11 @@ def test_options_and_their_environment_are_real() -> None:
     """Each listed option exists with its variable and default, and so do all commands named."""
     commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
     options = {opt: param for param in commands["answer"].params for opt in param.opts}
-    for option, variable, default in rows("option"):
+    for option, variable, _ in rows("option"):
         param = options[option.strip("`")]
         assert (param.envvar or "") == variable.strip("`")
-        if option == "`--cap`":
-            assert float(default) == DEFAULT_CAP == param.default
     assert default_path().name in TEXT
+    assert f"epsilon {Caps().task:g} for one task and {Caps().year:g} for a year" in TEXT
     assert set(re.findall(r"privet-holder (\w+)", TEXT)) <= set(commands)
 
 

@@ -13,6 +13,7 @@ import pytest
 from privet.client import (
     BlockingHolder,
     BudgetSpent,
+    Caps,
     CuratorUnreachable,
     Holder,
     HolderError,
@@ -202,7 +203,7 @@ async def test_the_task_is_checked_before_the_record_is_looked_at() -> None:
     ]:
         with serving(StubCurator(task)) as curator:
             async with ReportClient() as client:
-                ledger = MemoryLedger(cap)
+                ledger = MemoryLedger(Caps(cap, cap))
                 holder = Holder(client, ledger, "me", no_randomness, clock=lambda: 2_000.0)
                 with pytest.raises(error):
                     await holder.answer(curator.url, no_record())

@@ -13,6 +13,7 @@ import pytest
 from privet.client import (
     Answer,
     BudgetSpent,
+    Caps,
     Ledger,
     LedgerFailed,
     MemoryLedger,
@@ -25,10 +26,17 @@ from tests.client.fakes import assert_closed, record_connections
 
 @pytest.fixture(params=["memory", "sqlite"])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
-    """Each kind of ledger, with a cap of 1."""
-    if request.param == "memory":
-        return MemoryLedger(cap=1.0)
-    return SqliteLedger(tmp_path / "new" / "folder" / "answers.sqlite3", cap=1.0)
+    """Each kind of ledger, where two subjects have a cap of 1."""
+    made: Ledger = MemoryLedger()
+    if request.param == "sqlite":
+        made = SqliteLedger(tmp_path / "new" / "folder" / "answers.sqlite3")
+    for subject in ("me", "you"):
+        made.set_caps(subject, ONE)
+    return made
+
+
+ONE = Caps(task=1.0, year=1.0)
+DAY = 86_400.0
 
 
 def answer(task: str = "a", epsilon: float = 0.1, report: bytes = b"1", **more: object) -> Answer:
@@ -57,7 +65,7 @@ def test_epsilon_adds_up_per_subject_to_the_cap_and_no_further(ledger: Ledger) -
     """Ten tenths fit into one in spite of rounding; the eleventh does not, and changes nothing."""
     for i in range(10):
         ledger.keep(answer(f"task {i}"))
-    with pytest.raises(BudgetSpent, match="has spent 1 of 1"):
+    with pytest.raises(BudgetSpent, match="has spent 1 of 1 within a year"):
         ledger.keep(answer("one more"))
     assert ledger.find("me", "one more") is None
     assert len(ledger.answers("me")) == 10
@@ -107,7 +115,7 @@ KEEP = """
 import sys
 from pathlib import Path
 from privet.client import Answer, BudgetSpent, SqliteLedger
-ledger, i = SqliteLedger(Path(sys.argv[1]), cap=1.0), sys.argv[2]
+ledger, i = SqliteLedger(Path(sys.argv[1])), sys.argv[2]
 def answer(task):
     return Answer("me", task, "https://c.example", 0.3, "0", i.encode(), 0.0)
 sys.stdin.readline()
@@ -122,8 +130,9 @@ else:
 
 
 def test_processes_that_race_cannot_overspend(tmp_path: Path) -> None:
-    """Four processes create one ledger at once: all see one shared answer, two more fit the cap."""
+    """Four processes use one ledger at once: all see one shared answer, two more fit the cap."""
     path = tmp_path / "answers.sqlite3"
+    SqliteLedger(path).set_caps("me", ONE)
     running = [
         subprocess.Popen(
             [sys.executable, "-c", KEEP, str(path), str(i)],
@@ -150,6 +159,45 @@ def test_only_the_owner_can_read_the_file(tmp_path: Path) -> None:
     assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(ledger.path.parent.stat().st_mode) == 0o700
     assert [path.name for path in ledger.path.parent.iterdir()] == ["answers.sqlite3"]
+
+
+def test_a_ledger_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+    """Whoever made it so; its content stays."""
+    ledger = SqliteLedger(tmp_path / "answers.sqlite3")
+    ledger.keep(answer())
+    ledger.path.chmod(0o644)
+    assert len(ledger.answers()) == 1
+    assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
+
+
+def test_looking_makes_no_ledger(tmp_path: Path) -> None:
+    """Where nothing was kept, nothing is known and nothing is written."""
+    ledger = SqliteLedger(tmp_path / "answers.sqlite3")
+    assert (ledger.answers(), ledger.caps("me")) == ([], Caps())
+    assert not ledger.path.exists()
+
+
+def test_a_cap_for_one_task_and_one_for_a_year(ledger: Ledger) -> None:
+    """What was drawn a year ago counts no more; what lies in the future does."""
+    ledger.set_caps("me", Caps(task=0.5, year=0.8))
+    with pytest.raises(BudgetSpent, match=r"at most 0\.5 on one task.*privet-holder cap --task"):
+        ledger.keep(answer(epsilon=0.6))
+    ledger.keep(answer("a", epsilon=0.5, drawn=10 * DAY))
+    ledger.keep(answer("b", epsilon=0.3, drawn=0.0))
+    with pytest.raises(BudgetSpent, match="privet-holder cap --year"):
+        ledger.keep(answer("c", epsilon=0.1, drawn=364 * DAY))
+    ledger.keep(answer("c", epsilon=0.1, drawn=365 * DAY))
+    assert ledger.spent("me", 365 * DAY) == pytest.approx(0.6)
+    assert ledger.spent("me") == pytest.approx(0.9)
+
+
+def test_caps_stay_until_they_are_set(tmp_path: Path) -> None:
+    """They are the ledger's, not the caller's: a new process has those that were set."""
+    path = tmp_path / "answers.sqlite3"
+    assert Caps() == SqliteLedger(path).caps("me") == Caps(task=2.0, year=4.0)
+    SqliteLedger(path).set_caps("me", Caps(3.0, float("inf")))
+    assert SqliteLedger(path).caps("me") == Caps(3.0, float("inf"))
+    assert SqliteLedger(path).caps("you") == Caps()
 
 
 def test_every_change_is_written_through(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.client import Answer, Holder, MemoryLedger, ReportClient
+from privet.client import UNLIMITED, Answer, Holder, MemoryLedger, ReportClient
 
 Record = Mapping[str, Any]
 
@@ -16,7 +16,7 @@ def answer_all(task_url: str, records: Sequence[Record]) -> list[Answer]:
 
     async def collect() -> list[Answer]:
         async with ReportClient() as http:
-            holders = [Holder(http, MemoryLedger(cap=100.0)) for _ in records]
+            holders = [Holder(http, MemoryLedger(UNLIMITED)) for _ in records]
             answers = (
                 holder.answer(task_url, record)
                 for holder, record in zip(holders, records, strict=True)
