@@ -1,16 +1,22 @@
 """``privet plan``: expected accuracy from public data; needs no curator and spends no privacy."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich import box
+from rich.table import Table
 
 from privet.curator.cli.options import AsJson, parsed
 from privet.curator.cli.output import err, out, print_facts, print_json, shown
 from privet.curator.publishing.settings import DEEPEST
 
 if TYPE_CHECKING:
-    from privet.curator.planning import Figure, Plan
+    from privet.curator.planning import Plan, Prospect
+
+BAR = 30
+"""Characters of the longest bar."""
 
 
 def plan(
@@ -21,9 +27,6 @@ def plan(
     holders: Annotated[int, typer.Option(min=1, help="Reports expected.")],
     epsilon: Annotated[float, typer.Option(help="What one holder would spend.")],
     *,
-    wanted: Annotated[
-        float | None, typer.Option(help="Accuracy to reach (or mean squared error).")
-    ] = None,
     grower: Annotated[str | None, typer.Option(help="How the partition is grown.")] = None,
     depth: Annotated[
         int | None, typer.Option(min=0, max=DEEPEST, help="Splits per path; by default chosen.")
@@ -41,7 +44,7 @@ def plan(
     seed: Annotated[int, typer.Option(help="Seed of the simulations.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate collections from public data: expected accuracy, and whether to ask at all."""
+    """From public data alone: what to expect, which shifts reports would show, and their worth."""
     from privet.curator.planning import plan as make_plan
 
     named = {"grower": grower, "depth": depth, "mechanism": mechanism, "ignore": ignore or None}
@@ -53,7 +56,6 @@ def plan(
             epsilon=epsilon,
             holders=holders,
             estimator=estimator,
-            wanted=wanted,
             simulation_seed=seed,
             **settings,
             **parsed(more),
@@ -65,13 +67,11 @@ def plan(
 
 
 def print_plan(plan: "Plan") -> None:
-    """The plan in words and tables."""
+    """The plan in words, with a table of other numbers of holders and other epsilons."""
     title = f"{plan.holders:,} holders at epsilon {plan.epsilon:g}".replace(",", " ")
     facts = {
-        f"expected {plan.score}": _figure(plan.expected),
-        "public data alone": _figure(plan.public_only),
-        "gain by reports": _figure(plan.gain),
-        "worth of reports": _worth(plan),
+        f"expected {plan.score}, if fair": f"{plan.expected.value:.4g} "
+        f"± {plan.expected.standard_error:.2g}",
         "questions": "; ".join(
             f"{each['mechanism']} over {each['cells']} cells" for each in plan.questions
         ),
@@ -79,41 +79,53 @@ def print_plan(plan: "Plan") -> None:
         "verdict": str(plan.verdict),
     }
     print_facts(title, facts)
-    if plan.required is not None:
-        _print_requirement(plan)
-    out().print(plan.reason)
+    every = sorted([plan.here, *plan.others], key=lambda each: (each.epsilon, each.holders))
+    out().print(prospects(plan, every))
+    print_facts("Largest gain", bars(plan, every))
+    out().print(plan.reason, highlight=False)
 
 
-def _print_requirement(plan: "Plan") -> None:
-    """Print what it takes to achieve the wanted score."""
-    required = plan.required
-    assert required is not None  # noqa: S101
-    best = "most" if plan.score == "accuracy" else "least"
+def prospects(plan: "Plan", every: Sequence["Prospect"]) -> Table:
+    """Smallest shifts found, and gains by what misleads."""
+    unit = "points" if plan.score == "accuracy" else "% of the variance"
+    table = Table(
+        title=f"Smallest shifts that reports reveal, and gains in {unit}",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    for heading in ("holders", "ε", "cells", "overall", "in a cell", *plan.here.gains):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for each in every:
+        table.add_row(
+            shown(each.holders),
+            f"{each.epsilon:g}",
+            str(each.cells),
+            _shift(plan, each.overall_shift),
+            _shift(plan, each.cell_shift),
+            *map(percent, each.gains.values()),
+        )
+    return table
 
-    def out_of_reach(score: float) -> str:
-        return f"out of reach: {score:.4g} was the {best} that was seen"
 
-    facts = {
-        f"holders at epsilon {plan.epsilon:g}": shown(required.holders)
-        if required.holders
-        else out_of_reach(required.best_by_holders),
-        f"epsilon with {shown(plan.holders)} holders": f"{required.epsilon:.2g}"
-        if required.epsilon
-        else out_of_reach(required.best_by_epsilon),
-        "or public records without reports": shown(required.public_records)
-        if required.public_records
-        else "out of reach",
+def bars(plan: "Plan", every: Sequence["Prospect"]) -> dict[str, str]:
+    """A bar for the largest gain of each, by holders and epsilon."""
+    best = [max(*each.gains.values(), 0.0) for each in every]
+    longest = max(*best, 1e-9)
+    return {
+        f"{shown(each.holders)}, ε = {each.epsilon:g}": "█" * round(BAR * gain / longest)
+        + (" ◀ you are here" if each is plan.here else "")
+        for each, gain in zip(every, best, strict=True)
     }
-    print_facts(f"To reach {plan.score} {required.wanted:g}", facts)
 
 
-def _figure(figure: "Figure") -> str:
-    return f"{figure.value:.4g} ± {figure.standard_error:.2g}"
+def percent(gain: float) -> str:
+    """A gain in percent, with its sign."""
+    return f"{round(100.0 * gain, 1) + 0.0:+.1f}"  # never -0.0
 
 
-def _worth(plan: "Plan") -> str:
-    if plan.gain.value <= 0.0:
-        return "nothing that shows"
-    if plan.worth == float("inf"):
-        return "more than any number of public records"
-    return f"as much as {shown(round(plan.worth))} more public records"
+def _shift(plan: "Plan", shift: float | None) -> str:
+    if shift is None:
+        return "none"
+    return f"{100 * shift:.1f}" if plan.score == "accuracy" else f"{shift:.3g}"

@@ -1,5 +1,5 @@
 """Planning a collection from public records: see ``planner``."""
 
-from privet.curator.planning.planner import Figure, Plan, Requirement, Verdict, plan
+from privet.curator.planning.planner import Figure, Plan, Prospect, Verdict, plan
 
-__all__ = ["Figure", "Plan", "Requirement", "Verdict", "plan"]
+__all__ = ["Figure", "Plan", "Prospect", "Verdict", "plan"]

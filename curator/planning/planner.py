@@ -1,44 +1,67 @@
-"""Expected accuracy of a collection, estimated from public records alone.
+"""What to expect of a collection, from public records alone, so that planning costs no privacy.
 
-In each fold (see ``folds``) the task is built from some public records, the reports of others are
-simulated exactly in distribution, and the model fitted to them is tested on the rest, as are public
-models of fewer and of more records. The public models' losses at three sizes give a learning curve,
-linear in the logarithm of the number of records, which extrapolates the results to all public
-records. No private record is involved, so planning costs no privacy.
+**Score without shift.** The stacked public model is cross-validated; where the holders are like the
+public records, reports hardly improve it (docs/accuracy.md), so that is the score to expect.
+
+**Shifts that reports reveal.** In closed form from the mechanism's variances: what ``privet
+insight`` would find with probability ``POWER``. For the label's share or mean overall, and in one
+cell, a difference delta has the standard deviation sd of the test's statistic, and
+
+    delta = (z(level / 2) + z(1 - POWER)) sd,
+
+the level being ``insight``'s after its correction for several tests.
+
+**What reports are worth under shift.** In each of ``worlds`` a population is made whose records
+differ from the public ones in a known way; its reports are simulated exactly in distribution, and
+the fitted model is compared with the public one under the world's own law. No row is used for
+both, and there is no noise but that of reports.
 """
 
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from math import ceil, exp, hypot, inf, isfinite, log, sqrt
+from functools import cached_property
+from math import ceil, sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, fit
 from privet.curator.estimation.counts import Label
-from privet.curator.planning.folds import PARTS, FoldModels, Part, make_folds, spread
+from privet.curator.estimation.insight import FALSE_DISCOVERY_RATE
+from privet.curator.estimation.ratio import moments
+from privet.curator.planning.worlds import World, few_rows
 from privet.curator.public_data import Floats, PublicData
+from privet.curator.public_model.base import BaseModel
+from privet.curator.public_model.candidates import VALIDATION_TREES, candidates
+from privet.curator.public_model.knowledge import Knowledge
 from privet.curator.publishing.build import build_encoded, check_names, encode_columns
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.publishing.table import Columns, read_table
 from privet.curator.simulation import simulate_counts
-from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes, Feature
-from privet.protocol.mechanisms.base import Mechanism
+from privet.curator.trees import locate
+from privet.protocol.errors import InvalidPublicData, InvalidRequest
+from privet.protocol.features import Classes
+from privet.protocol.label_scale import LabelScale
 from privet.protocol.task import Task
 
-CERTAIN = 2.0
-"""Number of standard errors that separates a gain from its threshold."""
-WORTHWHILE = 0.005
-"""Smallest gain worth collecting for: in accuracy, or in a number's explained variance."""
-MOST_RECORDS = 1e9
-HOLDER_STEPS = tuple(10.0 ** (step / 2) for step in range(-4, 7))
-"""Multiples of the planned number of holders that are tried for a wanted score."""
-EPSILONS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+POWER = 0.8
+WORTHWHILE = 0.01
+"""A gain worth asking for: a point of accuracy, or a percent of a number's variance."""
+HOLDER_STEPS = (0.1, 10.0)
+EPSILON_STEPS = (0.5, 2.0)
+"""Multiples of the planned holders and epsilon that are shown beside the plan."""
+FEWEST_RECORDS = 20
+FEWEST_OF_A_CLASS = 5
+MOST_RECORDS = 3000
+"""Of more public records a sample is used."""
+MOST_POINTS = 4000
+DRAWS = 2
+"""Collections that are simulated for a gain."""
 
 
 @dataclass(frozen=True)
@@ -50,45 +73,42 @@ class Figure:
 
     @classmethod
     def of(cls, per_row: Floats) -> "Figure":
-        """Mean and standard error over independent test rows."""
+        """Mean and standard error over independent rows."""
         return cls(float(per_row.mean()), float(per_row.std(ddof=1) / sqrt(len(per_row))))
 
 
 class Verdict(StrEnum):
     """Whether to collect private reports."""
 
-    COLLECT = "collect"
-    UNCLEAR = "unclear"
+    COLLECT = "collect if the public data may mislead"
     DO_NOT_COLLECT = "do not collect"
 
 
 @dataclass(frozen=True)
-class Requirement:
-    """What it takes to achieve a wanted score; None where nothing that was tried does.
+class Prospect:
+    """What ``holders`` reports at ``epsilon`` would reveal, and what they would be worth.
 
-    ``holders`` goes with the planned epsilon and ``epsilon`` with the planned number of holders;
-    ``public_records`` is the number of public records that would suffice without reports.
-    ``best_by_holders`` and ``best_by_epsilon`` are the best scores found by varying either.
+    ``overall_shift`` and ``cell_shift`` are the smallest differences between holders and public
+    records that are found with probability ``POWER``: of a class's share, or of a mean in the
+    label's units; None where the largest possible one is not. ``gains`` are by world, in accuracy
+    or in parts of a number's variance.
     """
 
-    wanted: float
-    holders: int | None
-    epsilon: float | None
-    public_records: int | None
-    best_by_holders: float
-    best_by_epsilon: float
+    holders: int
+    epsilon: float
+    cells: int
+    overall_shift: float | None
+    cell_shift: float | None
+    gains: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Expected results of ``holders`` reports at ``epsilon`` in addition to ``public_records``.
+    """What to expect of ``holders`` reports at ``epsilon`` beside ``public_records``.
 
-    ``score`` names what ``expected``, ``public_only`` and ``gain`` are: the accuracy, or the mean
-    squared error of a numeric label. A positive gain is an improvement either way. ``worth`` is
-    the number of further public records that would improve the public model as much. With
-    ``lower_bound`` the reports carry more information than the public records can show in the
-    trials, so the gain is at least what is stated. ``questions`` are the published questions'
-    mechanisms and cells, and ``report_bytes`` is the length of one report.
+    ``expected`` is the ``score``, the accuracy or the mean squared error of a number, if the public
+    records are fair. ``here`` is this plan, and ``others`` vary its holders or its epsilon.
+    ``questions`` are the published questions' mechanisms and cells.
     """
 
     score: str
@@ -99,18 +119,14 @@ class Plan:
     questions: tuple[dict[str, Any], ...]
     report_bytes: int
     expected: Figure
-    public_only: Figure
-    gain: Figure
-    worth: float
-    lower_bound: bool
+    here: Prospect
+    others: tuple[Prospect, ...]
     verdict: Verdict
     reason: str
-    required: Requirement | None
 
     def to_document(self) -> dict[str, Any]:
-        """The plan as JSON values; an unlimited ``worth`` is null."""
-        worth = self.worth if isfinite(self.worth) else None
-        return {**asdict(self), "worth": worth, "verdict": str(self.verdict)}
+        """The plan as JSON values."""
+        return {**asdict(self), "verdict": str(self.verdict)}
 
 
 def plan(
@@ -120,16 +136,14 @@ def plan(
     epsilon: float,
     holders: int,
     estimator: str | None = None,
-    wanted: float | None = None,
     simulation_seed: int = 0,
     **settings: Any,
 ) -> Plan:
-    """Estimate what ``holders`` reports at ``epsilon`` add to these public records.
+    """What ``holders`` reports at ``epsilon`` would add to these public records.
 
     ``public`` is a CSV or Parquet file, its bytes, a DataFrame, or columns by name; ``settings``
-    are the task's other settings (docs/api.md), with the same defaults. ``wanted`` is an accuracy
-    (or mean squared error) for which the plan states what it takes. Raises ``InvalidRequest`` for
-    impossible settings and ``InvalidPublicData`` for too few records.
+    are the task's other settings (docs/api.md), with the same defaults. Raises ``InvalidRequest``
+    for impossible settings and ``InvalidPublicData`` for too few records.
     """
     values = {"name": "plan", "label": label, "epsilon": epsilon, "holders": holders, **settings}
     checked = TaskSettings.parse(json.dumps(values))
@@ -138,8 +152,7 @@ def plan(
     if estimator not in ESTIMATORS:
         listed = ", ".join(sorted(ESTIMATORS))
         raise InvalidRequest(f"Unknown estimator {estimator!r}: choose among {listed}.")
-    trials = Trials.of(checked, _columns(public), estimator, simulation_seed)
-    return Planner(trials, checked).plan(wanted)
+    return Planner(checked, _columns(public), estimator, simulation_seed).plan()
 
 
 def _columns(public: Any) -> Columns:
@@ -153,230 +166,263 @@ def _columns(public: Any) -> Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class Trials:
-    """Simulated collections over the folds of one public data set.
+class Situation:
+    """The public records that a curator has, its model of them, and the holders."""
 
-    Losses are per row, each tested once, shape ``(rows,)``: 1 for a wrong class and 0 for the right
-    one, or the squared error of a number.
-    """
-
-    features: tuple[Feature, ...]
-    label: Label
     public: PublicData
-    estimator: str
-    seed: int
-    models: FoldModels
+    base: BaseModel
+    world: World
 
-    @classmethod
-    def of(cls, settings: TaskSettings, columns: Columns, estimator: str, seed: int) -> "Trials":
-        """Split the rows into folds; raises ``InvalidPublicData`` if there are too few."""
-        features, label, public = encode_columns(settings, columns)
-        slots = label.slots if isinstance(label, Classes) else 0
-        models = FoldModels(public, slots, make_folds(label, public, seed))
-        return cls(features, label, public, estimator, seed, models)
-
-    def losses(self, settings: TaskSettings) -> Floats:
-        """Losses of the model fitted to the reports of a task with these settings."""
-        return self._losses(lambda number: self._collect(settings, number))
-
-    def public_losses(self, part: Part) -> Floats:
-        """Losses of a model of public records alone."""
-        return self._losses(lambda number: self.models.predictions(number, part))
-
-    def task(self, settings: TaskSettings, number: int, part: Part) -> Task:
-        """The task published from some of a fold's records."""
-        data, base = self.models.rows(number, part), self.models.model(number, part)
-        return build_encoded(settings, self.features, self.label, data, base)
-
-    def _collect(self, settings: TaskSettings, number: int) -> Floats:
-        """Predictions for a fold's test rows after one simulated collection, ``(test rows, S)``.
-
-        The generator depends on the seed and the arguments only, not on the order of the trials.
-        """
-        fold, task = self.models.folds[number], self.task(settings, number, Part.KNOWN)
-        case = f"{settings.holders} {settings.epsilon}".encode()
-        rng = np.random.default_rng([self.seed, number, zlib.crc32(case)])
-        X, y = self.public.X[fold.holders], self.public.y[fold.holders]
-        copies = spread(settings.holders, len(y), rng)
-        counts = [
-            replace(each, holders_per_record=max(1.0, each.n / len(y)))
-            for each in simulate_counts(task, X, y, rng, copies=copies)
-        ]
-        takes_base = ESTIMATORS[self.estimator].takes_base
-        base = self.models.model(number, Part.KNOWN) if takes_base else None
-        known = self.models.rows(number, Part.KNOWN)
-        model = fit(self.estimator, self.label, known, counts, base)
-        return model.predict(self.public.X[fold.test]).values
-
-    def _losses(self, predict: Callable[[int], Floats]) -> Floats:
-        losses = np.empty(len(self.public))
-        for number, fold in enumerate(self.models.folds):
-            predicted, truth = predict(number), self.public.y[fold.test]
-            if isinstance(self.label, Classes):
-                losses[fold.test] = predicted.argmax(axis=1) != truth
-            else:
-                losses[fold.test] = (predicted[:, 0] - truth) ** 2
-        return losses
-
-
-@dataclass(frozen=True)
-class LearningCurve:
-    """The public model's loss as ``level - slope * ln(records)``, fitted to a few sizes."""
-
-    level: float
-    slope: float
-    slope_error: float = 0.0
-
-    @classmethod
-    def of(cls, records: Sequence[int], losses: Sequence[Floats]) -> "LearningCurve":
-        """Least-squares fit to losses per test row at several sizes; the slope is at least 0."""
-        x = np.log(np.asarray(records, dtype=np.float64))
-        weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
-        slope = Figure.of(-np.tensordot(weights, np.stack(losses), axes=1))
-        falling = max(slope.value, 0.0)
-        level = float(np.mean([loss.mean() for loss in losses]) + falling * x.mean())
-        return cls(level, falling, slope.standard_error)
-
-    def needed(self, loss: float) -> float:
-        """Number of records at which the curve reaches ``loss``; infinite if it never does."""
-        steps = (self.level - loss) / self.slope if self.slope else inf
-        return exp(steps) if steps < 100.0 else inf
-
-    def worth(self, gain: float, records: int) -> float:
-        """How many more records than ``records`` would lower the loss by ``gain``."""
-        if gain <= 0.0:
-            return 0.0
-        steps = gain / self.slope if self.slope else inf
-        return records * (exp(steps) - 1.0) if steps < 100.0 else inf
-
-    def carried(self, gain: Figure, records: int, full: int) -> Figure:
-        """A gain with ``records`` public records, extrapolated to ``full`` of them.
-
-        Reports are worth the same number m of public records in both places, so the gain becomes
-        slope * ln(1 + m / full); on a flat curve it stays what it is.
-        """
-        if self.slope == 0.0:
-            return gain
-        share = records / full
-        growth = log(share) + gain.value / self.slope
-        whole = float(np.logaddexp(log(1.0 - share), growth))
-        steepness = exp(growth - whole)
-        return Figure(self.slope * whole, steepness * gain.standard_error)
-
-    def extended(self, loss: Figure, records: int, full: int) -> Figure:
-        """A loss with ``records`` public records, extrapolated to ``full`` of them."""
-        steps = log(full / records)
-        value = max(loss.value - self.slope * steps, 0.0)
-        return Figure(value, hypot(loss.standard_error, self.slope_error * steps))
-
-
-@dataclass(frozen=True, eq=False)
-class Baseline:
-    """Losses per row of public models on ``known`` and on ``most`` of the ``every`` records.
-
-    A collection is simulated with ``known`` public records and the reports of the rest of ``most``;
-    a plan's figures are extrapolated to all ``every`` records.
-    """
-
-    alone: Floats
-    alone_most: Floats
-    curve: LearningCurve
-    known: int
-    most: int
-    every: int
-
-    @classmethod
-    def of(cls, trials: Trials) -> "Baseline":
-        """Public models tested at three sizes."""
-        every = len(trials.public)
-        most = every - every // PARTS
-        known = round(most / 2)
-        sizes = {Part.HALF: known // 2, Part.KNOWN: known, Part.MOST: most}
-        losses = [trials.public_losses(part) for part in sizes]
-        curve = LearningCurve.of(list(sizes.values()), losses)
-        return cls(losses[1], losses[2], curve, known, most, every)
-
-    def gain(self, planned: Floats) -> Figure:
-        """Difference in loss to the best public model when both have ``most`` records.
-
-        At least the measured advantage of the plan with ``known`` over public models with ``most``:
-        a curator could leave records unused. Where that is small, the gain with ``known`` is
-        extrapolated along the learning curve, at most to half as many public records again.
-        """
-        measured = Figure.of(self.alone_most - planned)
-        carried = self.curve.carried(Figure.of(self.alone - planned), self.known, self.most)
-        bounded = min(carried.value, self.curve.slope * log(1.5))
-        return measured if measured.value >= bounded else Figure(bounded, carried.standard_error)
-
-    def public_only(self) -> Figure:
-        """The public models' loss with every record, along the learning curve from ``most``."""
-        return self.curve.extended(Figure.of(self.alone_most), self.most, self.every)
-
-    def expected(self, planned: Floats) -> Figure:
-        """The plan's loss with every public record."""
-        error = self.curve.extended(Figure.of(planned), self.most, self.every).standard_error
-        return Figure(max(self.public_only().value - self.gain(planned).value, 0.0), error)
+    @cached_property
+    def scores(self) -> Floats:
+        """The public model's predictions at the world's points."""
+        return self.base.predict(self.world.points)
 
 
 class Planner:
-    """The figures of one plan."""
+    """The public model of some public records, and the worlds made from it."""
 
-    def __init__(self, trials: Trials, settings: TaskSettings) -> None:
-        self.trials, self.settings = trials, settings
-        self.classes = isinstance(trials.label, Classes)
-        self.score = "accuracy" if self.classes else "mean squared error"
-        self.baseline = Baseline.of(trials)
+    def __init__(self, settings: TaskSettings, columns: Columns, estimator: str, seed: int) -> None:
+        self.settings, self.estimator, self.seed = settings, estimator, seed
+        self.features, self.label, every = encode_columns(settings, columns)
+        check_enough(self.label, every)
+        self.records = len(every)
+        rng = np.random.default_rng(seed)
+        rows = rng.permutation(len(every))[:MOST_RECORDS]
+        public = PublicData(every.X[rows], every.y[rows])
+        self.slots = self.label.slots if isinstance(self.label, Classes) else 0
+        self.weights, out_of_fold = cross_validated(public, self.slots)
+        self.losses, self.residuals = losses(out_of_fold, public.y, self.slots)
+        self.variance = float(public.y.var())
+        base = stack(public, self.weights, self.slots)
+        known = Knowledge.of(base, public.X)
+        fresh = np.flatnonzero(known.fresh)[:MOST_POINTS]
+        self.fair = Situation(public, base, World.fair(known.points[fresh], known.scores[fresh]))
+        self.shifts = dict(self._shifts(rng))
 
-    def plan(self, wanted: float | None) -> Plan:
-        """The whole answer; ``wanted`` is an accuracy or a mean squared error."""
-        baseline, settings = self.baseline, self.settings
-        task = self.trials.task(settings, 0, Part.MOST)
-        planned = self.trials.losses(settings)
-        gain, scale = baseline.gain(planned), 1.0 if self.classes else self.trials.public.y.var()
-        verdict = verdict_on(gain, WORTHWHILE * float(scale))
-        bound = information(task, settings.holders) > baseline.most - baseline.known
-        found = Plan(
-            score=self.score,
-            public_records=baseline.every,
-            holders=settings.holders,
-            epsilon=settings.epsilon,
-            estimator=self.trials.estimator,
+    def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, "Situation"]]:
+        public, world = self.fair.public, self.fair.world
+        for name, rows in few_rows(public.X, FEWEST_RECORDS, rng):
+            some = PublicData(public.X[rows], public.y[rows])
+            yield name, Situation(some, stack(some, self.weights, self.slots), world)
+        yield "volunteers", replace(self.fair, world=world.volunteers(sqrt(self.variance)))
+        yield "changed", replace(self.fair, world=world.changed())
+
+    def plan(self) -> Plan:
+        """The whole answer."""
+        settings = self.settings
+        task = self.task(settings, self.fair)
+        here = self.prospect(settings)
+        n, epsilon = settings.holders, settings.epsilon
+        others = [_changed(settings, n * step, epsilon) for step in HOLDER_STEPS]
+        others += [_changed(settings, n, epsilon * step) for step in EPSILON_STEPS]
+        expected = Figure.of(self.losses)
+        if self.slots:
+            expected = Figure(1.0 - expected.value, expected.standard_error)
+        worthwhile = max(here.gains.values()) >= WORTHWHILE
+        verdict = Verdict.COLLECT if worthwhile else Verdict.DO_NOT_COLLECT
+        return Plan(
+            score="accuracy" if self.slots else "mean squared error",
+            public_records=self.records,
+            holders=n,
+            epsilon=epsilon,
+            estimator=self.estimator,
             questions=tuple(_questions(task)),
             report_bytes=task.longest_report,
-            expected=self._scored(baseline.expected(planned)),
-            public_only=self._scored(baseline.public_only()),
-            gain=gain,
-            worth=baseline.curve.worth(gain.value, baseline.every),
-            lower_bound=bound,
+            expected=expected,
+            here=here,
+            others=tuple(map(self.prospect, others)),
             verdict=verdict,
-            reason="",
-            required=None if wanted is None else self._requirement(wanted),
+            reason=self._reason(expected, here, verdict),
         )
-        return replace(found, reason=_reason(found))
 
-    def _scored(self, loss: Figure) -> Figure:
-        return Figure(1.0 - loss.value, loss.standard_error) if self.classes else loss
+    def task(self, settings: TaskSettings, situation: "Situation") -> Task:
+        """The task published from a situation's public records."""
+        public, base = situation.public, situation.base
+        return build_encoded(settings, self.features, self.label, public, base)
 
-    def _requirement(self, wanted: float) -> Requirement:
-        loss = 1.0 - wanted if self.classes else wanted
+    def prospect(self, settings: TaskSettings) -> Prospect:
+        """What a collection with these settings would reveal and be worth."""
+        task = self.task(settings, self.fair)
+        gains = {}
+        for name, situation in self.shifts.items():
+            own = situation.base is not self.fair.base
+            published = self.task(settings, situation) if own else task
+            gains[name] = self.gain(settings, published, situation)
+        cells = task.mechanisms[_asking(task)].cells
+        overall, in_cell = self.detectable(task, settings.holders)
+        return Prospect(settings.holders, settings.epsilon, cells, overall, in_cell, gains)
 
-        def expected(holders: float, epsilon: float) -> float:
-            losses = self.trials.losses(_changed(self.settings, holders, epsilon))
-            return self.baseline.expected(losses).value
+    def gain(self, settings: TaskSettings, task: Task, situation: "Situation") -> float:
+        """How much better models of the reports are than the public model, mean of ``DRAWS``."""
+        base, world, scores = situation.base, situation.world, situation.scores
+        case = f"{settings.holders} {settings.epsilon}".encode()
+        rng = np.random.default_rng([self.seed, zlib.crc32(case)])
+        own = base if ESTIMATORS[self.estimator].takes_base else None
+        lost = []
+        for _ in range(DRAWS):
+            copies = rng.multinomial(settings.holders, world.weights)
+            X, y, copies = self._holders(world, copies, rng)
+            counts = simulate_counts(task, X, y, rng, copies=copies)
+            model = fit(self.estimator, self.label, situation.public, counts, own)
+            found = model.predict_from(locate(model.partition, world.points), scores)
+            lost.append(self._loss(world, found.values))
+        gained = self._loss(world, scores) - float(np.mean(lost))
+        return gained if self.slots else gained / self.variance
 
-        holders, epsilon = self.settings.holders, self.settings.epsilon
-        numbers = [max(1.0, float(round(holders * step))) for step in HOLDER_STEPS]
-        people, by_holders = least_amount(numbers, lambda n: expected(n, epsilon), loss)
-        budget, by_epsilon = least_amount(EPSILONS, lambda e: expected(holders, e), loss)
-        records = self.baseline.curve.needed(loss)
-        return Requirement(
-            wanted=wanted,
-            holders=None if people is None else round(people),
-            epsilon=budget,
-            public_records=ceil(records) if records < MOST_RECORDS else None,
-            best_by_holders=1.0 - by_holders if self.classes else by_holders,
-            best_by_epsilon=1.0 - by_epsilon if self.classes else by_epsilon,
+    def _holders(
+        self, world: World, copies: Any, rng: np.random.Generator
+    ) -> tuple[Floats, Floats, Any]:
+        """Encoded rows, labels and how many holders have each, drawn from the world's law."""
+        if isinstance(self.label, Classes):
+            truth = np.clip(world.truth, 0.0, None)
+            drawn = rng.multinomial(copies, truth / truth.sum(axis=1, keepdims=True))
+            y = np.tile(np.arange(self.slots, dtype=np.float64), len(copies))
+            return np.repeat(world.points, self.slots, axis=0), y, drawn.ravel()
+        y = world.truth[:, 0] + rng.choice(self.residuals, len(copies))
+        return world.points, np.clip(y, self.label.low, self.label.high), copies
+
+    def _loss(self, world: World, predicted: Floats) -> float:
+        """Expected error under the world's law; for numbers less what no model can explain."""
+        if self.slots:
+            right = world.truth[np.arange(len(predicted)), predicted.argmax(axis=1)]
+            return float(world.weights @ (1.0 - right))
+        return float(world.weights @ (predicted[:, 0] - world.truth[:, 0]) ** 2)
+
+    def detectable(self, task: Task, holders: int) -> tuple[float | None, float | None]:
+        """The smallest shifts, overall and in a cell of median noise, that ``insight`` finds."""
+        place, label, world = _asking(task), self.label, self.fair.world
+        mechanism, tree = task.mechanisms[place], task.tree_of(place)
+        n = holders / len(task.questions) if task.allocation == "one" else holders
+        cells, m = locate(tree, world.points), self.records
+        points = np.bincount(cells, minlength=tree.cells) + 0.5
+        w = points / points.sum()
+        sums = np.stack(
+            [np.bincount(cells, t, minlength=tree.cells) for t in world.truth.T], axis=1
         )
+        q = (sums + 0.5 * world.truth.mean(axis=0)) / points[:, None]
+        if isinstance(label, Classes):
+            width, largest, tests = 1.0, 1.0, tree.cells * (1 + label.slots)
+            q /= q.sum(axis=1, keepdims=True)
+            units = [np.broadcast_to(row, q.shape) for row in np.eye(label.slots)]
+            spread = (w @ q) * (1.0 - w @ q)
+        else:
+            scale = task.label_scales[place] or LabelScale.of(label, tree.cells)
+            width, largest, tests = scale.width, label.high - label.low, 2 * tree.cells
+            t = scale.to_unit(np.arange(tree.cells), q[:, 0])
+            q = np.stack([1.0 - t, t], axis=1)
+            low = np.broadcast_to(scale.low, tree.cells)
+            units, spread = [np.stack([low, low + width], axis=1)], np.array([self.variance])
+        counts, size = n * w[:, None] * q, n * w[:, None]
+        noise = [mechanism.linear_variance(unit, ceil(n), counts) / n**2 for unit in units]
+        overall = float(np.sqrt(np.array(noise) + spread * (1 / n + 1 / m)).max())
+        own, with_mass, of_mass = moments(mechanism.slot_covariance(ceil(n), counts))
+        variance = own - 2.0 * q * with_mass + q**2 * of_mass[:, None]
+        variance += size * q * (1.0 - q) * (1.0 + size / (m * w + 1.0)[:, None])
+        in_cell = width * np.sqrt(np.maximum(variance, 0.0)) / size
+        found = (
+            _smallest(overall, len(units)),
+            _smallest(float(np.median(in_cell.max(axis=1))), tests),
+        )
+        reach, local = (each if each < largest else None for each in found)
+        return reach, local
+
+    def _reason(self, expected: Figure, here: Prospect, verdict: Verdict) -> str:
+        """The verdict in words, with its figures."""
+        name = "accuracy" if self.slots else "a mean squared error of"
+        fair_case = (
+            f"If the public data are fair, expect {name} {expected.value:.4g} ± "
+            f"{expected.standard_error:.2g} from them alone, and nothing more from the reports."
+        )
+        if verdict is Verdict.DO_NOT_COLLECT:
+            return (
+                f"{fair_case} Nor would the reports help in any shift that was tried, which is "
+                "what they are for: use the public model, or plan with more holders or a larger "
+                "epsilon."
+            )
+        if here.overall_shift is None:
+            found = "If they mislead, the reports do not show by how much"
+        else:
+            amount = self._amount(here.overall_shift)
+            found = f"If they are off by {amount} or more, the reports show it"
+            if here.cell_shift is not None:
+                found += f", as they show {self._amount(here.cell_shift)} or more in a single cell"
+        gains = [
+            f"{round(100.0 * gain, 1) + 0.0:+.1f} ({shift})" for shift, gain in here.gains.items()
+        ]
+        unit = "points of accuracy" if self.slots else "percent of the label's variance"
+        return f"{fair_case} {found}; expect {', '.join(gains)} {unit} from them."
+
+    def _amount(self, shift: float) -> str:
+        return f"{100 * shift:.1f} points" if self.slots else f"{shift:.3g}"
+
+
+def check_enough(label: Label, public: PublicData) -> None:
+    """Raise ``InvalidPublicData`` for too few records to cross-validate a public model."""
+    if len(public) < FEWEST_RECORDS:
+        raise InvalidPublicData(
+            f"Planning needs at least {FEWEST_RECORDS} public records, and there are "
+            f"{len(public)}: add some, or create the task without a plan."
+        )
+    common = np.sort(np.unique(public.y, return_counts=True)[1])[::-1]
+    if isinstance(label, Classes) and (len(common) < 2 or common[1] < FEWEST_OF_A_CLASS):
+        raise InvalidPublicData(
+            f"Planning needs at least {FEWEST_OF_A_CLASS} public records of each of two classes: "
+            "add records of the rarer ones, or create the task without a plan."
+        )
+
+
+def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
+    """Stacking weights ``(members,)``, and predictions for each row ``(rows, S)`` without it.
+
+    A fold's predictions are weighted by what the other folds favour.
+    """
+    from privet.curator.public_model import stacking  # scikit-learn is slow to import
+
+    X, y = public.X, public.y
+    members = candidates(len(X), X.shape[1], slots)
+    with stacking.quietly(len(X)):
+        by_member = stacking.out_of_fold(members, X, y, slots)
+    found = np.empty(by_member.shape[1:])
+    for others, fold in stacking.folds(y, slots).split(X, y if slots else None):
+        weights = stacking.weights_for(members, by_member[:, others], y[others], slots)
+        found[fold] = np.tensordot(weights, by_member[:, fold], axes=1)
+    return stacking.weights_for(members, by_member, y, slots), found
+
+
+def stack(public: PublicData, weights: Floats, slots: int) -> BaseModel:
+    """The curator's stack with fewer trees, and these weights of its members."""
+    from privet.curator.public_model import stacking
+
+    members = candidates(len(public), public.X.shape[1], slots)
+    if stacking.too_few(public.y):
+        return stacking.constant(public.y, public.X.shape[1], slots)
+    trees = [VALIDATION_TREES if weight > 0.0 else 0 for weight in weights]
+    return stacking.mixed(
+        members, stacking.fitted(members, public.X, public.y, slots, trees), weights
+    )
+
+
+def losses(predicted: Floats, y: Floats, slots: int) -> tuple[Floats, Floats]:
+    """Per row 1 for a wrong class, or a number's squared error; and a number's residuals."""
+    if slots:
+        return np.asarray(predicted.argmax(axis=1) != y, dtype=np.float64), np.zeros(1)
+    residuals = y - predicted[:, 0]
+    return residuals**2, residuals
+
+
+def _smallest(deviation: float, tests: int) -> float:
+    """The difference that one of ``tests`` finds with probability ``POWER``."""
+    level = FALSE_DISCOVERY_RATE / tests
+    return float(norm.isf(level / 2.0) + norm.isf(1.0 - POWER)) * deviation
+
+
+def _asking(task: Task) -> int:
+    """The first question that asks for the label."""
+    for place, question in enumerate(task.questions):
+        if question.asks == "label":
+            return place
+    raise InvalidRequest("No question asks for the label: plan a task with one that does.")
 
 
 def _changed(settings: TaskSettings, holders: float, epsilon: float) -> TaskSettings:
@@ -396,90 +442,3 @@ def _questions(task: Task) -> list[dict[str, Any]]:
         {"mechanism": question.mechanism, "cells": mechanism.cells, "bytes": mechanism.report_bytes}
         for question, mechanism in zip(task.questions, task.mechanisms, strict=True)
     ]
-
-
-def least_amount(
-    amounts: Sequence[float], loss: Callable[[float], float], wanted: float
-) -> tuple[float | None, float]:
-    """The smallest of increasing ``amounts`` with ``loss`` at most ``wanted``; the smallest loss.
-
-    Found by bisection, assuming that the loss falls with the amount, and interpolated on a
-    logarithmic scale; None if the largest amount is not enough.
-    """
-    losses = {len(amounts) - 1: loss(amounts[-1])}
-    low, high = -1, len(amounts) - 1
-    while losses[high] <= wanted and high - low > 1:
-        middle = (low + high) // 2
-        losses[middle] = loss(amounts[middle])
-        low, high = (low, middle) if losses[middle] <= wanted else (middle, high)
-    smallest = min(losses.values())
-    if losses[high] > wanted:
-        return None, smallest
-    if low < 0:
-        return float(amounts[high]), smallest
-    share = (losses[low] - wanted) / (losses[low] - losses[high])
-    start, end = log(amounts[low]), log(amounts[high])
-    return exp(start + share * (end - start)), smallest
-
-
-def information(task: Task, holders: int) -> float:
-    """Number of public records with as much information on the cells' labels as the reports.
-
-    In a cell of share 1/K, m records give the contrast of two slots with variance m / K; reports
-    give it with the mechanism's noise c in addition to n / K. Equal signal to noise at equal
-    contrast makes m = (n**2 / K) / (c + n / K).
-    """
-    answers = holders / len(task.questions) if task.allocation == "one" else holders
-    return sum(_information(mechanism, answers) for mechanism in task.mechanisms)
-
-
-def _information(mechanism: Mechanism, n: float) -> float:
-    if mechanism.slots == 1:
-        return 0.0
-    shape = (mechanism.cells, mechanism.slots)
-    noise = mechanism.slot_covariance(ceil(n), np.full(shape, n / np.prod(shape)))
-    contrast = noise[:, 0, 0] + noise[:, 1, 1] - noise[:, 0, 1] - noise[:, 1, 0]
-    per_cell = n / mechanism.cells
-    return float(np.mean(n * per_cell / (contrast + per_cell)))
-
-
-def verdict_on(gain: Figure, worthwhile: float) -> Verdict:
-    """Collect if the gain is certainly above 0 and worthwhile; do not if it certainly is not."""
-    margin = CERTAIN * gain.standard_error
-    if gain.value >= worthwhile and gain.value > margin:
-        return Verdict.COLLECT
-    if gain.value + margin < worthwhile:
-        return Verdict.DO_NOT_COLLECT
-    return Verdict.UNCLEAR
-
-
-def _reason(plan: Plan) -> str:
-    """The verdict in words, with its figures."""
-    figures = (
-        f"{plan.holders} reports at epsilon {plan.epsilon:g}: expected {plan.score} "
-        f"{plan.expected.value:.4g} ± {plan.expected.standard_error:.2g}, against "
-        f"{plan.public_only.value:.4g} from the public records alone."
-    )
-    if plan.verdict is Verdict.DO_NOT_COLLECT:
-        advice = (
-            "Private reports add nothing worth asking for: use the public model, unless people "
-            "may differ from the public records, which no plan can see."
-        )
-    elif plan.verdict is Verdict.UNCLEAR:
-        advice = (
-            f"{plan.public_records} public records are too few to tell whether that is a gain: "
-            "add public records, or plan with more holders or a larger epsilon."
-        )
-    elif not isfinite(plan.worth):
-        advice = "More public records would not bring that: collect."
-    else:
-        advice = f"That is what about {plan.worth:.2g} more public records would bring: collect."
-    if not plan.lower_bound:
-        return f"{figures} {advice}"
-    what = (
-        "expect at least that"
-        if plan.verdict is Verdict.COLLECT
-        else "a gain that takes more records to see is not excluded"
-    )
-    limit = "So many reports carry more information than the public records can show in the trials"
-    return f"{figures} {advice} {limit}: {what}."

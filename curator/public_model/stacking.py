@@ -86,7 +86,7 @@ def fitted(
     members: Sequence[Candidate], X: Floats, y: Floats, slots: int, trees: Sequence[int]
 ) -> list[BaseModel | None]:
     """Each member fitted to all rows with so many ``trees``, and None for those with 0."""
-    with _quietly(len(X)):
+    with quietly(len(X)):
         return [
             as_arrays(member, _fitted(member, count, X, y), slots) if count else None
             for member, count in zip(members, trees, strict=True)
@@ -129,7 +129,7 @@ def stack_weights(members: Sequence[Candidate], X: Floats, y: Floats, slots: int
     rng = np.random.default_rng(0)
     rows = rng.permutation(len(X))[:VALIDATION_ROWS]
     X, y = X[rows], y[rows]
-    with _quietly(len(X)):
+    with quietly(len(X)):
         predicted = out_of_fold(members, X, y, slots)
     return weights_for(members, predicted, y, slots)
 
@@ -150,7 +150,7 @@ def out_of_fold(members: Sequence[Candidate], X: Floats, y: Floats, slots: int) 
     """Predictions for each row by models fitted on the other folds, ``(members, rows, S)``."""
     predicted = np.zeros((len(members), len(X), slots or 1))
     trees = _fewer(VALIDATION_TREES, slots)
-    for train, test in _folds(y, slots).split(X, y if slots else None):
+    for train, test in folds(y, slots).split(X, y if slots else None):
         classes = np.unique(y[train]).astype(int) if slots else np.zeros(1, dtype=int)
         if slots and len(classes) < 2:
             predicted[:, test, classes[0]] = 1.0
@@ -168,7 +168,7 @@ def _fewer(trees: int, slots: int) -> int:
 
 
 @contextmanager
-def _quietly(rows: int) -> Iterator[None]:
+def quietly(rows: int) -> Iterator[None]:
     """As many threads as there is work for; what did not converge is judged by its score."""
     threads = min(1 + rows // ROWS_PER_THREAD, os.cpu_count() or 1)
     with warnings.catch_warnings(), threadpool_limits(threads):
@@ -177,7 +177,7 @@ def _quietly(rows: int) -> Iterator[None]:
         yield
 
 
-def _folds(y: Floats, slots: int) -> KFold | StratifiedKFold:
+def folds(y: Floats, slots: int) -> KFold | StratifiedKFold:
     rare = slots and np.unique(y, return_counts=True)[1].min() < FOLDS
     kind = StratifiedKFold if slots and not rare else KFold
     return kind(FOLDS, shuffle=True, random_state=0)

@@ -5,8 +5,8 @@
 A plan is made from public records alone; then the task it describes is published, the holders
 report, and the model is judged on test records that nobody has seen. "One population": public,
 private and test records are dealt anew from all records together, so that holders resemble the
-public records, as every promise assumes. "As collected": the public records are the ones that the
-set's protocol names, and its holders may differ. Means over seeds go to
+public records, as the expected score assumes. "As collected": the public records are the ones that
+the set's protocol names, and its holders may differ. Means over seeds go to
 ``expected/planning.csv``, after every set. A set whose file is missing is skipped.
 """
 
@@ -51,11 +51,10 @@ HEAD = (
     "set",
     "ε",
     "public / private",
-    "promised",
+    "expected",
     "happened",
     "covered",
     "public alone",
-    "yes / ? / no",
 )
 
 
@@ -161,10 +160,8 @@ def row(case: Case, epsilon: float, found: list[Outcome]) -> Row:
         "uncertainty": np.mean([plan.expected.standard_error for plan in plans]),
         "happened": happened.mean(),
         "standard_error": happened.std(ddof=1) / np.sqrt(len(found)) if len(found) > 1 else 0.0,
-        "public_promised": np.mean([plan.public_only.value for plan in plans]),
         "public_happened": np.mean([each.public_happened for each in found]),
     }
-    verdicts = [str(plan.verdict) for plan in plans]
     return {
         "population": case.population,
         "set": case.name,
@@ -173,9 +170,6 @@ def row(case: Case, epsilon: float, found: list[Outcome]) -> Row:
         "private": found[0].private,
         **{name: round(float(mean), 5) for name, mean in means.items()},
         "covered": sum(each.covered for each in found),
-        "collect": verdicts.count("collect"),
-        "unclear": verdicts.count("unclear"),
-        "do_not": verdicts.count("do not collect"),
         "seeds": len(found),
     }
 
@@ -183,7 +177,7 @@ def row(case: Case, epsilon: float, found: list[Outcome]) -> Row:
 def markdown(rows: Rows) -> str:
     """Rows as a table for the documentation, and how many promises were kept in all."""
     kept, made = (sum(int(row[name]) for row in rows) for name in ("covered", "seeds"))
-    last = ["all", "", "", "", "", f"{kept} of {made}", "", ""]
+    last = ["all", "", "", "", "", f"{kept} of {made}", ""]
     return as_markdown(HEAD, [*map(shown, rows), last])
 
 
@@ -201,8 +195,7 @@ def shown(row: Row) -> list[str]:
         f"{number('promised')} ± {number('uncertainty')}",
         f"{number('happened')} ± {number('standard_error')}",
         f"{row['covered']} of {row['seeds']}",
-        f"{number('public_promised')} / {number('public_happened')}",
-        f"{row['collect']} / {row['unclear']} / {row['do_not']}",
+        number("public_happened"),
     ]
 
 

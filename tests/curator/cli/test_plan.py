@@ -11,29 +11,26 @@ from tests.curator.cli.conftest import Cli
 
 
 @pytest.mark.parametrize(
-    ("data", "label", "wanted", "score"),
-    [
-        (samples.classes, "level", "0.9", "accuracy"),
-        (samples.line, "y", "0.5", "mean squared error"),
-    ],
+    ("data", "label", "score"),
+    [(samples.classes, "level", "accuracy"), (samples.line, "y", "mean squared error")],
     ids=["three classes", "a number"],
 )
 def test_a_plan_answers_in_words(
-    cli: Cli, tmp_path: Path, data: Callable[[int], bytes], label: str, wanted: str, score: str
+    cli: Cli, tmp_path: Path, data: Callable[[int], bytes], label: str, score: str
 ) -> None:
-    """Expectation, verdict, bytes and what a wanted score takes, for classes and for numbers."""
+    """Expectation, shifts, gains and verdict, for classes and for numbers, in 80 columns."""
     public = tmp_path / "public.csv"
     public.write_bytes(data(100))
     printed = cli(
         "plan", "--public", str(public), "--label", label, "--holders", "20000", "--epsilon", "2",
-        "--wanted", wanted, "--grower", "max_edge", "--mechanism", "grr", "--depth", "2",
+        "--grower", "max_edge", "--mechanism", "grr", "--depth", "2",
     )  # fmt: skip
     assert printed.code == 0
-    for word in (f"expected {score}", "public data alone", "grr over 4 cells", "verdict"):
-        assert word in printed.out
-    assert f"To reach {score} {wanted}" in printed.out
-    assert "or public records without reports" in printed.out
-    assert "20000 reports at epsilon 2" in " ".join(printed.out.split())
+    words = ("expected {score}, if fair", "grr over 4 cells", "verdict", "overall", "in a cell")
+    for word in (*words, "scarce", "tilted", "volunteers", "changed", "◀ you are here"):
+        assert word.format(score=score) in printed.out
+    assert "If the public data are fair" in printed.out
+    assert "…" not in printed.out
 
 
 def test_a_plan_is_for_the_settings_of_the_task(cli: Cli, survey: str) -> None:
