@@ -129,7 +129,8 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         """What the reports changed, and what the tree's splits tell apart."""
         model, label = self.model_, self.task_.label
         some = np.random.default_rng(0).permutation(len(X))[:JUDGED]
-        without = replace(model, values=values_without_reports(label, public, model))
+        before = values_without_reports(label, public, model)
+        without = replace(model, values=before, base_slope=None)
         lost, lost_without = (losses(each, X[some], y[some]) for each in (model, without))
         scale = 1.0 if isinstance(label, Classes) else max(float(y[some].var()), 1e-300)
         self.private_score_ = 1.0 - float(lost.mean()) / scale
