@@ -33,7 +33,8 @@ def fit_averaged(label: Label, public: PublicData, questions: Sequence[QuestionC
     overall = _expected(label, shares, points, rows)
     for _ in range(ROUNDS):
         contrasts = contrasts_of_public(counts_q, shares)
-        shares = mean_shares(posterior(question.partition, contrasts, overall))
+        shift = posterior(question.partition, contrasts, overall)
+        shares = mean_shares(shift, numeric=overall.numeric)
     expected = _expected(label, shares, points, rows)
     return to_model(label, question, estimate_shift(question, expected))
 

@@ -68,7 +68,8 @@ def fit_pruned(
     """Prune the first question's tree; fall back on the second question if private data dominates.
 
     ``constants`` is ``paper`` (Algorithm 2 as printed) or ``calibrated``. With one question only
-    there is nothing to fall back on, and cells that find no clear signal use their strongest.
+    there is nothing to fall back on, which the model's facts say, and cells that find no clear
+    signal use their strongest.
     """
     if len(questions) not in (1, 2) or any(question.mechanism.slots != 2 for question in questions):
         raise InvalidRequest(
@@ -81,7 +82,8 @@ def fit_pruned(
     if dominated and len(questions) == 2:
         return replace(fit_private(label, public, questions[1:]), facts={"fallback": True})
     ratio = pruned_ratio(deep, counts_q, nodes, weight_p, weight_q)
-    return replace(to_model(label, deep, ratio.estimates()), facts={"fallback": False})
+    fallback = False if len(questions) == 2 else "none, since the task has one question"
+    return replace(to_model(label, deep, ratio.estimates()), facts={"fallback": fallback})
 
 
 def pruned_ratio(

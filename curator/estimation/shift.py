@@ -53,8 +53,9 @@ GRID = (NO_SHIFT, *product((0.2, 1.0), (0.0, 1.0), (0.1, 0.3, 1.0, 2.0)))
 """Deviations in log-odds, by reasoning: a shift of 0.2 is hardly worth asking for, 1.0 turns 25 %
 into 48 %; a slope of deviation 1 reaches both none and twice the expected one; single cells from
 nearly equal to unlike. Neighbouring values are a factor of 2 to 5 apart."""
-PROBABILITY_OF_NO_SHIFT = 0.5
-"""As likely as not."""
+NO_SHIFT_OF_CLASSES, NO_SHIFT_OF_NUMBERS = 0.5, 0.8
+"""Classes: as likely as not. Numbers: four to one, since the same theta is more of their standard
+deviations, and a squared error has no bound."""
 INTERVAL_PATH = 1.0
 """Intervals are made from the part of ``GRID`` whose cells differ by this much or more. They cover
 then also where few reports have not shown yet that cells differ."""
@@ -164,7 +165,7 @@ def estimate_shift(question: QuestionCounts, expected: Expected) -> SlotEstimate
     for _ in range(ROUNDS):
         contrasts = contrasts_of(question, shares, cell_masses(question, shares, expected))
         shift = posterior(question.partition, contrasts, expected)
-        shares = mean_shares(shift)
+        shares = mean_shares(shift, numeric=expected.numeric)
     return to_estimates(question, expected, contrasts, shift, shares)
 
 
@@ -329,10 +330,11 @@ def _positive_part(mean: Floats, deviation: Floats) -> Floats:
     return np.asarray(deviation * (x + np.exp(-0.5 * x**2 - log_ndtr(x)) / np.sqrt(2.0 * np.pi)))
 
 
-def prior_probabilities() -> Floats:
+def prior_probabilities(*, numeric: bool) -> Floats:
     """Of each prior in ``GRID``."""
-    others = (1.0 - PROBABILITY_OF_NO_SHIFT) / (len(GRID) - 1)
-    return np.array([PROBABILITY_OF_NO_SHIFT, *[others] * (len(GRID) - 1)])
+    no_shift = NO_SHIFT_OF_NUMBERS if numeric else NO_SHIFT_OF_CLASSES
+    others = (1.0 - no_shift) / (len(GRID) - 1)
+    return np.array([no_shift, *[others] * (len(GRID) - 1)])
 
 
 def weights_of(shift: Shift, prior: Floats) -> Floats:
@@ -343,9 +345,9 @@ def weights_of(shift: Shift, prior: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def mean_shares(shift: Shift) -> Floats:
+def mean_shares(shift: Shift, *, numeric: bool) -> Floats:
     """Posterior mean shares, ``(cells, slots)``, on the simplex."""
-    weights = weights_of(shift, prior_probabilities())
+    weights = weights_of(shift, prior_probabilities(numeric=numeric))
     return project_on_simplex(_mixed(weights, shift.shares))
 
 
@@ -353,7 +355,7 @@ def to_estimates(
     question: QuestionCounts, expected: Expected, contrasts: Contrasts, shift: Shift, shares: Floats
 ) -> SlotEstimates:
     """``shares`` with intervals, public share and influence."""
-    prior = prior_probabilities()
+    prior = prior_probabilities(numeric=expected.numeric)
     weights = weights_of(shift, prior)
     wide = weights_of(shift, prior * np.array([path >= INTERVAL_PATH for *_, path in GRID]))
     mean, centre = (_mixed(each, shift.theta) for each in (weights, wide))

@@ -134,6 +134,7 @@ def test_clear_signals_keep_their_cells_apart() -> None:
     model = fit("pruned", BINARY, public_rows(BINARY, 400, seed=9), questions[:1])
     labels = model.values.argmax(axis=1)
     np.testing.assert_array_equal(labels, np.repeat([0, 1], 32))
+    assert model.facts == {"fallback": "none, since the task has one question"}
 
 
 def test_only_two_classes_and_its_own_questions() -> None:
