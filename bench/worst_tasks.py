@@ -26,13 +26,13 @@ MOST_CLASSES: Fields = {"kind": "classes", "name": "label", "classes": [str(i) f
 
 def worst_tasks() -> dict[str, Fields]:
     """The fields of each task by what it exhausts; every one of them is accepted."""
-    cells, columns = 2**15, _columns(MAX_COLUMNS)
+    cells, columns = 2**15 - 1, _columns(MAX_COLUMNS)
     shared = _question("laplace", 0.001)
     return {
         "largest_table": _task([_question("laplace", 0.001)], 2, NUMBER),
         "many_tables": _task([_question("laplace", 0.063 + i * 1e-6) for i in range(64)], 2),
         "one_table_shared": _task([shared] * 64, 2, NUMBER),
-        "largest_subset": _task([_question("subset", 1.0, k=2**20 - 1)], cells, MOST_CLASSES),
+        "largest_subset": _task([_question("subset", 1.0, k=32 * cells)], cells, MOST_CLASSES),
         "many_subsets": _task([_question("subset", 1.0, k=2**16 - 1)] * 16, 2**11, MOST_CLASSES),
         "most_random_bits": _task([_question("oue", 4.0)], cells, MOST_CLASSES),
         "most_random_numbers": _task([_question("laplace", 4.0)], cells - 8, MOST_CLASSES),

@@ -34,8 +34,9 @@ from privet.protocol.errors import (
     TaskMismatch,
     TooSlow,
 )
-from privet.protocol.report import encode_labelled
+from privet.protocol.features import encode_record
 from privet.protocol.task import Task
+from privet.transport.address import TaskAddress
 from privet.transport.errors import CuratorUnreachable, UnsafeAddress
 from privet.transport.report_client import ReportClient, Retry, printable
 
@@ -117,19 +118,26 @@ def answer(
     insecure_http: Insecure = False,
     as_json: Json = False,
 ) -> None:
-    """Explain a task, ask, then perturb the record and send the one report."""
+    """Explain a task, ask, then perturb the record and send the one report.
+
+    A record that does not fit the task is reported as that: before anything is sent you are told
+    why, and may mend it instead. With --yes the report is sent at once, as for any record.
+    """
     with _faults(), _open_holder(ledger, subject, insecure_http, curator_key) as holder:
+        # before the curator hears from this device
+        task_id = TaskAddress.parse(url, insecure_http=insecure_http).id
+        earlier = holder.ledger.find(subject, task_id)
+        fields = _read(record) if earlier is None else {}
         with _faults(drawn=False):
             offer = holder.offer(url)
         task = offer.task
-        earlier = holder.ledger.find(subject, task.id)
         explanation = holder.explain(task, signed_by(offer, curator_key))
         if not as_json:
             _print_explanation(Console(), explanation)
-        fields = _fitting(holder, task, record) if earlier is None else {}
         if dry_run:
-            _dry_run(explanation, earlier, as_json)
-        elif yes or earlier is not None or _agreed():
+            misfit = _misfit(holder, task, fields) if earlier is None else None
+            _dry_run(explanation, earlier, misfit, as_json)
+        elif yes or earlier is not None or _agreed(_misfit(holder, task, fields)):
             _done(holder.answer(url, fields, invitation), earlier, as_json)
         else:
             _say("Nothing was drawn and nothing was sent.")
@@ -234,12 +242,10 @@ def _open_holder(
     )
 
 
-def _fitting(holder: BlockingHolder, task: Task, path: Path) -> dict[str, Any]:
-    """The record, looked at only after the task was checked, and known to fit it."""
+def _misfit(holder: BlockingHolder, task: Task, fields: dict[str, Any]) -> str | None:
+    """Why the record does not fit, looked at only after the task was checked."""
     holder.check(task)
-    fields = _read(path)
-    encode_labelled(task, fields)
-    return fields
+    return encode_record(task.features, task.label, fields).misfit
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -258,23 +264,37 @@ def _read(path: Path) -> dict[str, Any]:
     return fields
 
 
-def _agreed() -> bool:
+def _agreed(misfit: str | None) -> bool:
+    if misfit is not None:
+        _say(
+            f"The record does not fit. {misfit}\nMend it and run this again; or send a report, "
+            "which then says, perturbed like every other, that the record does not fit. If no "
+            "report follows at all, the curator may notice."
+        )
     try:
         return typer.confirm("Draw a perturbed answer and send it?", err=True)
     except typer.Abort:
         return False
 
 
-def _dry_run(explanation: Explanation, earlier: Answer | None, as_json: bool) -> None:
+def _dry_run(
+    explanation: Explanation, earlier: Answer | None, misfit: str | None, as_json: bool
+) -> None:
     if as_json:
-        _print_json({**explanation.to_json(), "answered": earlier is not None, "dry_run": True})
+        told = {"answered": earlier is not None, "dry_run": True, "misfit": misfit}
+        _print_json({**explanation.to_json(), **told})
     elif earlier is not None:
         _say(f"Answered before ({_state(earlier)}). Dry run: nothing was sent.")
     else:
-        _say("The record fits. Dry run: nothing was drawn and nothing was sent.")
+        found = "fits." if misfit is None else f"does not fit. {misfit}"
+        _say(f"The record {found} Dry run: nothing was drawn and nothing was sent.")
+    if misfit is not None:
+        raise typer.Exit(FAULT)
 
 
 def _done(answered: Answer, earlier: Answer | None, as_json: bool) -> None:
+    if answered.misfit is not None:
+        _say(f"The record does not fit, and the report says so, perturbed. {answered.misfit}")
     if as_json:
         _print_json(_answer_json(answered))
     elif earlier is not None and earlier.counted:

@@ -6,7 +6,7 @@ PrivetError                  base of all errors of a holder's calls
 │   ├── BudgetSpent          answering would take the subject past its cap
 │   └── LedgerFailed         the ledger cannot be read or written; nothing was sent
 ├── TransportError           (transport.errors) unsafe address, no answer, not a curator's answer
-└── InvalidRecord, ...       (protocol.errors) the record does not fit, or what the curator answered
+└── InvalidRequest, ...      (protocol.errors) what the curator answered
 """
 
 from privet.protocol.errors import PrivetError

@@ -2,6 +2,7 @@
 
 ``answer`` reads top to bottom: what was drawn before is only resent; otherwise the task is
 fetched and checked before the record is looked at; the report is drawn, stored, and then sent.
+From then on nothing that others see depends on the record: one that does not fit is answered too.
 """
 
 import os
@@ -27,8 +28,9 @@ from privet.protocol.errors import (
     TaskNotOpen,
     TooSlow,
 )
+from privet.protocol.features import EncodedRecord, encode_record
 from privet.protocol.mechanisms.base import RandomBytes
-from privet.protocol.report import Fate, make_report
+from privet.protocol.report import Fate, draw_report
 from privet.protocol.task import Task
 from privet.transport.address import TaskAddress
 from privet.transport.errors import TransportError
@@ -89,15 +91,17 @@ class Holder:
     ) -> Answer:
         """Answer a task with ``record``, label included, and return once it is durable.
 
-        The answer's state says whether the curator has counted it or a relay holds it. If this
-        subject has answered before, ``record`` is not looked at: nothing is done if that answer was
-        counted, the relay that holds it is asked, or the stored bytes are sent again. Questions
-        that it has answered in other tasks get the same answers as there. Raises what
-        ``check`` raises, ``InvalidRecord``, ``LedgerFailed``, and what ``ReportClient`` raises:
+        The answer's state says whether the curator has counted it or a relay holds it. A record
+        that does not fit is reported as that, in a report like any other; why it does not is the
+        answer's ``misfit``. If this subject has answered before, ``record`` is not looked at:
+        nothing is done if that answer was counted, the relay that holds it is asked, or the stored
+        bytes are sent again. Questions that it has answered in other tasks get the same answers as
+        there. Raises what ``check`` raises, ``LedgerFailed``, and what ``ReportClient`` raises:
         after those last ones the answer is kept, and ``answer`` or ``resend`` tries again.
         """
         address = self.http.address(task_url)
         check_invitation(invitation)
+        misfit = None
         answer = await self._ask(self.ledger.find, self.subject, address.id)
         if answer is None:
             task = (await self._offered(address)).task
@@ -107,9 +111,12 @@ class Holder:
                     "were given (--invitation). Nothing was drawn and nothing was sent."
                 )
             cost = await self.check(task)
-            drawn = self._draw(task, address, record, cost)
+            encoded = encode_record(task.features, task.label, record)
+            misfit = encoded.misfit
+            drawn = self._draw(task, address, encoded, cost)
             answer = await self._ask(self.ledger.keep, replace(drawn, invitation=invitation))
-        return await self._deliver(answer, address, invitation or answer.invitation)
+        delivered = await self._deliver(answer, address, invitation or answer.invitation)
+        return replace(delivered, misfit=misfit)
 
     async def resend(self) -> list[Answer]:
         """Ask what became of the answers that relays hold, and send again what nobody has.
@@ -160,9 +167,9 @@ class Holder:
         return offer
 
     def _draw(
-        self, task: Task, address: TaskAddress, record: Mapping[str, Any], cost: Cost
+        self, task: Task, address: TaskAddress, record: EncodedRecord, cost: Cost
     ) -> Answer:
-        drawn = make_report(task, record, self.randomness)
+        drawn = draw_report(task, record, self.randomness)
         answers = dict(drawn.answers) if task.allocation == "all" or not cost.reused else {}
         answers |= cost.reused
         report = drawn.model_copy(update={"answers": tuple(sorted(answers.items()))})

@@ -121,6 +121,9 @@ class Answer:
     """Why it was refused, or what the last attempt to send it ended in."""
     questions: tuple[str, ...] = ()
     """What it answers, see ``memoization.question_keys``; empty where that is not known."""
+    misfit: str | None = None
+    """Why the record did not fit the task, for whoever has just answered; the ledger does not keep
+    it."""
 
     @property
     def counted(self) -> bool:

@@ -15,7 +15,8 @@ from privet.curator.estimation.counts import Label, QuestionCounts
 from privet.curator.publishing.build import encode_labels
 from privet.curator.publishing.table import Columns
 from privet.curator.trees import locate
-from privet.protocol.features import Classes, Range, encode_table
+from privet.protocol.errors import InvalidRecord
+from privet.protocol.features import Classes, Range, encode_record, encode_table
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms.base import Mechanism, Sums
 from privet.protocol.partition import Partition
@@ -35,12 +36,14 @@ def simulate(
     """Collect from a whole population at once; one entry per question, as estimators take them.
 
     ``population`` holds the records by column, label included (a DataFrame will do). ``copies``,
-    shape ``(rows,)``, says how many holders have each record; one by default. Raises
-    ``InvalidRecord`` for records that do not fit the task.
+    shape ``(rows,)``, says how many holders have each record; one by default. Holders whose record
+    does not fit the task report that.
     """
-    X = encode_table(task.features, {f.name: population[f.name] for f in task.features})
-    y = encode_labels(task.label, population[task.label.name])
-    return simulate_counts(task, X, y, np.random.default_rng(seed), copies=copies)
+    X, y, fits = _encoded(task, population)
+    copies = np.ones(len(X), dtype=np.int64) if copies is None else copies
+    misfits = int(copies[~fits].sum())
+    rng = np.random.default_rng(seed)
+    return simulate_counts(task, X, y, rng, copies=copies * fits, misfits=misfits)
 
 
 def simulate_counts(
@@ -50,26 +53,28 @@ def simulate_counts(
     rng: np.random.Generator,
     *,
     copies: Integers | None = None,
+    misfits: int = 0,
 ) -> list[QuestionCounts]:
     """The counts of each question after all holders have reported.
 
     ``X`` has shape ``(rows, columns)``, encoded; ``y`` has shape ``(rows,)`` and holds class
     indices or label values. ``copies``, shape ``(rows,)``, says how many holders have each record;
-    one by default. The cost does not depend on the number of holders where the mechanism's own
-    ``simulate`` does not.
+    one by default. ``misfits`` more have a record that does not fit. The cost does not depend on
+    the number of holders where the mechanism's own ``simulate`` does not.
     """
     copies = np.ones(len(X), dtype=np.int64) if copies is None else copies
     counts = []
-    for question, answering in enumerate(_allocate(task, copies, rng)):
+    for question, answering in enumerate(_allocate(task, np.append(copies, misfits), rng)):
         sums = simulate_question(
             task.tree_of(question),
             task.mechanisms[question],
             label=task.label,
             X=X,
             y=y,
-            copies=answering,
+            copies=answering[:-1],
             rng=rng,
             scale=task.label_scales[question],
+            misfits=int(answering[-1]),
         )
         counts.append(QuestionCounts.of(task, question, sums, int(answering.sum())))
     return counts
@@ -85,6 +90,7 @@ def simulate_question(
     copies: Integers,
     rng: np.random.Generator,
     scale: LabelScale | None = None,
+    misfits: int = 0,
 ) -> Sums:
     """The sums of all holders' answers to one question; arguments as in ``simulate_counts``.
 
@@ -97,7 +103,24 @@ def simulate_question(
         y = scale.to_unit(cells, y)
     for level, holders in _levels(mechanism, label, y, copies, rng):
         np.add.at(counts, (cells, level), holders)
-    return mechanism.simulate(counts, rng)
+    return mechanism.simulate(counts, rng, misfits)
+
+
+def _encoded(task: Task, population: Columns) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Columns, labels, and which of the records fit; the others' are stand-ins."""
+    columns = {f.name: population[f.name] for f in (*task.features, task.label)}
+    try:
+        X = encode_table(task.features, {f.name: columns[f.name] for f in task.features})
+        y = encode_labels(task.label, columns[task.label.name])
+        return X, y, np.ones(len(X), dtype=np.bool_)
+    except InvalidRecord:
+        rows = zip(*columns.values(), strict=True)
+        records = [
+            encode_record(task.features, task.label, dict(zip(columns, row, strict=True)))
+            for row in rows
+        ]
+    X, y = np.array([record.x for record in records]), np.array([record.y for record in records])
+    return X, y, np.array([record.misfit is None for record in records])
 
 
 def _levels(
@@ -119,7 +142,7 @@ def _levels(
 
 
 def _allocate(task: Task, copies: Integers, rng: np.random.Generator) -> Sequence[Integers]:
-    """For each question the number of holders per record that answer it."""
+    """For each question the number of holders per entry of ``copies`` that answer it."""
     questions = len(task.questions)
     if task.allocation == "all":
         return [copies] * questions

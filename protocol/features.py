@@ -3,16 +3,20 @@
 One definition for holders, curators and simulations. A numeric feature becomes one column in
 [0, 1]; a categorical feature becomes one 0/1 column per category. Values outside a numeric range
 are moved to its nearest end, so they fall into the nearest cell.
+
+A holder's record is read by ``encode_record``, which never fails and does the same work for every
+record: whether a record fits must not show in what its device does.
 """
 
 import contextlib
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any, Literal, Self
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +31,7 @@ from privet.protocol.limits import (
 )
 from privet.protocol.wire import Message
 
+T = TypeVar("T")
 Matrix = NDArray[np.float64]
 ColumnValues = Sequence[Any] | NDArray[Any]
 
@@ -176,24 +181,52 @@ def columns_of(features: Features) -> tuple[Column, ...]:
     )
 
 
-def encode_record(features: Features, record: Mapping[str, Any]) -> Matrix:
-    """One record as a vector of shape ``(columns,)``.
+class EncodedRecord(NamedTuple):
+    """Columns ``x``, shape ``(columns,)``, label ``y``, and why the record is a ``misfit``.
 
-    Raises ``InvalidRecord`` for a missing or unknown field, a value of the wrong kind, NaN or
-    infinity, and an unlisted category for which the task publishes no replacement.
+    ``misfit`` is None for a record that fits; else ``x`` and ``y`` are partly stand-ins.
     """
-    _check_fields(features, record)
-    values: list[float] = []
-    for feature in features:
-        values.extend(_encode_value(feature, record.get(feature.name)))
-    return np.array(values, dtype=np.float64)
+
+    x: Matrix
+    y: float
+    misfit: str | None
+
+
+def encode_record(features: Features, label: Classes | Range, record: Any) -> EncodedRecord:
+    """One record, label included, in numbers; ``misfit`` is its first fault, in words.
+
+    A record does not fit if it is no mapping, has a missing or unknown field, a value of the wrong
+    kind, NaN or infinity, or a category or class that is not listed and has no published
+    replacement. Raises nothing.
+    """
+    faults: list[str] = []
+
+    def read(encode: Callable[[Any], T], value: Any, stand_in: Any) -> T:
+        try:
+            return encode(value)
+        except InvalidRecord as error:
+            faults.append(error.detail)
+        except Exception as error:  # noqa: BLE001 - an exception would leave the holder without a report
+            faults.append(
+                f"A value cannot be read ({type(error).__name__}): give text or a number."
+            )
+        return encode(stand_in)
+
+    fields = read(_as_fields, record, {})
+    names = {feature.name: None for feature in features}
+    read(partial(_check_fields, features), {k: fields[k] for k in fields if k != label.name}, names)
+    columns = [read(partial(_encode_value, f), fields.get(f.name), _any_value(f)) for f in features]
+    y = read(partial(label_value, label), fields.get(label.name), _any_value(label))
+    x = np.array([*itertools.chain.from_iterable(columns)], dtype=np.float64)
+    return EncodedRecord(x, y, faults[0] if faults else None)
 
 
 def encode_table(features: Features, table: Mapping[str, ColumnValues]) -> Matrix:
     """Many records, as columns by name, encoded as a matrix of shape ``(rows, columns)``.
 
-    Row i equals ``encode_record`` of record i. Errors are those of ``encode_record`` and name the
-    first row at fault in the first field at fault; columns of unequal length raise too.
+    Row i equals ``encode_record`` of record i. Raises ``InvalidRecord`` for a record that does not
+    fit, which names the first row at fault in the first field at fault, and for columns of unequal
+    length.
     """
     _check_fields(features, table)
     lengths = {len(values) for values in table.values()}
@@ -215,11 +248,27 @@ def label_value(label: Classes | Range, value: Any) -> float:
     if isinstance(label, Range):
         return min(max(_number(label.name, value), label.low), label.high)
     text = category_text(value)
-    if text not in label.classes:
+    if not label.classes.count(text):  # which compares with all of them
         raise InvalidRecord(
             f"The label {label.name!r} is {text!r}: it must be one of {_listed(label.classes)}."
         )
-    return float(label.classes.index(text))
+    return float(sum(level for level, name in enumerate(label.classes) if name == text))
+
+
+def _as_fields(record: Any) -> dict[Any, Any]:
+    if not isinstance(record, Mapping):
+        raise InvalidRecord("The record must be a mapping: give a value for every feature's name.")
+    return dict(record)
+
+
+def _any_value(field: Numeric | Categorical | Classes | Range) -> float | str:
+    """A value that fits."""
+    match field:
+        case Categorical():
+            return field.categories[0]
+        case Classes():
+            return field.classes[0]
+    return field.low
 
 
 def _check_fields(features: Features, record: Mapping[str, Any]) -> None:
@@ -248,7 +297,7 @@ def _encode_value(feature: Numeric | Categorical, value: Any) -> list[float]:
 
 
 def _known_category(feature: Categorical, text: str) -> str:
-    if text in feature.categories:
+    if feature.categories.count(text):  # which compares with all of them
         return text
     if feature.unknown is None:
         raise InvalidRecord(

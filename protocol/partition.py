@@ -127,12 +127,23 @@ class Partition:
         """Number of splits on the longest path."""
         return len(self.levels) - 1
 
+    @cached_property
+    def _children(self) -> tuple[Index, Index]:
+        """The left and the right child of each node; a cell leads to itself."""
+        own = np.arange(self.nodes, dtype=np.int32)
+        return np.where(self.is_leaf, own, self.left), np.where(self.is_leaf, own, self.right)
+
     def locate_one(self, x: Floats) -> int:
-        """The cell of one encoded record of shape ``(columns,)``."""
+        """The cell of one encoded record of shape ``(columns,)``.
+
+        Every node is compared and as many steps are taken as a tree of this size can be deep, so
+        that the time does not tell where the record is.
+        """
+        left, right = self._children
+        child = np.where(x[self.feature] < self.threshold, left, right).data
         node = 0
-        while self.left[node] != LEAF:
-            goes_left = x[self.feature[node]] < self.threshold[node]
-            node = int(self.left[node] if goes_left else self.right[node])
+        for _ in range(min(self.nodes // 2, MAX_DEPTH)):
+            node = child[node]
         return int(self.cell_of_node[node])
 
     def path(self, cell: int) -> tuple[int, ...]:

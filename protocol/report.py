@@ -1,7 +1,8 @@
 """The report: how a record becomes one, its form on the wire, and what makes it valid.
 
 ``make_report`` is all that a holder does with its record; devices, simulations and test vectors
-call this one function. The curator answers a durable report with a ``Receipt``.
+call this one function. A record that does not fit becomes a report like all others. The curator
+answers a durable report with a ``Receipt``.
 """
 
 import base64
@@ -13,13 +14,12 @@ from pydantic import Field, ValidationError, field_validator
 
 from privet.protocol import wire
 from privet.protocol.errors import (
-    InvalidRecord,
     MalformedReport,
     TaskMismatch,
     WrongPayload,
     WrongQuestions,
 )
-from privet.protocol.features import Matrix, encode_record, label_value
+from privet.protocol.features import EncodedRecord, encode_record
 from privet.protocol.label_scale import label_level
 from privet.protocol.limits import MAX_QUESTIONS, MAX_REPORT_BYTES
 from privet.protocol.mechanisms.base import RandomBytes
@@ -171,41 +171,36 @@ class Fate(wire.Message):
 def make_report(task: Task, record: Mapping[str, Any], randomness: RandomBytes) -> Report:
     """Privatize one record, label included, into the one report that its holder sends.
 
-    ``randomness`` is ``os.urandom`` on a device. Raises ``InvalidRecord`` if the record does not
-    fit the task, before anything is drawn. Draws the report's id, then the question if each holder
-    answers one, then for each answered question what label and mechanism need; how many bytes are
-    drawn does not depend on the record.
+    ``randomness`` is ``os.urandom`` on a device. Draws what ``draw_report`` draws.
     """
-    x, y = encode_labelled(task, record)
+    return draw_report(task, encode_record(task.features, task.label, record), randomness)
+
+
+def draw_report(task: Task, record: EncodedRecord, randomness: RandomBytes) -> Report:
+    """Privatize one encoded record into a report.
+
+    Draws the report's id, then the question if each holder answers one, then for each answered
+    question what label and mechanism need; how many bytes are drawn does not depend on the record.
+    A misfit answers every question with its last category.
+    """
     report_id = randomness(REPORT_ID_BYTES)
     answers = tuple(
-        (question, _answer(task, question, x, y, randomness))
+        (question, _answer(task, question, record, randomness))
         for question in _asked(task, randomness)
     )
     return Report(task=bytes.fromhex(task.id), id=report_id, answers=answers)
 
 
-def encode_labelled(task: Task, record: Mapping[str, Any]) -> tuple[Matrix, float]:
-    """A record's columns, shape ``(columns,)``, and its label as a number.
-
-    Raises ``InvalidRecord`` if the record does not fit the task.
-    """
-    if task.label.name not in record:
-        raise InvalidRecord(f"The label {task.label.name!r} is missing: give it a value.")
-    features = {name: value for name, value in record.items() if name != task.label.name}
-    x = encode_record(task.features, features)
-    return x, label_value(task.label, record[task.label.name])
-
-
-def _answer(task: Task, question: int, x: Matrix, y: float, randomness: RandomBytes) -> bytes:
+def _answer(task: Task, question: int, record: EncodedRecord, randomness: RandomBytes) -> bytes:
     mechanism = task.mechanisms[question]
-    cell = task.tree_of(question).locate_one(x)
-    if task.questions[question].asks == "cell":
-        return mechanism.privatize(cell, randomness)
-    scale = task.label_scales[question]
-    span = None if scale is None else scale.span(cell)
-    level = label_level(task.label, y, mechanism.levels, randomness, span)
-    return mechanism.privatize(cell * mechanism.levels + level, randomness)
+    category = cell = task.tree_of(question).locate_one(record.x)
+    if task.questions[question].asks == "label":
+        scale = task.label_scales[question]
+        span = None if scale is None else scale.span(cell)
+        level = label_level(task.label, record.y, mechanism.levels, randomness, span)
+        category = cell * mechanism.levels + level
+    fits = record.misfit is None
+    return mechanism.privatize((mechanism.misfit, category)[fits], randomness)
 
 
 def _asked(task: Task, randomness: RandomBytes) -> list[int]:

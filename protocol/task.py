@@ -37,7 +37,7 @@ from privet.protocol.mechanisms.base import Mechanism
 from privet.protocol.partition import Partition, Tree
 
 TASK_MEDIA_TYPE = "application/vnd.privet.task+msgpack"
-TASK_VERSION: Final = 1
+TASK_VERSION: Final = 2
 
 TASK_BOUNDS = wire.Bounds(
     total=MAX_TASK_BYTES,
@@ -82,7 +82,7 @@ class Task(wire.Message):
     constructor, pydantic's ``ValidationError`` for a single field).
     """
 
-    version: Literal[1] = TASK_VERSION
+    version: Literal[2] = TASK_VERSION
     name: Name
     description: str = Field(default="", max_length=MAX_DESCRIPTION_LENGTH)
     features: Annotated[
@@ -299,8 +299,8 @@ class Task(wire.Message):
         version = fields.get("version", TASK_VERSION)
         if version != TASK_VERSION:
             raise InvalidTask(
-                f"The task's version is {str(version)[:20]} and this program reads "
-                f"{TASK_VERSION}: update it."
+                f"The task's version is {str(version)[:20]} and this program reads {TASK_VERSION}: "
+                "update the program, or create an older task again."
             )
         try:
             return cls.model_validate(fields)

@@ -19,7 +19,8 @@ from scripts.pages import fill, markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "mechanisms.md"
 
-CATEGORIES = (64, 512, 4096)
+CATEGORIES = (65, 513, 4097)
+"""m: cells times two labels, and the misfit."""
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 SLOTS = 2
 REFERENCE_HOLDERS = 10**6
@@ -37,9 +38,9 @@ def margin_variance(mechanism: Mechanism) -> float:
 
 
 def _combined_variance(mechanism: Mechanism, weights: list[int]) -> float:
-    even = np.ones((mechanism.cells, mechanism.slots))
-    covariance = mechanism.slot_covariance(even.size, even)[0]
-    return float(weights @ covariance @ np.array(weights)) / even.size
+    even, n = np.ones((mechanism.cells, mechanism.slots)), mechanism.cells * mechanism.slots + 1
+    covariance = mechanism.slot_covariance(n, even)[0]
+    return float(weights @ covariance @ np.array(weights)) / n
 
 
 def accuracy_tables() -> str:
@@ -94,7 +95,7 @@ def _holders_table(title: str, figure: Callable[[Mechanism], float]) -> str:
 
 
 def influence_table() -> str:
-    """What one dishonest report can do, and the other costs, at ε = 1 and m = 512."""
+    """What one dishonest report can do, and the other costs, at ε = 1 and m = 513."""
     rows = [
         [
             f"`{row.name}`",
@@ -107,7 +108,7 @@ def influence_table() -> str:
         for row in compare(1.0, 256, 2)
     ]
     head = [
-        "ε = 1, m = 512",
+        "ε = 1, m = 513",
         "bytes sent",
         "random bytes drawn",
         "numbers kept",

@@ -62,9 +62,9 @@ KEPT_SUMS = 1_000
 PARAMETERS: dict[str, list[tuple[dict[str, Any], dict[str, Any] | None]]] = {
     "subset": [(QUESTIONS[0], {"k": 3}), (QUESTIONS[3], {"k": 1})],
     "projective": [
-        (QUESTIONS[0], {"order": 7, "dimension": 2}),
-        ({"epsilon": 3.2, "cells": 160, "slots": 2, "regression": False}, None),
-        ({"epsilon": 3.2, "cells": 331, "slots": 1, "regression": False}, None),
+        (QUESTIONS[0], {"order": 11, "dimension": 2}),
+        ({"epsilon": 3.2, "cells": 319, "slots": 1, "regression": False}, None),
+        ({"epsilon": 3.2, "cells": 165, "slots": 2, "regression": False}, None),
     ],
     "laplace": [
         (QUESTIONS[0], {"resolution": 1}),
@@ -108,7 +108,11 @@ def _vector(
     payloads = np.concatenate([as_row(bytes.fromhex(r["payload"])) for r in reports])
     sums = mechanism.accumulate(payloads)
     short = len(sums) <= KEPT_SUMS
-    estimate = {"estimate": mechanism.estimate(sums, len(reports)).tolist()} if short else {}
+    n = len(reports)
+    estimates = {
+        "estimate": mechanism.estimate(sums, n).tolist(),
+        "misfits": mechanism.misfits(sums, n),
+    }
     return {
         **question,
         **({} if set_to is None else {"defaults": False}),
@@ -118,39 +122,36 @@ def _vector(
         "log_ratio": mechanism.log_ratio(),
         "integers": _integers(mechanism),
         "reports": reports,
-        "n": len(reports),
-        **({"sums": sums.tolist()} if short else {}),
-        **estimate,
+        "n": n,
+        **({"sums": sums.tolist(), **estimates} if short else {}),
         "invalid": _invalid(mechanism, bytes.fromhex(reports[-1]["payload"])),
     }
 
 
 def _reports(mechanism: Mechanism, question: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """Of categories from the first to the last that has a cell, and two of misfits."""
     size = mechanism.random_bytes
-    seeds = [f"{mechanism.name} {sorted(question.items())} {i}" for i in range(count)]
+    seeds = [f"{mechanism.name} {sorted(question.items())} {i}" for i in range(count + 1)]
     drawn = [hashlib.shake_256(seed.encode()).digest(size) for seed in seeds]
-    reports = []
-    for i, randomness in enumerate([*drawn, bytes(size), b"\xff" * size]):
-        category = i * (mechanism.categories - 1) // (count + 1)
-        payload = mechanism.privatize(category, io.BytesIO(randomness).read)
-        reports.append(
-            {"category": category, "randomness": randomness.hex(), "payload": payload.hex()}
-        )
-    return reports
+    cases = [
+        (i * (mechanism.misfit - 1) // (count + 1), randomness)
+        for i, randomness in enumerate([*drawn[:-1], bytes(size), b"\xff" * size])
+    ]
+    cases += [(mechanism.misfit, drawn[-1]), (mechanism.misfit, bytes(size))]
+    return [_report(mechanism, category, randomness) for category, randomness in cases]
+
+
+def _report(mechanism: Mechanism, category: int, randomness: bytes) -> dict[str, Any]:
+    payload = mechanism.privatize(category, io.BytesIO(randomness).read)
+    return {"category": category, "randomness": randomness.hex(), "payload": payload.hex()}
 
 
 def _edge_reports(mechanism: Mechanism) -> list[dict[str, Any]]:
     """Reports whose words all lie at a threshold, or one below it."""
     words = [word for edge in _edges(mechanism) for word in (edge - 1, edge)]
     category = mechanism.categories // 2
-    reports = []
-    for word in words:
-        randomness = word.to_bytes(8, "little") * (mechanism.random_bytes // 8)
-        payload = mechanism.privatize(category, io.BytesIO(randomness).read)
-        reports.append(
-            {"category": category, "randomness": randomness.hex(), "payload": payload.hex()}
-        )
-    return reports
+    count = mechanism.random_bytes // 8
+    return [_report(mechanism, category, word.to_bytes(8, "little") * count) for word in words]
 
 
 def _edges(mechanism: Mechanism) -> list[int]:

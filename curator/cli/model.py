@@ -147,7 +147,9 @@ def insight(
         print_json(found)
         return
     columns = ("holders", "95 % interval", "public records")
+    misfits = {"reported": found["misfits"]["value"], **found["misfits"], "public": 0.0}
     rows = [_compared(row["name"], row) for row in found["overall"]]
+    rows.append(_compared("records that did not fit", misfits))
     print_table(f"What {found['reports']} reports say", ("", *columns), rows)
     rows = [
         _compared(f"{row['name'] or 'part of all'}, where {' and '.join(row['path'])}", row)

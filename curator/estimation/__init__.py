@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from privet.curator.estimation.averaged import AVERAGED
-from privet.curator.estimation.counts import Label, QuestionCounts
+from privet.curator.estimation.counts import Label, QuestionCounts, misfit_share
 from privet.curator.estimation.drift import DRIFT
 from privet.curator.estimation.estimator import Estimator, Parameter
 from privet.curator.estimation.histogram import ADJUSTED_HISTOGRAM, HISTOGRAM
@@ -84,6 +84,10 @@ def fit(
     else:
         model = estimator.function(label, public, questions, **values)
     facts = dict(model.facts) if base is None else {**model.facts, "public model": base.name}
+    share = misfit_share(questions)
+    if share is not None:
+        part = share.interval(0.0, 1.0)
+        facts["records that did not fit"] = f"{part.value:.1%} ({part.low:.1%} to {part.high:.1%})"
     return replace(model, estimator=name, parameters=values, facts=facts)
 
 

@@ -5,8 +5,11 @@ two: slot 1 holds the sum over a cell of t, the label on the question's ``label_
 slot 0 that of 1 - t. So the same formulas apply to two classes, many classes, and numbers.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import sqrt
+from operator import mul
 
 import numpy as np
 
@@ -20,11 +23,39 @@ from privet.protocol.task import Task
 
 Label = Classes | Range
 
+Z95 = 1.959963984540054
+"""scipy.stats.norm.ppf(0.975)"""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate and its variance."""
+
+    value: float
+    variance: float
+
+    def interval(self, low: float, high: float) -> "Interval":
+        """The value with its 95 % interval, all within ``low`` and ``high``."""
+        half = Z95 * sqrt(max(self.variance, 0.0))
+        ends = self.value, self.value - half, self.value + half
+        return Interval(*(min(max(end, low), high) for end in ends))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A figure and the ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
 
 @dataclass(frozen=True, eq=False)
 class QuestionCounts:
     """The sums of ``n`` reports to one question, and how to read them.
 
+    Of the n, ``holders`` had a record that fits the task, as far as reports tell; counts and noise
+    are theirs, since a misfit has neither cell nor label.
     ``scale`` is the scale on which a number was reported; None is the label's whole range.
     ``holders_per_record`` is above 1 where a few records stand for a population: sampling variances
     are multiplied by it.
@@ -65,13 +96,38 @@ class QuestionCounts:
         return np.asarray(self.mechanism.estimate(self.sums, self.n), dtype=np.float64)
 
     @cached_property
+    def misfits(self) -> Estimate:
+        """How many of the n did not fit."""
+        if self.n == 0:
+            return Estimate(0.0, 0.0)
+        found = self.mechanism.misfits(self.sums, self.n)
+        variance = self.mechanism.misfit_variance(self.n, min(max(found, 0.0), self.n))
+        return Estimate(found, variance)
+
+    @cached_property
+    def holders(self) -> float:
+        """How many of the n have a record that fits: n less the misfits, from 1 to n if n > 0."""
+        return min(max(self.n - self.misfits.value, 1.0), self.n)
+
+    @cached_property
     def plausible(self) -> Floats:
-        """The counts at which variances are evaluated: not negative, n in total."""
+        """The counts at which variances are evaluated: not negative, ``holders`` in total."""
         positive = np.maximum(self.counts, 0.0)
         total = positive.sum()
         if total == 0.0:
-            return np.full(self.counts.shape, self.n / self.counts.size)
-        return np.asarray(positive * (self.n / total))
+            return np.full(self.counts.shape, self.holders / self.counts.size)
+        return np.asarray(positive * (self.holders / total))
+
+    def mean(self, weights: Floats) -> Estimate:
+        """Mean of ``weights``, ``(cells, slots)``, over the holders whose record fits.
+
+        Its variance is to first order, and leaves out the slight correlation that counts and
+        misfits have with some mechanisms.
+        """
+        mean = float((weights * self.counts).sum()) / self.holders
+        variance = self.mechanism.linear_variance(weights, self.n, self.plausible)
+        variance += mean**2 * self.misfits.variance
+        return Estimate(mean, max(variance, 0.0) / self.holders**2)
 
     @cached_property
     def noise(self) -> Floats:
@@ -110,6 +166,21 @@ class QuestionCounts:
         first_cell[:, 0, :] = np.eye(self.mechanism.slots)
         low, high = np.array([self.mechanism.influence(unit) for unit in first_cell]).T
         return low, high
+
+
+def misfit_share(questions: Sequence[QuestionCounts]) -> Estimate | None:
+    """Share of the holders whose record did not fit; None without reports.
+
+    The mean over the questions, weighted by precision: whether a record fits does not depend on
+    the question.
+    """
+    answered = [question for question in questions if question.n]
+    if not answered:
+        return None
+    precision = [question.n**2 / question.misfits.variance for question in answered]
+    shares = [question.misfits.value / question.n for question in answered]
+    mean = sum(map(mul, precision, shares)) / sum(precision)
+    return Estimate(mean, 1.0 / sum(precision))
 
 
 def public_counts(

@@ -1,14 +1,15 @@
 """What the holders' reports say that the public records did not.
 
-Of n reports to a question, V_ks is the debiased count of slot s in cell k and U_k = sum_s V_ks.
-Of m public records, h_ks are the exact counts. A weighted sum of counts over n,
+Of n holders whose record fits the task, V_ks is the debiased count of slot s in cell k and
+U_k = sum_s V_ks. Of m public records, h_ks are the exact counts. A weighted sum of counts over n,
 
-    A_w = sum_ks w_ks V_ks / n,    Var A_w = w' Cov(V) w / n^2,
+    A_w = sum_ks w_ks V_ks / n,    Var A_w = (w' Cov(V) w + A_w^2 Var n) / n^2,
 
-is a class's share among those who reported (w = 1 in its slot), or their mean label (w = what each
-slot stands for). Its interval is about them, so it has the mechanism's noise and nothing else.
-Whether the populations behind both data differ is another question, with the chance of who was
-asked in both: a share p has p (1 - p) (1 / n + 1 / m) more variance.
+is a class's share among those who reported (w = 1 in its slot), or the distance of their mean label
+from the public one (w = what each slot stands for, less that). Its interval is about them, so it
+has the mechanism's noise and nothing else. Whether the populations behind both data differ is
+another question, with the chance of who was asked in both: a share p has p (1 - p) (1 / n + 1 / m)
+more variance.
 
 In each cell two things may differ: its mass, U_k / n against m_k / m, and its labels, by the
 contrast R = V - q U with the public share q in the cell, smoothed by one record of the public
@@ -27,13 +28,17 @@ import numpy as np
 from scipy.stats import norm
 
 from privet.curator.estimation.counts import (
+    Z95,
+    Estimate,
+    Interval,
     Label,
     QuestionCounts,
+    misfit_share,
     public_counts,
     sampling_covariance,
 )
 from privet.curator.estimation.model import Model
-from privet.curator.estimation.ratio import Z95, moments
+from privet.curator.estimation.ratio import moments
 from privet.curator.public_data import Floats, PublicData
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
@@ -74,6 +79,8 @@ class Insight:
     """Comparison of ``reports`` reports with ``public_records`` records, and their effect on a
     model.
 
+    ``misfits`` is the share of the reports whose record did not fit the task; all else is about the
+    others.
     ``overall`` has one entry per class, or one for the mean label. ``differences`` are the cells
     that differ significantly, most significant first. ``moved`` is the mean absolute change of the
     model's values by the reports, over its cells by mass, in shares or in the label's units;
@@ -82,6 +89,7 @@ class Insight:
     """
 
     reports: int
+    misfits: Interval
     public_records: int
     cells: int
     overall: tuple[Comparison, ...]
@@ -106,6 +114,7 @@ def insight(
         )
     known = public_counts(label, public, question.partition, question.scale)
     overall = _overall(label, public, question)
+    misfits = (misfit_share(questions) or Estimate(0.0, 1.0)).interval(0.0, 1.0)
     found = [*_masses(question, known), *_labels(label, question, known)]
     differences = _discoveries(found, tests=len(found))
     before = values_without_reports(label, public, model)
@@ -117,6 +126,7 @@ def insight(
         relabelled = int((model.values.argmax(axis=1) != before.argmax(axis=1)).sum())
     return Insight(
         question.n,
+        misfits,
         len(public),
         question.partition.cells,
         overall,
@@ -142,23 +152,25 @@ def question_about(model: Model, questions: Sequence[QuestionCounts]) -> Questio
 
 def _overall(label: Label, public: PublicData, question: QuestionCounts) -> tuple[Comparison, ...]:
     """Each class's share, or the mean label, with the test that the populations are alike."""
-    n, m = question.n, len(public)
+    n, m = question.holders, len(public)
     rows = []
     for name, weights in _weights(label, question):
-        reported = float((weights * question.counts).sum()) / n
-        noise = max(question.mechanism.linear_variance(weights, n, question.plausible), 0.0) / n**2
         if isinstance(label, Classes):
             expected = float((public.y == label.classes.index(name)).mean())
-            pooled = min(max((n * reported + m * expected) / (n + m), 0.0), 1.0)
+            found = question.mean(weights)
+            pooled = min(max((n * found.value + m * expected) / (n + m), 0.0), 1.0)
             spread = pooled * (1.0 - pooled)
             least, most = 0.0, 1.0
         else:
             expected, spread = float(public.y.mean()), float(public.y.var())
+            distance = question.mean(weights - expected)
+            found = Estimate(expected + distance.value, distance.variance)
             least, most = label.low, label.high
-        z = (reported - expected) / np.sqrt(max(noise + spread * (1 / n + 1 / m), 1e-300))
-        low, high = reported - Z95 * np.sqrt(noise), reported + Z95 * np.sqrt(noise)
-        reported, low, high = np.clip([reported, low, high], least, most).tolist()
-        rows.append(Comparison(name, reported, low, high, expected, float(2.0 * norm.sf(abs(z)))))
+        error = np.sqrt(max(found.variance + spread * (1 / n + 1 / m), 1e-300))
+        p_value = float(2.0 * norm.sf(abs(found.value - expected) / error))
+        interval = found.interval(least, most)
+        row = (interval.value, interval.low, interval.high, expected, p_value)
+        rows.append(Comparison(name, *row))
     return tuple(rows)
 
 
@@ -177,7 +189,7 @@ def _weights(label: Label, question: QuestionCounts) -> list[tuple[str, Floats]]
 
 def _masses(question: QuestionCounts, known: Floats) -> list[CellDifference]:
     """Compare every cell's share of the holders with its share of the public records."""
-    n, m = question.n, known.sum()
+    n, m = question.holders, known.sum()
     reported, public = question.counts.sum(axis=1) / n, known.sum(axis=1) / m
     noise = np.maximum(question.noise.sum(axis=(1, 2)), 0.0) / n**2
     pooled = np.clip((n * reported + m * public) / (n + m), 1.0 / (n + m), 1.0)

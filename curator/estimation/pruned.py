@@ -111,7 +111,7 @@ class Search:
     def __init__(self, deep: QuestionCounts, counts_q: Floats, as_printed: bool) -> None:
         self.tree = deep.partition
         self.as_printed = as_printed
-        self.n, self.rows = deep.n, float(counts_q.sum())
+        self.n, self.rows = deep.holders, float(counts_q.sum())
         self.counts, self.counts_q = deep.counts, counts_q
         sign = np.array([-1.0, 1.0])
         self.lead_noise = np.einsum("i,kij,j->k", sign, deep.noise, sign)

@@ -11,12 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.curator.estimation.counts import QuestionCounts
+from privet.curator.estimation.counts import Z95, QuestionCounts
 from privet.curator.estimation.model import SlotEstimates
 from privet.curator.public_data import Floats
-
-Z95 = 1.959963984540054
-"""scipy.stats.norm.ppf(0.975)"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """How the holders' shares differ from expected ones: a Gaussian shift on the tree.
 
-**Contrasts.** Of n holders a part w is in a cell and a part p of these in a slot. From the debiased
-counts V per slot and their sum U, and for any reference shares r,
+**Contrasts.** Of n holders whose record fits, a part w is in a cell and a part p of these in a slot.
+From the debiased counts V per slot and their sum U, and for any reference shares r,
 
     R = V - r U,    E R = n w (p - r),    Cov R = noise of R + n w [p (1 - 2 r) + r^2] I.       (1)
 
@@ -24,9 +24,10 @@ average over a path. The deviations (root, slope, path) are integrated over ``GR
 
 and for numbers p + (1 + slope) (q(x) - q). The factor is kept within 0 and 1.
 
-**Noise between cells.** Counts of ``subset`` and ``grr`` add up to n, so counts of different cells
-have the covariance -c. Contrasts of one slot have then -c a a', a = 1 - S r, off the diagonal: with
-D the diagonal plus c a^2 their precision is D^-1 + gamma D^-1 a a' D^-1, one rank more.
+**Noise between cells.** Counts and misfits of ``subset`` and ``grr`` add up to the reports, so
+counts of different cells have the covariance -c. Contrasts of one slot have then -c a a',
+a = 1 - S r, off the diagonal: with D the diagonal plus c a^2 their precision is
+D^-1 + gamma D^-1 a a' D^-1, one rank more.
 
 **Posterior.** (2) is linearised at the current theta until that stays (Gauss and Newton); then all
 is normal, and linear in the cells, but for the two additions of rank one. Slots are fitted one by
@@ -39,9 +40,9 @@ from itertools import product
 import numpy as np
 from scipy.special import log_ndtr
 
-from privet.curator.estimation.counts import QuestionCounts, sampling_covariance
+from privet.curator.estimation.counts import Z95, QuestionCounts, sampling_covariance
 from privet.curator.estimation.model import SlotEstimates
-from privet.curator.estimation.ratio import Z95, moments, project_on_simplex
+from privet.curator.estimation.ratio import moments, project_on_simplex
 from privet.curator.estimation.tree_smoothing import smooth
 from privet.curator.public_data import Floats
 from privet.curator.trees import node_depth
@@ -262,7 +263,7 @@ def contrasts_of(question: QuestionCounts, reference: Floats, mass: Floats) -> C
     if n > 0 and pairs > 0:
         of_total = question.mechanism.linear_variance(np.ones_like(counts), n, question.plausible)
         common = max((float(of_mass.sum()) - of_total) / pairs, 0.0)
-    size = n * mass[:, None]
+    size = question.holders * mass[:, None]
     spread = np.maximum(reference * (1.0 - reference), LEAST_SPREAD)
     sampling = question.holders_per_record * size * spread
     a = 1.0 - slots * reference
@@ -316,12 +317,12 @@ def reported_masses(
 
     ``public``, ``(cells,)``, are the masses at which sampling variances are evaluated.
     """
-    at_least = question.n * public[:, None] * np.maximum(shares, LEAST_SHARE)
+    at_least = question.holders * public[:, None] * np.maximum(shares, LEAST_SHARE)
     covariance = question.noise + question.holders_per_record * sampling_covariance(at_least)
     weights = np.linalg.solve(covariance, shares[:, :, None])[:, :, 0]
     precision = (weights * shares).sum(axis=1)
     estimate = (weights * question.counts).sum(axis=1) / precision
-    return estimate / question.n, 1.0 / (precision * question.n**2)
+    return estimate / question.holders, 1.0 / (precision * question.holders**2)
 
 
 def _positive_part(mean: Floats, deviation: Floats) -> Floats:

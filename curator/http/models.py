@@ -274,12 +274,21 @@ class DifferenceView(Answer):
     p_value: float
 
 
+class IntervalView(Answer):
+    """A figure with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
 class InsightView(Answer):
     """What the holders said that the public data did not."""
 
     task: str = Field(examples=[EXAMPLE_ID])
     model: int
     reports: int
+    misfits: IntervalView = Field(description="Share of the reports whose record did not fit.")
     public_records: int
     cells: int
     sentence: str

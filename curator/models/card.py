@@ -54,9 +54,8 @@ def agreement(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float,
         return None
     weights = np.zeros_like(question.counts)
     weights[np.arange(len(weights)), model.values.argmax(axis=1)] = 1.0
-    variance = question.mechanism.linear_variance(weights, question.n, question.plausible)
-    share = float((weights * question.counts).sum()) / question.n
-    return share, sqrt(max(variance, 0.0)) / question.n
+    share = question.mean(weights)
+    return share.value, sqrt(share.variance)
 
 
 def offset(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float, float] | None:
@@ -73,9 +72,8 @@ def offset(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float, fl
     scale = question.scale_of(label)
     t = scale.to_unit(np.arange(len(model.values)), model.values[:, 0])
     weights = np.stack([t, t - 1.0], axis=1)
-    variance = question.mechanism.linear_variance(weights, question.n, question.plausible)
-    mean = float((weights * question.counts).sum()) / question.n
-    return scale.width * mean, scale.width * sqrt(max(variance, 0.0)) / question.n
+    mean = question.mean(weights)
+    return scale.width * mean.value, scale.width * sqrt(mean.variance)
 
 
 def _facts(task: Task, fitted: FittedModel) -> str:

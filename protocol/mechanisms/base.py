@@ -1,13 +1,15 @@
 """The contract of a local randomizer: the holder's half and the curator's half in one object.
 
 A mechanism answers one question at budget ``epsilon``. The holder's private input is one
-*category* out of ``cells * levels``, numbered ``cell * levels + level``. For classification a
-level is the class label. For regression the label is first rounded at random, without bias, onto
-``levels`` evenly spaced points of its published range (two points, unless the mechanism adds its
-own noise to the label and asks for a finer lattice), so a level is a number on that lattice.
+*category* out of ``cells * levels + 1``: ``cell * levels + level``, and the last one, ``misfit``,
+for a record that does not fit the task. For classification a level is the class label. For
+regression the label is first rounded at random, without bias, onto ``levels`` evenly spaced points
+of its published range (two points, unless the mechanism adds its own noise to the label and asks
+for a finer lattice), so a level is a number on that lattice.
 
-The curator's estimate is a ``cells x slots`` array of unbiased counts. For classification
-``slots == levels``. For regression ``slots == 2`` whatever ``levels`` is: slot 1 holds the sum of
+The curator's estimate is a ``cells x slots`` array of unbiased counts of the holders whose record
+fits; ``misfits`` is that of the others. For classification ``slots == levels``. For regression
+``slots == 2`` whatever ``levels`` is: slot 1 holds the sum of
 ``t = (y - low) / (high - low)`` over the cell's holders and slot 0 that of ``1 - t``, so a cell's
 mean label and its mass are computed in the same way for every mechanism.
 
@@ -59,7 +61,7 @@ class Mechanism(ABC):
 
         ``regression`` says that the two slots are a numeric label. A mechanism with parameters
         adds them as keywords; the best value is the default. Raises InvalidTask for an epsilon
-        outside the limits, for fewer than two categories in all (one slot means that the cell
+        outside the limits, for fewer than two answers in all (one slot means that the cell
         alone is asked), and for an impossible parameter.
         """
         return cls(*checked_question(epsilon, cells, slots, regression=regression))
@@ -74,9 +76,14 @@ class Mechanism(ABC):
         return self.slots
 
     @property
-    def categories(self) -> int:
-        """m, the number of different private inputs: ``cells * levels``."""
+    def misfit(self) -> int:
+        """The last category: that of a record which does not fit the task."""
         return self.cells * self.levels
+
+    @property
+    def categories(self) -> int:
+        """m, the number of different private inputs: ``cells * levels + 1``."""
+        return self.misfit + 1
 
     def check_category(self, category: int) -> None:
         """ValueError unless ``category`` is in ``range(categories)``."""
@@ -141,10 +148,19 @@ class Mechanism(ABC):
         """Unbiased counts, shape ``(cells, slots)``, from the sums of n reports."""
 
     @abstractmethod
+    def misfits(self, sums: Sums, n: int) -> float:
+        """Unbiased number of those of n holders whose record did not fit; may be negative."""
+
+    @abstractmethod
+    def misfit_variance(self, n: int, misfits: float) -> float:
+        """Variance of ``misfits`` given the true number."""
+
+    @abstractmethod
     def variance(self, n: int, counts: Counts) -> Counts:
         """Variance of each entry of ``estimate`` given the true ``(cells, slots)`` counts.
 
-        The randomness is the mechanism's alone: the true data are held fixed.
+        What n exceeds their sum by are misfits. The randomness is the mechanism's alone: the true
+        data are held fixed.
         """
 
     @abstractmethod
@@ -174,8 +190,10 @@ class Mechanism(ABC):
         return log_of(self.worst_ratio())
 
     @abstractmethod
-    def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
-        """Sums that ``counts`` holders would give, exact in distribution, shape ``(sum_size,)``.
+    def simulate(
+        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
+    ) -> Sums:
+        """Sums that ``counts`` and ``misfits`` would give, exact in distribution, ``(sum_size,)``.
 
         ``counts`` has shape ``(cells, levels)`` and is the true number of holders per category.
         Exact up to the rounding of probabilities to doubles and numpy's own binomial sampler.

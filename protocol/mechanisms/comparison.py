@@ -104,10 +104,12 @@ def best_known_variance(epsilon: float, m: int) -> float:
 def count_variance(mechanism: Mechanism) -> float:
     """Variance per holder of one cell's count of its last label, with holders spread evenly.
 
-    That is the papers' V (with one slot U, the cell's holders); n holders have n times that.
+    That is the papers' V (with one slot U, the cell's holders); n holders have n times that. Evenly
+    is over all categories, the misfit included.
     """
     even = np.ones((mechanism.cells, mechanism.slots))
-    return float(mechanism.variance(even.size, even)[0, -1] / even.size)
+    n = even.size + 1
+    return float(mechanism.variance(n, even)[0, -1] / n)
 
 
 def _build_all(epsilon: float, cells: int, slots: int, *, regression: bool) -> list[Mechanism]:
@@ -140,7 +142,7 @@ def _row(mechanism: Mechanism, *, fits: bool, chosen: bool) -> Row:
         random_bytes=mechanism.random_bytes,
         sum_size=mechanism.sum_size,
         variance=variance,
-        ratio=variance / best_known_variance(mechanism.epsilon, mechanism.cells * mechanism.slots),
+        ratio=variance / best_known_variance(mechanism.epsilon, label.size + 1),
         influence=max(map(abs, (*mechanism.influence(first), *mechanism.influence(last)))),
         label_influence=max(map(abs, mechanism.influence(label))),
         fits=fits,

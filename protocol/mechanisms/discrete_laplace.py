@@ -141,10 +141,15 @@ class DiscreteLaplace:
         Inputs 0 and span are the worst pair: others are at most span - 1 steps apart, and their
         ratio, at most ``e^(step (span - 1))``, is less. Reflection about span / 2 swaps the two.
         """
-        greatest, against = 0, 1
+        return self.ratio(0, self.span)
+
+    def ratio(self, x: int, y: int) -> Fraction:
+        """The greatest likelihood ratio of any output between inputs x and y, in either order."""
         weights = self.weights
-        laws = self._clamped(weights, 0), self._clamped(weights, self.span)
-        for one, other in zip(*laws, strict=True):
+        laws = self._clamped(weights, x), self._clamped(weights, y)
+        greatest, against = 0, 1
+        for pair in zip(*laws, strict=True):
+            one, other = max(pair), min(pair)
             if one * against > greatest * other:
                 greatest, against = one, other
         return Fraction(greatest, against)

@@ -3,7 +3,7 @@
 Wang, Blocki, Li & Jha (2017), "Locally differentially private protocols for frequency
 estimation", section 3, call an oracle pure when a report supports its holder's own category with
 probability p and every other one with probability q. Let N_c of n reports support category c, and
-let n_c be the number of its holders. Then
+let n_c be the number of its holders. (The misfit category is one like the others.) Then
 
     n̂_c = (N_c - n q) / (p - q)                                                    (equation 1)
     Var n̂_c = (n_c p (1 - p) + (n - n_c) q (1 - q)) / (p - q)^2                    (equation 2)
@@ -55,7 +55,10 @@ class FrequencyOracle(Mechanism):
 
     @abstractmethod
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
-        """Minimum and maximum sum of ``weights`` over the categories that a report supports."""
+        """Minimum and maximum sum of ``weights`` over the categories that a report supports.
+
+        ``weights`` has shape ``(categories,)``.
+        """
 
     @property
     def sum_size(self) -> int:
@@ -66,10 +69,15 @@ class FrequencyOracle(Mechanism):
         return sums
 
     def estimate(self, sums: Sums, n: int) -> Counts:
+        return self._debiased(sums, n)[:-1].reshape(self.cells, self.slots)
+
+    def misfits(self, sums: Sums, n: int) -> float:
+        return float(self._debiased(sums, n)[-1])
+
+    def _debiased(self, sums: Sums, n: int) -> NDArray[np.float64]:
         # (N_c - n q) / (p - q)
         N = self.supports(sums).astype(np.float64)
-        counts = (N - n * float(self.q)) / float(self.p - self.q)
-        return counts.reshape(self.cells, self.slots)
+        return np.asarray((N - n * float(self.q)) / float(self.p - self.q))
 
     def variance(self, n: int, counts: Counts) -> Counts:
         # (n_c p (1 - p) + (n - n_c) q (1 - q)) / (p - q)^2
@@ -77,6 +85,9 @@ class FrequencyOracle(Mechanism):
         own, other = float(p * (1 - p)), float(q * (1 - q))
         variance: Counts = (counts * own + (n - counts) * other) / float(p - q) ** 2
         return variance
+
+    def misfit_variance(self, n: int, misfits: float) -> float:
+        return float(self.variance(n, np.array(misfits)))
 
     def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:
         pairs = counts[:, :, np.newaxis] + counts[:, np.newaxis, :]
@@ -102,6 +113,6 @@ class FrequencyOracle(Mechanism):
         return float(diagonal + self._pair_covariance(crossed, n * (total**2 - squares) - crossed))
 
     def influence(self, weights: Counts) -> tuple[float, float]:
-        low, high = self.support_extremes(weights)
+        low, high = self.support_extremes(np.append(weights, 0.0))
         base, gap = float(self.q) * float(weights.sum()), float(self.p - self.q)
         return (low - base) / gap, (high - base) / gap

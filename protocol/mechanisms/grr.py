@@ -88,10 +88,12 @@ class GeneralizedResponse(FrequencyOracle):
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
         return float(weights.min()), float(weights.max())
 
-    def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
+    def simulate(
+        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
+    ) -> Sums:
         # each category has Q words for every holder; the holder's own has P - Q more
-        m = self.categories
-        kept = rng.binomial(counts.ravel(), float(self.p - self.q))
-        spread = multinomial(int(counts.sum() - kept.sum()), np.ones(m), rng)
+        holders = np.append(counts, misfits)
+        kept = rng.binomial(holders, float(self.p - self.q))
+        spread = multinomial(int(holders.sum() - kept.sum()), np.ones(self.categories), rng)
         sums: Sums = kept + spread
         return sums

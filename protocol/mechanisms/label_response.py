@@ -3,12 +3,13 @@
     U~: every bit of the one-hot U kept with probability e^{ε/4} / (1 + e^{ε/4}),
     Y~ = Y + (4M/ε) ξ,  Y in [-M, M],  ξ standard Laplace, drawn once per holder.
 
-U costs ε/2 (two bits differ), Y costs 2M / (4M/ε) = ε/2. With one cell U is always 1, and Y has the
-whole budget: Y~ = Y + (2M/ε) ξ. The label is coded on ``resolution + 1``
-points, Y = 2 level - resolution, so M = ``resolution`` steps of the integer lattice.
+U costs ε/2 (two bits differ), Y costs 2M / (4M/ε) = ε/2. The label is coded on ``resolution + 1``
+points, Y = 2 level - resolution, so M = ``resolution`` steps of the integer lattice. A misfit is a
+cell more in U, with Y = 0; it is no part of the paper. With one cell two labels do not differ in U,
+and a label and the misfit by at most M in Y, so Y has twice that: Y~ = Y + (2M/ε) ξ.
 
-The curator adds up U~, Y~ U~ (both per cell) and Y~. With q the probability of flipping a bit and
-centred bits U~ - q, whose mean is (1 - 2q) U, it has
+The curator adds up U~, Y~ U~ (both per cell, the misfit included) and Y~. With q the probability
+of flipping a bit and centred bits U~ - q, whose mean is (1 - 2q) U, it has
 
     u = (sum U~ - n q) / (1 - 2q),    w = (sum Y~ U~ - q sum Y~) / ((1 - 2q) M),
 
@@ -51,8 +52,8 @@ SIMULATED_AT_ONCE = 2**20
 """Pairs of a cell and a noisy label that ``simulate`` holds in memory."""
 
 
-def share_of(epsilon: float, cells: int) -> Fraction:
-    """The part of ε that a bit of U, or half of the label's range, may cost."""
+def label_share(epsilon: float, cells: int) -> Fraction:
+    """The part of ε that half of the label's range may cost."""
     return Fraction(epsilon) / (4 if cells > 1 else 2)
 
 
@@ -82,16 +83,11 @@ class LabelResponse(Mechanism):
             raise InvalidTask("classes are sent by RandomizedResponse; use create_mechanism")
         question = checked_question(epsilon, cells, slots, regression=True)
         if resolution is None:
-            resolution = fine_steps(share_of(epsilon, cells))
+            resolution = fine_steps(label_share(epsilon, cells))
         checked_integer("resolution", resolution, 1, MAX_RESOLUTION)
         built = cls(*question, resolution)
         checked_table(built.lattice.entries, epsilon, resolution)
         return built
-
-    @property
-    def share(self) -> Fraction:
-        """See ``share_of``."""
-        return share_of(self.epsilon, self.cells)
 
     @property
     def levels(self) -> int:
@@ -100,12 +96,13 @@ class LabelResponse(Mechanism):
     @cached_property
     def flip_words(self) -> int:
         """Words at which a bit of U is flipped."""
-        return flip_threshold(self.share)
+        return flip_threshold(Fraction(self.epsilon) / 4)
 
     @cached_property
     def lattice(self) -> DiscreteLaplace:
         """The noise of Y + resolution, which is 2 level."""
-        return DiscreteLaplace.shared(self.share / self.resolution, 2 * self.resolution)
+        share = label_share(self.epsilon, self.cells)
+        return DiscreteLaplace.shared(share / self.resolution, 2 * self.resolution)
 
     @cached_property
     def bound(self) -> Fraction:
@@ -123,13 +120,22 @@ class LabelResponse(Mechanism):
 
     @cached_property
     def _laws(self) -> NDArray[np.float64]:
-        """Words at which each level gives each noisy label, ``(levels, labels)``."""
-        return np.array([self.lattice.law(2 * level) for level in range(self.levels)], np.float64)
+        """Words at which each level, and a misfit, gives each noisy label.
+
+        Shape ``(levels + 1, labels)``.
+        """
+        inputs = [*range(0, 2 * self.levels, 2), self.resolution]
+        return np.array([self.lattice.law(x) for x in inputs], np.float64)
 
     def worst_ratio(self) -> Fraction:
-        """Two bits of U (none if there is one cell) times the label from end to end."""
-        bit = Fraction(WORD - self.flip_words, self.flip_words)
-        return (bit**2 if self.cells > 1 else 1) * self.lattice.worst_ratio
+        """The worst of two cells, in two bits of U and the label from end to end.
+
+        With one cell: of two labels, or of a label at an end and the misfit.
+        """
+        bits = Fraction(WORD - self.flip_words, self.flip_words) ** 2
+        if self.cells > 1:
+            return bits * self.lattice.worst_ratio
+        return max(self.lattice.worst_ratio, bits * self.lattice.ratio(0, self.resolution))
 
     @property
     def _width(self) -> int:
@@ -137,35 +143,36 @@ class LabelResponse(Mechanism):
 
     @property
     def report_bytes(self) -> int:
-        return self._width + bitmap_bytes(self.cells)
+        return self._width + bitmap_bytes(self.cells + 1)
 
     @property
     def sum_size(self) -> int:
-        """The sums of U~ per cell, of Y~ U~ per cell, and of Y~."""
-        return 2 * self.cells + 1
+        """The sums of U~ per cell and the misfit, of Y~ U~ likewise, and of Y~."""
+        return 2 * self.cells + 3
 
     @property
     def random_bytes(self) -> int:
-        return 8 * (self.cells + 1)
+        return 8 * (self.cells + 2)
 
     def privatize(self, category: int, randomness: RandomBytes) -> bytes:
         self.check_category(category)
         cell, level = divmod(category, self.levels)
         words = np.frombuffer(draw(randomness, self.random_bytes), dtype="<u8")
-        noisy = self.lattice.perturb(np.array([2 * level]), words[:1]) - self.lattice.low
-        U = np.zeros(self.cells, dtype=np.bool_)
+        x = (2 * level, self.resolution)[category == self.misfit]
+        noisy = self.lattice.perturb(np.array([x]), words[:1]) - self.lattice.low
+        U = np.zeros(self.cells + 1, dtype=np.bool_)
         U[cell] = True
         bits = U ^ (words[1:] < np.uint64(self.flip_words))
         return noisy.astype(f"<u{self._width}").tobytes() + pack_bits(bits)
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
         codes = read_integers(payloads[:, : self._width], self._width)[:, 0]
-        return (codes <= self.lattice.largest_code) & padding_is_zero(payloads, self.cells)
+        return (codes <= self.lattice.largest_code) & padding_is_zero(payloads, self.cells + 1)
 
     @property
     def rule(self) -> str:
         largest = self.lattice.largest_code
-        return f"the label may be at most {largest}, and only {self.cells} bits may be set"
+        return f"the label may be at most {largest}, and only {self.cells + 1} bits may be set"
 
     def accumulate(self, payloads: Payloads) -> Sums:
         sums = np.zeros(self.sum_size, dtype=np.int64)
@@ -174,18 +181,24 @@ class LabelResponse(Mechanism):
         for part in chunks(payloads, row_bytes):
             codes = read_integers(part[:, : self._width], self._width)[:, 0]
             labels = codes.astype(np.int64) + self.lattice.low - self.resolution
-            bits = unpack_bits(part[:, self._width :], self.cells).astype(np.float32)
+            bits = unpack_bits(part[:, self._width :], self.cells + 1).astype(np.float32)
             factors = np.stack([np.ones(len(labels)), labels]).astype(np.float32)
             sums[:-1] += (factors @ bits).astype(np.int64).ravel()
             sums[-1] += labels.sum()
         return sums
 
     def estimate(self, sums: Sums, n: int) -> Counts:
-        U, YU, Y = sums[: self.cells], sums[self.cells : -1], sums[-1]
+        U, YU, Y = sums[: self.cells], sums[self.cells + 1 : -2], sums[-1]
         gain = 1 - 2 * self._q
         u = (U - n * self._q) / gain
         w = (YU - self._q * Y) / (gain * float(self.bound))
         return np.column_stack([(u - w) / 2, (u + w) / 2])
+
+    def misfits(self, sums: Sums, n: int) -> float:
+        return float((sums[self.cells] - n * self._q) / (1 - 2 * self._q))
+
+    def misfit_variance(self, n: int, misfits: float) -> float:  # noqa: ARG002
+        return n * self._q * (1 - self._q) / (1 - 2 * self._q) ** 2
 
     def variance(self, n: int, counts: Counts) -> Counts:
         """See ``Mechanism.variance``; labels are taken to lie at their ends, which is the worst.
@@ -197,10 +210,11 @@ class LabelResponse(Mechanism):
 
     def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:
         # with v = q (1 - q), g = 1 - 2q, s the variance and y the mean of Y~ / M:
-        # g^2 Var(u) = n v,  g^2 Cov(u, w) = v sum y,  g^2 Var(w) = v n (s + 1) + g^2 s n_c
+        # g^2 Var(u) = n v,  g^2 Cov(u, w) = v sum y,
+        # g^2 Var(w) = v (n s + sum y^2) + g^2 s n_c, with y^2 = 1 but for misfits, whose y is 0
         v, g, s = self._q * (1 - self._q), 1 - 2 * self._q, self._label_noise
         u = np.full(self.cells, n * v / g**2)
-        w = n * v * (s + 1) / g**2 + s * counts.sum(axis=1)
+        w = v * (n * s + counts.sum()) / g**2 + s * counts.sum(axis=1)
         cross = v * (counts[:, 1] - counts[:, 0]).sum() / g**2
         covariance = np.empty((self.cells, 2, 2))
         covariance[:, 0, 0], covariance[:, 1, 1] = (u + w - 2 * cross) / 4, (u + w + 2 * cross) / 4
@@ -221,21 +235,25 @@ class LabelResponse(Mechanism):
         low, high = terms.min(axis=0).sum(axis=1), terms.max(axis=0).sum(axis=1)
         return float(low.min()), float(high.max())
 
-    def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
+    def simulate(
+        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
+    ) -> Sums:
         """See ``Mechanism.simulate``; the lattice is cut into stretches to bound memory."""
         laws = self._laws
+        by_law = np.zeros((self.levels + 1, self.cells + 1), dtype=np.int64)
+        by_law[:-1, :-1], by_law[-1, -1] = counts.T, misfits
         labels = self.lattice.outputs - self.resolution
         length = max(1, SIMULATED_AT_ONCE // self.cells)
         starts = np.arange(0, len(labels), length)
         stretches = [
             multinomial(holders, np.add.reduceat(law, starts), rng)
-            for holders, law in zip(counts.T, laws, strict=True)
+            for holders, law in zip(by_law, laws, strict=True)
         ]
         sums = np.zeros(self.sum_size, dtype=np.int64)
         for i, start in enumerate(starts):
             part = slice(start, start + length)
-            by_level = zip(stretches, laws[:, part], strict=True)
-            at_labels = sum(multinomial(stretch[:, i], law, rng) for stretch, law in by_level)
+            pairs = zip(stretches, laws[:, part], strict=True)
+            at_labels = sum(multinomial(stretch[:, i], law, rng) for stretch, law in pairs)
             sums += self._answers(np.asarray(at_labels), labels[part], rng)
         return sums
 

@@ -34,7 +34,7 @@ SIMULATED_AT_ONCE = 2**19
 
 @dataclass(frozen=True)
 class Laplace(VectorPair):
-    """Two vectors of integers, one per cell and one per cell and label other than the first."""
+    """Two vectors of integers: per cell and the misfit, and per cell and label but the first."""
 
     name: ClassVar[str] = "laplace"
     parameter_names: ClassVar[tuple[str, ...]] = ("resolution",)
@@ -114,8 +114,8 @@ class Laplace(VectorPair):
         U, V = self.one_hot(cell, 1 if self.regression else level)
         step = level if self.regression else self.resolution
         coordinates = np.concatenate([U, V.ravel()]).astype(np.int32)
-        coordinates[: self.cells] *= self.resolution
-        coordinates[self.cells :] *= step
+        coordinates[: len(U)] *= self.resolution
+        coordinates[len(U) :] *= step
         return coordinates
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
@@ -133,13 +133,15 @@ class Laplace(VectorPair):
             sums += read_integers(part, self._width).sum(axis=0, dtype=np.int64)
         return sums
 
-    def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
-        per_cell = counts.sum(axis=1)
-        U = self._noisy_sums({self.resolution: per_cell}, counts.sum(), rng)
+    def simulate(
+        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
+    ) -> Sums:
+        n = counts.sum() + misfits
+        U = self._noisy_sums({self.resolution: np.append(counts.sum(axis=1), misfits)}, n, rng)
         if self.regression:
-            V = self._noisy_sums(dict(enumerate(counts.T)), counts.sum(), rng)
+            V = self._noisy_sums(dict(enumerate(counts.T)), n, rng)
         else:
-            V = self._noisy_sums({self.resolution: counts[:, 1:].ravel()}, counts.sum(), rng)
+            V = self._noisy_sums({self.resolution: counts[:, 1:].ravel()}, n, rng)
         return np.concatenate([U, V])
 
     def _noisy_sums(

@@ -27,9 +27,9 @@ def checked_question(
     checked_integer("slots", slots, 1, MAX_CATEGORIES)
     if cells * slots < 2:
         raise InvalidTask("one cell and one slot leave nothing to ask; grow a deeper partition")
-    if cells * slots > MAX_CATEGORIES:
+    if cells * slots + 1 > MAX_CATEGORIES:
         raise InvalidTask(
-            f"{cells} cells x {slots} slots are more than {MAX_CATEGORIES} categories;"
+            f"{cells} cells x {slots} slots + 1 are more than {MAX_CATEGORIES} categories;"
             " grow a shallower partition or merge classes"
         )
     if regression and slots != 2:

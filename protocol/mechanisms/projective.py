@@ -69,11 +69,11 @@ class ProjectiveResponse(FrequencyOracle):
         """See ``Mechanism.create``; ``order`` is the prime q, ``dimension`` is t."""
         question = checked_question(epsilon, cells, slots, regression=regression)
         if order is None and dimension is None:
-            space = best_space(epsilon, cells * slots)
+            space = best_space(epsilon, cells * slots + 1)
             return cls(*question, space.q, space.t)
         order = checked_integer("order", order, 2, MAX_POINTS)
         dimension = checked_integer("dimension", dimension, 2, MAX_DIMENSION)
-        check_space(ProjectiveSpace(order, dimension), cells * slots)
+        check_space(ProjectiveSpace(order, dimension), cells * slots + 1)
         return cls(*question, order, dimension)
 
     @property
@@ -161,19 +161,20 @@ class ProjectiveResponse(FrequencyOracle):
     def _supported_weight(self, weights: Counts) -> NDArray[np.float64]:
         """Sum of the weights that each point supports."""
         points = np.zeros(self.space.size)
-        points[: self.categories] = weights.ravel()
+        points[: weights.size] = weights.ravel()
         return self.space.orthogonal_sums(points, np.arange(self.space.size))
 
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
         supported = self._supported_weight(weights)
         return float(supported.min()), float(supported.max())
 
-    def linear_variance(self, weights: Counts, n: int, counts: Counts) -> float:  # noqa: ARG002
+    def linear_variance(self, weights: Counts, n: int, counts: Counts) -> float:
         # f(y) = sum of w over what y supports; the sum over holders x of Var(f | x) / (p - q)^2
         supported = self._supported_weight(weights)
         f = supported - supported.mean()
         variances = self._means(f**2) - self._means(f) ** 2
-        return float(counts.ravel() @ variances) / float(self.p - self.q) ** 2
+        holders = np.append(counts, n - counts.sum())
+        return float(holders @ variances) / float(self.p - self.q) ** 2
 
     def _means(self, f: NDArray[np.float64]) -> NDArray[np.float64]:
         """E[f(y)] for a holder of each category."""
@@ -188,26 +189,30 @@ class ProjectiveResponse(FrequencyOracle):
         excess = float(self.p_pair - self.q_pair) / float(self.p - self.q) ** 2
         for i in range(self.slots):
             for j in range(i):
-                covariance[:, i, j] += excess * self._between(i, j, counts)
+                covariance[:, i, j] += excess * self._between(i, j, n, counts)
                 covariance[:, j, i] = covariance[:, i, j]
         return covariance
 
-    def _between(self, i: int, j: int, counts: Counts) -> NDArray[np.float64]:
+    def _between(self, i: int, j: int, n: int, counts: Counts) -> NDArray[np.float64]:
         """Holders, per cell, of categories on the line through slots i and j but at neither."""
-        vectors = self.space.vectors(self._used).reshape(self.cells, self.slots, self.dimension)
+        points = self.space.vectors(self._used[: self.misfit])
+        vectors = points.reshape(self.cells, self.slots, self.dimension)
         padded = np.zeros(self.space.size)
-        padded[: self.categories] = counts.ravel()
+        padded[: self.categories] = np.append(counts, n - counts.sum())
         total = np.zeros(self.cells)
         for s in range(1, self.order):
             total += padded[self.space.numbers((vectors[:, i] + s * vectors[:, j]) % self.order)]
         return total
 
-    def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
+    def simulate(
+        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
+    ) -> Sums:
         # every point has B words for every holder; the c orthogonal ones have A - B more
         A, B = self.words
         bound = float(Fraction((A - B) * self.space.hyperplane_size, WORD))
-        own = rng.binomial(counts.ravel(), bound)
-        rest = multinomial(int(counts.sum() - own.sum()), np.ones(self.space.size), rng)
+        holders = np.append(counts, misfits)
+        own = rng.binomial(holders, bound)
+        rest = multinomial(int(holders.sum() - own.sum()), np.ones(self.space.size), rng)
         sums: Sums = rest + hyperplane_draws(self.space, own, rng)
         return sums
 

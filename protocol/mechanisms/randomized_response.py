@@ -89,8 +89,10 @@ class RandomizedResponse(VectorPair):
     def accumulate(self, payloads: Payloads) -> Sums:
         return bit_sums(payloads, self.sum_size)
 
-    def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
-        ones = np.concatenate([counts.sum(axis=1), counts[:, 1:].ravel()])
-        q = float(self.offset)
-        sums: Sums = rng.binomial(ones, 1 - q) + rng.binomial(counts.sum() - ones, q)
+    def simulate(
+        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
+    ) -> Sums:
+        ones = np.concatenate([counts.sum(axis=1), [misfits], counts[:, 1:].ravel()])
+        q, n = float(self.offset), counts.sum() + misfits
+        sums: Sums = rng.binomial(ones, 1 - q) + rng.binomial(n - ones, q)
         return sums

@@ -79,7 +79,7 @@ class SubsetSelection(FrequencyOracle):
     ) -> Self:
         """See ``Mechanism.create``; ``k`` is the size of the set."""
         question = checked_question(epsilon, cells, slots, regression=regression)
-        m = cells * slots
+        m = cells * slots + 1
         if k is None:
             k = best_size(epsilon, m)
         return cls(*question, checked_integer("k", k, 1, m - 1))
@@ -109,8 +109,6 @@ class SubsetSelection(FrequencyOracle):
     @property
     def q_pair(self) -> Fraction:
         m, k, p = self.categories, self.k, self.p
-        if m == 2:
-            return Fraction(0)
         return (p * (k - 1) * (k - 2) + (1 - p) * k * (k - 1)) / ((m - 1) * (m - 2))
 
     def worst_ratio(self) -> Fraction:
@@ -175,11 +173,13 @@ class SubsetSelection(FrequencyOracle):
         return bit_sums(payloads, self.categories)
 
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
-        ordered = np.sort(weights, axis=None)
+        ordered = np.sort(weights)
         return float(ordered[: self.k].sum()), float(ordered[-self.k :].sum())
 
-    def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
-        return subset_sums(counts.ravel(), self.k, float(self.p), rng)
+    def simulate(
+        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
+    ) -> Sums:
+        return subset_sums(np.append(counts, misfits), self.k, float(self.p), rng)
 
 
 def inclusion(odds: Fraction, k: int, m: int) -> Fraction:

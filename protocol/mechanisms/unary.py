@@ -84,8 +84,10 @@ class UnaryEncoding(FrequencyOracle):
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
         return float(weights[weights < 0].sum()), float(weights[weights > 0].sum())
 
-    def simulate(self, counts: NDArray[np.int64], rng: np.random.Generator) -> Sums:
-        own, n = counts.ravel(), counts.sum()
+    def simulate(
+        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
+    ) -> Sums:
+        own, n = np.append(counts, misfits), counts.sum() + misfits
         sums: Sums = rng.binomial(own, float(self.p)) + rng.binomial(n - own, float(self.q))
         return sums
 

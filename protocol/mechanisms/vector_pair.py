@@ -2,10 +2,10 @@
 
 A holder in cell c with label l has U, one-hot over the cells, and V over cells x (slots - 1),
 which is 1 at (c, l) for l >= 1 and 0 everywhere for l = 0 (LPCT section 3.3, LPDT section 2.2).
-For a numeric label V carries t = (y - low) / (high - low) at c. Each coordinate is noised
-independently. Two different holders differ in at most two coordinates of each vector, so each
-coordinate may cost ε/4; or ε/2 where there is one slot only, no V, and U has the whole budget.
-With one cell U is always 1 and V has the whole budget.
+For a numeric label V carries t = (y - low) / (high - low) at c. A misfit is a cell more in U,
+without labels in V; it is no part of the papers. Each coordinate is noised independently. Two
+different holders differ in at most two coordinates of each vector, so each coordinate may cost ε/4;
+or more where fewer can differ (``coordinates_apart``).
 
 A coordinate x of a report has mean a + g x (``offset`` a, ``gain`` g) and variance s (``noise``).
 The curator computes from the sums over n reports
@@ -30,16 +30,15 @@ def coordinates_apart(cells: int, slots: int) -> int:
     """In how many coordinates two holders can differ, at most.
 
     Two cells with labels other than 0 differ in two coordinates of U and two of V, if there
-    is a V. With one cell U is constant, and V has two coordinates only from three slots on.
+    is a V. With one cell the worst pair is such a label and the misfit, whose V is 0.
     """
-    in_U = 2 if cells > 1 else 0
-    in_V = min(2, cells * (slots - 1))
-    return in_U + in_V
+    in_V = min(2, cells) if slots > 1 else 0
+    return 2 + in_V
 
 
 def coordinate_share(epsilon: float, cells: int, slots: int) -> Fraction:
     """The part of ε that one of the coordinates in which two holders differ may cost."""
-    return Fraction(epsilon) / max(coordinates_apart(cells, slots), 1)
+    return Fraction(epsilon) / coordinates_apart(cells, slots)
 
 
 @dataclass(frozen=True)
@@ -78,8 +77,8 @@ class VectorPair(Mechanism):
 
     @property
     def sum_size(self) -> int:
-        """First the cells of U, then V cell by cell."""
-        return self.cells * self.slots
+        """First the cells of U and the misfit, then V cell by cell."""
+        return self.cells * self.slots + 1
 
     @property
     def _unit_variance(self) -> float:
@@ -90,19 +89,29 @@ class VectorPair(Mechanism):
         return self.coordinate_ratio ** coordinates_apart(self.cells, self.slots)
 
     def one_hot(self, cell: int, slot: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """U, and V with slot 0 left out: ``(cells,)`` and ``(cells, slots - 1)``.
+        """U, ``(cells + 1,)``, and V, ``(cells, slots - 1)``; the misfit is cell ``cells``.
 
-        Slot 0 is written like the others and then dropped, so the work is the same for all.
+        The misfit's labels, and slot 0, are written like the others and then dropped, so the work
+        is the same for all.
         """
-        U = np.zeros(self.cells, dtype=np.bool_)
-        V = np.zeros((self.cells, self.slots), dtype=np.bool_)
+        U = np.zeros(self.cells + 1, dtype=np.bool_)
+        V = np.zeros((self.cells + 1, self.slots), dtype=np.bool_)
         U[cell] = V[cell, slot] = True
-        return U, V[:, 1:]
+        return U, V[:-1, 1:]
 
     def estimate(self, sums: Sums, n: int) -> Counts:
-        z = (sums - n * float(self.offset)) / float(self.gain)
-        u, v = z[: self.cells], z[self.cells :].reshape(self.cells, self.slots - 1)
+        z = self._debiased(sums, n)
+        u, v = z[: self.cells], z[self.cells + 1 :].reshape(self.cells, self.slots - 1)
         return np.column_stack([u - v.sum(axis=1), v])
+
+    def misfits(self, sums: Sums, n: int) -> float:
+        return float(self._debiased(sums, n)[self.cells])
+
+    def _debiased(self, sums: Sums, n: int) -> NDArray[np.float64]:
+        return np.asarray((sums - n * float(self.offset)) / float(self.gain))
+
+    def misfit_variance(self, n: int, misfits: float) -> float:  # noqa: ARG002
+        return n * self._unit_variance
 
     # the noise does not depend on the counts
     def variance(self, n: int, counts: Counts) -> Counts:  # noqa: ARG002
@@ -128,4 +137,4 @@ class VectorPair(Mechanism):
 
     def _coordinate_weights(self, weights: Counts) -> NDArray[np.float64]:
         # sum of w_{c,l} estimate_{c,l} = sum of w_{c,0} u_c + (w_{c,l} - w_{c,0}) v_{c,l}
-        return np.concatenate([weights[:, 0], (weights[:, 1:] - weights[:, :1]).ravel()])
+        return np.concatenate([weights[:, 0], [0.0], (weights[:, 1:] - weights[:, :1]).ravel()])

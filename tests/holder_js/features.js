@@ -1,30 +1,45 @@
 /** From a record to numbers (docs/protocol.md, "From a record to a category"). */
 
-import { Problem } from "./problem.js";
-
 const SPACES = /^\p{White_Space}+|\p{White_Space}+$/gu;
 const NUMBER = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
 
 /** @param {string} text */
 export const trimmed = (text) => text.replace(SPACES, "");
 
+class Misfit extends Error {}
+
 /**
+ * Encode a record, with the same work whether it fits or not.
  * @param {object} task its features and label
  * @param {object} record values by name, the label included
- * @returns {{columns: number[], label: number}} the encoded columns, and the index of the class or
- *   the number clipped to the label's range
- * @throws {Problem} `invalid-record`
+ * @returns {{columns: number[], label: number, misfit: string | null}} the encoded columns, the index
+ *   of the class or the number clipped to the label's range, and why the record does not fit; then
+ *   another value stands in for one that does not
  */
 export function encodeRecord(task, record) {
+  const faults = [];
+  const fields = isRecord(record) ? record : {};
   const known = new Set([...task.features.map(({ name }) => name), task.label.name]);
-  const unknown = Object.keys(record).find((name) => !known.has(name));
-  if (unknown !== undefined) misfit(unknown, "is no field of the task: leave it out");
-  const columns = task.features.flatMap((feature) => encode(feature, valueOf(record, feature.name)));
-  return { columns, label: labelOf(task.label, valueOf(record, task.label.name)) };
+  const unknown = Object.keys(fields).filter((name) => !known.has(name));
+  if (!isRecord(record)) faults.push("The record is no map of fields.");
+  if (unknown.length > 0) faults.push(`The field ${JSON.stringify(unknown[0])} is unknown: leave it out.`);
+  const read = (encoded, field, standIn) => {
+    try {
+      return encoded(field, valueOf(fields, field.name));
+    } catch (error) {
+      faults.push(`The field ${JSON.stringify(field.name)} ${error instanceof Misfit ? error.message : "cannot be read"}.`);
+      return encoded(field, standIn);
+    }
+  };
+  const columns = task.features.flatMap((feature) => read(encode, feature, feature.categories?.[0] ?? feature.low));
+  const label = read(labelOf, task.label, task.label.classes?.[0] ?? task.label.low);
+  return { columns, label, misfit: faults[0] ?? null };
 }
 
-function misfit(name, what) {
-  throw new Problem("invalid-record", `The field ${JSON.stringify(name)} ${what}.`);
+const isRecord = (record) => record !== null && typeof record === "object" && !Array.isArray(record);
+
+function misfit(what) {
+  throw new Misfit(what);
 }
 
 /** The value, or null if it is missing. */
@@ -36,31 +51,32 @@ function valueOf(record, name) {
 
 function encode(feature, value) {
   const present = value ?? feature.missing;
-  if (present === null) misfit(feature.name, "is missing: give it a value");
+  if (present === null) misfit("is missing: give it a value");
   if (feature.kind === "numeric") {
     const width = feature.high - feature.low;
-    const number = numberOf(feature.name, present);
+    const number = numberOf(present);
     return [width === 0 ? 0 : clip((number - feature.low) / width, 0, 1)];
   }
-  const listed = feature.categories.includes(nameOf(present));
+  const listed = feature.categories.filter((category) => category === nameOf(present)).length;
   const name = listed ? nameOf(present) : feature.unknown;
-  if (name === null) misfit(feature.name, `must be one of ${feature.categories.slice(0, 20).join(", ")}`);
+  if (name === null) misfit(`must be one of ${feature.categories.slice(0, 20).join(", ")}`);
   return feature.categories.map((category) => (category === name ? 1 : 0));
 }
 
 function labelOf(label, value) {
-  if (value === null) misfit(label.name, "is missing: give it a value");
-  if (label.kind === "range") return clip(numberOf(label.name, value), label.low, label.high);
-  const index = label.classes.indexOf(nameOf(value));
-  if (index < 0) misfit(label.name, `must be one of ${label.classes.slice(0, 20).join(", ")}`);
-  return index;
+  if (value === null) misfit("is missing: give it a value");
+  if (label.kind === "range") return clip(numberOf(value), label.low, label.high);
+  const levels = label.classes.map((name, level) => (name === nameOf(value) ? level + 1 : 0));
+  const level = levels.reduce((sum, each) => sum + each, -1);
+  if (level < 0) misfit(`must be one of ${label.classes.slice(0, 20).join(", ")}`);
+  return level;
 }
 
-function numberOf(name, value) {
+function numberOf(value) {
   if (typeof value === "string" && NUMBER.test(trimmed(value))) value = Number(trimmed(value));
   if (typeof value === "boolean") value = Number(value);
-  if (typeof value !== "number") misfit(name, "must be a number");
-  if (!Number.isFinite(value)) misfit(name, "must be a finite number");
+  if (typeof value !== "number") misfit("must be a number");
+  if (!Number.isFinite(value)) misfit("must be a finite number");
   return value;
 }
 

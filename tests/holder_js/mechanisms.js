@@ -43,8 +43,8 @@ const MAX_POINTS = 2 ** 24;
 export function createMechanism({ mechanism, epsilon, cells, slots, regression, parameters = {} }) {
   if (!Object.hasOwn(MECHANISMS, mechanism)) refuse(`${mechanism} is not known`);
   if (!(epsilon >= 0.001 && epsilon <= 64)) refuse("epsilon must be from 0.001 to 64");
-  const m = cells * slots;
-  if (m < 2 || m > MAX_CATEGORIES) refuse(`there must be 2 to ${MAX_CATEGORIES} categories`);
+  const m = cells * slots + 1;
+  if (m < 3 || m > MAX_CATEGORIES) refuse(`there must be 3 to ${MAX_CATEGORIES} categories`);
   const { build, known } = MECHANISMS[mechanism];
   const allowed = mechanism !== "randomized_response" || regression ? known : [];
   const unknown = Object.keys(parameters).find((name) => !allowed.includes(name));
@@ -52,7 +52,7 @@ export function createMechanism({ mechanism, epsilon, cells, slots, regression, 
   const built = build({ eps: Fraction.of(epsilon), cells, slots, m, regression, stated: parameters });
   const plain = { levels: slots, parameters: {}, integers: {}, tableEntries: 0, tableKey: "" };
   const mechanismOf = { ...plain, ...built };
-  return { ...mechanismOf, categories: cells * mechanismOf.levels };
+  return { ...mechanismOf, categories: cells * mechanismOf.levels + 1 };
 }
 
 function refuse(what) {
@@ -371,8 +371,7 @@ function countAtMost(sums, r) {
 
 /** The part of epsilon for each of the coordinates in which two holders can differ. */
 function share({ eps, cells, slots }) {
-  const apart = (cells > 1 ? 2 : 0) + Math.min(2, cells * (slots - 1));
-  return eps.over(whole(Math.max(apart, 1)));
+  return eps.over(whole(2 + (slots > 1 ? Math.min(2, cells) : 0)));
 }
 
 function resolutionOf(stated, costs) {
@@ -381,12 +380,14 @@ function resolutionOf(stated, costs) {
   return checked("resolution", stated.resolution ?? fine, 1, 4096);
 }
 
-/** U, then V with the first label left out; `one` stands for 1, and `top` is V's entry of the level. */
+/**
+ * U, whose last entry is the misfit's, then V with the first label left out; `one` stands for 1, and
+ * `top` is V's entry of the level.
+ */
 function coordinates({ cells, slots }, cell, slot, one, top) {
-  const U = new Array(cells).fill(0);
-  const V = new Array(cells * (slots - 1)).fill(0);
-  U[cell] = one;
-  if (slot >= 1) V[cell * (slots - 1) + slot - 1] = top;
+  const U = Array.from({ length: cells + 1 }, (_, i) => (i === cell ? one : 0));
+  const own = cell * (slots - 1) + slot - 1;
+  const V = Array.from({ length: cells * (slots - 1) }, (_, i) => (slot >= 1 && i === own ? top : 0));
   return [...U, ...V];
 }
 
@@ -399,10 +400,10 @@ function laplace(question) {
     levels,
     parameters: { resolution: R },
     integers: { get noise() { return D.weights; } },
-    words: cells * slots,
+    words: cells * slots + 1,
     tableEntries: D.entries,
     tableKey: D.key,
-    reportBytes: cells * slots * width(D.largestCode),
+    reportBytes: (cells * slots + 1) * width(D.largestCode),
     privatize(category, words) {
       const [cell, level] = [Math.floor(category / levels), category % levels];
       const exact = regression
@@ -419,8 +420,8 @@ function randomizedResponse(question) {
   const Q = flipWords(share(question));
   return {
     integers: { turned: Q },
-    words: cells * slots,
-    reportBytes: bitBytes(cells * slots),
+    words: cells * slots + 1,
+    reportBytes: bitBytes(cells * slots + 1),
     privatize(category, words) {
       const exact = coordinates(question, Math.floor(category / slots), category % slots, 1, 1);
       return bits(words.map((r, i) => (exact[i] === 1) !== (r < Q)));
@@ -432,18 +433,19 @@ function numericResponse({ eps, cells, stated }) {
   const part = eps.over(whole(cells > 1 ? 4 : 2));
   const R = resolutionOf(stated, part);
   const D = noise(part.over(whole(R)), 2 * R);
-  const Q = flipWords(part);
+  const Q = flipWords(eps.over(whole(4)));
   return {
     levels: R + 1,
     parameters: { resolution: R },
     integers: { turned: Q, get noise() { return D.weights; } },
-    words: cells + 1,
+    words: cells + 2,
     tableEntries: D.entries,
     tableKey: D.key,
-    reportBytes: width(D.largestCode) + bitBytes(cells),
+    reportBytes: width(D.largestCode) + bitBytes(cells + 1),
     privatize(category, [first, ...words]) {
       const [cell, level] = [Math.floor(category / (R + 1)), category % (R + 1)];
-      const label = integers([D.code(2 * level, first)], D.largestCode);
+      const x = [2 * level, R][Number(cell === cells)];
+      const label = integers([D.code(x, first)], D.largestCode);
       const U = bits(words.map((r, c) => (c === cell) !== (r < Q)));
       return Uint8Array.of(...label, ...U);
     },

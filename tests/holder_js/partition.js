@@ -1,6 +1,7 @@
 /** The tree of a question: its form, and the cell of a record (docs/protocol.md, "Task"). */
 
 const LEAF = -1;
+export const MAX_DEPTH = 256;
 
 /**
  * @typedef {{columns: number, feature: number[], threshold: number[], left: number[], right: number[]}} Tree
@@ -9,16 +10,15 @@ const LEAF = -1;
 /**
  * Whether the arrays are one binary tree, parents first, of a depth within the limit.
  * @param {Tree} tree
- * @param {number} maxDepth
  * @returns {boolean}
  */
-export function isTree({ columns, feature, threshold, left, right }, maxDepth) {
+export function isTree({ columns, feature, threshold, left, right }) {
   const nodes = feature.length;
   if ([threshold, left, right].some((array) => array.length !== nodes)) return false;
   const depth = new Array(nodes).fill(null);
   depth[0] = 0;
   for (let node = 0; node < nodes; node += 1) {
-    if (depth[node] === null || depth[node] > maxDepth) return false;
+    if (depth[node] === null || depth[node] > MAX_DEPTH) return false;
     if (left[node] === LEAF && right[node] === LEAF) continue;
     if (feature[node] < 0 || feature[node] >= columns) return false;
     for (const child of [left[node], right[node]]) {
@@ -38,15 +38,17 @@ export function cellsOf(tree) {
 }
 
 /**
+ * Every node is looked at and a leaf leads to itself, so that all records take the same steps.
  * @param {Tree} tree
  * @param {number[]} x a record's columns
  * @returns {number} the record's cell: leaves are numbered from 0 in the order of their nodes
  */
-export function locate(tree, x) {
-  let node = 0;
-  while (tree.left[node] !== LEAF) {
-    const below = x[tree.feature[node]] < tree.threshold[node];
-    node = below ? tree.left[node] : tree.right[node];
-  }
-  return tree.left.slice(0, node).filter((child) => child === LEAF).length;
+export function locate({ feature, threshold, left, right }, x) {
+  const children = left.map((child, node) => {
+    const next = [right[node], child][Number(x[feature[node]] < threshold[node])];
+    return child === LEAF ? node : next;
+  });
+  let leaf = 0;
+  for (let step = Math.min((left.length - 1) / 2, MAX_DEPTH); step > 0; step -= 1) leaf = children[leaf];
+  return left.reduce((cell, child, node) => cell + Number(child === LEAF && node < leaf), 0);
 }

@@ -22,15 +22,15 @@ export function platformRandom(size) {
  * @param {object} task from `readTask`
  * @param {object} record values by name, the label included
  * @param {(size: number) => Uint8Array} [random]
- * @returns {{id: Uint8Array, bytes: Uint8Array}}
- * @throws {Problem} `invalid-record`, before anything is drawn
+ * @returns {{id: Uint8Array, bytes: Uint8Array, misfit: string | null}} the report, and why the record
+ *   does not fit, which the report says too, privately
  */
 export function makeReport(task, record, random = platformRandom) {
-  const { columns, label } = encodeRecord(task, record);
+  const encoded = encodeRecord(task, record);
   const id = random(16);
-  const answers = asked(task, random).map((index) => [index, answer(task, index, columns, label, random)]);
+  const answers = asked(task, random).map((index) => [index, answer(task, index, encoded, random)]);
   const bytes = encode({ version: 1, task: fromHex(task.id), id, answers });
-  return { id, bytes };
+  return { id, bytes, misfit: encoded.misfit };
 }
 
 /** @param {string} text */
@@ -41,7 +41,7 @@ function asked({ questions, allocation }, random) {
   return [Number((bigEndian(random(8)) * BigInt(questions.length)) >> 64n)];
 }
 
-function answer(task, index, columns, label, random) {
+function answer(task, index, { columns, label, misfit }, random) {
   const { partition, asks, centring } = task.questions[index];
   const mechanism = task.mechanisms[index];
   const cell = locate(task.partitions[partition], columns);
@@ -53,7 +53,8 @@ function answer(task, index, columns, label, random) {
     const level = isClass ? label : rounded(task.label, centring, cell, label, levels, r);
     category = cell * levels + level;
   }
-  return mechanism.privatize(category, wordsOf(random(8 * mechanism.words)));
+  const last = mechanism.categories - 1;
+  return mechanism.privatize([category, last][Number(misfit !== null)], wordsOf(random(8 * mechanism.words)));
 }
 
 /** A number as a level, rounded at random without bias. */

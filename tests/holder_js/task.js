@@ -12,7 +12,7 @@ import { Problem } from "./problem.js";
 import { trimmed } from "./features.js";
 
 const MAX = {
-  cells: 2 ** 16, nodes: 2 ** 17, depth: 256, columns: 20_000, questions: 64, classes: 1_000,
+  cells: 2 ** 16, nodes: 2 ** 17, columns: 20_000, questions: 64, classes: 1_000,
   parameters: 16, name: 200, category: 1_000, description: 10_000,
   taskBytes: 2 ** 22, items: 3 * 2 ** 18, containers: 60_000,
   randomBytes: 2 ** 23, reportBytes: 2 ** 21,
@@ -150,7 +150,7 @@ const seconds = optional(integer(0, Number.MAX_SAFE_INTEGER));
 
 const SCHEMA = fields(
   {
-    version: one(1),
+    version: one(2),
     name,
     description: text(0, MAX.description, false),
     features: list(feature, 1, MAX.columns),
@@ -247,7 +247,7 @@ function checkTrees({ features, partitions }) {
   if (columns > MAX.columns) refuse("the features", "have too many columns");
   for (const tree of partitions) {
     if (tree.columns !== columns) refuse("a partition", "has other columns than the features");
-    if (!isTree(tree, MAX.depth) || cellsOf(tree) > MAX.cells) refuse("a partition", "is no tree");
+    if (!isTree(tree) || cellsOf(tree) > MAX.cells) refuse("a partition", "is no tree");
   }
   const total = partitions.reduce((sum, tree) => sum + tree.feature.length, 0);
   if (total > MAX.nodes) refuse("the partitions", "have too many nodes");

@@ -4,7 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from privet.protocol.features import Categorical, Classes, Numeric, Range
+from privet.protocol.errors import InvalidRecord
+from privet.protocol.features import (
+    Categorical,
+    Classes,
+    Features,
+    Matrix,
+    Numeric,
+    Range,
+    encode_record,
+)
 from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.task import Question, Task
 
@@ -24,6 +33,14 @@ SPLITS = Partition.build(
     right=[2, 4, 6, -1, -1, -1, -1],
 )
 """age < 40 ? (work is farm ?) : (age < 50 ?)"""
+
+
+def encoded(features: Features, record: dict[Any, Any]) -> Matrix:
+    """A record's columns, label left out; raises ``InvalidRecord`` if it does not fit."""
+    x, _, misfit = encode_record(features, CLASSES, {**record, CLASSES.name: "yes"})
+    if misfit is not None:
+        raise InvalidRecord(misfit)
+    return x
 
 
 def task_fields(**changes: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from privet.protocol.features import (
     showable,
 )
 from privet.protocol.label_scale import label_level
-from tests.protocol.examples import CLASSES, FEATURES, RANGE
+from tests.protocol.examples import CLASSES, FEATURES, RANGE, encoded
 from tests.strategies import feature_lists, values_of
 
 
@@ -34,7 +34,7 @@ def test_a_table_is_encoded_row_by_row(data: st.DataObject) -> None:
     record = st.fixed_dictionaries({feature.name: values_of(feature) for feature in features})
     rows = data.draw(st.lists(record, min_size=1, max_size=6))
     table = {feature.name: [row[feature.name] for row in rows] for feature in features}
-    expected = np.array([encode_record(features, row) for row in rows])
+    expected = np.array([encoded(features, row) for row in rows])
     assert np.array_equal(encode_table(features, table), expected)
     assert ((expected >= 0) & (expected <= 1)).all()
 
@@ -46,7 +46,7 @@ def test_numeric_arrays_are_encoded_like_their_values(dtype: str) -> None:
     table: dict[str, Any] = {"age": values, "work": ["farm"] * len(values)}
     rows = [{"age": value, "work": "farm"} for value in values.tolist()]
     assert np.array_equal(
-        encode_table(FEATURES, table), np.array([encode_record(FEATURES, row) for row in rows])
+        encode_table(FEATURES, table), np.array([encoded(FEATURES, row) for row in rows])
     )
 
 
@@ -54,17 +54,17 @@ def test_values_outside_the_range_go_to_its_ends() -> None:
     """Out of range means the nearest end, however far out; a range of width zero is 0."""
     feature = (Numeric(name="x", low=-1.0, high=3.0),)
     for value, expected in [(-1e308, 0.0), (-1, 0.0), (1, 0.5), ("2", 0.75), (9e307, 1.0)]:
-        assert encode_record(feature, {"x": value}).tolist() == [expected]
-    assert encode_record((Numeric(name="x", low=2.0, high=2.0),), {"x": 5}).tolist() == [0.0]
+        assert encoded(feature, {"x": value}).tolist() == [expected]
+    assert encoded((Numeric(name="x", low=2.0, high=2.0),), {"x": 5}).tolist() == [0.0]
 
 
 def test_published_rules_replace_missing_and_unknown_values() -> None:
     """None, NaN, empty text and an absent field are replaced; so is an unlisted category."""
     shop, none = [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]
     for value in (None, math.nan, "", "  ", "circus"):
-        assert encode_record(FEATURES, {"age": 20, "work": value}).tolist() == [0.0, *none]
-    assert encode_record(FEATURES, {"age": 20}).tolist() == [0.0, *none]
-    assert encode_record(FEATURES, {"age": 20, "work": " shop "}).tolist() == [0.0, *shop]
+        assert encoded(FEATURES, {"age": 20, "work": value}).tolist() == [0.0, *none]
+    assert encoded(FEATURES, {"age": 20}).tolist() == [0.0, *none]
+    assert encoded(FEATURES, {"age": 20, "work": " shop "}).tolist() == [0.0, *shop]
 
 
 BAD_RECORDS = {
@@ -87,20 +87,44 @@ BAD_RECORDS = {
 
 @pytest.mark.parametrize(("record", "fault"), BAD_RECORDS.values(), ids=BAD_RECORDS.keys())
 def test_records_that_do_not_fit_are_refused(record: dict[Any, Any], fault: str) -> None:
-    """Every misfit is an InvalidRecord that names the field, alone and in a table."""
+    """The fault names the field, alone and in a table."""
     with pytest.raises(InvalidRecord, match=fault):
-        encode_record(FEATURES, record)
+        encoded(FEATURES, record)
     with pytest.raises(InvalidRecord, match=fault):
         encode_table(FEATURES, {name: [value] for name, value in record.items()})
+
+
+class Unreadable:
+    """What no JSON has: a value that cannot even be shown."""
+
+    def __float__(self) -> float:
+        raise RuntimeError
+
+    __str__ = __repr__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [None, [], "text", {"age": 30}, {"age": 30, "answer": "maybe"}, {"answer": Unreadable()}]
+    + [{"age": Unreadable(), "answer": "yes"}, {"age": 10**5000, "answer": "yes"}],
+    ids=lambda record: type(record).__name__,
+)
+def test_whatever_the_record_is_it_is_encoded(record: Any) -> None:
+    """No exception ever: columns, a label and the reason, for what is no record at all too."""
+    x, y, misfit = encode_record(FEATURES, CLASSES, record)
+    assert misfit
+    assert x.shape == (4,)
+    assert y in (0.0, 1.0)
+    assert set(x.tolist()) <= {0.0, 0.25, 1.0}
 
 
 def test_an_unlisted_category_without_a_rule_is_refused_with_the_list() -> None:
     """The message shows the categories, but never thousands of them."""
     feature = Categorical(name="c", categories=tuple(str(i) for i in range(1000)))
     with pytest.raises(InvalidRecord, match=r"'c' is 'x': it must be one of 0, 1, .*, 19 and more"):
-        encode_record((feature,), {"c": "x"})
+        encoded((feature,), {"c": "x"})
     with pytest.raises(InvalidRecord, match="must be one of"):
-        encode_record((feature,), {"c": ["a", "list"]})
+        encoded((feature,), {"c": ["a", "list"]})
 
 
 def test_table_errors_name_the_first_row_at_fault() -> None:

@@ -82,7 +82,7 @@ def test_a_question_may_ask_for_the_cell_alone() -> None:
     asks_cell = Question(partition=0, mechanism="subset", epsilon=1.0, asks="cell")
     for label in (CLASSES, RANGE):
         (mechanism,) = make_task(questions=(asks_cell,), label=label).mechanisms
-        assert (mechanism.cells, mechanism.slots, mechanism.categories) == (4, 1, 4)
+        assert (mechanism.cells, mechanism.slots, mechanism.categories) == (4, 1, 5)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -105,7 +105,7 @@ BAD_TASKS: dict[str, dict[str, Any]] = {
     "a number as name": {"name": 5},
     "bytes as name": {"name": b"x"},
     "unknown field": {"surprise": 1},
-    "another version": {"version": 2},
+    "another version": {"version": 1},
     "text as version": {"version": "1"},
     "no features": {"features": ()},
     "two features of one name": {"features": (FEATURES[0], FEATURES[0])},
@@ -261,14 +261,14 @@ def test_only_canonical_bytes_are_a_task(change: str) -> None:
     if change == "order":
         packed = msgpack.packb(dict(reversed(fields.items())))
     elif change == "width":
-        packed = wire.pack(fields).replace(b"\xa7version\x01", b"\xa7version\xcc\x01")
+        packed = wire.pack(fields).replace(b"\xa7version\x02", b"\xa7version\xcc\x02")
     elif change == "default":
         packed = wire.pack({k: v for k, v in fields.items() if k != "description"})
     elif change == "float":
         fields["features"][0]["low"] = 20
         packed = wire.pack(fields)
     else:
-        packed = b"\x8b" + wire.pack(fields)[1:] + b"\xa7version\x01"
+        packed = b"\x8b" + wire.pack(fields)[1:] + b"\xa7version\x02"
     with pytest.raises(InvalidTask, match=r"canonical|a key twice"):
         Task.parse(packed)
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from privet.curator.estimation.counts import Z95
 from privet.curator.estimation.ratio import (
-    Z95,
     fieller_interval,
     project_on_simplex,
     share_variance,

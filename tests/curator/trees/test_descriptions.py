@@ -2,9 +2,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privet.curator.trees.descriptions import describe_path, describe_split
-from privet.protocol.features import columns_of, encode_record
+from privet.protocol.features import columns_of
 from privet.protocol.partition import Partition
-from tests.protocol.examples import FEATURES, SPLITS
+from tests.protocol.examples import FEATURES, SPLITS, encoded
 from tests.strategies import eighths, partitions
 
 COLUMNS = columns_of(FEATURES)
@@ -43,5 +43,5 @@ def test_the_words_are_true_of_every_record_in_the_cell(
 ) -> None:
     """Each sentence of the path holds for a record that lies there."""
     record = {"age": age, "work": work}
-    cell = partition.locate_one(encode_record(FEATURES, record))
+    cell = partition.locate_one(encoded(FEATURES, record))
     assert all(holds(s, record) for s in describe_path(partition, COLUMNS, cell))

@@ -55,10 +55,10 @@ ENUMERABLE = [
     ),
     *(
         Case("laplace", e, *shape, parameters=COARSE)
-        for e, shape in ((2.0, (1, 2)), (8.0, (2, 1)), (15.0, (1, 3)), (50.0, (2, 2)))
+        for e, shape in ((8.0, (1, 2)), (8.0, (2, 1)), (30.0, (1, 3)), (50.0, (2, 2)))
     ),
     Case("laplace", 50.0, 2, 2, regression=True, parameters=COARSE),
-    Case("laplace", 15.0, 1, 2, regression=True, parameters={"resolution": 2}),
+    Case("laplace", 60.0, 1, 2, regression=True, parameters={"resolution": 2}),
     *(
         Case("randomized_response", e, cells, 2, regression=True, parameters=p)
         for e, cells in ((4.0, 1), (25.0, 1), (8.0, 3), (50.0, 3))

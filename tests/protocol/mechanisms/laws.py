@@ -63,7 +63,7 @@ def pieces(mechanism: Mechanism) -> list[list[Piece]]:
         case Laplace():
             return [_noise_pieces(mechanism.lattice)] * mechanism.sum_size
         case LabelResponse():
-            bits = [_cut([mechanism.flip_words])] * mechanism.cells
+            bits = [_cut([mechanism.flip_words])] * (mechanism.cells + 1)
             return [_noise_pieces(mechanism.lattice), *bits]
     raise AssertionError(f"tell the tests how {mechanism.name} uses its random words")
 
@@ -80,8 +80,12 @@ def law(mechanism: Mechanism, category: int) -> Law:
 
 
 def contributions(mechanism: Mechanism, payloads: Iterable[bytes]) -> NDArray[np.float64]:
-    """What each payload adds to the estimate, shape ``(payloads, cells * slots)``."""
-    return np.array([mechanism.estimate(sums_of(mechanism, [p]), 1).ravel() for p in payloads])
+    """What each payload adds to the counts and, last, to the number of misfits.
+
+    Shape ``(payloads, cells * slots + 1)``.
+    """
+    sums = [sums_of(mechanism, [payload]) for payload in payloads]
+    return np.array([[*mechanism.estimate(s, 1).ravel(), mechanism.misfits(s, 1)] for s in sums])
 
 
 def sums_of(mechanism: Mechanism, payloads: Sequence[bytes]) -> NDArray[np.int64]:

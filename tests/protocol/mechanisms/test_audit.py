@@ -24,11 +24,14 @@ EPSILON = 1.0
 TRIALS = 8_000
 
 
-def audit(mechanism: Mechanism) -> float:
-    """The bound for two holders who differ in cell and label, at false-alarm rate ALPHA."""
+def audit(mechanism: Mechanism, misfit: bool = False) -> float:
+    """The bound for two holders who differ in cell and label, at false-alarm rate ALPHA.
+
+    With ``misfit`` the second one's record does not fit.
+    """
     return epsilon_lower_bound(
         mechanism,
-        (mechanism.levels - 1, mechanism.categories - 1),
+        (mechanism.levels - 1, mechanism.misfit - (not misfit)),
         feature_of(mechanism),
         trials=TRIALS,
         alpha=ALPHA / 2,
@@ -48,11 +51,12 @@ def feature_of(mechanism: Mechanism) -> Feature:
     return bytes
 
 
+@pytest.mark.parametrize("misfit", [False, True])
 @pytest.mark.parametrize("regression", [False, True])
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_mechanisms_pass(name: str, regression: bool) -> None:
+def test_mechanisms_pass(name: str, regression: bool, misfit: bool) -> None:
     """The audit finds no more than ε (false alarm: 1e-6), but a good part of it."""
-    found = audit(create_mechanism(name, EPSILON, 2, 2, regression=regression))
+    found = audit(create_mechanism(name, EPSILON, 2, 2, regression=regression), misfit)
     assert EPSILON / 5 < found <= EPSILON
 
 

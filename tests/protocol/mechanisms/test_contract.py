@@ -50,9 +50,9 @@ def laws(case: Case) -> tuple[Law, ...]:
 
 
 def moments(case: Case) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Exact mean and covariance of what one report of each category adds to the estimate."""
+    """Exact mean and covariance of what one report of each category adds to the estimates."""
     mechanism = case.build()
-    size = mechanism.cells * mechanism.slots
+    size = mechanism.cells * mechanism.slots + 1
     means = np.empty((mechanism.categories, size))
     covariances = np.empty((mechanism.categories, size, size))
     for category, payloads in enumerate(laws(case)):
@@ -65,12 +65,14 @@ def moments(case: Case) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def level_values(mechanism: Mechanism) -> NDArray[np.float64]:
-    """What a category counts as in the estimate, shape ``(categories, cells * slots)``."""
+    """What a category counts as in the estimates, shape ``(categories, cells * slots + 1)``."""
     if mechanism.levels == mechanism.slots:
         return np.eye(mechanism.categories)
     t = np.arange(mechanism.levels) / (mechanism.levels - 1)
-    blocks = np.kron(np.eye(mechanism.cells), np.column_stack([1 - t, t]))
-    return blocks.astype(np.float64)
+    values = np.zeros((mechanism.categories, mechanism.cells * mechanism.slots + 1))
+    values[:-1, :-1] = np.kron(np.eye(mechanism.cells), np.column_stack([1 - t, t]))
+    values[-1, -1] = 1
+    return values
 
 
 def holders(mechanism: Mechanism) -> NDArray[np.int64]:
@@ -103,6 +105,8 @@ def test_report_is_constant_on_pieces(case: Case) -> None:
 def test_privacy_by_enumeration(case: Case) -> None:
     """No report is more than e^ε times as likely under one category as under another; in fractions.
 
+    The misfit is one of the categories.
+
     ``worst_ratio`` is exactly the greatest ratio there is; for subset selection, whose draws
     without replacement are not quite uniform, it exceeds it by less than 2^-50.
     """
@@ -123,7 +127,7 @@ def test_privacy_by_enumeration(case: Case) -> None:
 
 @enumerable
 def test_unbiased_by_enumeration(case: Case) -> None:
-    """A report adds 1 to its own count on average and 0 to all others.
+    """A report adds 1 to its own count, or to the misfits, on average and 0 to all others.
 
     Labels on a lattice count as t and 1 - t; between the ends, where the clamp is not symmetric,
     within 1e-9.
@@ -136,14 +140,18 @@ def test_unbiased_by_enumeration(case: Case) -> None:
 
 @enumerable
 def test_variance_by_enumeration(case: Case) -> None:
-    """``variance``, ``slot_covariance`` and ``linear_variance`` are the exact ones.
+    """``variance``, ``slot_covariance``, ``linear_variance``, ``misfit_variance`` are exact.
 
     Except that label response takes labels to be at their ends, and is above otherwise.
     """
     mechanism, number = case.build(), holders(case.build())
     _, covariances = moments(case)
     exact = np.tensordot(number, covariances, axes=1)
-    n, counts = int(number.sum()), (number @ level_values(mechanism)).reshape(mechanism.cells, -1)
+    totals = number @ level_values(mechanism)
+    n, counts = int(number.sum()), totals[:-1].reshape(mechanism.cells, mechanism.slots)
+    of_misfits = mechanism.misfit_variance(n, totals[-1])
+    assert of_misfits == pytest.approx(exact[-1, -1], rel=RELATIVE, abs=ROUNDING * n)
+    exact = exact[:-1, :-1]
     blocks = exact.reshape(mechanism.cells, mechanism.slots, mechanism.cells, mechanism.slots)
     within = np.einsum("cicj->cij", blocks)
     stated = mechanism.slot_covariance(n, counts)
@@ -166,7 +174,7 @@ def test_variance_by_enumeration(case: Case) -> None:
 def test_influence_by_enumeration(case: Case) -> None:
     """``influence`` is the least and the greatest over all reports that can be sent."""
     mechanism = case.build()
-    added = contributions(mechanism, set().union(*laws(case)))
+    added = contributions(mechanism, set().union(*laws(case)))[:, :-1]
     for weights in np.random.default_rng(8).normal(size=(3, *added.shape[1:])):
         values = added @ weights
         expected = pytest.approx((values.min(), values.max()), rel=RELATIVE, abs=RELATIVE)
@@ -342,7 +350,7 @@ def test_impossible_parameters(name: str) -> None:
     ("name", "parameters"),
     [
         ("subset", {"k": 0}),
-        ("subset", {"k": 4}),
+        ("subset", {"k": 5}),
         ("subset", {"k": "2"}),
         ("laplace", {"resolution": 0}),
         ("laplace", {"resolution": 10**6}),
@@ -407,6 +415,6 @@ def test_sums_of_nothing() -> None:
 @pytest.mark.parametrize("name", ["laplace", "randomized_response"])
 @pytest.mark.parametrize("regression", [False, True])
 def test_one_cell_spends_the_whole_budget(name: str, *, regression: bool) -> None:
-    """With one cell U says nothing, so the label has all of epsilon."""
+    """With one cell fewer coordinates differ, and each has more of epsilon."""
     mechanism = create_mechanism(name, 1.0, 1, 2, regression=regression)
     assert 0.99 < mechanism.log_ratio() <= 1.0

@@ -38,7 +38,7 @@ FEW_HOLDERS = [
     Case("randomized_response", 2.0, 2, 2),
     Case("randomized_response", 50.0, 2, 2, regression=True, parameters=COARSE),
     Case("laplace", 60.0, 2, 1, parameters=COARSE),
-    Case("laplace", 15.0, 1, 2, regression=True, parameters=COARSE),
+    Case("laplace", 60.0, 1, 2, regression=True, parameters=COARSE),
 ]
 
 
@@ -62,8 +62,9 @@ def test_few_holders_exactly(case: Case) -> None:
     last = mechanism.categories - 1
     for holders in [(last,), (0, last), (1, 1)]:
         expected = sums_law(mechanism, holders)
-        counts = np.bincount(holders, minlength=mechanism.categories).reshape(mechanism.cells, -1)
-        seen = Counter(tuple(mechanism.simulate(counts, rng).tolist()) for _ in range(300))
+        *fitting, misfits = np.bincount(holders, minlength=mechanism.categories).tolist()
+        counts = np.array(fitting).reshape(mechanism.cells, -1)
+        seen = Counter(tuple(mechanism.simulate(counts, rng, misfits).tolist()) for _ in range(300))
         assert set(seen) <= set(expected)
         observed = [seen[sums] for sums in expected]
         check_frequencies(observed, [float(p) for p in expected.values()], what=f"{holders}")
@@ -74,11 +75,17 @@ def test_moments_are_the_stated_ones(case: Case) -> None:
     """Estimates of simulated populations have the stated mean, variance and covariances."""
     mechanism, rng = case.build(), np.random.default_rng(12)
     counts = rng.integers(200, size=(mechanism.cells, mechanism.levels))
-    true, n = to_slots(mechanism, counts), int(counts.sum())
-    estimates = np.array(
-        [mechanism.estimate(mechanism.simulate(counts, rng), n) for _ in range(250)]
-    )
+    true, misfits = to_slots(mechanism, counts), 150
+    n = int(counts.sum()) + misfits
+    sums = [mechanism.simulate(counts, rng, misfits) for _ in range(250)]
+    estimates = np.array([mechanism.estimate(each, n) for each in sums])
     check_mean(estimates, true, mechanism.variance(n, true), what="estimates")
+    check_mean(
+        np.array([mechanism.misfits(each, n) for each in sums]),
+        np.array(misfits),
+        np.array(mechanism.misfit_variance(n, misfits)),
+        what="misfits",
+    )
     if mechanism.name == "randomized_response" and case.regression:
         return  # its variance is a bound there; the message path is compared below
     stated = mechanism.slot_covariance(n, true)
@@ -98,14 +105,14 @@ def test_simulation_and_messages_agree(case: Case) -> None:
     """Simulated sums and sums of real reports have the same means, variances and covariances."""
     mechanism, rng = case.build(), np.random.default_rng(13)
     counts = rng.integers(7, size=(mechanism.cells, mechanism.levels))
-    categories = np.repeat(np.arange(mechanism.categories), counts.ravel()).tolist()
+    categories = np.repeat(np.arange(mechanism.categories), [*counts.ravel(), 5]).tolist()
     sent = [
         mechanism.accumulate(
             as_array(mechanism, [mechanism.privatize(c, rng.bytes) for c in categories])
         )
         for _ in range(100)
     ]
-    simulated = [mechanism.simulate(counts, rng) for _ in range(200)]
+    simulated = [mechanism.simulate(counts, rng, 5) for _ in range(200)]
     check_alike(sent, simulated, what="sums")
 
 

@@ -66,6 +66,8 @@ def test_payloads_give_the_estimate(name: str, vector: dict[str, Any]) -> None:
         np.testing.assert_allclose(
             mechanism.estimate(sums, vector["n"]), vector["estimate"], rtol=1e-9, atol=1e-9
         )
+        misfits = pytest.approx(vector["misfits"], rel=1e-9, abs=1e-9)
+        assert mechanism.misfits(sums, vector["n"]) == misfits
 
 
 @cases
