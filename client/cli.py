@@ -296,7 +296,7 @@ def _done(answered: Answer, earlier: Answer | None, as_json: bool) -> None:
     if answered.misfit is not None:
         _say(f"The record does not fit, and the report says so, perturbed. {answered.misfit}")
     if as_json:
-        _print_json(_answer_json(answered))
+        _print_json({**_answer_json(answered), "misfit": answered.misfit})
     elif earlier is not None and earlier.counted:
         _say("Answered before and counted: nothing was sent, and no epsilon was spent.")
     else:

@@ -1,7 +1,7 @@
 """How the holders' shares differ from expected ones: a Gaussian shift on the tree.
 
-**Contrasts.** Of n holders whose record fits, a part w is in a cell and a part p of these in a slot.
-From the debiased counts V per slot and their sum U, and for any reference shares r,
+**Contrasts.** Of n holders whose record fits, a part w is in a cell, and a part p of these in a
+slot. From the debiased counts V per slot and their sum U, and for any reference shares r,
 
     R = V - r U,    E R = n w (p - r),    Cov R = noise of R + n w [p (1 - 2 r) + r^2] I.       (1)
 

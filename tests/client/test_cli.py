@@ -103,7 +103,7 @@ def test_answering_again_costs_nothing(curator: StubCurator, command: Command) -
         "spent": 1.0,
         "spent_in_year": 1.0,
         "caps": {"task": 2.0, "year": 4.0},
-        "answers": [first],
+        "answers": [{name: value for name, value in first.items() if name != "misfit"}],
     }
     assert len(curator.posts) == 1
 
@@ -115,15 +115,43 @@ def test_the_record_may_come_from_stdin(curator: StubCurator, command: Command) 
     assert len(curator.counted) == 1
 
 
-BAD_RECORDS = ["", "[]", "{", '"x"', "[" * 100_000, '{"age": 33}', '{"age": NaN, "answer": "yes"}']
+NO_RECORDS = ["", "[]", "{", '"x"', "[" * 100_000]
 
 
-@pytest.mark.parametrize("text", BAD_RECORDS, ids=lambda text: text[:20])
-def test_a_bad_record_is_one_sentence(curator: StubCurator, command: Command, text: str) -> None:
-    """Exit status 1, no traceback, nothing drawn."""
+@pytest.mark.parametrize("text", NO_RECORDS, ids=lambda text: text[:20])
+def test_what_is_no_record_is_one_sentence(
+    curator: StubCurator, command: Command, text: str
+) -> None:
+    """Exit status 1, no traceback, and the curator has not even been asked for the task."""
     command.record.write_text(text)
     assert_refused(command.answer(curator.url, "--yes"), 1)
-    assert (curator.posts, command.ledger.answers()) == ([], [])
+    assert (curator.gets, curator.posts, command.ledger.answers()) == (0, [], [])
+
+
+MISFITS = {
+    '{"age": 33}': "'answer' is missing",
+    '{"age": NaN, "answer": "yes"}': "'age' is missing",
+    '{"age": 33, "answer": "maybe"}': "it must be one of no, yes",
+}
+
+
+@pytest.mark.parametrize(("text", "why"), MISFITS.items())
+def test_a_record_that_does_not_fit_can_be_mended_or_reported(
+    curator: StubCurator, command: Command, text: str, why: str
+) -> None:
+    """Asked, a person learns why and that silence shows; with --yes it is sent like any other."""
+    command.record.write_text(text)
+    dry = command.answer(curator.url, "--dry-run")
+    assert (dry.exit_code, curator.posts) == (1, [])
+    assert why in dry.stderr
+    declined = command.answer(curator.url, stdin="n\n")
+    assert (declined.exit_code, curator.posts, command.ledger.answers()) == (1, [], [])
+    assert why in declined.stderr
+    assert "the curator may notice" in declined.stderr
+    sent = command.answer(curator.url, "--yes", "--json")
+    assert len(curator.counted) == 1
+    assert why in as_json(sent)["misfit"]
+    assert why in sent.stderr
 
 
 def test_a_missing_record_file_is_one_sentence(curator: StubCurator, command: Command) -> None:

@@ -1,6 +1,7 @@
 import asyncio
 import io
 import logging
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -31,7 +32,6 @@ from privet.client import (
 )
 from privet.client.holder import check_promise
 from privet.protocol.errors import (
-    InvalidRecord,
     InvalidRequest,
     PrivetError,
     TaskNotFound,
@@ -268,13 +268,33 @@ async def test_a_restored_curator_is_sent_again_what_it_had_counted(again: bool)
     assert ledger.answers() == [answered]
 
 
-async def test_a_record_that_does_not_fit_costs_nothing() -> None:
-    """InvalidRecord comes before any draw; a corrected record can still be answered."""
-    network, ledger = Network([publish]), MemoryLedger()
-    with pytest.raises(InvalidRecord):
-        await Holder(network.client(), ledger, "me", no_randomness).answer(URL, {"age": 3})
-    assert ledger.answers() == []
-    assert (await Holder(network.client(), ledger).answer(URL, RECORD)).counted
+@pytest.mark.parametrize(
+    "record",
+    [
+        None,
+        {},
+        {"age": 3},
+        {**RECORD, "answer": "maybe"},
+        {**RECORD, "answer": None},
+        {**RECORD, "age": "old"},
+        {**RECORD, "age": math.nan},
+        {**RECORD, "age": [33.5]},
+        {**RECORD, "more": 1},
+    ],
+    ids=str,
+)
+async def test_a_record_that_does_not_fit_is_answered_like_any_other(record: Any) -> None:
+    """The same messages of the same sizes at the same cost; only the caller learns of it."""
+    seen = []
+    for each in (RECORD, record):
+        network, ledger = Network([publish]), MemoryLedger()
+        answered = await Holder(network.client(), ledger).answer(URL, each)
+        assert answered.counted
+        assert (answered.misfit is None) == (each is RECORD)
+        assert [kept.misfit for kept in ledger.answers()] == [None]
+        sent = [(r.method, str(r.url), len(r.content), dict(r.headers)) for r in network.requests]
+        seen.append((sent, ledger.spent("me")))
+    assert seen[0] == seen[1]
 
 
 async def test_thousands_of_holders_share_one_client(curator: StubCurator) -> None:
@@ -371,7 +391,7 @@ def test_randomness_is_an_argument(curator: StubCurator) -> None:
 
 def test_one_base_catches_all_that_a_holder_raises() -> None:
     """The tree of client/errors.py: three branches that do not overlap, under PrivetError."""
-    assert {error.__base__ for error in (HolderError, TransportError, InvalidRecord)} == {
+    assert {error.__base__ for error in (HolderError, TransportError, InvalidRequest)} == {
         PrivetError
     }
     assert {error.__base__ for error in (TaskRefused, BudgetSpent, LedgerFailed)} == {HolderError}

@@ -105,8 +105,16 @@ class Unreadable:
 
 @pytest.mark.parametrize(
     "record",
-    [None, [], "text", {"age": 30}, {"age": 30, "answer": "maybe"}, {"answer": Unreadable()}]
-    + [{"age": Unreadable(), "answer": "yes"}, {"age": 10**5000, "answer": "yes"}],
+    [
+        None,
+        [],
+        "text",
+        {"age": 30},
+        {"age": 30, "answer": "maybe"},
+        {"age": 30, "answer": Unreadable()},
+        {"age": Unreadable(), "answer": "yes"},
+        {"age": 10**5000, "answer": "yes"},
+    ],
     ids=lambda record: type(record).__name__,
 )
 def test_whatever_the_record_is_it_is_encoded(record: Any) -> None:

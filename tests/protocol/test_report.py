@@ -64,9 +64,9 @@ def test_randomness_and_length_do_not_depend_on_the_record() -> None:
                     "work": work,
                     label.name: income if label is RANGE else answer,
                 }
-                for given in (record, {**record, "age": "old"}, {**record, "more": 1}, {}):
+                for each in (record, {**record, "age": "old"}, {**record, "more": 1}, {}):
                     asked, randomness = counted()
-                    report = make_report(task, given, randomness)
+                    report = make_report(task, each, randomness)
                     traces.add((tuple(asked), len(report.pack())))
             assert len(traces) == 1
 

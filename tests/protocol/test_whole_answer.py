@@ -1,0 +1,150 @@
+"""The whole report of small tasks, enumerated: all questions, and records that do not fit."""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import pytest
+
+from privet.protocol.features import Categorical, Classes, Range
+from privet.protocol.label_scale import Centring
+from privet.protocol.mechanisms.exact import WORD, exp_below
+from privet.protocol.partition import LEAF, Partition, Tree
+from privet.protocol.report import make_report
+from privet.protocol.task import Question, Task
+from tests.protocol.mechanisms.laws import len_of, pieces
+
+HALVES = Tree.of(Partition.build(2, [0, LEAF, LEAF], [0.5, 0, 0], [1, LEAF, LEAF], [2, LEAF, LEAF]))
+CLASSES = Classes(name="y", classes=("a", "b"))
+RANGE = Range(name="y", low=0.0, high=4.0)
+COARSE = {"resolution": 1}
+CENTRED = Centring(centres=(1.0, 3.0), radius=1.0)
+
+MISFITS: list[Any] = [None, {"x": "w", "y": "a"}, {"x": "u", "y": None}]
+FITTING = {
+    CLASSES: [{"x": x, "y": y} for x in "uv" for y in "ab"],
+    RANGE: [{"x": x, "y": y} for x in "uv" for y in (0, 1.5, 4)],
+}
+
+
+def question(mechanism: str, epsilon: float, **fields: Any) -> Question:
+    return Question(partition=0, mechanism=mechanism, epsilon=epsilon, **fields)
+
+
+def task(label: Classes | Range, *questions: Question, allocation: str = "all") -> Task:
+    return Task.checked(
+        {
+            "name": "small",
+            "features": (Categorical(name="x", categories=("u", "v")),),
+            "label": label,
+            "partitions": (HALVES,),
+            "questions": questions,
+            "allocation": allocation,
+        }
+    )
+
+
+TASKS = {
+    **{
+        f"cell and label by {name}": task(
+            CLASSES, question(name, 1.0), question("grr", 0.5, asks="cell")
+        )
+        for name in ("grr", "subset", "projective", "oue", "sue", "randomized_response")
+    },
+    "cell by laplace": task(
+        CLASSES,
+        question("laplace", 30.0, asks="cell", parameters=COARSE),
+        question("grr", 1.0),
+    ),
+    "one of two questions": task(
+        CLASSES, question("grr", 2.0), question("sue", 1.0, asks="cell"), allocation="one"
+    ),
+    "three questions": task(
+        CLASSES, *[question("grr", 0.3)] * 2, question("grr", 0.1, asks="cell")
+    ),
+    "a number": task(RANGE, question("grr", 1.0), question("oue", 0.5, asks="cell")),
+    "a number around centres": task(
+        RANGE, question("subset", 1.0, centring=CENTRED), question("grr", 1.0, asks="cell")
+    ),
+    "a number in one mechanism": task(
+        RANGE, question("randomized_response", 8.0, parameters=COARSE)
+    ),
+}
+
+
+def tape(parts: tuple[bytes, ...]) -> Callable[[int], bytes]:
+    """The bytes given, in order; fails when another amount is drawn."""
+    left = b"".join(parts)
+
+    def randomness(size: int) -> bytes:
+        nonlocal left
+        assert size <= len(left)
+        drawn, left = left[:size], left[size:]
+        return drawn
+
+    return randomness
+
+
+Word = list[tuple[bytes, int]]
+"""Representatives of a random word, each with the number of words that act as it does."""
+
+
+def words_of(asked: Task, index: int) -> list[Word]:
+    """The words that a question draws: one for the level if it asks for the label, then its own."""
+    own = [
+        [(piece[0].to_bytes(8, "little"), len_of(piece)) for piece in word]
+        for word in pieces(asked.mechanisms[index])
+    ]
+    if asked.questions[index].asks == "cell":
+        return own
+    # a number in these tasks lies at a multiple of an eighth of its span
+    step = WORD // 8
+    parts = 8 if isinstance(asked.label, Range) else 1
+    level = [((i * step).to_bytes(8, "big"), WORD // parts) for i in range(parts)]
+    return [level, *own]
+
+
+def draws(asked: Task) -> Iterator[tuple[Word, ...]]:
+    """The words after the id, for each question that may be chosen."""
+    count = len(asked.questions)
+    if asked.allocation == "all":
+        yield tuple(word for i in range(count) for word in words_of(asked, i))
+        return
+    for i in range(count):
+        choice = [((-(-i * WORD // count)).to_bytes(8, "big"), WORD // count)]
+        yield (choice, *words_of(asked, i))
+
+
+def law(asked: Task, record: Any) -> dict[tuple[tuple[int, bytes], ...], Fraction]:
+    """The probability of everything in a report but its id, which is drawn before all."""
+    found: dict[tuple[tuple[int, bytes], ...], Fraction] = defaultdict(Fraction)
+    for words in draws(asked):
+        for combination in itertools.product(*words):
+            randomness = tape((bytes(16), *(part for part, _ in combination)))
+            report = make_report(asked, record, randomness)
+            weight = Fraction(prod(count for _, count in combination), WORD ** len(combination))
+            found[report.answers] += weight
+    return dict(found)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_whole_answer_by_enumeration(name: str) -> None:
+    """Between any two records, misfits included, the whole report's ratio is at most e^epsilon.
+
+    In fractions, from every outcome of the real ``make_report``. All misfits have one law, and it
+    reaches every report that other records do.
+    """
+    asked = TASKS[name]
+    fitting = [law(asked, record) for record in FITTING[asked.label]]
+    misfits = [law(asked, record) for record in MISFITS]
+    assert all(sum(each.values()) == 1 for each in fitting + misfits)
+    assert all(each == misfits[0] for each in misfits)
+    laws = [*fitting, misfits[0]]
+    assert len({frozenset(each) for each in laws}) == 1
+    worst = max(one[r] / other[r] for one, other in itertools.permutations(laws, 2) for r in one)
+    epsilons = [Fraction(each.epsilon) for each in asked.questions]
+    total = sum(epsilons) if asked.allocation == "all" else max(epsilons)
+    assert 1 < worst <= exp_below(Fraction(total))
