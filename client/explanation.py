@@ -117,9 +117,9 @@ def _sends(task: Task) -> str:
     return (
         f"Only {chosen} the device, in one message of {length} bytes with "
         f"the task's id{invitation} and 16 random bytes by which a repeated message is "
-        "recognised. A record that does not fit the questions makes a message like any other. The "
-        "record, your name and the true answer stay here. As any web server, the curator's sees the "
-        "network address that the message comes from."
+        "recognised. A record that does not fit the questions makes a message like any other. "
+        "The record, your name and the true answer stay here. As any web server, the curator's "
+        "sees the network address that the message comes from."
     )
 
 

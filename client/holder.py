@@ -2,7 +2,8 @@
 
 ``answer`` reads top to bottom: what was drawn before is only resent; otherwise the task is
 fetched and checked before the record is looked at; the report is drawn, stored, and then sent.
-From then on nothing that others see depends on the record: one that does not fit is answered too.
+From then on nothing that others see depends on the record: one that does not fit is answered too,
+and the report leaves at a moment fixed before (``departure``).
 """
 
 import os
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 
 from anyio import to_thread
 
+from privet.client.departure import Departure
 from privet.client.errors import TaskRefused
 from privet.client.explanation import Explanation
 from privet.client.ledger import SLACK, Answer, Ledger, State, afford
@@ -48,7 +50,8 @@ class Holder:
 
     Holders may share ``http`` and ``ledger``. With a ``curator_key``, 64 hexadecimal digits, only
     tasks signed with it are answered. Randomness and time are the operating system's unless a test
-    or a simulation says otherwise.
+    or a simulation says otherwise. Without ``wait``, which is for simulations and tests, a report
+    leaves as soon as it is drawn, and when that is may tell something of its record.
     """
 
     http: ReportClient
@@ -57,6 +60,7 @@ class Holder:
     randomness: RandomBytes = os.urandom
     clock: Callable[[], float] = time.time
     curator_key: str | None = None
+    wait: bool = True
 
     async def fetch(self, task_url: str) -> Task:
         """The task at an address, whose bytes hash to the id in it; raises what ``offer`` does."""
@@ -111,10 +115,13 @@ class Holder:
                     "were given (--invitation). Nothing was drawn and nothing was sent."
                 )
             cost = await self.check(task)
+            departure = Departure.of(task)
             encoded = encode_record(task.features, task.label, record)
             misfit = encoded.misfit
             drawn = self._draw(task, address, encoded, cost)
             answer = await self._ask(self.ledger.keep, replace(drawn, invitation=invitation))
+            if self.wait:
+                await departure.wait()
         delivered = await self._deliver(answer, address, invitation or answer.invitation)
         return replace(delivered, misfit=misfit)
 

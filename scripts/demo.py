@@ -36,7 +36,7 @@ from scripts.fair_survey import Population, Record, has_affair, without_label
 from scripts.servers import RunningCurator, running_curator
 
 FOLDER = Path("privet-data/demo")
-AT_A_TIME = 8
+AT_A_TIME = 512
 LEAF_SIZES = (5, 10, 20)
 DATABASE = "demo.db"
 console = Console()

@@ -7,6 +7,7 @@
 
 import { Problem } from "./problem.js";
 import { concat } from "./msgpack.js";
+import { MAX_DEPTH } from "./partition.js";
 import { makeReport, platformRandom } from "./report.js";
 import { isSigned } from "./signature.js";
 import { hex, readTask } from "./task.js";
@@ -33,6 +34,7 @@ const pause = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 *
  * @property {string} [invitation]
  * @property {string} [curatorKey] answer only tasks signed with this key, 64 hexadecimal digits
  * @property {number} [attempts]
+ * @property {() => number} [clock] seconds from any start, for the moment at which a report leaves
  */
 
 /**
@@ -52,9 +54,11 @@ export async function answer(url, record, options = {}) {
     const task = await fetchTask(url, id, options);
     check(task, now(), mostEpsilon);
     if (task.invited && options.invitation === undefined) throw new Problem("refused", "It needs an invitation.");
+    const leave = departure(task, options);
     const report = makeReport(task, record, random);
     drawn = { id: hex(report.id), bytes: report.bytes };
     await kept.set(id, drawn);
+    await leave();
   }
   return send(url, drawn, options);
 }
@@ -85,6 +89,27 @@ function check({ questions, allocation, opens, closes }, now, mostEpsilon) {
     throw new Problem("refused", `The task would spend epsilon ${total}, above ${mostEpsilon}.`);
   }
 }
+
+/**
+ * Fix when the report will leave, before the record is looked at; returns the wait for it. The period
+ * is longer than drawing takes on a slow device, by the task's numbers alone.
+ */
+function departure({ features, partitions, questions, mechanisms }, { sleep = pause, clock = seconds }) {
+  const steps = [
+    ...features.map(({ categories = [0] }) => categories.length),
+    ...questions.map(({ partition }) => partitions[partition].feature.length + MAX_DEPTH),
+    ...mechanisms.map(({ words, tableEntries }) => words + tableEntries),
+  ].reduce((sum, each) => sum + each, 0);
+  const period = 0.05 + 1e-5 * steps;
+  const [chance] = crypto.getRandomValues(new Uint32Array(1));
+  const moment = clock() + period * (1 + chance / 2 ** 32);
+  return () => {
+    const late = Math.max(Math.ceil((clock() - moment) / period), 0);
+    return sleep(moment + late * period - clock());
+  };
+}
+
+const seconds = () => performance.now() / 1000;
 
 async function send(url, drawn, options) {
   const headers = { "Content-Type": REPORT_TYPE, Accept: "application/json" };

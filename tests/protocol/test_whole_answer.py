@@ -24,7 +24,7 @@ COARSE = {"resolution": 1}
 CENTRED = Centring(centres=(1.0, 3.0), radius=1.0)
 
 MISFITS: list[Any] = [None, {"x": "w", "y": "a"}, {"x": "u", "y": None}]
-FITTING = {
+FITTING: dict[Classes | Range, list[dict[str, Any]]] = {
     CLASSES: [{"x": x, "y": y} for x in "uv" for y in "ab"],
     RANGE: [{"x": x, "y": y} for x in "uv" for y in (0, 1.5, 4)],
 }
@@ -144,7 +144,7 @@ def test_the_whole_answer_by_enumeration(name: str) -> None:
     assert all(each == misfits[0] for each in misfits)
     laws = [*fitting, misfits[0]]
     assert len({frozenset(each) for each in laws}) == 1
-    worst = max(one[r] / other[r] for one, other in itertools.permutations(laws, 2) for r in one)
+    worst = max(one[r] / other[r] for one in laws for other in laws for r in one)
     epsilons = [Fraction(each.epsilon) for each in asked.questions]
     total = sum(epsilons) if asked.allocation == "all" else max(epsilons)
     assert 1 < worst <= exp_below(Fraction(total))

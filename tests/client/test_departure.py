@@ -1,0 +1,116 @@
+"""What somebody who sees a holder's messages can tell from them: compared for pairs of records."""
+
+import os
+import time
+from typing import Any
+
+import httpx
+import pytest
+from scipy.stats import mannwhitneyu
+
+from bench.worst_tasks import worst_tasks
+from privet.client import Holder, MemoryLedger, departure
+from privet.client.departure import Departure, longest_seconds
+from privet.protocol.features import Numeric
+from privet.protocol.partition import LEAF, Partition, Tree
+from privet.protocol.report import make_report
+from privet.protocol.task import TASK_MEDIA_TYPE, Question, Task
+from tests.client.fakes import Network, media, receipt
+from tests.protocol.examples import make_task
+from tests.stat_checks import ALPHA
+
+DEEP = 255
+TRIES = 30
+
+
+def chain(questions: int) -> Task:
+    """Questions about a chain of cells: the first is one split from the root, the last ``DEEP``."""
+    nodes = range(2 * DEEP + 1)
+    leaf = [node % 2 == 1 or node == 2 * DEEP for node in nodes]
+    tree = Partition.build(
+        1,
+        [LEAF if leaf[node] else 0 for node in nodes],
+        [(node // 2 + 1) / (DEEP + 1) for node in nodes],
+        [LEAF if leaf[node] else node + 1 for node in nodes],
+        [LEAF if leaf[node] else node + 2 for node in nodes],
+    )
+    return make_task(
+        features=(Numeric(name="x", low=0.0, high=1.0),),
+        partitions=(Tree.of(tree),),
+        questions=(Question(partition=0, mechanism="grr", epsilon=0.001),) * questions,
+    )
+
+
+TASK = chain(64)
+NEAR, FAR = {"x": 0.0, "answer": "no"}, {"x": 1.0, "answer": "yes"}
+MISFIT = {"x": "unknown", "more": 1}
+
+
+async def seconds_to_report(record: Any, *, wait: bool) -> float:
+    """From the task's arrival to the report's, as the network sees it."""
+    seen: list[float] = []
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        seen.append(time.perf_counter())
+        if request.method == "GET":
+            return httpx.Response(200, content=TASK.canonical, headers=media(TASK_MEDIA_TYPE))
+        return receipt(request)
+
+    url = f"https://curator.example/v1/tasks/{TASK.id}"
+    await Holder(Network([reply]).client(), MemoryLedger(), wait=wait).answer(url, record)
+    first, last = seen
+    return last - first
+
+
+async def p_value(one: Any, other: Any, *, wait: bool) -> float:
+    """Of the hypothesis that two records take the same time, by Mann and Whitney's test."""
+    times = [
+        (await seconds_to_report(one, wait=wait), await seconds_to_report(other, wait=wait))
+        for _ in range(TRIES)
+    ]
+    return float(mannwhitneyu(*zip(*times, strict=True)).pvalue)
+
+
+@pytest.mark.parametrize("other", [FAR, MISFIT], ids=["far", "misfit"])
+async def test_the_time_of_a_report_does_not_tell_the_record(
+    other: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Near the root, far from it, or a misfit: the same times (false alarm: one in a million)."""
+    monkeypatch.setattr(departure, "SECONDS_PER_STEP", 1e-6)
+    await seconds_to_report(NEAR, wait=False)  # what is computed once
+    assert await p_value(NEAR, other, wait=True) > ALPHA
+
+
+async def test_the_test_finds_a_walk_that_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Going to the leaf and sending at once, as a holder should not, is noticed."""
+
+    def locate_one(tree: Partition, x: Any) -> int:
+        node = 0
+        while tree.left[node] != LEAF:
+            below = x[tree.feature[node]] < tree.threshold[node]
+            node = int(tree.left[node] if below else tree.right[node])
+        return int(tree.cell_of_node[node])
+
+    monkeypatch.setattr(Partition, "locate_one", locate_one)
+    await seconds_to_report(NEAR, wait=False)
+    assert await p_value(NEAR, FAR, wait=False) < ALPHA
+
+
+def test_the_moment_is_fixed_before_and_kept() -> None:
+    """Between one and two periods ahead; who is late leaves a whole number of periods later."""
+    before = time.monotonic()
+    fixed = Departure.of(TASK)
+    assert before + fixed.period <= fixed.moment <= time.monotonic() + 2 * fixed.period
+    planned = Departure(moment=10.0, period=2.0)
+    assert [now + planned.seconds_left(now) for now in (0.0, 9.0, 10.0)] == [10.0, 10.0, 10.0]
+    assert [now + planned.seconds_left(now) for now in (10.5, 12.0, 13.0)] == [12.0, 12.0, 14.0]
+
+
+@pytest.mark.parametrize("name", ["many_subsets", "most_columns", "most_cells", "many_spaces"])
+def test_the_moment_leaves_time_for_the_worst_tasks(name: str) -> None:
+    """A tenth of it, in processor time, is enough to draw a report here."""
+    task = Task.checked(worst_tasks()[name])
+    assert task.log_ratio  # builds tables, which no record decides
+    started = time.process_time()
+    make_report(task, {"label": 0}, os.urandom)
+    assert 10 * (time.process_time() - started) < longest_seconds(task)
