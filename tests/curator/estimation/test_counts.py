@@ -68,7 +68,7 @@ def test_count_influence_is_what_one_count_can_change_by() -> None:
     """For subset selection a count changes by 1 / (p - q) between in and out of the set."""
     question = reports(complete(2), np.full((4, 2), 5), epsilon=1.0, seed=5)
     one, other = (
-        question.mechanism.estimate(s, 1)[0, 0] for s in (np.eye(8, dtype=int)[0], np.zeros(8, int))
+        question.mechanism.estimate(s, 1)[0, 0] for s in (np.eye(9, dtype=int)[0], np.zeros(9, int))
     )
     np.testing.assert_allclose(question.count_influence, one - other)
 
