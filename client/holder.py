@@ -173,9 +173,7 @@ class Holder:
             check_key(offer, self.curator_key)
         return offer
 
-    def _draw(
-        self, task: Task, address: TaskAddress, record: EncodedRecord, cost: Cost
-    ) -> Answer:
+    def _draw(self, task: Task, address: TaskAddress, record: EncodedRecord, cost: Cost) -> Answer:
         drawn = draw_report(task, record, self.randomness)
         answers = dict(drawn.answers) if task.allocation == "all" or not cost.reused else {}
         answers |= cost.reused

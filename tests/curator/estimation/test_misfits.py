@@ -114,7 +114,7 @@ def test_simulated_populations_report_what_does_not_fit(allocation: Any) -> None
     task = task.model_copy(
         update={"questions": [{**q.model_dump(), "epsilon": 40.0} for q in task.questions * 2]}
     )
-    population = {
+    population: dict[str, list[Any]] = {
         "age": [30, "old", 50, None],
         "work": ["farm", "shop", "none", "farm"],
         "answer": ["yes", "no", "maybe", "no"],
