@@ -79,8 +79,10 @@ def create_app(
     metrics = Metrics()
     writer = Writer(store, clock, metrics, max_queue=settings.max_queue)
     rejects = Rejects(store.count_rejects)
-    workers = Workers(settings.max_jobs, settings.max_waiting_jobs) if workers is None else workers
-    predictors = Workers(settings.max_predictions, settings.max_waiting_predictions)
+    memory = settings.worker_memory
+    if workers is None:
+        workers = Workers(settings.max_jobs, settings.max_waiting_jobs, memory)
+    predictors = Workers(settings.max_predictions, settings.max_waiting_predictions, memory)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

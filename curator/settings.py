@@ -112,6 +112,12 @@ class Settings(BaseSettings):
         ge=0,
         description="Fits and new tasks that may wait for that; above it the answer is 503.",
     )
+    worker_memory: int = Field(
+        default=4096 * MIB,
+        gt=0,
+        description="Bytes of data that each process of fits, new tasks or large predictions may "
+        "have; what takes more is refused.",
+    )
     max_predict_rows: int = Field(
         default=20_000,
         gt=0,

@@ -19,6 +19,7 @@ import logging
 import multiprocessing
 import os
 import pickle
+import resource
 import signal
 import threading
 import traceback
@@ -29,12 +30,18 @@ from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from typing import Any, ParamSpec, Protocol, TypeVar
 
-from privet.protocol.errors import Overloaded, PrivetError
+from privet.protocol.errors import Overloaded, PrivetError, TooLarge
 
 PRELOADED = ["privet.curator.service", "privet.curator.public_model.stacking", "onnxruntime"]
 NICENESS = 5
 """Reports go first where both want the processor."""
 END_SECONDS = 1.0
+
+MORE_MEMORY = (
+    "Give the task fewer cells, records or classes, or the curator's operator raises "
+    "PRIVET_WORKER_MEMORY."
+)
+NO_MEMORY = f"This takes more memory than a worker process may have. {MORE_MEMORY}"
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -76,9 +83,13 @@ def start_server() -> None:
 
 
 class Workers:
-    """Up to ``at_a_time`` processes that compute, and ``waiting`` callers that wait for one."""
+    """Up to ``at_a_time`` processes that compute, and ``waiting`` callers that wait for one.
 
-    def __init__(self, at_a_time: int, waiting: int) -> None:
+    Each process may have ``memory`` bytes of data, as the system counts them (RLIMIT_DATA).
+    """
+
+    def __init__(self, at_a_time: int, waiting: int, memory: int | None = None) -> None:
+        self._memory = memory
         self._limit = at_a_time + waiting
         self._threads = ThreadPoolExecutor(at_a_time, thread_name_prefix="worker")
         self._jobs: set[_Job] = set()
@@ -90,7 +101,7 @@ class Workers:
             raise Overloaded(
                 f"{self._limit} calls like this are under way or waiting here: try again later."
             )
-        job = _Job(self._idle)
+        job = _Job(self._idle, self._memory)
         self._jobs.add(job)
         try:
             loop = asyncio.get_running_loop()
@@ -115,7 +126,8 @@ class Workers:
 class _Job:
     """One call; another thread may kill the process that it has taken at any time."""
 
-    def __init__(self, idle: list["_Process"]) -> None:
+    def __init__(self, idle: list["_Process"], memory: int | None) -> None:
+        self._memory = memory
         self._idle = idle
         self._lock = threading.Lock()
         self._killed = False
@@ -159,17 +171,17 @@ class _Job:
             while not (process := self._idle.pop()).is_alive():
                 process.end()
             return process
-        return _Process()
+        return _Process(self._memory)
 
 
 class _Process:
     """A worker process, which answers one message after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: int | None) -> None:
         start_server()
         self._pipe, theirs = _context.Pipe()
         with theirs:
-            self._process = _context.Process(target=_work, args=(theirs,), daemon=True)
+            self._process = _context.Process(target=_work, args=(theirs, memory), daemon=True)
             self._process.start()
 
     def ask(self, message: bytes) -> bytes | None:
@@ -206,12 +218,14 @@ def _died(exitcode: int | None) -> PrivetError:
     log.error("A worker process died with exit code %s.", exitcode)
     return PrivetError(
         f"The process that computed this died (exit code {exitcode}), perhaps for want of memory. "
-        "Nothing was changed: give the curator more memory, or the task fewer cells or records."
+        f"Nothing was changed. {MORE_MEMORY}"
     )
 
 
-def _work(pipe: Connection) -> None:
+def _work(pipe: Connection, memory: int | None) -> None:
     """What a worker process does until the pipe or the curator ends."""
+    if memory is not None:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     os.setsid()
     os.nice(NICENESS)
     threading.Thread(target=_end_with_curator, daemon=True).start()
@@ -227,6 +241,8 @@ def _answer(message: bytes) -> bytes:
         reply = (function(*arguments, **named), None)
     except PrivetError as error:
         reply = (None, error)
+    except MemoryError:
+        reply = (None, TooLarge(NO_MEMORY))
     except Exception:  # noqa: BLE001 - the curator raises and logs it
         reply = (None, Failed(f"in a worker process:\n{traceback.format_exc()}"))
     return pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)

@@ -17,7 +17,7 @@ import pytest
 
 from privet.curator.datastore import open_store
 from privet.curator.workers import Workers
-from privet.protocol.errors import PrivetError
+from privet.protocol.errors import PrivetError, TooLarge
 from privet.protocol.report import REPORT_MEDIA_TYPE
 from scripts.servers import running_curator
 from tests.curator import endless, samples
@@ -243,3 +243,12 @@ def ancestor(process: int, wanted: int) -> bool:
         if process == wanted:
             return True
     return False
+
+
+async def test_a_process_has_no_more_than_its_memory() -> None:
+    """What takes more is refused by name, and the process goes on with what comes next."""
+    workers = Workers(1, 0, memory=2**30)
+    with pytest.raises(TooLarge, match="PRIVET_WORKER_MEMORY"):
+        await workers.call(lambda run: run(bytes, 2**31))
+    assert await workers.call(lambda run: run(len, bytes(2**20))) == 2**20
+    workers.close()
