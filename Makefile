@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 JOBS ?= auto
 ARGS ?=
 
-.PHONY: help demo test check quick format bench load vectors reproduce audit up constraints clean
+.PHONY: help demo test check quick format bench load vectors reproduce reproduce-quick audit up constraints clean
 
 help:  ## print this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -60,8 +60,11 @@ vectors: $(VENV)/dev.installed  ## write the test vectors anew
 	$(BIN)/python -m scripts.make_vectors
 	$(BIN)/python -m scripts.make_message_vectors
 
-reproduce: $(VENV)/dev.installed  ## the synthetic experiments of the papers; real data as docs/accuracy.md says
-	$(BIN)/python -m scripts.reproduce.synthetic
+reproduce: $(VENV)/dev.installed  ## every figure and table of the papers (ARGS="--data FOLDER --only lpct")
+	$(BIN)/python -m scripts.reproduce $(ARGS)
+
+reproduce-quick: $(VENV)/dev.installed  ## the same from one or two replications
+	$(BIN)/python -m scripts.reproduce --quick $(ARGS)
 
 audit: $(VENV)/dev.installed  ## known vulnerabilities of the pinned dependencies
 	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip

@@ -2,7 +2,8 @@
 
 ``fit(X, y, public)`` plays both sides. Private records enter only through the method's own
 randomizer; a baseline without privacy says so. As in LPCT's Theorem 5, the curator knows the
-features' ranges from the public records alone, and private records beyond them count at the edge.
+features' ranges from the public records unless they are declared, and private records beyond them
+count at the edge.
 """
 
 import math
@@ -27,6 +28,9 @@ Integers = NDArray[np.int64]
 Public = tuple[ArrayLike, ArrayLike | None]
 """Public features and labels; None for labels where the method needs none."""
 
+Ends = tuple[ArrayLike, ArrayLike]
+"""Lower and upper ends of the features, each a number or one per column."""
+
 LABEL = "label"
 
 
@@ -48,7 +52,9 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carrie
     public_fraction: float
     random_state: int | np.random.RandomState | None
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, public: Public | None) -> Self:
+    def _fit(
+        self, X: ArrayLike, y: ArrayLike, public: Public | None, feature_range: Ends | None
+    ) -> Self:
         """Check the input, scale the features on the public records, and learn."""
         rows: Floats = validate_data(self, X, reset=True, dtype=np.float64, ensure_min_samples=2)
         if not self.epsilon > 0:
@@ -64,8 +70,12 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carrie
             known = validate_data(self, public[0], reset=False, dtype=np.float64)
             known_labels = self._public_labels(known, public[1])
         private, of_public = self._encode(labels, known_labels)
-        self.low_ = known.min(axis=0)
-        self.width_ = np.ptp(known, axis=0)
+        low, high = feature_range or (known.min(axis=0), known.max(axis=0))
+        self.low_ = np.broadcast_to(np.asarray(low, dtype=np.float64), rows.shape[1])
+        self.width_ = np.asarray(high, dtype=np.float64) - self.low_
+        if (self.width_ < 0).any():
+            msg = "feature_range has a lower end above its upper end: give (low, high)."
+            raise ValueError(msg)
         with value_errors():
             self._learn(self._scale(rows), private, PublicData(self._scale(known), of_public), rng)
         return self
@@ -140,13 +150,20 @@ class BaselineClassifier(ClassifierMixin, Baseline):  # type: ignore[misc]
         tags.classifier_tags.multi_class = self.multi_class
         return tags
 
-    def fit(self, X: ArrayLike, y: ArrayLike, public: Public | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        public: Public | None = None,
+        feature_range: Ends | None = None,
+    ) -> Self:
         """Fit on private records ``X``, ``y`` and ``public`` ones, a pair of the same form.
 
-        Without ``public``, ``public_fraction`` of the records are. Raises ``ValueError`` for data
-        or parameters that the method cannot take.
+        Without ``public``, ``public_fraction`` of the records are. ``feature_range`` declares the
+        features' ranges; without it they are those of the public records. Raises ``ValueError``
+        for data or parameters that the method cannot take.
         """
-        return self._fit(X, y, public)
+        return self._fit(X, y, public, feature_range)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Class probabilities, shape ``(rows, classes)``, columns as in ``classes_``."""
@@ -192,13 +209,20 @@ class BaselineRegressor(RegressorMixin, Baseline):  # type: ignore[misc]
 
     label_range: tuple[float, float] | None
 
-    def fit(self, X: ArrayLike, y: ArrayLike, public: Public | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        public: Public | None = None,
+        feature_range: Ends | None = None,
+    ) -> Self:
         """Fit on private records ``X``, ``y`` and ``public`` ones, a pair of the same form.
 
-        Without ``public``, ``public_fraction`` of the records are. Raises ``ValueError`` for data
-        or parameters that the method cannot take.
+        Without ``public``, ``public_fraction`` of the records are. ``feature_range`` declares the
+        features' ranges; without it they are those of the public records. Raises ``ValueError``
+        for data or parameters that the method cannot take.
         """
-        return self._fit(X, y, public)
+        return self._fit(X, y, public, feature_range)
 
     def predict(self, X: ArrayLike) -> Floats:
         """The estimated mean label of each row, shape ``(rows,)``."""

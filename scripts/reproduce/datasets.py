@@ -70,7 +70,16 @@ def designed(design: Design, number: int) -> Split:
 
 def classification(folder: Path, name: str, seed: int) -> Split:
     """LPCT's Table 2: public rows fixed, private rows split 80 : 20 at random."""
-    public, rest = _encoded(folder, name)
+    return _eighty_twenty(*_encoded(folder, name), seed)
+
+
+def first_rows_public(file: Path, rows: int, seed: int) -> Split:
+    """The same of any CSV file with a last column ``label`` of 0 and 1, the first rows public."""
+    table = _read(file)
+    return _eighty_twenty(*_encode(table.slice(0, rows), table.slice(rows)), seed)
+
+
+def _eighty_twenty(public: PublicData, rest: PublicData, seed: int) -> Split:
     train, test = train_test_split(np.arange(len(rest)), test_size=0.2, random_state=seed)
     return Split(public, take(rest, train), take(rest, test), CLASSES)
 
@@ -96,6 +105,24 @@ def regression(folder: Path, name: str, seed: int) -> Split:
     every = np.concatenate([public.y, rest.y])
     label = Range(name="label", low=float(every.min()), high=float(every.max()))
     private, test = np.split(np.arange(len(rest)), [second - first])
+    return Split(public, take(rest, private), take(rest, test), label)
+
+
+def wines(folder: Path, seed: int, red: float) -> Split:
+    """White wines, a fifth of them for tests; public rows of which a share ``red`` are red wines.
+
+    The other public rows are white wines. LPDT's section 4.3 does not say how many public rows
+    there are; here they are as many as red wines.
+    """
+    white, reds = (_read(folder / f"wine_{colour}.csv.gz") for colour in ("white", "red"))
+    rng = np.random.default_rng([seed, 4])
+    n_red = round(red * reds.num_rows)
+    order = rng.permutation(white.num_rows)
+    n_white = reds.num_rows - n_red
+    known = [reds.take(rng.permutation(reds.num_rows)[:n_red]), white.take(order[:n_white])]
+    public, rest = _encode(pa.concat_tables(known), white.take(order[n_white:]))
+    test, private = np.split(np.arange(len(rest)), [white.num_rows // 5])
+    label = Range(name="label", low=0.0, high=10.0)
     return Split(public, take(rest, private), take(rest, test), label)
 
 

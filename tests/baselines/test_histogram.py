@@ -132,3 +132,10 @@ def test_errors_say_what_to_do(settings: dict[str, Any], message: str) -> None:
     X = rng.random((100, 8))
     with pytest.raises(ValueError, match=message):
         PHISTClassifier(**settings).fit(X, X[:, 0] > 0.5)
+
+
+def test_many_columns_are_refused() -> None:
+    """One cube of 65 columns would fit, but numpy has no array of so many dimensions."""
+    X = np.random.default_rng(0).random((100, 65))
+    with pytest.raises(ValueError, match="65 columns is too large"):
+        PHISTClassifier(bins=1, windows=False).fit(X, X[:, 0] > 0.5)

@@ -88,6 +88,19 @@ def test_without_information_the_first_column_is_split() -> None:
     assert model.question_.partition.feature[0] == 0
 
 
+def test_ranges_are_the_public_records_unless_declared() -> None:
+    """Theorem 5's scaling; a declared range makes the same cells whatever the public records."""
+    X, y = quadrants(1000)
+    public = 0.5 * X[:50], y[:50]
+    model = LPCTClassifier(AMPLE, depth=1, random_state=0).fit(X, y, public)
+    assert np.allclose(model.low_, public[0].min(axis=0))
+    assert np.allclose(model.low_ + model.width_, public[0].max(axis=0))
+    declared = LPCTClassifier(AMPLE, depth=1, random_state=0).fit(X, y, public, (0.0, [2.0, 4.0]))
+    assert declared.width_.tolist() == [2.0, 4.0]
+    with pytest.raises(ValueError, match=r"give \(low, high\)"):
+        LPCTClassifier().fit(X, y, public, (1.0, 0.0))
+
+
 @pytest.mark.parametrize("fallback", [True, False])
 @pytest.mark.parametrize("constants", ["paper", "calibrated"])
 def test_lpct_prune_finds_the_quadrants(fallback: bool, constants: str) -> None:
@@ -133,15 +146,15 @@ def test_lpdt_drops_splits_that_leave_few_records() -> None:
 def test_lpdt_for_classes_is_the_regression_of_0_and_1() -> None:
     """The same reports, cut at 1/2: only the criterion of the splits differs."""
     X, y = quadrants(5000)
-    known: dict[str, Public] = {"public": corners(X[:100], y[:100])}
+    public = corners(X[:100], y[:100])
     settings: dict[str, Any] = {
         "partition": "max_edge",
         "depth": 2,
         "min_leaf": 1,
         "random_state": 2,
     }
-    share = LPDTRegressor(2.0, label_range=(0.0, 1.0), **settings).fit(X, y, **known).predict(X)
-    model = LPDTClassifier(2.0, **settings).fit(X, y, **known)
+    share = LPDTRegressor(2.0, label_range=(0.0, 1.0), **settings).fit(X, y, public).predict(X)
+    model = LPDTClassifier(2.0, **settings).fit(X, y, public)
     assert np.allclose(model.predict_proba(X)[:, 1], share)
     assert np.array_equal(model.predict(X), share > 0.5)
 
