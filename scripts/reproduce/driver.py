@@ -1,11 +1,13 @@
 """Running experiments: every method on every replication, on all cores, each result kept.
 
-A result is found again by what made it: its arguments, the code of the statistics and of this
-folder, and the data file. So an interrupted run goes on, and changed code is measured anew.
+A result is found again by what made it: its arguments, and the code of the statistics and of this
+folder. So an interrupted run goes on, and changed code is measured anew.
 """
 
 import hashlib
 import importlib.util
+import json
+import os
 import time
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pandas as pd
-from joblib import Memory, Parallel, delayed
+from joblib import Parallel, delayed
 
 from scripts.reproduce.contestants import METHODS, Point
 from scripts.reproduce.experiments import Experiment, Job
@@ -56,24 +58,22 @@ def run(
         for job in sorted(wanted, key=lambda job: (job.problem, repr(job.settings)))
         if seed < wanted[job] and job.problem not in skipped
     ]
-    kept = Memory(cache_folder, verbose=0).cache(measured, ignore=["folder", "plugin"])
-    version = fingerprint(plugin)
+    kept = cache_folder / fingerprint(plugin)
+    kept.mkdir(parents=True, exist_ok=True)
     results = Parallel(n_jobs=n_jobs, batch_size=1, verbose=5)(
-        delayed(kept)(job, seed, version, folder=folder, plugin=plugin) for job, seed in tasks
+        delayed(measured)(job, seed, folder, kept, plugin) for job, seed in tasks
     )
     rows = [row for found in results for row in found]
     return pd.DataFrame(rows), skipped
 
 
-def measured(
-    job: Job,
-    seed: int,
-    version: str,  # noqa: ARG001 - part of the key
-    *,
-    folder: Path,
-    plugin: Path | None,
-) -> list[Point]:
-    """The scores of one method on one replication."""
+def measured(job: Job, seed: int, folder: Path, kept: Path, plugin: Path | None) -> list[Point]:
+    """The scores of one method on one replication, from ``kept`` if they are there."""
+    name = hashlib.sha256(repr((job, seed)).encode()).hexdigest()
+    file = kept / f"{name}.json"
+    if file.exists():
+        rows: list[Point] = json.loads(file.read_text())
+        return rows
     load(plugin)
     split = split_of(job.problem, job.settings, folder, seed)
     started = time.process_time()
@@ -81,10 +81,15 @@ def measured(
     seconds = (time.process_time() - started) / max(1, len(scores))
     own: Point = {"job": repr(job), "problem": job.problem, "method": job.method}
     own |= {"epsilon": job.epsilon, **dict(job.settings)}
-    return [
+    rows = [
         {**own, "series": series, **point, "seed": seed, "score": score, "seconds": seconds}
         for series, point, score in scores
     ]
+    # whole or not at all, also if this process is killed
+    unfinished = file.with_suffix(f".{os.getpid()}")
+    unfinished.write_text(json.dumps(rows))
+    unfinished.replace(file)
+    return rows
 
 
 def absent(jobs: Iterable[Job], folder: Path) -> dict[str, str]:
