@@ -114,6 +114,7 @@ def create_app(
     api.state.signer = signer
     api.state.metrics = metrics
     api.state.guard_models = settings.guard_models
+    api.state.open_drafts = settings.open_drafts
     api.state.open_metrics = settings.open_metrics
     api.state.writer = writer
     api.state.rejects = rejects

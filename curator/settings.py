@@ -65,6 +65,11 @@ class Settings(BaseSettings):
         default=False,
         description="Ask for a token, of scope reader or admin, to read models and to predict.",
     )
+    open_drafts: bool = Field(
+        default=False,
+        description="Let anybody read tasks that were never open; else that takes a token of scope "
+        "reader or admin.",
+    )
     open_metrics: bool = Field(
         default=False,
         description="Let anybody read /metrics; else it asks for a token of scope reader or admin.",

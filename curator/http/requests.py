@@ -82,6 +82,16 @@ def _check_reader(
     request.app.state.tokens.check(credentials.credentials, "reader")
 
 
+def _is_reader(
+    request: Request,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_reader)],
+) -> bool:
+    """Whether the caller has a token of scope reader or admin; a wrong one is refused."""
+    if credentials is not None:
+        request.app.state.tokens.check(credentials.credentials, "reader")
+    return credentials is not None
+
+
 def note(request: Request, action: str, subject: str = "", **detail: Any) -> None:
     """Note in the audit log what the admin who calls has done."""
     request.app.state.tokens.audit.note(request.state.actor, action, subject, **detail)
@@ -90,6 +100,7 @@ def note(request: Request, action: str, subject: str = "", **detail: Any) -> Non
 AdminOnly: Any = Depends(_require_admin)
 ModelReader: Any = Depends(_require_reader)
 MetricsReader: Any = Depends(_require_operator)
+IsReader = Annotated[bool, Depends(_is_reader)]
 TheCurator = Annotated[Curator, Depends(_curator)]
 TaskId = Annotated[str, Path(description="The task's id.", examples=[EXAMPLE_ID])]
 ModelNumber = Annotated[int, Path(description="The model's number, from 1.", examples=[1])]

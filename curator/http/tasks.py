@@ -10,12 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
-from privet.curator.datastore.base import Status, StoredTask
+from privet.curator.datastore.base import Status, StoredTask, no_task
 from privet.curator.http.problems import described
 from privet.curator.http.requests import (
     EXAMPLE_ID,
     AdminOnly,
     Answer,
+    IsReader,
     StrictRoute,
     TaskId,
     TheCurator,
@@ -230,6 +231,17 @@ class StatusView(Answer):
         )
 
 
+def _is_shown(request: Request, stored: StoredTask, reader: bool) -> bool:
+    return stored.state is not State.DRAFT or reader or request.app.state.open_drafts
+
+
+def _shown(request: Request, stored: StoredTask, reader: bool) -> StoredTask:
+    """The task; raises ``TaskNotFound`` for a stranger's look at a draft."""
+    if not _is_shown(request, stored, reader):
+        raise no_task(stored.task.id)
+    return stored
+
+
 @router.post(
     "",
     status_code=status.HTTP_201_CREATED,
@@ -259,11 +271,12 @@ async def create_task(request: Request, response: Response, curator: TheCurator)
     return TaskView.of(stored, curator.clock.now())
 
 
-@router.get("", summary="List tasks")
-def list_tasks(curator: TheCurator) -> list[TaskSummary]:
-    """All tasks, oldest first."""
+@router.get("", summary="List tasks", responses=described(NotAuthorized))
+def list_tasks(request: Request, curator: TheCurator, reader: IsReader) -> list[TaskSummary]:
+    """All tasks, oldest first; drafts for readers only."""
     now = curator.clock.now()
-    return [TaskSummary.of(stored, now) for stored in curator.tasks()]
+    tasks = [stored for stored in curator.tasks() if _is_shown(request, stored, reader)]
+    return [TaskSummary.of(stored, now) for stored in tasks]
 
 
 @router.get(
@@ -281,13 +294,14 @@ def list_tasks(curator: TheCurator) -> list[TaskSummary]:
             },
         },
         304: {"description": "What the caller has is still right."},
-        **described(TaskNotFound),
+        **described(NotAuthorized, TaskNotFound),
     },
 )
 def read_task(
     task_id: TaskId,
     curator: TheCurator,
     request: Request,
+    reader: IsReader,
     accept: Annotated[str, Header()] = "",
     if_none_match: Annotated[str, Header()] = "",
 ) -> Response:
@@ -295,11 +309,13 @@ def read_task(
 
     Holders ask for the bytes with `Accept: application/vnd.privet.task+msgpack`. The bytes never
     change, and their ETag is the id; the JSON view also has the state, so it must be revalidated.
+    A draft is shown to readers only.
     """
-    stored = curator.task(task_id)
+    stored = _shown(request, curator.task(task_id), reader)
     headers = {"Vary": "Accept", **_signature(request.app.state.signer, stored.task.id)}
     if TASK_MEDIA_TYPE in accept:
-        headers |= {"ETag": f'"{stored.task.id}"', "Cache-Control": A_DAY}
+        kept = "no-store" if stored.state is State.DRAFT else A_DAY
+        headers |= {"ETag": f'"{stored.task.id}"', "Cache-Control": kept}
         return _unless_known(if_none_match, headers, stored.task.canonical, TASK_MEDIA_TYPE)
     view = TaskView.of(stored, curator.clock.now())
     headers |= {"ETag": _json_tag(stored, view), "Cache-Control": "no-cache"}
@@ -308,10 +324,13 @@ def read_task(
     )
 
 
-@router.get("/{task_id}/status", summary="Status", responses=described(TaskNotFound))
-def read_status(task_id: TaskId, curator: TheCurator) -> StatusView:
+@router.get("/{task_id}/status", summary="Status", responses=described(NotAuthorized, TaskNotFound))
+def read_status(
+    task_id: TaskId, request: Request, curator: TheCurator, reader: IsReader
+) -> StatusView:
     """Counts of reports and answers, rejects by reason, and the checksum over report ids."""
-    stored, models = curator.task(task_id), len(curator.store.models(task_id))
+    stored = _shown(request, curator.task(task_id), reader)
+    models = len(curator.store.models(task_id))
     now, restored = curator.clock.now(), curator.restored
     return StatusView.of(stored, curator.status(task_id), models, now, restored)
 

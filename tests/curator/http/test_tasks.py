@@ -11,6 +11,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
+from privet.curator.app import CuratorApp
 from privet.curator.clock import ManualClock
 from privet.protocol.errors import (
     IllegalMove,
@@ -101,7 +102,7 @@ async def test_the_life_of_a_task(http: Http) -> None:
     """Draft, open, closed, open again, deleted; the wrong move is 409 and changes nothing."""
     task_id = await http.task(open=False)
     address = f"/v1/tasks/{task_id}"
-    assert (await http.get(address)).json()["state"] == "draft"
+    assert (await http.get(address, headers=http.admin)).json()["state"] == "draft"
     assert_problem(await http.post(f"{address}/close", headers=http.admin), IllegalMove, "draft")
     for move, state in (("open", "open"), ("close", "closed"), ("open", "open")):
         response = await http.post(f"{address}/{move}", headers=http.admin)
@@ -110,6 +111,27 @@ async def test_the_life_of_a_task(http: Http) -> None:
     assert (await http.delete(address, headers=http.admin)).status_code == 204
     assert_problem(await http.get(address), TaskNotFound)
     assert (await http.get("/v1/tasks")).json() == []
+
+
+async def test_drafts_are_for_readers(http: Http, app: CuratorApp) -> None:
+    """To strangers a draft is not there, in no form, until it is opened or a setting shows it."""
+    task_id = await http.task(open=False)
+    address = f"/v1/tasks/{task_id}"
+    bytes_of_it = {"Accept": TASK_MEDIA_TYPE}
+    for path in (address, f"{address}/status"):
+        assert_problem(await http.get(path, headers=bytes_of_it), TaskNotFound)
+        assert_problem(await http.get(path), TaskNotFound)
+        assert (await http.get(path, headers=http.admin)).status_code == 200
+    assert (await http.get("/v1/tasks")).json() == []
+    assert len((await http.get("/v1/tasks", headers=http.admin)).json()) == 1
+    shown = await http.get(address, headers=bytes_of_it | http.admin)
+    assert shown.headers["cache-control"] == "no-store"
+    app.state.open_drafts = True
+    assert (await http.get(address)).json()["state"] == "draft"
+    app.state.open_drafts = False
+    await http.post(f"{address}/open", headers=http.admin)
+    await http.post(f"{address}/close", headers=http.admin)
+    assert (await http.get(address)).json()["state"] == "closed"
 
 
 async def test_the_list_is_oldest_first(http: Http, clock: ManualClock) -> None:
