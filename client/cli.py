@@ -5,17 +5,21 @@ wrong usage; 3 this holder refuses, to protect its record; 4 the answer is kept 
 it, so resend it; 5 a relay holds the answer and has not delivered it yet, so ask again with resend.
 """
 
+import csv
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
+import anyio
 import typer
+from anyio import CapacityLimiter, create_task_group
 from rich.console import Console, Group
 from rich.panel import Panel
 from rich.table import Table
@@ -24,6 +28,7 @@ from rich.text import Text
 from privet.client.blocking import BlockingHolder
 from privet.client.errors import BudgetSpent, TaskRefused
 from privet.client.explanation import Explanation, odds, surest
+from privet.client.holder import Holder, check_dates, check_promise
 from privet.client.ledger import Answer, Caps, SqliteLedger, State
 from privet.client.pinning import signed_by
 from privet.protocol.errors import (
@@ -47,6 +52,9 @@ STATUSES = {State.REFUSED: FAULT, State.DRAWN: KEPT, State.HELD: HELD}
 """What an answer's state means for the exit status, the worst first."""
 LONGEST_LIST = 40
 """Lines of one section that are shown."""
+AT_A_TIME = 16
+"""Lines of a file that are answered at a time."""
+FAULTS_SHOWN = 5
 MAX_RECORD_BYTES = 16 * 2**20
 
 TaskUrl = Annotated[str, typer.Argument(metavar="TASK-URL", help="Where the task is published.")]
@@ -102,8 +110,18 @@ def answer(
     url: TaskUrl,
     *,
     record: Annotated[
-        Path, typer.Option(help="A JSON object by feature name, label included; - reads stdin.")
-    ],
+        Path | None,
+        typer.Option(help="A JSON object by feature name, label included; - reads stdin."),
+    ] = None,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", help="CSV file with a record per line, for a site.")
+    ] = None,
+    subject_column: Annotated[
+        str | None, typer.Option(help="With --csv: the column that says whom a line is about.")
+    ] = None,
+    invitation_column: Annotated[
+        str | None, typer.Option(help="With --csv: the column of invitations.")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Send without asking.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything; draw and send nothing.")
@@ -121,19 +139,30 @@ def answer(
     """Explain a task, ask, then perturb the record and send the one report.
 
     A record that does not fit the task is reported as that: before anything is sent you are told
-    why, and may mend it instead. With --yes the report is sent at once, as for any record.
+    why, and may mend it instead. With --yes the report is sent at once, as for any record. With
+    --csv each line of a file is a record of its own subject, and gets a report of its own.
     """
+    if (record is None) == (csv_file is None) or (csv_file is None) != (subject_column is None):
+        raise typer.BadParameter("give either --record, or --csv with --subject-column")
+    columns = (str(subject_column), invitation_column)
     with _faults(), _open_holder(ledger, subject, insecure_http, curator_key) as holder:
         # before the curator hears from this device
         task_id = TaskAddress.parse(url, insecure_http=insecure_http).id
         earlier = holder.ledger.find(subject, task_id)
-        fields = _read(record) if earlier is None else {}
+        fields = _read(record) if record is not None and earlier is None else {}
+        lines = [] if csv_file is None else list(_lines(csv_file, *columns))
         with _faults(drawn=False):
             offer = holder.offer(url)
         task = offer.task
         explanation = holder.explain(task, signed_by(offer, curator_key))
         if not as_json:
             _print_explanation(Console(), explanation)
+        if csv_file is not None:
+            check_promise(task)
+            check_dates(task, time.time())
+            site = Site(SqliteLedger(ledger), url, insecure_http, curator_key)
+            _answer_lines(site, task, lines, ask=not yes, dry_run=dry_run, as_json=as_json)
+            return
         if dry_run:
             misfit = _misfit(holder, task, fields) if earlier is None else None
             _dry_run(explanation, earlier, misfit, as_json)
@@ -142,6 +171,108 @@ def answer(
         else:
             _say("Nothing was drawn and nothing was sent.")
             raise typer.Exit(FAULT)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a file: its number, its subject, and the fields of the record."""
+
+    number: int
+    subject: str
+    fields: dict[str, Any]
+    invitation: str | None
+
+
+@dataclass(frozen=True)
+class Site:
+    """One device that answers a task for many subjects, over shared connections."""
+
+    ledger: SqliteLedger
+    url: str
+    insecure_http: bool
+    curator_key: str | None
+
+    async def answer(self, lines: Sequence[Line]) -> dict[int, Answer | PrivetError]:
+        """What became of each line, by its number; a fault of one does not hold up the others."""
+        outcomes: dict[int, Answer | PrivetError] = {}
+        turns = CapacityLimiter(AT_A_TIME)
+
+        async def answer_one(http: ReportClient, line: Line) -> None:
+            holder = Holder(http, self.ledger, line.subject, curator_key=self.curator_key)
+            async with turns:
+                try:
+                    outcome = await holder.answer(self.url, line.fields, line.invitation)
+                    outcomes[line.number] = outcome
+                except PrivetError as error:
+                    outcomes[line.number] = error
+
+        async with ReportClient(insecure_http=self.insecure_http) as http, create_task_group() as g:
+            for line in lines:
+                g.start_soon(answer_one, http, line)
+        return outcomes
+
+
+def _answer_lines(
+    site: Site, task: Task, lines: Sequence[Line], *, ask: bool, dry_run: bool, as_json: bool
+) -> None:
+    encoded = ((line, encode_record(task.features, task.label, line.fields)) for line in lines)
+    misfits = [(line.number, each.misfit) for line, each in encoded if each.misfit is not None]
+    for number, misfit in misfits[:FAULTS_SHOWN]:
+        _say(f"Line {number}: {misfit}")
+    if misfits:
+        _say(f"{len(misfits)} of {len(lines)} records do not fit; their reports say so, perturbed.")
+    if dry_run:
+        _say(f"{len(lines) - len(misfits)} records fit. Dry run: nothing was drawn or sent.")
+        return
+    if ask and not _agreed(None, f"{len(lines)} perturbed answers and send them"):
+        _say("Nothing was drawn and nothing was sent.")
+        raise typer.Exit(FAULT)
+    outcomes = anyio.run(site.answer, lines)
+    stated = {number: _outcome(outcome) for number, outcome in sorted(outcomes.items())}
+    if as_json:
+        _print_json([{"line": number, "outcome": what} for number, (what, _) in stated.items()])
+    else:
+        for what, count in Counter(what for what, _ in stated.values()).most_common():
+            _say(f"{count} lines: {what}")
+    worst = {status for _, status in stated.values()}
+    for status in (FAULT, REFUSED, KEPT, HELD):
+        if status in worst:
+            raise typer.Exit(status)
+
+
+def _outcome(outcome: Answer | PrivetError) -> tuple[str, int]:
+    """In words, and as an exit status."""
+    if isinstance(outcome, Answer):
+        return _state(outcome), STATUSES.get(outcome.state, 0)
+    if isinstance(outcome, POSTPONED):
+        return f"kept, not counted: {outcome.detail}", KEPT
+    return outcome.detail, REFUSED if isinstance(outcome, REFUSALS) else FAULT
+
+
+def _lines(path: Path, subject: str, invitation: str | None) -> Iterator[Line]:
+    """The records of a CSV file; an empty cell is a missing value. Raises ``InvalidRecord``."""
+    seen: dict[str, int] = {}
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = csv.DictReader(file)
+            for name in filter(None, (subject, invitation)):
+                if name not in (rows.fieldnames or ()):
+                    raise InvalidRecord(f"{path} has no column {name!r}: see its first line.")
+            for fields in rows:
+                number = rows.line_num
+                who = fields.pop(subject)
+                code = None if invitation is None else fields.pop(invitation) or None
+                if None in fields or None in fields.values() or not who:
+                    raise InvalidRecord(f"Line {number} has too few or too many cells: mend it.")
+                if who in seen:
+                    raise InvalidRecord(
+                        f"Lines {seen[who]} and {number} are about the same subject: keep one, as "
+                        "each subject answers once."
+                    )
+                seen[who] = number
+                yield Line(number, who, dict(fields), code)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidRecord(f"{path} cannot be read as CSV in UTF-8 ({error}).") from None
 
 
 @app.command()
@@ -264,7 +395,7 @@ def _read(path: Path) -> dict[str, Any]:
     return fields
 
 
-def _agreed(misfit: str | None) -> bool:
+def _agreed(misfit: str | None, what: str = "a perturbed answer and send it") -> bool:
     if misfit is not None:
         _say(
             f"The record does not fit. {misfit}\nMend it and run this again; or send a report, "
@@ -272,7 +403,7 @@ def _agreed(misfit: str | None) -> bool:
             "report follows at all, the curator may notice."
         )
     try:
-        return typer.confirm("Draw a perturbed answer and send it?", err=True)
+        return typer.confirm(f"Draw {what}?", err=True)
     except typer.Abort:
         return False
 

@@ -75,6 +75,11 @@ class CuratorClient:
 
     def __init__(self, url: str = DEFAULT_URL, token: str | None = None) -> None:
         self.url = url.rstrip("/")
+        if "://" not in url:
+            raise InvalidRequest(
+                f"The address {url!r} does not say how to connect: put http:// or https:// before "
+                "it."
+            )
         self._headers = {"Authorization": f"Bearer {_sendable(token)}"} if token else {}
 
     def create(

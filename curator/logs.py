@@ -39,7 +39,7 @@ _NAMES = "|".join(sorted(SECRETS, key=len, reverse=True))
 _IN_TEXT = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"(?<=://)(?P<kept>[^\s:/@]*:)[^\s@]+(?=@)",  # the password in a database's address
+        r"(?<=://)(?P<kept>[^\s:/@]*:)\S+(?=@)",  # the password in a database's address
         r"\b(?P<kept>(?:bearer|basic)\s+)[\w.~+/=-]+",
         rf"(?P<kept>\b(?:{_NAMES})\s*=\s*|['\"](?:{_NAMES})['\"]\s*:\s*)(?!bearer\b|basic\b)"
         r"(?:b?'[^']*'|b?\"[^\"]*\"|[^\s,;)}\]]+)",

@@ -46,7 +46,7 @@ from privet.curator.publishing.settings import TaskSettings, unix_seconds
 from privet.curator.publishing.table import Columns, read_table
 from privet.curator.trees import describe_path
 from privet.curator.workers import Run, run_here
-from privet.protocol.errors import InvalidTask, NotEnoughReports, TooLarge
+from privet.protocol.errors import IllegalMove, InvalidTask, NotEnoughReports, TooLarge
 from privet.protocol.features import Classes
 from privet.protocol.lifecycle import Move, State
 from privet.protocol.mechanisms import MECHANISMS
@@ -143,9 +143,15 @@ class Curator:
 
     def move(self, task_id: str, move: Move) -> State:
         """Open, close or delete a task; raises ``TaskNotFound`` or ``IllegalMove``."""
+        now, closes = self.clock.now(), self.store.task(task_id).task.closes
+        if move is Move.OPEN and closes is not None and closes <= now:
+            raise IllegalMove(
+                "The task's closing time has passed, and it was published with it, so no report "
+                "can count any more: create another task."
+            )
         if move is Move.DELETE:
             self._models.forget(task_id)
-        return self.store.move(task_id, move, self.clock.now())
+        return self.store.move(task_id, move, now)
 
     def status(self, task_id: str) -> Status:
         """What anyone may know about a task's collection; raises ``TaskNotFound``."""

@@ -21,7 +21,6 @@ OTHER_VARIABLES = frozenset(
         "PRIVET_URL",
         "PRIVET_TOKEN",
         "PRIVET_INVITATION",
-        "PRIVET_HOLDER_CAP",
         "PRIVET_HOLDER_LEDGER",
         "PRIVET_HOLDER_CURATOR_KEY",
         "PRIVET_RELAY_TOKEN",

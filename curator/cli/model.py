@@ -2,9 +2,13 @@
 
 import csv
 import json
+from dataclasses import dataclass
+from itertools import compress
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from privet.curator.admin_client import CuratorClient, Predictions
@@ -19,8 +23,18 @@ from privet.curator.cli.options import (
     parsed,
 )
 from privet.curator.cli.output import PLAIN, err, print_facts, print_json, print_table, when
-from privet.curator.publishing.table import read_table
+from privet.curator.publishing.table import Columns, count_rows, read_table
 from privet.protocol.errors import InvalidRequest, PrivetError
+from privet.protocol.features import (
+    Categorical,
+    ColumnValues,
+    Numeric,
+    category_text,
+    is_missing,
+    number_value,
+)
+from privet.protocol.task import Task
+from privet.transport.errors import CuratorUnreachable
 
 ROWS_SHOWN = 20
 
@@ -114,6 +128,7 @@ def export(
         ),
     ] = None,
     format_: Annotated[str, typer.Option("--format", help="json or onnx.")] = "json",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     model: ModelNumber = None,
     url: Url = URL,
 ) -> None:
@@ -125,6 +140,8 @@ def export(
     if str(out) == "-":
         typer.get_binary_stream("stdout").write(content)
         return
+    if out is not None and out.exists() and not force:
+        raise InvalidRequest(f"{out} is there already: name another file, or say --force.")
     target = out or Path(f"privet-{task_id[:12]}-{number}.{format_}")
     try:
         target.write_bytes(content)
@@ -205,24 +222,89 @@ def predict(
         typer.Option("--csv", exists=True, dir_okay=False, help="CSV or Parquet file of records."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="CSV file to write.")] = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="A column to copy to the output, such as an id.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     model: ModelNumber = None,
     url: Url = URL,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Predict for one record, or for every row of a file."""
+    """Predict for one record, or for every row of a file.
+
+    A row that does not fit the task, as with a category that it does not know, has no prediction.
+    """
     if (record is None) == (csv_file is None):
         raise typer.BadParameter("give either --record or --csv")
-    if record is not None and out is not None:
-        raise typer.BadParameter("--out goes with --csv")
+    if record is not None and (out or ignore or keep):
+        raise typer.BadParameter("--out, --ignore and --keep go with --csv")
+    if out is not None and out.exists() and not force:
+        raise InvalidRequest(f"{out} is there already: name another file, or say --force.")
     api = connect(url, token)
     if record is not None:
         _predict_record(api, f"/v1/tasks/{api.task_id(task)}/predict", model, record, as_json)
     elif csv_file is not None:
-        columns = read_table(csv_file.read_bytes())
+        table = _Table.of(read_table(csv_file.read_bytes()), api.task(task), ignore, keep)
         with err().status("Predicting ..."):
-            predicted = api.predict(task, columns, model=model)
-        _deliver(predicted, out, as_json)
+            predicted = api.predict(task, table.fitting, model=model)
+        _deliver(table, predicted, out, as_json)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A file's rows: what is sent of them, what is copied, and what is wrong with the others."""
+
+    fitting: dict[str, Any]
+    """The columns of the rows that fit the task."""
+    kept: dict[str, Any]
+    problems: list[str]
+    """Per row, empty if it fits."""
+
+    @classmethod
+    def of(
+        cls,
+        columns: Columns,
+        view: dict[str, Any],
+        ignore: list[str] | None,
+        keep: list[str] | None,
+    ) -> "_Table":
+        """Raises ``InvalidRequest`` if a column that is named is not there."""
+        task = Task.checked(view["task"])
+        for name in (*(ignore or []), *(keep or [])):
+            if name not in columns:
+                raise InvalidRequest(f"The file has no column {name!r}: see its first line.")
+        kept = {name: _listed(columns[name]) for name in keep or []}
+        features = {feature.name: feature for feature in task.features}
+        left_out = {*(ignore or []), *(name for name in kept if name not in features)}
+        sent = {name: _listed(each) for name, each in columns.items() if name not in left_out}
+        rows = count_rows(columns)
+        problems = [""] * rows
+        for name, feature in features.items():
+            for row, value in enumerate(sent.get(name, ())):
+                problems[row] = problems[row] or _problem(feature, value)
+        fits = [not problem for problem in problems]
+        fitting = {name: list(compress(each, fits)) for name, each in sent.items()}
+        return cls(fitting, kept, problems)
+
+
+def _listed(values: ColumnValues) -> list[Any]:
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def _problem(feature: Numeric | Categorical, value: Any) -> str:
+    """Why a value cannot be encoded; empty if it can."""
+    if is_missing(value):
+        return "" if feature.missing is not None else f"{feature.name} is missing"
+    if isinstance(feature, Categorical):
+        known = feature.unknown is not None or category_text(value) in feature.categories
+        return "" if known else f"{feature.name} has the new category {category_text(value)!r}"
+    try:
+        number = number_value(value)
+    except (TypeError, ValueError, OverflowError):
+        return f"{feature.name} is not a number"
+    return "" if isfinite(number) else f"{feature.name} is not a finite number"
 
 
 def _predict_record(
@@ -248,38 +330,46 @@ def _predict_record(
     print_facts(f"Prediction of model {found['model']}", facts)
 
 
-def _deliver(predicted: Predictions, out: Path | None, as_json: bool) -> None:
+def _deliver(table: _Table, predicted: Predictions, out: Path | None, as_json: bool) -> None:
+    header, rows = _rows(table, predicted)
+    wrong = [problem for problem in table.problems if problem]
     if as_json:
-        print_json(predicted)
+        print_json({**predicted, **table.kept, "problems": table.problems} if wrong else predicted)
     elif out is not None:
-        _write(out, predicted)
-        err().print(f"Wrote {len(predicted['label'])} predictions to {out}.")
+        _write(out, header, rows)
+        err().print(f"Wrote {len(rows)} rows to {out}.", **PLAIN)
     else:
-        header, rows = _rows(predicted)
         print_table(f"Predictions of model {predicted['model']}", header, rows[:ROWS_SHOWN])
         if len(rows) > ROWS_SHOWN:
             err().print(f"The first {ROWS_SHOWN} of {len(rows)} rows; --out writes them all.")
+    if wrong:
+        err().print(f"{len(wrong)} rows have no prediction, the first: {wrong[0]}.", **PLAIN)
 
 
-def _rows(predicted: Predictions) -> tuple[list[str], list[list[Any]]]:
+def _rows(table: _Table, predicted: Predictions) -> tuple[list[str], list[list[Any]]]:
+    """The rows of the file in their order; ``problem`` is a column where some do not fit."""
     classes = predicted["classes"]
     names = [""] if classes is None else [f" {name}" for name in classes]
     kinds = ("low", "high") if classes is None else ("p", "low", "high")
-    header = ["prediction", *(kind + name for name in names for kind in kinds), "cell"]
+    own = ["prediction", *(kind + name for name in names for kind in kinds), "cell"]
     values = {"p": predicted["values"], "low": predicted["low"], "high": predicted["high"]}
+    found = (
+        [label, *(values[kind][row][i] for i in range(len(names)) for kind in kinds), cell]
+        for row, (label, cell) in enumerate(zip(predicted["label"], predicted["cell"], strict=True))
+    )
+    problem = ["problem"] if any(table.problems) else []
     rows = [
         [
-            label,
-            *(values[kind][row][i] for i in range(len(names)) for kind in kinds),
-            predicted["cell"][row],
+            *(column[row] for column in table.kept.values()),
+            *(["" for _ in own] if fault else next(found)),
+            *([fault] if problem else []),
         ]
-        for row, label in enumerate(predicted["label"])
+        for row, fault in enumerate(table.problems)
     ]
-    return header, rows
+    return [*table.kept, *own, *problem], rows
 
 
-def _write(target: Path, predicted: Predictions) -> None:
-    header, rows = _rows(predicted)
+def _write(target: Path, header: list[str], rows: list[list[Any]]) -> None:
     try:
         with target.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([header, *rows])
@@ -292,7 +382,13 @@ def _relay_status(relay_url: str, task_id: str, reports: int) -> dict[str, Any]:
 
     Raises ``PrivetError`` if it is no relay's, or speaks of more reports than were counted.
     """
-    document: dict[str, Any] = CuratorClient(relay_url).get(f"/v1/tasks/{task_id}/status")
+    try:
+        document: dict[str, Any] = CuratorClient(relay_url).get(f"/v1/tasks/{task_id}/status")
+    except CuratorUnreachable:
+        raise CuratorUnreachable(
+            f"No relay answers at {relay_url}: check the address, and that 'privet-relay serve' "
+            "runs there."
+        ) from None
     if not {"counted", "local_epsilon", "central"} <= set(document):
         raise PrivetError(f"{relay_url} is not a relay: give the address that holders send to.")
     if document["counted"] > reports:

@@ -2,12 +2,14 @@
 
 import json
 import os
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from privet.curator.admin_client import CuratorClient
 from privet.curator.cli.options import URL, AsJson, Setting, TaskName, Token, Url, connect, parsed
 from privet.curator.cli.output import (
     PLAIN,
@@ -20,8 +22,14 @@ from privet.curator.cli.output import (
     print_table,
     when,
 )
+from privet.curator.publishing.review import review
+from privet.curator.publishing.schema import infer_features, infer_label
+from privet.curator.publishing.settings import TaskSettings
+from privet.curator.publishing.table import read_table
 from privet.protocol.errors import InvalidRequest
 from privet.transport.report_client import printable
+
+FEATURE_COLUMNS = ("name", "kind", "values", "if missing")
 
 app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
 
@@ -61,12 +69,13 @@ def create(
         bool, typer.Option("--invited", help="Count invited reports only, from the start.")
     ] = False,
     draft: Annotated[bool, typer.Option("--draft", help="Do not open it yet.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     more: Setting = None,
     url: Url = URL,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Grow a partition on public data and publish the task."""
+    """Show what the public data would become, ask, grow a partition, and publish the task."""
     options = {
         "depth": depth,
         "grower": grower,
@@ -86,17 +95,24 @@ def create(
         **parsed(more),
     }
     api = connect(url, token)
-    with err().status("Growing the partition on the public data ..."), ExitStack() as opened:
-        files = {"public": public} | ({"public_model": public_model} if public_model else {})
-        response = api.call(
-            "POST",
-            "/v1/tasks",
-            files={
-                name: (path.name, opened.enter_context(path.open("rb")))
-                for name, path in files.items()
-            },
-            data={"settings": json.dumps(settings)},
-        )
+    _check(api, public, settings, ask=not (yes or as_json))
+    try:
+        with err().status("Growing the partition on the public data ..."), ExitStack() as opened:
+            files = {"public": public} | ({"public_model": public_model} if public_model else {})
+            response = api.call(
+                "POST",
+                "/v1/tasks",
+                files={
+                    name: (path.name, opened.enter_context(path.open("rb")))
+                    for name, path in files.items()
+                },
+                data={"settings": json.dumps(settings)},
+            )
+    except KeyboardInterrupt:
+        raise InvalidRequest(
+            "Interrupted: the curator gives the task up, unless it was done already; "
+            "'privet task list' shows it then."
+        ) from None
     view = response.json()
     if as_json:
         print_json(view)
@@ -105,6 +121,37 @@ def create(
     if response.status_code == 200:
         err().print("The same task was there already; nothing was changed.")
     err().print(f"Holders answer: privet-holder answer {api.url}/v1/tasks/{view['id']}", **PLAIN)
+
+
+def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: bool) -> None:
+    """Show what is inferred and what looks wrong; raise unless it is to be published."""
+    parsed_settings = TaskSettings.parse(json.dumps(settings))
+    columns = read_table(public.read_bytes())
+    remarks = review(columns, parsed_settings)
+    for remark in remarks:
+        err().print(f"Look at this: {remark}", **PLAIN)
+    features = infer_features(columns, parsed_settings)
+    named = [task["id"] for task in api.tasks() if task["name"] == settings["name"]]
+    if ask and (remarks or sys.stdin.isatty()):
+        rows = [_feature(feature.model_dump(mode="json")) for feature in features]
+        print_table("Would be published as", FEATURE_COLUMNS, rows)
+        print_facts("Label", {"is": _label(infer_label(columns, parsed_settings).model_dump())})
+    if parsed_settings.depth is None and "holders" not in settings:
+        err().print(
+            f"The depth is chosen for {parsed_settings.holders} reports: say --holders if you "
+            "expect others.",
+            **PLAIN,
+        )
+    if named and ask:
+        err().print(
+            f"There is a task {settings['name']!r} already ({named[0][:SHORT_ID]}): unless this is "
+            "the same, both then go by their ids. --name gives another name.",
+            **PLAIN,
+        )
+    if ask and sys.stdin.isatty():
+        typer.confirm("A published task cannot be changed. Publish it?", abort=True)
+    elif ask and remarks:
+        raise InvalidRequest("Nothing was published: mend what looks wrong, or say --yes.")
 
 
 @app.command("list")
@@ -258,9 +305,7 @@ def print_view(view: dict[str, Any]) -> None:
         facts["public model"] = f"uploaded ONNX, SHA-256 {view['public_model'][:SHORT_ID]}"
     out().print(f"Task {view['id']}", **PLAIN)
     print_facts(view["name"], facts)
-    print_table(
-        "Features", ("name", "kind", "values", "if missing"), map(_feature, task["features"])
-    )
+    print_table("Features", FEATURE_COLUMNS, map(_feature, task["features"]))
     keys = ("mechanism", "epsilon", "asks", "cells", "depth", "report_bytes")
     rows = [
         [question[key] for key in keys] for question in map(_asks, view["questions_in_numbers"])

@@ -65,7 +65,7 @@ def _parsed(url: str) -> tuple[URL, Backend]:
     try:
         parsed = make_url(url)
         return parsed, BACKENDS[parsed.get_backend_name()]
-    except (ArgumentError, KeyError):
+    except (ArgumentError, KeyError, ValueError):
         raise StorageFailed(
             f"Cannot use the database address {url.split(':', maxsplit=1)[0]!r}: give "
             "sqlite:///path/to/file.db, postgresql://user@host/name or memory:."

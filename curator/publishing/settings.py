@@ -1,9 +1,17 @@
 """An admin's settings of a new task: one strict form, with its help."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from privet.curator.publishing.table import MAX_ROWS
 from privet.protocol.errors import InvalidRequest
@@ -139,6 +147,14 @@ class TaskSettings(Settings):
         default=True, strict=True, description="Open the task at once; else it is a draft."
     )
 
+    @field_validator("opens", "closes")
+    @classmethod
+    def _check_zone(cls, moment: datetime | None) -> datetime | None:
+        if moment is not None and moment.tzinfo is None:
+            msg = "say in which time zone, such as 2030-12-31T18:00Z or 2030-12-31T18:00+01:00"
+            raise ValueError(msg)
+        return moment
+
     @model_validator(mode="after")
     def _check_label(self) -> Self:
         if self.classes is not None and self.label_range is not None:
@@ -187,8 +203,5 @@ class TaskSettings(Settings):
 
 
 def unix_seconds(moment: datetime | None) -> int | None:
-    """Whole Unix seconds; a moment without a time zone is meant in UTC."""
-    if moment is None:
-        return None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return int(aware.timestamp())
+    """Whole Unix seconds of a moment with a time zone."""
+    return None if moment is None else int(moment.timestamp())

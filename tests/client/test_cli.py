@@ -316,3 +316,65 @@ def test_every_kind_of_task_can_be_explained() -> None:
     assert shown.epsilon == 2.0
     assert shown.log_ratio <= shown.epsilon
     assert "together with its answer" not in shown.computes[0]
+
+
+def test_a_file_answers_for_many_subjects(
+    curator: StubCurator, command: Command, tmp_path: Path
+) -> None:
+    """One report for each line's subject, whatever is run twice; the counts are said."""
+    file = tmp_path / "site.csv"
+    lines = [f"p{row},{20 + row},shop,{'yes' if row % 2 else 'no'}" for row in range(30)]
+    file.write_text("\n".join(["who,age,work,answer", *lines]))
+    answer = ("answer", curator.url, "--csv", str(file), "--subject-column", "who")
+    asked = command(*answer, stdin="n\n")
+    assert "Draw 30 perturbed answers" in asked.stderr
+    assert (asked.exit_code, curator.posts) == (1, [])
+    assert "30 records fit" in command(*answer, "--dry-run").stderr
+    for _ in range(2):
+        done = command(*answer, "--yes")
+        assert (done.exit_code, len(curator.counted)) == (0, 30)
+        assert "30 lines: counted" in done.stderr
+    assert {own.subject for own in command.ledger.answers()} == {f"p{row}" for row in range(30)}
+    assert len(as_json(command(*answer, "--yes", "--json"))) == 30
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("who,age,work,answer\na,30,shop,yes\na,31,shop,no", "Lines 2 and 3 are about the same"),
+        ("who,age,work,answer\n,30,shop,yes", "Line 2"),
+        ("who,age,work,answer\na,30,shop", "Line 2"),
+        ("name,age,work,answer\na,30,shop,yes", "no column 'who'"),
+    ],
+)
+def test_a_file_that_is_damaged_draws_nothing(
+    curator: StubCurator, command: Command, tmp_path: Path, text: str, said: str
+) -> None:
+    """Not for any line: what is wrong is named by its line first."""
+    file = tmp_path / "site.csv"
+    file.write_text(text)
+    refused = command("answer", curator.url, "--csv", str(file), "--subject-column", "who", "--yes")
+    assert_refused(refused, 1)
+    assert said in refused.stderr
+    assert (curator.posts, command.ledger.answers()) == ([], [])
+
+
+def test_lines_that_do_not_fit_are_said_and_reported(
+    curator: StubCurator, command: Command, tmp_path: Path
+) -> None:
+    """As for a single record: the operator may mend them, or the reports say so, perturbed."""
+    file = tmp_path / "site.csv"
+    file.write_text("who,age,work,answer\na,30,shop,yes\nb,?,shop,no\n")
+    answer = ("answer", curator.url, "--csv", str(file), "--subject-column", "who")
+    asked = command(*answer, stdin="n\n")
+    assert "Line 3:" in asked.stderr
+    assert "1 of 2 records do not fit" in asked.stderr
+    assert curator.posts == []
+    assert command(*answer, "--yes").exit_code == 0
+    assert len(curator.counted) == 2
+
+
+def test_a_file_and_a_record_exclude_each_other(curator: StubCurator, command: Command) -> None:
+    """One of them, and the file with the column of its subjects."""
+    assert command("answer", curator.url).exit_code == 2
+    assert command("answer", curator.url, "--csv", "x.csv").exit_code == 2

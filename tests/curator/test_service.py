@@ -279,6 +279,16 @@ def test_collecting_follows_state_and_clock(curator: Curator, clock: ManualClock
     assert not curator.task(stored.task.id).takes_reports(clock.now())
 
 
+def test_a_task_past_its_end_is_not_opened_again(curator: Curator, clock: ManualClock) -> None:
+    """Its closing time is published, so it would be open in name only."""
+    closes = datetime.fromtimestamp(clock.now() + 60, UTC)
+    task = survey_task(curator, closes=closes)
+    curator.move(task.id, Move.CLOSE)
+    clock.advance(60)
+    with pytest.raises(IllegalMove, match="closing time has passed"):
+        curator.move(task.id, Move.OPEN)
+
+
 def test_a_draft_opens_closes_and_goes(curator: Curator) -> None:
     """The moves of a task are those of the lifecycle table, and a deleted task is not found."""
     task_id = survey_task(curator, open=False).id

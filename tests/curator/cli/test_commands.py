@@ -348,6 +348,69 @@ def test_models_are_promoted_and_compared(cli: Cli, survey: str) -> None:
     assert "no model 9" in cli("promote", task_id, "9").err
 
 
+def test_what_looks_wrong_is_not_published_unasked(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is said; without a terminal --yes is needed, and at a terminal the answer counts."""
+    file = tmp_path / "odd.csv"
+    lines = [f"{'?' if row == 7 else row % 12},{row % 2}" for row in range(60)]
+    file.write_text("\n".join(["hours,label", *lines]))
+    create = ("task", "create", str(file), "--label", "label", "--epsilon", "1")
+    refused = cli(*create)
+    assert refused.code == 1
+    for words in ("59 numbers and 1 texts", "10000 reports", "say --yes"):
+        assert words in refused.err
+    assert "categorical" in refused.out
+    asked = []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+
+    def refuse(question: str, *, abort: bool) -> None:
+        asked.append(question)
+        raise typer.Abort
+
+    monkeypatch.setattr("typer.confirm", refuse)
+    assert cli(*create).code == 1
+    assert "cannot be changed" in asked[0]
+    assert json.loads(cli("task", "list", "--json").out) == []
+    assert cli(*create, "--yes").code == 0
+    assert "is a task 'odd' already" in cli(*create).err
+
+
+def test_rows_that_do_not_fit_have_no_prediction(cli: Cli, survey: str, tmp_path: Path) -> None:
+    """Ids are kept, other columns ignored, and a file is not overwritten unasked."""
+    task_id = created(cli, survey)
+    cli("fit", task_id, "--estimator", "public")
+    file, out = tmp_path / "new.csv", tmp_path / "out.csv"
+    file.write_text(
+        "id,note,age,hours,job,member\n"
+        "a1,x,30,3,nurse,true\na2,y,30,3,pilot,true\na3,z,,3,smith,false\na4,,50,40,smith,false\n"
+    )
+    predict = ("predict", task_id, "--csv", str(file), "--ignore", "note", "--keep", "id")
+    done = cli(*predict, "--out", str(out))
+    assert done.code == 0
+    assert "2 rows have no prediction, the first: job has the new category 'pilot'" in done.err
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert [(row["id"], bool(row["prediction"]), row["problem"]) for row in rows] == [
+        ("a1", True, ""),
+        ("a2", False, "job has the new category 'pilot'"),
+        ("a3", False, "age is missing"),
+        ("a4", True, ""),
+    ]
+    assert "--force" in cli(*predict, "--out", str(out)).err
+    assert cli(*predict, "--out", str(out), "--force").code == 0
+    assert "no column 'nr'" in cli(*predict[:4], "--keep", "nr").err
+    assert "unknown" in cli(*predict[:4]).err.lower() or "note" in cli(*predict[:4]).err
+
+
+def test_slips_are_told_apart(cli: Cli, survey: str) -> None:
+    """An address without a scheme, a dead relay, a closing time without a zone or in the past."""
+    assert "put http:// or https://" in cli("task", "list", "--url", "localhost:8000").err
+    task_id = created(cli, survey)
+    assert "No relay answers" in cli("status", task_id, "--relay", "http://127.0.0.1:9").err
+    naive = cli("task", "create", survey, *CREATE, "--set", 'closes="2030-12-31T18:00"')
+    assert "time zone" in naive.err
+
+
 def test_mechanisms_are_compared_without_a_curator(cli: Cli) -> None:
     """The least variance comes first, and auto chooses it unless a limit forbids it."""
     rows = json.loads(cli("mechanisms", "--epsilon", "1", "--cells", "64", "--json").out)
