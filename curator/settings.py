@@ -24,6 +24,7 @@ OTHER_VARIABLES = frozenset(
         "PRIVET_HOLDER_LEDGER",
         "PRIVET_HOLDER_CURATOR_KEY",
         "PRIVET_RELAY_TOKEN",
+        "PRIVET_RELAY_PEER_TOKEN",
         "PRIVET_TEST_POSTGRES",
     }
 )
