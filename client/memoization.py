@@ -11,7 +11,8 @@ the same mechanism at the same epsilon, whatever their tasks and other features 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 
 import numpy as np
@@ -72,12 +73,24 @@ def cost_of(task: Task, earlier: Iterable[Answer]) -> Cost:
     return Cost(spent, reused, tuple(same), tuple(dict.fromkeys(similar)))
 
 
+@dataclass(frozen=True)
+class _Identified:
+    id: str
+    task: Task = field(compare=False)
+
+
 def question_keys(task: Task) -> tuple[str, ...]:
     """By question what it asks about and how exactly, each as a digest in hexadecimal.
 
     Where each holder answers one of several, the same are only those of tasks with the same
-    choice, since the choice is a part of the answer.
+    choice, since the choice is a part of the answer. The keys of the last few tasks are kept.
     """
+    return _question_keys(_Identified(task.id, task))
+
+
+@lru_cache(maxsize=16)
+def _question_keys(identified: _Identified) -> tuple[str, ...]:
+    task = identified.task
     trees = {own.partition for own in task.questions}
     cells = {partition: _cells(task, partition) for partition in trees}
     label = wire.pack(task.label.model_dump())

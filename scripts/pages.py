@@ -5,6 +5,7 @@ import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 Row = dict[str, str | float]
@@ -12,16 +13,17 @@ Rows = list[Row]
 
 
 def read(file: Path) -> Rows:
-    """The rows of a CSV file as texts; none without the file."""
+    """The rows of a CSV file as texts, "" where no version is known; none without the file."""
     if not file.exists():
         return []
     with file.open(newline="") as stream:
-        return [dict(row) for row in csv.DictReader(stream)]
+        return [{"version": "", **row} for row in csv.DictReader(stream)]
 
 
 def write(file: Path, rows: Rows) -> None:
-    """Replace a CSV file by rows that have the fields of the first."""
+    """Replace a CSV file by rows that have the fields of the first, and Privet's version."""
     file.parent.mkdir(parents=True, exist_ok=True)
+    rows = [{"version": version("privet"), **row} for row in rows]
     with file.open("w", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
+from importlib.metadata import version
 from itertools import groupby, product
 from math import sqrt
 from pathlib import Path
@@ -34,9 +35,10 @@ from joblib import Parallel, delayed, parallel_config
 from numpy.typing import NDArray
 from pydantic import ValidationError
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
-from privet.curator.estimation import Model, fit
+from privet.curator.estimation import DEFAULT_ESTIMATOR, Model, fit
 from privet.curator.publishing.build import build_task, encode_labels
 from privet.curator.publishing.schema import infer_label
 from privet.curator.publishing.settings import TaskSettings
@@ -52,7 +54,6 @@ from scripts.reproduce.lpct_design import draw, fine_grid
 Floats = NDArray[np.float64]
 Backend = Literal["loky", "threading", "dask"]
 
-ESTIMATOR = "averaged"
 TASK_FIELDS = ("grower", "mechanism", "epsilon", "depth")
 UNIT = {"low": 0.0, "high": 1.0}
 console = Console()
@@ -149,7 +150,7 @@ class Job:
     depth: int | None = None
     grower: str | None = None
     mechanism: str | None = None
-    estimator: str = ESTIMATOR
+    estimator: str = DEFAULT_ESTIMATOR
 
     @property
     def entropy(self) -> int:
@@ -311,7 +312,7 @@ def main(
     depth: Annotated[str, typer.Option(help="By default from holders, epsilon, features.")] = "",
     grower: Annotated[str, typer.Option(help="How cells are grown.")] = "",
     mechanism: Annotated[str, typer.Option(help="How answers are perturbed.")] = "",
-    estimator: Annotated[str, typer.Option(help="How models are fitted.")] = ESTIMATOR,
+    estimator: Annotated[str, typer.Option(help="How models are fitted.")] = DEFAULT_ESTIMATOR,
     seeds: Annotated[str, typer.Option(help="Replications, as in 0 or 0,1 or 0-9.")] = "0",
     public: Annotated[Path | None, typer.Option(help="CSV or Parquet with public rows.")] = None,
     label: Annotated[str, typer.Option(help="The column to predict, with --public.")] = "",
@@ -353,11 +354,19 @@ def main(
         raise typer.BadParameter(first_fault(error)) from error
     except (ValueError, OSError) as error:
         raise typer.BadParameter(str(error)) from error
-    console.print(table(outcomes))
+    shown = table(outcomes)
+    whole = Measurement.get(console, console.options.update(max_width=10_000), shown).maximum
+    console.print(shown, width=max(whole, console.width), crop=False)
     took = perf_counter() - started
     collections = "1 collection" if len(outcomes) == 1 else f"{len(outcomes)} collections"
     console.print(f"{collections} in {took:.2f} s", highlight=False)
-    for path in write(outcomes, out):
+    made_with = {"version": version("privet"), "settings": json.dumps(chosen)}
+    if public is None:
+        made_with |= {"gamma": str(gamma), "n_public": str(n_public)}
+    else:
+        made_with |= {"public": str(public), "population": str(population or public)}
+        made_with |= {"public_share": str(public_share), "test_share": str(test_share)}
+    for path in write(outcomes, out, made_with):
         console.print(f"[dim]wrote {path}[/dim]")
 
 
@@ -388,9 +397,11 @@ def table(outcomes: Sequence[Outcome]) -> Table:
     return shown
 
 
-def write(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
-    """One row per collection as CSV and as JSON; returns the paths."""
-    rows = [{**asdict(outcome.job), **asdict(outcome)} for outcome in outcomes]
+def write(
+    outcomes: Sequence[Outcome], folder: Path, made_with: Mapping[str, Any] | None = None
+) -> list[Path]:
+    """One row per collection as CSV and as JSON, with what they were ``made_with``; the paths."""
+    rows = [{**asdict(outcome.job), **asdict(outcome), **(made_with or {})} for outcome in outcomes]
     for row in rows:
         del row["job"]
     paths = [folder / "simulate.csv", folder / "simulate.json"]

@@ -12,6 +12,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from secrets import SystemRandom
 from typing import Self
@@ -297,7 +298,7 @@ class ReportClient:
     async def _once(self, call: Call) -> Reply:
         headers = {**call.headers, "Accept-Encoding": "identity"}
         request = self._http.build_request(
-            call.method, call.url, headers=headers, content=call.content
+            call.method, _parsed(call.url), headers=headers, content=call.content
         )
         async with self._turns:
             with anyio.fail_after(DEADLINE):
@@ -306,6 +307,12 @@ class ReportClient:
                     return await _read(response, call.url, call.limit)
                 finally:
                     await response.aclose()
+
+
+@lru_cache(maxsize=64)
+def _parsed(url: str) -> httpx.URL:
+    """An address taken apart, which takes as long as a tenth of a request."""
+    return httpx.URL(url)
 
 
 def new_http() -> httpx.AsyncClient:

@@ -3,7 +3,10 @@
 import csv
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -216,3 +219,21 @@ def test_tables_average_over_seeds() -> None:
     assert shown.row_count == 1
     scores = next(c for c in shown.columns if c.header == "accuracy")
     assert list(scores.cells) == ["0.6000 ± 0.1000"]
+
+
+def test_a_piped_table_is_whole_and_its_files_say_what_made_them(tmp_path: Path) -> None:
+    """Without a terminal nothing is cut; rows have the version and the population's settings."""
+    ran = subprocess.run(
+        [
+            sys.executable, "-m", "scripts.simulate", "--holders", "1e4", "--epsilon", "1",
+            "--depth", "2", "--grower", "max_edge", "--mechanism", "subset", "--estimator",
+            "private", "--n-public", "50", "--gamma", "2", "--out", str(tmp_path),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )  # fmt: skip
+    assert "…" not in ran.stdout
+    assert "public alone" in ran.stdout
+    (row,) = json.loads((tmp_path / "simulate.json").read_text())
+    assert (row["version"], row["gamma"], row["n_public"]) == (version("privet"), "2.0", "50")
