@@ -83,7 +83,9 @@ def main(
     ids: Annotated[int, typer.Option(help="Ids in all.")] = 1_000_000,
     batch: Annotated[int, typer.Option(help="Ids per transaction.")] = 100_000,
     rows: Annotated[bool, typer.Option("--rows", help="Every id in a row of its own.")] = False,
-    log_words: Annotated[int, typer.Option(help="Size of the filter, log2 of 8-byte words.")] = 23,
+    log_words: Annotated[
+        int, typer.Option(help="First size of the filter, log2 of 8-byte words.")
+    ] = 23,
     folder: Annotated[Path | None, typer.Option(help="Where the database is made.")] = None,
 ) -> None:
     """Measure and print."""

@@ -14,9 +14,10 @@ Both forms are searched before an id is claimed. Claims of rows share the task's
 run holds it exclusively, so no run appears while another curator claims ids without having seen it.
 
 Looking up an id in runs costs a page of each, so every process keeps a Bloom filter over the runs
-it has seen and looks up only ids that the filter may contain. The filter and the first id of each
-page are a cache of committed rows: before each use they are compared with the list of runs, inside
-the transaction that holds the task's lock.
+it has seen and looks up only ids that the filter may contain. The filter grows with the ids, or
+pages read in vain would soon cost more than all else. It and the first id of each page are a cache
+of committed rows: before each use they are compared with the list of runs, inside the transaction
+that holds the task's lock.
 
 ``ReportIds`` finds and claims; ``ids_of_task`` and ``remove_some`` go through all ids of a task.
 The SQL is text for the driver's own cursor, as everywhere on the path of a report: SQLAlchemy's
@@ -43,6 +44,8 @@ FAN_IN = 4
 
 REMOVED_AT_ONCE = 20_000
 READ_AT_ONCE = 50_000
+MOST_LOG_WORDS = 27
+"""The filter's largest size, 1 GiB."""
 
 Fingerprints = NDArray[np.int64]
 Index = NDArray[np.intp]
@@ -139,6 +142,8 @@ class ReportIds:
     def __init__(self, rows: Rows, log_words: int = 23) -> None:
         self._rows = rows
         self._filter = Filter(log_words)
+        self._held: dict[int, int] = {}
+        """By task, how many ids its runs hold."""
         self._seen: dict[int, dict[int, Firsts]] = {}
         self._written: dict[int, dict[int, Firsts]] = {}
         """By task, runs that this process wrote and has not read back yet."""
@@ -192,12 +197,22 @@ class ReportIds:
         seen = self._seen.get(task_no, {})
         if last_run in seen:
             return seen
-        known = self._written.pop(task_no, {}) | seen
-        current = [run for run, _ in cursor.execute(RUNS, (task_no,)).fetchall()]
+        sizes: dict[int, int] = dict(cursor.execute(RUNS, (task_no,)).fetchall())
+        self._held[task_no] = sum(sizes.values())
+        self._make_room(sum(self._held.values()))
+        known = self._written.pop(task_no, {}) | self._seen.get(task_no, {})
         self._seen[task_no] = {
-            run: known[run] if run in known else self._load(cursor, task_no, run) for run in current
+            run: known[run] if run in known else self._load(cursor, task_no, run) for run in sizes
         }
         return self._seen[task_no]
+
+    def _make_room(self, ids: int) -> None:
+        """Begin a larger filter if it is too small for so many ids; runs are then read again."""
+        log_words = min(Filter.fitting(ids), MOST_LOG_WORDS)
+        if log_words > self._filter.log_words:
+            self._filter = Filter(log_words)
+            self._seen.clear()
+            self._written.clear()
 
     def _load(self, cursor: Cursor, task_no: int, run: int) -> Firsts:
         firsts = []
@@ -287,19 +302,27 @@ class Filter:
 
     An id picks one of ``2**log_words`` 64-bit words by its first eight bytes and four bits of it by
     its last three (Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom filters",
-    2007). Ids in ascending order touch the words in ascending order. The size is fixed: with more
-    ids it answers "look it up" more often, and stays right. Untouched words take no memory. A
-    secret drawn at each start prevents senders from targeting a word.
+    2007). Ids in ascending order touch the words in ascending order. With more than
+    ``IDS_PER_WORD`` it answers "look it up" more often, and stays right. Untouched words take no
+    memory. A secret drawn at each start prevents senders from targeting a word.
     """
 
     BITS_PER_ID = 4
+    IDS_PER_WORD = 2
+    """At which 8 in 10 000 new ids are suspects."""
     GOLDEN = 0x9E3779B97F4A7C15
     """2**64 over the golden ratio: spreads the tasks over the words."""
 
     def __init__(self, log_words: int) -> None:
+        self.log_words = log_words
         self._words = np.zeros(1 << log_words, dtype=np.uint64)
         self._shift = np.uint64(64 - log_words)
         self._secret = secrets.randbits(64)
+
+    @classmethod
+    def fitting(cls, ids: int) -> int:
+        """``log_words`` of the smallest filter for so many ids."""
+        return max(-(-ids // cls.IDS_PER_WORD) - 1, 0).bit_length()
 
     def add(self, task_no: int, ids: Ids) -> None:
         """Remember ids."""

@@ -23,7 +23,7 @@ from privet.curator.datastore.base import (
     checksum,
     checksum_text,
 )
-from privet.curator.datastore.report_ids import Filter, distinct, keys_of
+from privet.curator.datastore.report_ids import Filter, ReportIds, distinct, keys_of
 from privet.curator.datastore.schema import id_runs
 from privet.curator.datastore.sql import SqlStore
 from tests.curator.datastore.made import NOW, many, open_task, slow_checksum, task
@@ -113,6 +113,12 @@ def test_the_filter_rarely_suspects_a_new_id() -> None:
     assert kept.suspects(1, random_ids(100_000, seed=2)).mean() < 0.03
 
 
+@pytest.mark.parametrize(("ids", "log_words"), [(0, 0), (2, 0), (3, 1), (2**24, 23), (10**8, 26)])
+def test_a_filter_fits_two_ids_a_word(ids: int, log_words: int) -> None:
+    """The size is the smallest power of two with words enough."""
+    assert Filter.fitting(ids) == log_words
+
+
 BATCH = 8
 FAN_IN = 3
 LARGE = 60
@@ -160,6 +166,29 @@ def test_runs_stay_few_and_forget_nothing(stores: Callable[[], Store]) -> None:
         for batch in batches:
             assert (own.take([batch], NOW)[0] == Outcome.REPLAYED).all()
     assert store.status(cached.id).reports == BATCH * BATCHES
+
+
+@pytest.mark.usefixtures("small_runs")
+def test_the_filter_grows_with_the_ids(
+    stores: Callable[[], Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has room for the ids of all tasks, up to its largest size, and still forgets nothing."""
+    monkeypatch.setattr(report_ids, "MOST_LOG_WORDS", 7)
+    store = stores()
+    assert isinstance(store, SqlStore)
+    book = ReportIds(store._backend, log_words=0)
+    monkeypatch.setattr(store, "_report_ids", book)
+    tasks = [open_task(store, task(name)) for name in ("one", "other")]
+    batches = [many(cached, BATCH, seed) for seed in range(20) for cached in tasks]
+    sizes = []
+    for batch in batches:
+        assert (store.take([batch], NOW)[0] == Outcome.COUNTED).all()
+        sizes.append(book._filter.log_words)
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == 7
+    assert {5, 6} < set(sizes)
+    for batch in batches:
+        assert (store.take([batch], NOW)[0] == Outcome.REPLAYED).all()
 
 
 @pytest.mark.usefixtures("small_runs")
