@@ -9,6 +9,7 @@ RUN mkdir privet && touch privet/__init__.py \
     && pip install --quiet --constraint constraints.txt --editable ".${EXTRAS}"
 COPY privet privet
 COPY protocol protocol
+COPY page page
 COPY transport transport
 COPY client client
 COPY relay relay

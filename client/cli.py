@@ -9,9 +9,10 @@ import csv
 import json
 import sys
 import time
+import webbrowser
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,8 +26,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from privet import page as answer_page
+from privet.client.answer_page import PORT, answer_page_server
 from privet.client.blocking import BlockingHolder
-from privet.client.errors import BudgetSpent, TaskRefused
+from privet.client.errors import BudgetSpent, HolderError, TaskRefused
 from privet.client.explanation import Explanation, odds, surest
 from privet.client.holder import Holder, check_dates, check_promise
 from privet.client.ledger import Answer, Caps, SqliteLedger, State
@@ -40,6 +43,7 @@ from privet.protocol.errors import (
     TooSlow,
 )
 from privet.protocol.features import encode_record
+from privet.protocol.signature import parse_key
 from privet.protocol.task import Task
 from privet.transport.address import TaskAddress
 from privet.transport.errors import CuratorUnreachable, UnsafeAddress
@@ -351,6 +355,56 @@ def resend(
     for state, status in STATUSES.items():
         if state in states:
             raise typer.Exit(status)
+
+
+@app.command()
+def page(
+    url: TaskUrl,
+    curator_key: CuratorKey = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to serve it at; 0 takes a free one.")
+    ] = PORT,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False, help="Write the page as static files into this folder instead."
+        ),
+    ] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Do not open a browser; only print the address.")
+    ] = False,
+) -> None:
+    """Answer in a browser, on a page that this machine serves and not the curator.
+
+    Ends with Ctrl-C. The page keeps a ledger of its own, in the browser.
+    """
+    with _faults(drawn=False):
+        task_url = TaskAddress.parse(url).url
+        key = "" if curator_key is None else parse_key(curator_key).hex()
+        if export is not None:
+            _export(export, task_url, key)
+            return
+        with answer_page_server(task_url, key, port) as server:
+            address = "http://{}:{}/".format(*server.server_address)
+            print(f"Answer at {address} and end this with Ctrl-C.", flush=True)
+            if not no_browser:
+                webbrowser.open(address)
+            with suppress(KeyboardInterrupt):
+                server.serve_forever()
+
+
+def _export(folder: Path, task_url: str, curator_key: str) -> None:
+    """Write the page's files, and print the hash by which they can be compared."""
+    files, digest = answer_page.export(task_url, curator_key)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+    except OSError as error:
+        raise HolderError(f"{folder} cannot be written: {error.strerror}.") from None
+    size = sum(map(len, files.values()))
+    print(f"{len(files)} files, {size} bytes in all, for any static host with https: {folder}")
+    print(f"SHA-256 of {answer_page.SUMS}: {digest}")
 
 
 def main() -> None:

@@ -35,6 +35,7 @@ from privet.curator.signing import Signer
 from privet.curator.tokens import Tokens
 from privet.curator.workers import Workers, start_server
 from privet.protocol.signature import SIGNATURE_HEADER
+from privet.transport import cors
 from privet.transport.bodies import BodyBudget, BodyLimit, BodyLimits
 
 DESCRIPTION = "Learns decision trees from people who never reveal their record."
@@ -125,15 +126,16 @@ def create_app(
     tasks = TaskCache(store)
     limits = _batch_limits(settings)
     batch = BatchUpload(api, tasks, writer, rejects, metrics, limits, budget, tokens, store, clock)
+    others: ASGIApp = SecurityHeaders(TokenTries(batch, Rate(settings.token_tries)))
     single = ReportUpload(
-        SecurityHeaders(TokenTries(batch, Rate(settings.token_tries))),
+        cors.HolderCors(others) if settings.cors_holders else others,
         tasks,
         writer,
         rejects,
         metrics,
         budget,
         body_seconds=settings.body_seconds,
-        headers=HEADERS,
+        headers=(*HEADERS, *cors.HEADERS) if settings.cors_holders else HEADERS,
     )
     return CuratorApp(api, _around(single, settings))
 
@@ -168,7 +170,7 @@ def _around(app: ASGIApp, settings: Settings) -> ASGIApp:
         )
     if settings.rate_limit:
         app = RateLimit(app, Rate(settings.rate_limit))
-    return SecurityHeaders(app)
+    return SecurityHeaders(cors.HolderCors(app) if settings.cors_holders else app)
 
 
 def _batch_limits(settings: Settings) -> BatchLimits:

@@ -194,6 +194,11 @@ class Settings(BaseSettings):
     cors_origins: tuple[str, ...] = Field(
         default=(), description="Origins whose web pages may call this curator, as a JSON list."
     )
+    cors_holders: bool = Field(
+        default=True,
+        description="Let web pages of any origin fetch a task and send reports, as the answer page "
+        "does; no other call.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least important events that are logged."
     )

@@ -19,10 +19,13 @@ from typing import TypeVar
 import numpy as np
 from anyio import to_thread
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from privet import page
 from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import (
     ERRORS_BY_URI,
@@ -47,6 +50,7 @@ from privet.relay.status import RelayStatus
 from privet.relay.task_watch import TaskWatch
 from privet.transport.address import TaskAddress
 from privet.transport.bodies import BodyBudget, Head, Turns, read_body
+from privet.transport.cors import HolderCors
 from privet.transport.errors import CuratorUnreachable, UnexpectedAnswer
 from privet.transport.problems import add_problem_handlers, problem_response
 from privet.transport.report_client import Offer, ReportClient
@@ -65,8 +69,8 @@ TASK_ID = re.compile(r"[0-9a-f]{64}")
 REPORT_ID = re.compile(r"[0-9a-f]{32}")
 NO_TASK = "0" * 64
 ADDRESSES = (
-    "A relay has /v1/tasks/{id}, and below it /reports, /reports/{id}, /reports/batch, "
-    "/admissions and /status"
+    "A relay has /answer/{id} for people, /v1/tasks/{id}, and below it /reports, /reports/{id}, "
+    "/reports/batch, /admissions and /status"
 )
 HINTS = {
     404: f"There is nothing at this address. {ADDRESSES}.",
@@ -294,6 +298,16 @@ def create_app(relay: Relay) -> Starlette:
     async def health(_request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
+    async def answer_page(request: Request) -> Response:
+        name = request.path_params["name"]
+        task_url = f"../v1/tasks/{name}"
+        if TASK_ID.fullmatch(name):
+            headers = page.headers(page.INDEX, task_url)
+            return Response(page.index(task_url), headers=headers)
+        if name not in page.FILES or name == page.INDEX:
+            raise HTTPException(404)
+        return Response(page.FILES[name], headers=page.headers(name, task_url))
+
     async def on_relay_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, RelayError)  # noqa: S101  # what the handler is registered for
         return problem_response(error, request.url.path, error.status)
@@ -307,8 +321,10 @@ def create_app(relay: Relay) -> Starlette:
             Route(f"{task}/admissions", relay.post_admission, methods=["POST"]),
             Route(task, relay.get_task),
             Route(f"{task}/status", relay.get_status),
+            Route("/answer/{name}", answer_page),
             Route("/healthz", health),
-        ]
+        ],
+        middleware=[Middleware(HolderCors)],
     )
     app.router.redirect_slashes = False
     add_problem_handlers(app, HINTS)

@@ -6,8 +6,8 @@
 import { createInterface } from "node:readline";
 import { webcrypto } from "node:crypto";
 
-import { answer } from "./holder.js";
-import { Problem } from "./problem.js";
+import { answer } from "../../page/holder.js";
+import { Problem } from "../../page/problem.js";
 
 globalThis.crypto ??= webcrypto; // global from Node 20 on
 

@@ -5,7 +5,6 @@ any language.
 """
 
 import json
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -156,14 +155,3 @@ def test_what_a_holder_refuses(curator: RunningCurator) -> None:
     curator.post(f"/v1/tasks/{task}/close")
     assert [answer["problem"] for answer in holders(url, 2, [record])] == ["task-not-open"]
     assert curator.get(f"/v1/tasks/{task}/status")["reports"] == 0
-
-
-def test_the_modules_stand_alone() -> None:
-    """Small enough to be served whole, and without Node's own modules outside the entry points."""
-    modules = {path.name: path.read_text(encoding="utf-8") for path in HERE.glob("*.js")}
-    assert sum(map(len, modules.values())) < 100_000
-    node = {name for name, text in modules.items() if re.search(r'from "node:|\bprocess\.', text)}
-    assert node == {"main.js", "vectors.js"}
-    for text in modules.values():
-        imported = re.findall(r'from "([^"]+)"', text)
-        assert all(name.startswith(("./", "node:")) for name in imported)

@@ -8,13 +8,13 @@ import { createHash, webcrypto } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-import { encodeRecord } from "./features.js";
-import { createMechanism } from "./mechanisms.js";
-import { decode, encode } from "./msgpack.js";
-import { locate } from "./partition.js";
-import { fromHex, makeReport } from "./report.js";
-import { isSigned } from "./signature.js";
-import { hex, idOf, packTask, readTask } from "./task.js";
+import { encodeRecord } from "../../page/features.js";
+import { createMechanism } from "../../page/mechanisms.js";
+import { decode, encode } from "../../page/msgpack.js";
+import { locate } from "../../page/partition.js";
+import { fromHex, makeReport } from "../../page/report.js";
+import { isSigned } from "../../page/signature.js";
+import { hex, idOf, packTask, readTask } from "../../page/task.js";
 
 globalThis.crypto ??= webcrypto; // global from Node 20 on
 

@@ -1,5 +1,6 @@
 /**
- * A holder's two calls (docs/protocol.md, "Calls of a holder"): fetch a task, send one report.
+ * A holder's calls (docs/protocol.md, "Calls of a holder"): fetch a task, send one report, ask a
+ * relay what became of it.
  *
  * The network, randomness, time and the store of drawn reports are arguments, so that the same
  * module serves a browser, Node and tests.
@@ -13,7 +14,6 @@ import { isSigned } from "./signature.js";
 import { hex, readTask } from "./task.js";
 
 const TASK_TYPE = "application/vnd.privet.task+msgpack";
-const REPORT_TYPE = "application/vnd.privet.report+msgpack";
 const MAX_TASK_BYTES = 2 ** 22;
 const MAX_ANSWER_BYTES = 2 ** 16;
 const AGAIN = new Set([408, 429, 500, 502, 503, 504]);
@@ -42,18 +42,21 @@ const pause = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 *
  * @param {string} url https://curator.example/v1/tasks/{id}
  * @param {object} record values by name, the label included
  * @param {Options} [options]
- * @returns {Promise<{report: string, counted: boolean}>} the receipt
+ * @returns {Promise<Receipt>}
  * @throws {Problem} by its type; `unreachable` and `unexpected-answer` are this holder's own
  */
 export async function answer(url, record, options = {}) {
-  const { random = platformRandom, now = () => Date.now() / 1000, kept = new Map(), mostEpsilon = 4 } = options;
-  const id = ADDRESS.exec(url)?.at(-1);
-  if (id === undefined) throw new Problem("invalid-request", `${url} is no task's address.`);
+  const { random = platformRandom, now, kept = new Map(), mostEpsilon = 4 } = options;
+  const id = taskIdIn(url);
   let drawn = await kept.get(id);
   if (drawn === undefined) {
-    const task = await fetchTask(url, id, options);
-    check(task, now(), mostEpsilon);
-    if (task.invited && options.invitation === undefined) throw new Problem("refused", "It needs an invitation.");
+    const task = await fetchTask(url, options);
+    checkDates(task, now?.());
+    checkInvitation(task, options.invitation);
+    const spends = epsilonOf(task);
+    if (!(spends <= mostEpsilon)) {
+      throw new Problem("refused", `The task would spend epsilon ${spends}, above ${mostEpsilon}.`);
+    }
     const leave = departure(task, options);
     const report = makeReport(task, record, random);
     drawn = { id: hex(report.id), bytes: report.bytes };
@@ -65,11 +68,25 @@ export async function answer(url, record, options = {}) {
 
 /**
  * @param {string} url
- * @param {string} id
+ * @returns {string} the task's id
+ * @throws {Problem} `invalid-request` for what is no task's address, or plain http to another machine
+ */
+export function taskIdIn(url) {
+  const id = ADDRESS.exec(url)?.at(-1);
+  if (id === undefined) {
+    throw new Problem("invalid-request", `${url} is no task's address: it needs https, and ends in /v1/tasks/ and an id.`);
+  }
+  return id;
+}
+
+/**
+ * @param {string} url
  * @param {Options} [options]
  * @returns {Promise<object>} the task, its hash checked
+ * @throws {Problem}
  */
-export async function fetchTask(url, id, options = {}) {
+export async function fetchTask(url, options = {}) {
+  const id = taskIdIn(url);
   const reply = await persist(url, { headers: { Accept: TASK_TYPE } }, MAX_TASK_BYTES, options);
   if (reply.status !== 200) throw problemIn(reply);
   if (reply.type !== TASK_TYPE) throw unexpected(reply);
@@ -79,22 +96,43 @@ export async function fetchTask(url, id, options = {}) {
   return readTask(reply.body, id);
 }
 
-function check({ questions, allocation, opens, closes }, now, mostEpsilon) {
+/**
+ * @param {object} task
+ * @param {number} [now] Unix time in seconds
+ * @throws {Problem} `task-not-open`
+ */
+export function checkDates({ opens, closes }, now = Date.now() / 1000) {
   if ((opens !== null && now < opens) || (closes !== null && now >= closes)) {
     throw new Problem("task-not-open", "The task is not open at this date: nothing was drawn.");
   }
+}
+
+/**
+ * @param {object} task
+ * @param {string} [invitation]
+ * @throws {Problem} `refused` where the task needs one
+ */
+export function checkInvitation({ invited }, invitation) {
+  if (invited && !invitation) throw new Problem("refused", "It needs an invitation.");
+}
+
+/**
+ * @param {object} task
+ * @returns {number} what answering it spends
+ */
+export function epsilonOf({ questions, allocation }) {
   const spent = questions.map(({ epsilon }) => epsilon);
-  const total = allocation === "all" ? spent.reduce((sum, epsilon) => sum + epsilon, 0) : Math.max(...spent);
-  if (!(total <= mostEpsilon)) {
-    throw new Problem("refused", `The task would spend epsilon ${total}, above ${mostEpsilon}.`);
-  }
+  return allocation === "all" ? spent.reduce((sum, epsilon) => sum + epsilon, 0) : Math.max(...spent);
 }
 
 /**
  * Fix when the report will leave, before the record is looked at; returns the wait for it. The period
  * is longer than drawing takes on a slow device, by the task's numbers alone.
+ * @param {object} task
+ * @param {Options} [options]
+ * @returns {() => Promise<void>}
  */
-function departure({ features, partitions, questions, mechanisms }, { sleep = pause, clock = seconds }) {
+export function departure({ features, partitions, questions, mechanisms }, { sleep = pause, clock = seconds } = {}) {
   const steps = [
     ...features.map(({ categories = [0] }) => categories.length),
     ...questions.map(({ partition }) => partitions[partition].feature.length + MAX_DEPTH),
@@ -111,15 +149,47 @@ function departure({ features, partitions, questions, mechanisms }, { sleep = pa
 
 const seconds = () => performance.now() / 1000;
 
-async function send(url, drawn, options) {
-  const headers = { "Content-Type": REPORT_TYPE, Accept: "application/json" };
-  if (options.invitation !== undefined) headers["Privet-Invitation"] = options.invitation;
+/**
+ * @typedef {object} Receipt
+ * @property {string} report the report's id
+ * @property {boolean} counted whether it counts from now on, and did not before
+ * @property {boolean} held whether a relay has it, which will deliver it
+ */
+
+/**
+ * Send a report, until somebody confirms that it is durable.
+ * @param {string} url the task's address
+ * @param {{id: string, bytes: Uint8Array}} drawn
+ * @param {Options} [options]
+ * @returns {Promise<Receipt>}
+ * @throws {Problem}
+ */
+export async function send(url, drawn, options = {}) {
+  const headers = { Accept: "application/json" }; // and no Content-Type, so that browsers ask nothing first
+  if (options.invitation) headers["Privet-Invitation"] = options.invitation;
   const request = { method: "POST", headers, body: drawn.bytes };
   const reply = await persist(`${url}/reports`, request, MAX_ANSWER_BYTES, options);
   if (![200, 201, 202].includes(reply.status)) throw problemIn(reply);
-  const receipt = json(reply);
-  if (receipt.report !== drawn.id || typeof receipt.counted !== "boolean") throw unexpected(reply);
-  return receipt;
+  const { report, counted } = json(reply);
+  if (report !== drawn.id || typeof counted !== "boolean") throw unexpected(reply);
+  return { report, counted, held: reply.status === 202 };
+}
+
+/**
+ * Ask the relay that holds a report what became of it.
+ * @param {string} url the task's address
+ * @param {string} id the report's
+ * @param {Options} [options]
+ * @returns {Promise<{state: "held" | "counted" | "refused", reason: string | null}>}
+ * @throws {Problem} `report-not-found`: send it again
+ */
+export async function fateOf(url, id, options = {}) {
+  const request = { headers: { Accept: "application/json" } };
+  const reply = await persist(`${url}/reports/${id}`, request, MAX_ANSWER_BYTES, options);
+  if (reply.status !== 200) throw problemIn(reply);
+  const { state, reason } = json(reply);
+  if (!["held", "counted", "refused"].includes(state)) throw unexpected(reply);
+  return { state, reason };
 }
 
 /** The first reply that sending the same bytes again would not change, or the last one. */

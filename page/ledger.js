@@ -1,0 +1,153 @@
+/**
+ * What was answered and what it cost, in this browser (IndexedDB): the only thing that stays here.
+ *
+ * An answer is stored before it is first sent, and from then on only sent again byte for byte. The
+ * database belongs to the page's origin and to this browser's profile.
+ */
+
+import { Problem } from "./problem.js";
+
+/** The most epsilon for one task, and for all tasks within 365 days, as in `privet-holder`. */
+export const CAPS = { task: 2, year: 4 };
+const YEAR_SECONDS = 365 * 86_400;
+const SLACK = 1e-9; // for the rounding of sums
+const ANSWERS = "answers";
+
+/**
+ * @typedef {object} Answer
+ * @property {string} task the task's id
+ * @property {string} name what the task is called
+ * @property {string} url where it is sent
+ * @property {number} epsilon
+ * @property {string} id the report's, 32 hexadecimal digits
+ * @property {Uint8Array} bytes the report
+ * @property {number} drawn Unix time in seconds
+ * @property {"drawn" | "held" | "counted" | "refused"} state
+ * @property {string | null} reason of a refusal, or of the last attempt that failed
+ */
+
+export class Ledger {
+  /** @param {IDBDatabase} database */
+  constructor(database) {
+    this.database = database;
+  }
+
+  /**
+   * @returns {Promise<Ledger>}
+   * @throws {Problem} `ledger-failed`
+   */
+  static async open() {
+    const opening = indexedDB.open("privet", 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(ANSWERS, { keyPath: "task" });
+    return new Ledger(await done(opening));
+  }
+
+  /**
+   * Run `work` while no other tab answers.
+   * @template T
+   * @param {() => Promise<T>} work
+   * @returns {Promise<T>}
+   */
+  static alone(work) {
+    return navigator.locks.request("privet", work);
+  }
+
+  /**
+   * @param {string} task
+   * @returns {Promise<Answer | undefined>}
+   */
+  find(task) {
+    return done(this.#store("readonly").get(task));
+  }
+
+  /** @returns {Promise<Answer[]>} */
+  answers() {
+    return done(this.#store("readonly").getAll());
+  }
+
+  /**
+   * Store an answer before it is sent; if the task has one already, that stays.
+   * @param {Answer} answer
+   * @returns {Promise<Answer>} the one that counts
+   * @throws {Problem} `budget-spent`, `ledger-failed`
+   */
+  async keep(answer) {
+    const store = this.#store("readwrite");
+    const earlier = await done(store.getAll());
+    const kept = earlier.find(({ task }) => task === answer.task);
+    if (kept !== undefined) return kept;
+    afford(earlier, answer.epsilon, answer.drawn);
+    await done(store.put(answer));
+    await ended(store.transaction);
+    return answer;
+  }
+
+  /**
+   * Note what became of an answer; a counted one stays so.
+   * @param {Answer} answer
+   */
+  async settle(answer) {
+    const store = this.#store("readwrite");
+    const kept = await done(store.get(answer.task));
+    if (kept?.state !== "counted") await done(store.put(answer));
+    await ended(store.transaction);
+  }
+
+  #store(mode) {
+    return this.database.transaction(ANSWERS, mode, { durability: "strict" }).objectStore(ANSWERS);
+  }
+}
+
+/**
+ * @param {Answer[]} answers
+ * @param {number} now Unix time in seconds
+ * @returns {number} the epsilon of those drawn within a year
+ */
+export function spent(answers, now) {
+  return answers
+    .filter(({ drawn }) => drawn > now - YEAR_SECONDS)
+    .reduce((sum, { epsilon }) => sum + epsilon, 0);
+}
+
+/**
+ * @param {Answer[]} earlier
+ * @param {number} epsilon
+ * @param {number} now
+ * @throws {Problem} `budget-spent`
+ */
+export function afford(earlier, epsilon, now) {
+  if (!(epsilon <= CAPS.task * (1 + SLACK))) {
+    throw new Problem(
+      "budget-spent",
+      `This task costs epsilon ${epsilon}, and this page spends at most ${CAPS.task} on one task.`,
+    );
+  }
+  const before = spent(earlier, now);
+  if (!(before + epsilon <= CAPS.year * (1 + SLACK))) {
+    throw new Problem(
+      "budget-spent",
+      `This task costs epsilon ${epsilon}, and you have spent ${before} of ${CAPS.year} within a year: ` +
+        "leave it, to protect what you answered before.",
+    );
+  }
+}
+
+/** The result of a request. */
+function done(request) {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(failed(request.error));
+  });
+}
+
+/** The end of a transaction, on disk. */
+function ended(transaction) {
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(failed(transaction.error));
+  });
+}
+
+function failed(error) {
+  return new Problem("ledger-failed", `This browser cannot store your answer (${error?.message}): nothing was sent.`);
+}

@@ -1,0 +1,74 @@
+"""The answer page's files: small, without anything from elsewhere, and the same for everybody."""
+
+import hashlib
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from privet import page
+from privet.client import Caps
+from privet.client.cli import app
+
+TASK = f"https://curator.example/v1/tasks/{'ab' * 32}"
+KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+
+
+def test_the_page_is_small_and_whole() -> None:
+    """Under 100 kB; what is named is there, and nothing is loaded from elsewhere."""
+    assert sum(map(len, page.FILES.values())) < 100_000
+    texts = {name: content.decode() for name, content in page.FILES.items()}
+    for name, text in texts.items():
+        imported = re.findall(r'from "([^"]+)"', text)
+        assert all(each.removeprefix("./") in texts for each in imported), name
+        assert not re.search(r'from "node:|\bprocess\.', text), name
+        assert not re.search(r"innerHTML|\beval\(|new Function", text), name
+    linked = re.findall(r'(?:src|href)="([\w.]+)"', texts[page.INDEX])
+    assert linked
+    assert set(linked) <= set(texts)
+
+
+def test_no_script_is_inline_and_only_the_task_is_called() -> None:
+    """The policy is in the page itself too, for hosts that send no headers."""
+    index = page.index(TASK, KEY).decode()
+    assert page.policy(TASK) in index.replace("&#x27;", "'")
+    assert f"connect-src {TASK} {TASK}/reports {TASK}/reports/;" in page.policy(TASK)
+    assert "connect-src 'self';" in page.policy("../v1/tasks/ab")
+    assert "unsafe" not in page.policy(TASK)
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=", index)
+    assert f'content="{KEY}"' in index
+
+
+def test_values_are_escaped() -> None:
+    """Nothing in an address becomes markup."""
+    assert b'"><script' not in page.index('https://a.example/"><script>')
+
+
+def test_an_export_states_its_hash(tmp_path: Path) -> None:
+    """The command prints the SHA-256 that a second person computes, and sha256sum agrees."""
+    folder = tmp_path / "made" / "page"
+    done = CliRunner().invoke(app, ["page", TASK, "--export", str(folder)])
+    assert done.exit_code == 0, done.output
+    files, digest = page.export(TASK)
+    assert {path.name for path in folder.iterdir()} == set(files)
+    assert digest in done.output
+    assert hashlib.sha256((folder / page.SUMS).read_bytes()).hexdigest() == digest
+    subprocess.run(["sha256sum", "--check", "--quiet", page.SUMS], cwd=folder, check=True)
+    assert page.export(f"{TASK[:-1]}0")[1] != digest
+
+
+@pytest.mark.parametrize("url", ["https://curator.example/", f"http://other.example/v1/tasks/{TASK[-64:]}"])
+def test_an_unsafe_address_is_refused(url: str, tmp_path: Path) -> None:
+    """As by the other commands, before anything is written or served."""
+    done = CliRunner().invoke(app, ["page", url, "--export", str(tmp_path / "page")])
+    assert done.exit_code == 3
+    assert not (tmp_path / "page").exists()
+
+
+def test_the_caps_are_those_of_the_other_holder() -> None:
+    """One default for both ledgers."""
+    found = re.search(r"CAPS = \{ task: ([\d.]+), year: ([\d.]+) \}", page.FILES["ledger.js"].decode())
+    assert found
+    assert Caps(*map(float, found.groups())) == Caps()
