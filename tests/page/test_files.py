@@ -59,7 +59,9 @@ def test_an_export_states_its_hash(tmp_path: Path) -> None:
     assert page.export(f"{TASK[:-1]}0")[1] != digest
 
 
-@pytest.mark.parametrize("url", ["https://curator.example/", f"http://other.example/v1/tasks/{TASK[-64:]}"])
+@pytest.mark.parametrize(
+    "url", ["https://curator.example/", f"http://other.example/v1/tasks/{TASK[-64:]}"]
+)
 def test_an_unsafe_address_is_refused(url: str, tmp_path: Path) -> None:
     """As by the other commands, before anything is written or served."""
     done = CliRunner().invoke(app, ["page", url, "--export", str(tmp_path / "page")])
@@ -69,6 +71,8 @@ def test_an_unsafe_address_is_refused(url: str, tmp_path: Path) -> None:
 
 def test_the_caps_are_those_of_the_other_holder() -> None:
     """One default for both ledgers."""
-    found = re.search(r"CAPS = \{ task: ([\d.]+), year: ([\d.]+) \}", page.FILES["ledger.js"].decode())
+    found = re.search(
+        r"CAPS = \{ task: ([\d.]+), year: ([\d.]+) \}", page.FILES["ledger.js"].decode()
+    )
     assert found
     assert Caps(*map(float, found.groups())) == Caps()
