@@ -1,0 +1,48 @@
+"""The commands of docs/operations.md do what the page says."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from privet.curator.datastore import open_store
+from tests.curator.cli.conftest import Cli
+
+PAGE = Path(__file__).parents[3] / "docs" / "operations.md"
+PLACES = {
+    "sqlite:////var/lib/privet/privet.db": "sqlite:///privet.db",
+    "postgresql://privet@host/new": "sqlite:///new.db",
+}
+
+
+def commands() -> list[str]:
+    """Every line of the page's blocks that runs ``privet``, with places that a test may use."""
+    text = PAGE.read_text(encoding="utf-8")
+    for place, ours in PLACES.items():
+        text = text.replace(place, ours)
+    blocks = re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line.startswith("privet ")]
+
+
+def test_every_command_of_the_handbook_runs(cli: Cli) -> None:
+    """In their order, in an empty folder; of ``serve`` the options."""
+    open_store("sqlite:///privet.db").close()
+    told = commands()
+    assert len(told) > 8
+    for line in told:
+        _, command, *arguments = shlex.split(line)
+        if command == "serve":
+            known = cli("serve", "--help").out
+            assert all(option in known for option in arguments if option.startswith("--"))
+            continue
+        done = cli(command, *arguments)
+        assert done.code == 0, f"{line}: {done.err}"
+
+
+@pytest.mark.parametrize(
+    "section", ["Install", "Tokens", "Monitoring", "Backup", "Upgrade", "What"]
+)
+def test_the_handbook_has_every_part(section: str) -> None:
+    """What an operator looks for."""
+    assert re.search(rf"^## {section}", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
