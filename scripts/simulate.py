@@ -356,7 +356,8 @@ def main(
         raise typer.BadParameter(str(error)) from error
     shown = table(outcomes)
     whole = Measurement.get(console, console.options.update(max_width=10_000), shown).maximum
-    console.print(shown, width=max(whole, console.width), crop=False)
+    console.width = max(whole, console.width)
+    console.print(shown)
     took = perf_counter() - started
     collections = "1 collection" if len(outcomes) == 1 else f"{len(outcomes)} collections"
     console.print(f"{collections} in {took:.2f} s", highlight=False)
