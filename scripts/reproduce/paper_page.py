@@ -50,7 +50,8 @@ def section(experiment: Experiment, table: pd.DataFrame, folder: Path, file: Pat
     count = sorted({int(n) for n in table["replications"]})
     many = " to ".join(str(n) for n in dict.fromkeys((count[0], count[-1])))
     source = f"*(…)*: {experiment.reference}. " if experiment.published else ""
-    lines += [f"{source}{many} replications; [all digits]({relative(file, folder)}).", ""]
+    plural = "" if many == "1" else "s"
+    lines += [f"{source}{many} replication{plural}; [all digits]({relative(file, folder)}).", ""]
     if experiment.remarks:
         lines += [experiment.remarks, ""]
     return "\n".join(lines)
@@ -85,10 +86,12 @@ def grid(experiment: Experiment, table: pd.DataFrame) -> str:
 def cell(experiment: Experiment, found: "pd.Series[float]", printed: float | None) -> str:
     """One mean; bold where it differs from the number in print."""
     mean, error = float(found["mean"]), float(found["standard_error"])
-    error = 0.0 if np.isnan(error) else error
-    text = f"{shown(mean)} ± {shown(error)}"
+    once = np.isnan(error)
+    text = shown(mean) if once else f"{shown(mean)} ± {shown(error)}"
     if printed is None:
         return text
+    if once:
+        return f"{text} *({shown(printed)})*"
     slack = SLACK["max"] if experiment.best == "max" else SLACK["min"] * abs(printed)
     comparable = experiment.column == "score" and experiment.reference != "bound"
     differs = comparable and abs(mean - printed) > 3 * error + slack
@@ -101,7 +104,9 @@ def shown(value: Setting) -> str:
         return value
     if float(value).is_integer():
         return f"{value:.0f}"
-    return f"{value:.4f}".rstrip("0").rstrip(".") if abs(value) < 10 else f"{value:.4g}"
+    if 0 < abs(value) < 0.01:
+        return f"{value:.1g}"
+    return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 10 else f"{value:.4g}"
 
 
 def draw(experiment: Experiment, table: pd.DataFrame, file: Path) -> None:
