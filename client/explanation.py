@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from privet.client.memoization import Cost, cost_of
-from privet.protocol.features import Categorical, Classes, Numeric
+from privet.protocol.features import Categorical, Classes, Numeric, Range
 from privet.protocol.task import Question, Task
 from privet.transport.report_client import printable
 
@@ -58,17 +58,28 @@ class Explanation:
 def _feature(feature: Numeric | Categorical) -> str:
     name = printable(feature.name, 200)
     if isinstance(feature, Numeric):
-        words = f"{name}: a number, taken as {feature.low:g} to {feature.high:g}"
+        words = f"{name}: {_number(feature)}"
     else:
         words = f"{name}: one of {_some(feature.categories)}"
-    return words if feature.missing is None else f"{words}; may be missing"
+    return (words if feature.missing is None else f"{words}; may be missing") + _described(feature)
 
 
 def _label(task: Task) -> str:
     name = printable(task.label.name, 200)
     if isinstance(task.label, Classes):
-        return f"{name}: one of {_some(task.label.classes)}"
-    return f"{name}: a number, taken as {task.label.low:g} to {task.label.high:g}"
+        words = f"{name}: one of {_some(task.label.classes)}"
+    else:
+        words = f"{name}: {_number(task.label)}"
+    return words + _described(task.label)
+
+
+def _number(asked: Numeric | Range) -> str:
+    unit = f" in {printable(asked.unit, 200)}" if asked.unit else ""
+    return f"a number{unit}, taken as {asked.low:g} to {asked.high:g}"
+
+
+def _described(asked: Numeric | Categorical | Classes | Range) -> str:
+    return f". {printable(asked.description, 1_000)}" if asked.description else ""
 
 
 def _some(names: tuple[str, ...]) -> str:

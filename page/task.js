@@ -118,20 +118,26 @@ const categories = (least, most) => {
 const node = integer(-1, MAX.nodes - 1);
 const nodes = list(node, 1, MAX.nodes);
 
+const described = { name, description: text(1, MAX.category) };
+const measured = { ...described, unit: name, low: real, high: real };
+
 const feature = byKind({
-  numeric: fields({ kind: one("numeric"), name, low: real, high: real, missing: optional(real) }),
-  categorical: fields({
-    kind: one("categorical"),
-    name,
-    categories: categories(1, MAX.columns),
-    missing: optional(text(1, MAX.category)),
-    unknown: optional(text(1, MAX.category)),
-  }),
+  numeric: fields({ kind: one("numeric"), ...measured, missing: optional(real) }, ["description", "unit"]),
+  categorical: fields(
+    {
+      kind: one("categorical"),
+      ...described,
+      categories: categories(1, MAX.columns),
+      missing: optional(text(1, MAX.category)),
+      unknown: optional(text(1, MAX.category)),
+    },
+    ["description"],
+  ),
 });
 
 const label = byKind({
-  classes: fields({ kind: one("classes"), name, classes: categories(2, MAX.classes) }),
-  range: fields({ kind: one("range"), name, low: real, high: real }),
+  classes: fields({ kind: one("classes"), ...described, classes: categories(2, MAX.classes) }, ["description"]),
+  range: fields({ kind: one("range"), ...measured }, ["description", "unit"]),
 });
 
 const question = fields(

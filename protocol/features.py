@@ -64,7 +64,23 @@ Category = Annotated[
 ]
 
 
-class Numeric(Message):
+class Described(Message):
+    """A field of a record, with what people who fill it in should know."""
+
+    description: Category | None = Field(
+        default=None, exclude_if=lambda text: text is None, description="What is asked for."
+    )
+
+
+class Measured(Described):
+    """A numeric field."""
+
+    unit: Name | None = Field(
+        default=None, exclude_if=lambda unit: unit is None, description="What it is counted in."
+    )
+
+
+class Numeric(Measured):
     """A number, scaled so that [low, high] becomes [0, 1], and clipped to that range."""
 
     kind: Literal["numeric"] = "numeric"
@@ -85,7 +101,7 @@ class Numeric(Message):
         return self
 
 
-class Categorical(Message):
+class Categorical(Described):
     """One of several named categories; it becomes one 0/1 column per category."""
 
     kind: Literal["categorical"] = "categorical"
@@ -118,7 +134,7 @@ Feature = Annotated[Numeric | Categorical, Field(discriminator="kind")]
 Features = Sequence[Numeric | Categorical]
 
 
-class Classes(Message):
+class Classes(Described):
     """A label that is one of several named classes."""
 
     kind: Literal["classes"] = "classes"
@@ -139,7 +155,7 @@ class Classes(Message):
         return len(self.classes)
 
 
-class Range(Message):
+class Range(Measured):
     """A numeric label, clipped to [low, high]."""
 
     kind: Literal["range"] = "range"

@@ -40,6 +40,21 @@ DECLARED = {
 }
 """What the questionnaire says about its answers, so that none depends on the public records."""
 
+DESCRIBED = {
+    "marriage_rating": {
+        "description": "How do you rate your marriage? 1 is very poor, 5 very good."
+    },
+    "age": {"description": "Your age.", "unit": "years"},
+    "years_married": {"description": "For how long have you been married?"},
+    "children": {"description": "How many children do you have?"},
+    "religiosity": {"description": "How religious are you? 1 is not at all, 4 strongly."},
+    "education_years": {"description": "Years of education, 12 with a finished school."},
+    "occupation": {"description": "Your occupation."},
+    "husband_occupation": {"description": "Your husband's occupation."},
+    LABEL: {"description": "Have you had an affair while married?"},
+}
+"""What people who answer should know."""
+
 
 @dataclass(frozen=True)
 class Population:
@@ -74,6 +89,7 @@ def settings(epsilon: float, holders: int, **chosen: str) -> dict[str, Any]:
         "name": "Fair's survey",
         "label": LABEL,
         "features": DECLARED,
+        "describe": DESCRIBED,
         "epsilon": epsilon,
         "holders": holders,
         **chosen,

@@ -171,6 +171,14 @@ SMALL = Task.checked(
     }
 )
 INVITED = SMALL.model_copy(update={"invited": True, "edition": 3})
+DESCRIBED = SMALL.model_copy(
+    update={
+        "features": (
+            Numeric(name="x", low=0.0, high=10.0, description="How long, in all?", unit="hours"),
+        ),
+        "label": SMALL.label.model_copy(update={"description": "Höher?"}),
+    }
+)
 RECORDS: dict[str, list[dict[str, Any]]] = {
     CLASSIFY.id: [
         {"age": 33.5, "work": "shop", "answer": "yes"},
@@ -578,6 +586,7 @@ def build() -> dict[str, Any]:
             good_task("every mechanism for a number", EVERY_NUMBER),
             good_task("the example of the page", SMALL),
             good_task("by invitation only, the third edition", INVITED),
+            good_task("described, with a unit", DESCRIBED),
             *bad_tasks(),
         ],
         "reports.json": [

@@ -56,6 +56,15 @@ def create(
         typer.Option(help="Have a number reported relative to the public model's mean, or not."),
     ] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
+    describe: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help='JSON: by column a "description" and a "unit", for people who answer.',
+        ),
+    ] = None,
     public_model: Annotated[
         Path | None,
         typer.Option(
@@ -84,6 +93,7 @@ def create(
         "allocation": allocation,
         "centred": centred,
         "ignore": ignore or None,
+        "describe": None if describe is None else _descriptions(describe),
         "invited": invited or None,
     }
     settings: dict[str, Any] = {
@@ -288,6 +298,14 @@ def delete(
         )
     api.remove(task_id)
     err().print(f"Task {task_id[:SHORT_ID]} is gone.")
+
+
+def _descriptions(path: Path) -> Any:
+    """The file's JSON; what it should hold is for the curator to say."""
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as error:
+        raise typer.BadParameter(f"{path} is not JSON: {error}.", param_hint="--describe") from None
 
 
 def print_view(view: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from privet.curator.partitioning import CRITERIA, GROWERS, default_criterion
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.base import BaseModel
 from privet.curator.public_model.knowledge import FEWEST_ROWS, public_knowledge, residual_centring
-from privet.curator.publishing.schema import infer_features, infer_label
+from privet.curator.publishing.schema import describe, infer_features, infer_label
 from privet.curator.publishing.settings import TaskSettings, unix_seconds
 from privet.curator.publishing.table import MAX_VALUES, Columns, count_rows
 from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask, TooLarge
@@ -85,8 +85,8 @@ def encode_columns(
         raise InvalidPublicData(
             f"The public data has no column {settings.label!r}: its columns are {listed}."
         )
-    label = infer_label(columns, settings)
-    features = infer_features(columns, settings)
+    label = describe(infer_label(columns, settings), settings)
+    features = tuple(describe(each, settings) for each in infer_features(columns, settings))
     return features, label, encode_public(features, label, columns)
 
 

@@ -7,7 +7,7 @@ categories are refused unless the public data probably lack some.
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,9 +72,28 @@ def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
     return _classes(values, settings)
 
 
+Field = TypeVar("Field", Numeric, Categorical, Classes, Range)
+
+
+def describe(field: Field, settings: TaskSettings) -> Field:
+    """A feature or label with the description and unit that the settings give it.
+
+    Raises ``InvalidPublicData`` for a text that no task takes, and for a unit where none belongs.
+    """
+    if field.name not in settings.describe:
+        return field
+    given = settings.describe[field.name].model_dump(exclude_none=True)
+    try:
+        return type(field).model_validate({**field.model_dump(), **given})
+    except ValidationError as error:
+        raise InvalidPublicData(
+            f"The description of {field.name!r}: {first_fault(error)}"
+        ) from None
+
+
 def _check_named(columns: Columns, settings: TaskSettings) -> None:
     listed = ", ".join(list(columns)[:20])
-    for name in (settings.label, *settings.ignore, *settings.features):
+    for name in (settings.label, *settings.ignore, *settings.features, *settings.describe):
         if name not in columns:
             raise InvalidPublicData(
                 f"The public data has no column {name!r}: its columns are {listed}."

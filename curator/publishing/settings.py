@@ -52,6 +52,13 @@ class FeatureSettings(Settings):
     unknown: Text | None = Field(default=None, description="Stands in for an unlisted category.")
 
 
+class DescriptionSettings(Settings):
+    """What people who fill in a field should know."""
+
+    description: str | None = Field(default=None, description="What is asked for.")
+    unit: str | None = Field(default=None, description="What a number is counted in.")
+
+
 class QuestionSettings(Settings):
     """One question; what it leaves out is taken from the task."""
 
@@ -77,6 +84,10 @@ class TaskSettings(Settings):
     ignore: tuple[str, ...] = Field(default=(), description="Public columns to leave out.")
     features: dict[str, FeatureSettings] = Field(
         default_factory=dict, description="What is declared about a feature, by its name."
+    )
+    describe: dict[str, DescriptionSettings] = Field(
+        default_factory=dict,
+        description="Descriptions and units of features and label, by column.",
     )
     label_type: Literal["classes", "range"] | None = Field(
         default=None,
