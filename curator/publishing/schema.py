@@ -72,7 +72,7 @@ def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
     return _classes(values, settings)
 
 
-Field = TypeVar("Field", Numeric, Categorical, Classes, Range)
+Field = TypeVar("Field", bound=Numeric | Categorical | Classes | Range)
 
 
 def describe(field: Field, settings: TaskSettings) -> Field:
