@@ -67,6 +67,7 @@ Category = Annotated[
 class Described(Message):
     """A field of a record, with what people who fill it in should know."""
 
+    name: Name
     description: Category | None = Field(
         default=None, exclude_if=lambda text: text is None, description="What is asked for."
     )
@@ -84,7 +85,6 @@ class Numeric(Measured):
     """A number, scaled so that [low, high] becomes [0, 1], and clipped to that range."""
 
     kind: Literal["numeric"] = "numeric"
-    name: Name
     low: float
     high: float
     missing: float | None = Field(
@@ -105,7 +105,6 @@ class Categorical(Described):
     """One of several named categories; it becomes one 0/1 column per category."""
 
     kind: Literal["categorical"] = "categorical"
-    name: Name
     categories: Annotated[
         tuple[Category, ...],
         Field(strict=False, fail_fast=True, min_length=1, max_length=MAX_COLUMNS),
@@ -138,7 +137,6 @@ class Classes(Described):
     """A label that is one of several named classes."""
 
     kind: Literal["classes"] = "classes"
-    name: Name
     classes: Annotated[
         tuple[Category, ...],
         Field(strict=False, fail_fast=True, min_length=2, max_length=MAX_CLASSES),
@@ -159,7 +157,6 @@ class Range(Measured):
     """A numeric label, clipped to [low, high]."""
 
     kind: Literal["range"] = "range"
-    name: Name
     low: float
     high: float
 

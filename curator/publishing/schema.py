@@ -20,6 +20,7 @@ from privet.protocol.features import (
     Categorical,
     Classes,
     ColumnValues,
+    Described,
     Numeric,
     Range,
     category_text,
@@ -72,7 +73,7 @@ def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
     return _classes(values, settings)
 
 
-Field = TypeVar("Field", bound=Numeric | Categorical | Classes | Range)
+Field = TypeVar("Field", bound=Described)
 
 
 def describe(field: Field, settings: TaskSettings) -> Field:
