@@ -115,7 +115,7 @@ class Sender:
 
 
 def unique_task(name: str, reports: int) -> Task:
-    """A task with one category for each of an even number of reports."""
+    """A task with a category for each of an even number of reports, and one more for misfits."""
     return Task(
         name=name,
         features=(Numeric(name="x", low=0.0, high=1.0),),
@@ -166,6 +166,7 @@ def run_trial(
     public = PublicData(np.zeros((2, 1)), np.arange(2.0))
     store.create_task(task, {}, public, time.time(), State.OPEN)
     sender = Sender(unique_bodies(task), f"/v1/tasks/{task.id}/reports")
+    reports = len(sender.bodies)
     killer = threading.Timer(random.uniform(*KILL_AFTER), crash)
     killer.start()
     sender.send([curator.url for curator in curators.running], range(reports))
@@ -246,7 +247,7 @@ def main(
     *,
     database: Annotated[Literal["sqlite", "postgresql"], typer.Option()] = "sqlite",
     trials: Annotated[int, typer.Option(min=1)] = 50,
-    reports: Annotated[int, typer.Option(min=2, help="Reports per trial, even.")] = 1_000,
+    reports: Annotated[int, typer.Option(min=2, help="Reports per trial that fit, even.")] = 1_000,
 ) -> None:
     """Run the trials; exit status 1 if anything was lost or doubled."""
     count = (crash_sqlite if database == "sqlite" else crash_postgres)(trials, reports)
