@@ -14,7 +14,7 @@ GROWERS: dict[str, Grower] = {
         Grower("max_edge", max_edge.max_edge),
         Grower("random_max_edge", max_edge.random_max_edge),
         Grower("cart", cart.cart),
-        Grower("grid", grid.grid),
+        Grower("grid", grid.grid, grid.grid_depth),
         Grower("distilled", distilled.distilled, distilled.distilled_depth, uses_public_model=True),
     )
 }

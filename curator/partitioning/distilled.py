@@ -8,13 +8,11 @@ private reports applies to the whole cell.
 import numpy as np
 
 from privet.curator.partitioning.cart import from_sklearn
-from privet.curator.partitioning.grower import Growth, check_cells
+from privet.curator.partitioning.grower import Growth, check_cells, distinguishable
 from privet.curator.public_model.knowledge import public_knowledge
 from privet.protocol.partition import Partition
 
 MAX_DEFAULT_DEPTH = 12
-MARGIN = 0.35
-"""A difference between the shares of two classes that a cell should be able to show."""
 CENTRED_DEEPER = 2
 """Added to the depth for numbers that are reported relative to their cell's centre."""
 
@@ -51,15 +49,9 @@ def distilled_depth(
 ) -> int:
     """The depth with about as many cells as reports can distinguish.
 
-    A report's count has at least the variance v = 4 e^ε / (e^ε - 1)^2. In one of K cells, n / K
-    holders show a margin with the variance K / n of a sample and K^2 v / n of noise for
-    each of the two counts that it is a difference of. With the noise of one of them, for which
-    ``MARGIN`` was chosen, K is the largest number for which that margin is two standard errors.
-    For numbers reported relative to a centre (``centred``) smaller cells mean less noise, so more
-    cells pay off.
+    A report's count has at least the variance 4 e^ε / (e^ε - 1)^2. For numbers reported relative to
+    a centre (``centred``) smaller cells mean less noise, so more cells pay off.
     """
     noise = 4.0 / (np.exp(epsilon / 2.0) - np.exp(-epsilon / 2.0)) ** 2
-    allowed = (MARGIN / 2.0) ** 2 * max(holders, 1)
-    cells = 2.0 * allowed / (1.0 + np.sqrt(1.0 + 4.0 * noise * allowed))
     deeper = CENTRED_DEEPER if centred else 0
-    return int(np.clip(round(np.log2(max(cells, 1.0))) + deeper, 1, MAX_DEFAULT_DEPTH))
+    return int(np.clip(distinguishable(holders, noise) + deeper, 1, MAX_DEFAULT_DEPTH))

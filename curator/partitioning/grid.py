@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from privet.curator.partitioning.grower import DEEPEST, Growth
+from privet.curator.partitioning.grower import DEEPEST, Growth, distinguishable
 from privet.protocol.errors import InvalidTask
 from privet.protocol.limits import MAX_CELLS
 from privet.protocol.partition import LEAF, Partition
@@ -15,6 +15,21 @@ def grid(growth: Growth) -> Partition:
     """
     columns = growth.X.shape[1]
     return grid_partition(columns, parts_within(columns, growth.depth))
+
+
+def grid_depth(
+    holders: int,
+    epsilon: float,
+    *,
+    columns: int = 0,  # noqa: ARG001 - of a grid the number of cells matters, not its form
+    public_rows: int = 0,  # noqa: ARG001 - a histogram uses none
+    centred: bool = False,  # noqa: ARG001
+) -> int:
+    """The depth with about as many cells as a private histogram's reports can distinguish.
+
+    Half of the holders answer each question, with Laplace noise of the variance 32 / ε^2.
+    """
+    return int(np.clip(distinguishable(holders, 64.0 / epsilon**2), 1, DEEPEST))
 
 
 def parts_within(columns: int, depth: int) -> int:

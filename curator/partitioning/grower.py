@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import floor, log2
+from math import floor, log2, sqrt
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +15,8 @@ from privet.protocol.partition import Partition
 
 MAX_ROWS = 2**21
 CRITERIA = ("gini", "entropy", "variance")
+MARGIN = 0.35
+"""A difference between the shares of two classes that a cell should be able to show."""
 DEEPEST = MAX_CELLS.bit_length() - 1
 """Depth at which a tree of full levels has ``MAX_CELLS`` cells."""
 
@@ -71,6 +73,19 @@ def lpct_depth(
     information = n_P * epsilon**2 + n_Q ** ((2 + 2 * d) / d)
     p0 = floor(d / (2 + 2 * d) * log2(max(information, 1.0)))
     return min(max(p0, 1), DEEPEST)
+
+
+def distinguishable(holders: int, noise: float) -> int:
+    """log2 of the number of cells that reports can distinguish, rounded.
+
+    ``noise`` is v, what one report adds to the variance of a count. In one of K cells, n / K
+    holders show a margin with the variance K / n of a sample and K^2 v / n of noise for
+    each of the two counts that it is a difference of. With the noise of one of them, for which
+    ``MARGIN`` was chosen, K is the largest number for which that margin is two standard errors.
+    """
+    allowed = (MARGIN / 2.0) ** 2 * max(holders, 1)
+    cells = 2.0 * allowed / (1.0 + sqrt(1.0 + 4.0 * noise * allowed))
+    return round(log2(max(cells, 1.0)))
 
 
 @dataclass(frozen=True)

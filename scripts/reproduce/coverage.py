@@ -2,10 +2,11 @@
 
     python -m scripts.reproduce.coverage
 
-Each run draws a truth for the 16 cells of a grid: what the public records lean to, plus a shift per
-quadrant of the square that these know nothing of. Exactly as many holders are in each cell; their
-labels are drawn, and reports are simulated exactly. Counted is how many cells' intervals hold the
-true share of the second class, or the true mean. Writes ``expected/coverage.csv``.
+Each run draws a truth for the cells of a grid of the default depth: what the public records lean
+to, plus a shift per quadrant of the square that these know nothing of. Exactly as many holders are
+in each cell; their labels are drawn, and reports are simulated exactly. Counted is how many cells'
+intervals hold the true share of the second class, or the true mean. Writes
+``expected/coverage.csv``.
 """
 
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from privet.curator.estimation import QuestionCounts, fit
 from privet.curator.partitioning import GROWERS
+from privet.curator.partitioning.distilled import distilled_depth
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.knowledge import public_knowledge, residual_centring
 from privet.curator.trees import boxes
@@ -31,11 +33,12 @@ from scripts.pages import Row, Rows, write
 Floats = NDArray[np.float64]
 
 EXPECTED = Path(__file__).parent / "expected" / "coverage.csv"
-SETTINGS = ((2000, 4.0), (200, 1.0), (50, 0.5))
-"""Holders per cell, and epsilon."""
+SETTINGS = ((10_000, 0.5), (10_000, 4.0), (100_000, 2.0), (1_000_000, 0.5), (10_000_000, 64.0))
+"""Holders, and epsilon."""
 SHIFTS = (0.0, 0.1)
 """Standard deviation of how the holders differ from the public records, in parts of the range."""
-DEPTH, PUBLIC_ROWS, PUBLIC_SETS, SPREAD = 4, 100, 3, 0.1
+INTERVALS, LEAST_RUNS = 1000, 3
+PUBLIC_ROWS, PUBLIC_SETS, SPREAD = 100, 3, 0.1
 CLASSES = Classes(name="label", classes=("0", "1"))
 NUMBER = Range(name="label", low=0.0, high=1.0)
 
@@ -61,41 +64,45 @@ CASES = (
 
 
 def main(
-    runs: Annotated[int, typer.Option(help="Truths and collections per setting.")] = 60,
+    intervals: Annotated[int, typer.Option(help="Per setting, at least.")] = INTERVALS,
     output: Annotated[Path, typer.Option(help="Where the shares go.")] = EXPECTED,
 ) -> None:
     """Measure, print and write down."""
     rows: Rows = []
-    for row in measured(runs):
+    for row in measured(intervals):
         print(", ".join(f"{name} {value}" for name, value in row.items()), flush=True)
         rows.append(row)
     write(output, rows)
 
 
-def measured(runs: int) -> Iterator[Row]:
-    """One row per case, shift and setting."""
+def measured(intervals: int) -> Iterator[Row]:
+    """One row per case, shift and setting; settings of few cells are repeated more often."""
     for case in CASES:
         for shift in SHIFTS:
-            for per_cell, epsilon in SETTINGS:
-                held = [covered(case, shift, per_cell, epsilon, run) for run in range(runs)]
+            for holders, epsilon in SETTINGS:
+                cells = 2 ** distilled_depth(holders, epsilon, centred=case.centred)
+                runs = max(LEAST_RUNS, intervals // cells)
+                held = [covered(case, shift, holders, epsilon, run) for run in range(runs)]
                 yield {
                     "label": case.name,
                     "estimator": case.estimator,
                     "shift": shift,
-                    "per_cell": per_cell,
+                    "holders": holders,
                     "epsilon": epsilon,
                     "covered": round(float(np.mean(held)), 4),
+                    "cells": cells,
                     "intervals": sum(map(len, held)),
                 }
 
 
-def covered(case: Case, shift: float, per_cell: int, epsilon: float, run: int) -> NDArray[np.bool_]:
+def covered(case: Case, shift: float, holders: int, epsilon: float, run: int) -> NDArray[np.bool_]:
     """Which cells' intervals hold the truth in one collection, ``(cells,)``."""
-    rng = np.random.default_rng([run, per_cell])
+    rng = np.random.default_rng([run, holders])
     public = public_rows(case.label, run % PUBLIC_SETS)
-    partition = grid(public)
+    partition = grid(public, distilled_depth(holders, epsilon, centred=case.centred))
     truth = true_means(partition, shift, rng)
     scale = scale_of(case, public, partition)
+    per_cell = holders // partition.cells
     question = collected(case.label, partition, truth, per_cell, epsilon, scale, rng)
     model = fit(case.estimator, case.label, public, [question])
     return np.asarray((model.low[:, -1] <= truth) & (truth <= model.high[:, -1]))
@@ -111,12 +118,12 @@ def public_rows(label: Classes | Range, seed: int) -> PublicData:
     return PublicData(X, (rng.random(PUBLIC_ROWS) < lean).astype(float))
 
 
-def grid(public: PublicData) -> Partition:
-    """The 16 cells of ``max_edge``, which halves the longest edges whatever the rows are."""
+def grid(public: PublicData, depth: int) -> Partition:
+    """``2**depth`` cells of ``max_edge``, which halves the longest edges whatever the rows are."""
     return GROWERS["max_edge"](
         public.X,
         (np.arange(len(public)) % 2).astype(np.float64),
-        depth=DEPTH,
+        depth=depth,
         classes=2,
         criterion="gini",
         min_leaf=0,

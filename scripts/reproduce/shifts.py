@@ -6,10 +6,13 @@
 From the shuffled rows of a set, 80 % are holders and 20 % test rows; public rows are taken from the
 holders' part as each of ``SHIFTS`` says. The first principal component is that of all rows. Writes
 ``expected/shifts.csv``: means over splits and standard errors. Coverage is that of
-95 % intervals for the shares of cells among the holders, each cell counted once.
+95 % intervals for the shares of cells among the holders, each cell counted once. "Trusted curator"
+is ``drift`` on the same cells, counted exactly and given central Laplace noise of the same epsilon.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +25,8 @@ from privet.curator.partitioning import GROWERS
 from privet.curator.partitioning.distilled import distilled_depth
 from privet.curator.public_data import PublicData
 from privet.curator.trees import locate
+from privet.protocol.mechanisms import create_mechanism
+from privet.protocol.partition import Partition
 from scripts.pages import Row, Rows, markdown, read, write
 from scripts.reproduce.accuracy import mean_and_error
 from scripts.reproduce.datasets import CLASSIFICATION, Floats, Split, missing, shuffled, take
@@ -68,8 +73,11 @@ def measure(data: Path, name: str, shift: str, splits: int) -> Rows:
     """Means of every method and measure at every epsilon; epsilon 0 stands for no reports."""
     scores: dict[tuple[float, str], list[Sequence[float]]] = {}
     for number in range(splits):
-        for epsilon, method, values in on_split(shifted(data, name, shift, number), number):
+        split = shifted(data, name, shift, number)
+        for epsilon, method, values in on_split(split, number):
             scores.setdefault((epsilon, method), []).append(values)
+        raw = scored(on_raw_records(data, name, number), split.test.y)
+        scores.setdefault((0.0, "everybody's raw records"), []).append(raw)
     rows: Rows = []
     for (epsilon, method), runs in scores.items():
         row: dict[str, str | float] = {"set": name, "shift": shift, "epsilon": epsilon}
@@ -109,9 +117,6 @@ def on_split(split: Split, number: int) -> Iterator[tuple[float, str, Sequence[f
     yield 0.0, "public stack", scored(scores, y)
     for name, values in public_models(split):
         yield 0.0, name, scored(values, y)
-    everybody = np.vstack([split.public.X, split.private.X]), [*split.public.y, *split.private.y]
-    raw = RandomForestClassifier(random_state=0).fit(*everybody)
-    yield 0.0, "everybody's raw records", scored(raw.predict_proba(split.test.X), y)
     for epsilon in EPSILONS:
         depth = distilled_depth(len(split.private), epsilon)
         partition = GROWERS["distilled"](
@@ -121,10 +126,55 @@ def on_split(split: Split, number: int) -> Iterator[tuple[float, str, Sequence[f
         question = ask(split, partition, "subset", epsilon, rng)
         yield epsilon, "base rate reported", scored(base_rate(question, len(y)), y)
         cells = locate(partition, split.test.X)
-        for estimator in ("drift", "averaged"):
-            model = fit(estimator, split.label, split.public, [question])
+        trusted = ask_centrally(split, partition, epsilon, rng)
+        for method, estimator, asked in (
+            ("drift", "drift", question),
+            ("averaged", "averaged", question),
+            ("trusted curator", "drift", trusted),
+        ):
+            model = fit(estimator, split.label, split.public, [asked])
             values = model.predict_from(cells, scores).values
-            yield epsilon, estimator, scored(values, y, covered(split, model))
+            yield epsilon, method, scored(values, y, covered(split, model))
+
+
+def ask_centrally(
+    split: Split, partition: Partition, epsilon: float, rng: np.random.Generator
+) -> QuestionCounts:
+    """The holders' counts with central noise, read like those of a local mechanism."""
+    cells = locate(partition, split.private.X).astype(np.int64)
+    index = cells * 2 + split.private.y.astype(np.int64)
+    counts = np.bincount(index, minlength=2 * partition.cells).reshape(-1, 2)
+    noisy = counts + rng.laplace(scale=2.0 / epsilon, size=counts.shape)
+    local = create_mechanism("laplace", epsilon, partition.cells, 2)
+    return CentralCounts(
+        partition, local, np.zeros(local.sum_size, dtype=np.int64), len(cells), noisy
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class CentralCounts(QuestionCounts):
+    """Counts with independent Laplace noise of scale 2 / epsilon, as ``noisy``; n is known."""
+
+    noisy: Floats
+
+    @property
+    def counts(self) -> Floats:
+        """The noisy counts, ``(cells, slots)``."""
+        return self.noisy
+
+    @property
+    def noise(self) -> Floats:
+        """8 / epsilon^2 on the diagonal."""
+        variance = 8.0 / self.mechanism.epsilon**2
+        return np.tile(variance * np.eye(2), (self.partition.cells, 1, 1))
+
+
+@cache
+def on_raw_records(data: Path, name: str, number: int) -> Floats:
+    """What a forest on all raw records but the test rows predicts for these."""
+    split = shuffled(data, name, number, public=0)
+    forest = RandomForestClassifier(random_state=0).fit(split.private.X, split.private.y)
+    return np.asarray(forest.predict_proba(split.test.X))
 
 
 def scored(values: Floats, y: Floats, coverage: float = np.nan) -> tuple[float, ...]:

@@ -53,14 +53,14 @@ def sections(rows: Rows, names: Iterable[str]) -> str:
 
 
 def covered(rows: Rows) -> str:
-    """Labels, estimators and shifts down, holders per cell and budgets across."""
-    settings = list(dict.fromkeys((row["per_cell"], row["epsilon"]) for row in rows))
+    """Labels, estimators and shifts down, holders and budgets across."""
+    settings = list(dict.fromkeys((row["holders"], row["epsilon"]) for row in rows))
     found: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
         key = tuple(str(row[name]) for name in ("label", "estimator", "shift"))
         found.setdefault(key, []).append(f"{float(row['covered']):.3f}")
-    head = [f"{rows[0]['intervals']} intervals each", "estimator", "shift"]
-    head += [f"{n} per cell, ε = {float(e):g}" for n, e in settings]
+    head = ["label", "estimator", "shift"]
+    head += [f"n = {int(n):,}, ε = {float(e):g}".replace(",", " ", 1) for n, e in settings]
     return markdown(head, [[*key, *shares] for key, shares in found.items()])
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from privet.curator.partitioning import grid_partition
+from privet.curator.partitioning import GROWERS, grid_partition
 from privet.curator.partitioning.grid import parts_within
 from privet.curator.trees import locate
 from privet.protocol.errors import InvalidTask
@@ -41,3 +41,10 @@ def test_too_many_cells_are_refused_before_any_work() -> None:
         grid_partition(100, 3)
     with pytest.raises(InvalidTask, match="at most 16"):
         parts_within(2, 60)
+
+
+@pytest.mark.parametrize("rows", [0, 200, 20_000])
+def test_the_default_depth_follows_the_reports_alone(rows: int) -> None:
+    """20 000 holders at epsilon 2 make 8 cells, whatever the public rows; not 125, all noise."""
+    depth = GROWERS["grid"].default_depth(20_000, 2.0, columns=3, public_rows=rows, centred=False)
+    assert parts_within(3, depth) ** 3 == 8
