@@ -60,7 +60,7 @@ def covered(rows: Rows) -> str:
         key = tuple(str(row[name]) for name in ("label", "estimator", "shift"))
         found.setdefault(key, []).append(f"{float(row['covered']):.3f}")
     head = ["label", "estimator", "shift"]
-    head += [f"n = {int(n):,}, ε = {float(e):g}".replace(",", " ", 1) for n, e in settings]
+    head += [f"n = {float(n):.0e}, ε = {float(e):g}" for n, e in settings]
     return markdown(head, [[*key, *shares] for key, shares in found.items()])
 
 
