@@ -332,10 +332,10 @@ class Spool:
         with self._transaction() as db:
             tallies = dict(db.execute("SELECT name, n FROM tallies WHERE task = ?", (task,)))
             query = (
-                "SELECT (SELECT count(*) FROM waiting WHERE task = ?1) + "
-                "(SELECT coalesce(sum(reports), 0) FROM batches WHERE task = ?1)"
+                "SELECT (SELECT count(*) FROM waiting WHERE task = ?) + "
+                "(SELECT coalesce(sum(reports), 0) FROM batches WHERE task = ?)"
             )
-            (tallies["waiting"],) = db.execute(query, (task,)).fetchone()
+            (tallies["waiting"],) = db.execute(query, (task, task)).fetchone()
             return tallies
 
     def _prepare(self) -> None:
