@@ -98,7 +98,7 @@ def test_dominant_private_data_return_the_fallback(constants: str, per_cell: int
     public = public_rows(BINARY, 20, seed=4)
     public = type(public)(public.X, rng.integers(2, size=20).astype(float))
     model = fit("pruned", BINARY, public, questions, constants=constants)
-    assert model.facts == {"fallback": True}
+    assert model.facts["fallback"] is True
     private = fit("private", BINARY, public, questions[1:])
     np.testing.assert_array_equal(model.values, private.values)
     assert model.estimator == "pruned"
@@ -134,7 +134,7 @@ def test_clear_signals_keep_their_cells_apart() -> None:
     model = fit("pruned", BINARY, public_rows(BINARY, 400, seed=9), questions[:1])
     labels = model.values.argmax(axis=1)
     np.testing.assert_array_equal(labels, np.repeat([0, 1], 32))
-    assert model.facts == {"fallback": "none, since the task has one question"}
+    assert model.facts["fallback"] == "none, since the task has one question"
 
 
 def test_only_two_classes_and_its_own_questions() -> None:

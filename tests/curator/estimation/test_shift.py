@@ -198,14 +198,18 @@ def test_cells_with_hardly_any_holders_have_no_phantom_ones(estimator: str) -> N
 
 
 def test_classes_that_public_data_lack_are_found() -> None:
-    """Expected nowhere, but 5 % of 100 000 holders have the class: within 2 points everywhere."""
+    """Expected nowhere, but 5 % of 100 000 holders have the class.
+
+    One estimate's error is .012, so that the mean of 20 is off by .01 once in 5 000 trials.
+    """
     q = np.stack([np.linspace(0.2, 0.8, 16), np.linspace(0.8, 0.2, 16), np.zeros(16)], axis=1)
-    truth = 0.95 * q + np.array([0.0, 0.0, 0.05])
-    question = reports(complete(4), np.round(6250 * truth), 2.0, seed=4)
-    found = estimate_shift(question, expected(q))
-    np.testing.assert_allclose(found.shares[:, 2], 0.05, atol=0.02)
-    assert (found.low[:, 2] < 0.05).all()
-    assert (found.high[:, 2] > 0.05).all()
+    counts = np.round(6250 * (0.95 * q + np.array([0.0, 0.0, 0.05])))
+    found = [
+        estimate_shift(reports(complete(4), counts, 2.0, seed), expected(q)) for seed in range(20)
+    ]
+    assert np.mean([each.shares[:, 2] for each in found]) == pytest.approx(0.05, abs=0.01)
+    inside = [(each.low[:, 2] < 0.05) & (each.high[:, 2] > 0.05) for each in found]
+    assert np.mean(inside) > 0.93
 
 
 def test_reversed_labels_are_recognised_at_a_small_budget() -> None:
