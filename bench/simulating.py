@@ -1,5 +1,6 @@
 """Whole populations: the sums of n holders, exact in distribution, by holders, cells, mechanism."""
 
+import math
 from collections.abc import Iterator
 from functools import partial
 
@@ -38,7 +39,7 @@ def simulating(effort: Effort) -> Iterator[Figure]:
 def _time(case: str, randomizer: Mechanism, holders: int) -> Figure:
     rng = np.random.default_rng(0)
     shape = (randomizer.cells, randomizer.levels)
-    share = np.full(randomizer.categories, 1 / randomizer.categories)
-    counts = rng.multinomial(holders, share).reshape(shape)
+    fitting = math.prod(shape)
+    counts = rng.multinomial(holders, np.full(fitting, 1 / fitting)).reshape(shape)
     [elapsed] = seconds(partial(randomizer.simulate, counts, rng))
     return Figure("simulating", case, "time", elapsed, "s")

@@ -234,7 +234,7 @@ TASKS: list[Case] = [
     ("range of 400 digits", lambda s: s.upload(features={"age": {"low": HUGE}}), InvalidRequest),
     ("parameter of 400 digits", lambda s: s.upload(parameters={"k": HUGE}), InvalidTask),
     ("closing in 400 digits", lambda s: s.upload(closes=HUGE), InvalidRequest),
-    ("closing in the year 1", lambda s: s.upload(closes="0001-01-01T00:00:00"), InvalidTask),
+    ("closing in the year 1", lambda s: s.upload(closes="0001-01-01T00:00:00Z"), InvalidTask),
     ("control character in a name", lambda s: s.upload(name="a\x1b[8mb"), InvalidRequest),
     (
         "control character in a class",

@@ -15,7 +15,7 @@ from privet.curator.settings import Settings
 from privet.curator.tokens import Scope
 from tests.curator.datastore.made import NOW, open_task, task
 
-TOKEN = "the admin token of these tests"
+TOKEN = "the-admin-token-of-these-tests"
 ADMIN = {"Authorization": f"Bearer {TOKEN}"}
 
 

@@ -59,10 +59,12 @@ async def test_no_redirect_to_what_a_client_calls_the_curator(http: Http) -> Non
 
 
 def test_an_admin_token_is_not_short() -> None:
-    """Fewer than 16 characters are refused when the settings are read."""
-    with pytest.raises(ValidationError, match="16"):
-        Settings.model_validate({"admin_token": "x" * 15})
-    assert Settings.model_validate({"admin_token": "x" * 16}).admin_token is not None
+    """Fewer than 128 bits are refused when the settings are read, as are repeated characters."""
+    for short in ("0123456789abcdef0123456789abcde", "x" * 64):
+        with pytest.raises(ValidationError, match="needs 128"):
+            Settings.model_validate({"admin_token": short})
+    enough = "0123456789abcdef0123456789abcdef"
+    assert Settings.model_validate({"admin_token": enough}).admin_token is not None
 
 
 @pytest.mark.parametrize(
