@@ -31,7 +31,7 @@ import { Problem } from "./problem.js";
  * @property {object} [parameters]
  */
 
-export const MAX_TABLE_ENTRIES = 2 ** 18;
+export const MAX_TABLE_ENTRIES = 3 * 2 ** 16;
 const MAX_CATEGORIES = 2 ** 20;
 const MAX_POINTS = 2 ** 24;
 

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from privet.protocol import limits
 from privet.protocol.mechanisms import MECHANISMS
 from scripts import make_message_vectors, make_vectors
 from tests import strategies
@@ -53,6 +54,35 @@ def run(script: str, *arguments: str, given: str = "") -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+@needs_node
+def test_limits_are_those_of_the_protocol() -> None:
+    """Else a task that one holder answers is refused by another."""
+    assert NODE is not None
+    script = (
+        'import { MAX } from "./task.js"; import { MAX_TABLE_ENTRIES } from "./mechanisms.js";'
+        "console.log(JSON.stringify({ ...MAX, tables: MAX_TABLE_ENTRIES }));"
+    )
+    command = [NODE, "--input-type=module", "--eval", script]
+    printed = subprocess.check_output(command, cwd=HERE.parents[1] / "page", text=True)
+    names = {
+        "cells": limits.MAX_CELLS,
+        "nodes": limits.MAX_NODES,
+        "columns": limits.MAX_COLUMNS,
+        "questions": limits.MAX_QUESTIONS,
+        "classes": limits.MAX_CLASSES,
+        "parameters": limits.MAX_PARAMETERS,
+        "name": limits.MAX_NAME_LENGTH,
+        "category": limits.MAX_CATEGORY_LENGTH,
+        "description": limits.MAX_DESCRIPTION_LENGTH,
+        "taskBytes": limits.MAX_TASK_BYTES,
+        "items": limits.MAX_TASK_ITEMS,
+        "randomBytes": limits.MAX_RANDOM_BYTES,
+        "reportBytes": limits.MAX_REPORT_BYTES,
+        "tables": limits.MAX_TABLE_ENTRIES,
+    }
+    assert json.loads(printed).items() >= names.items()
 
 
 def holders(url: str, epsilon: float, records: list[Any]) -> list[dict[str, Any]]:
