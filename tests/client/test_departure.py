@@ -108,9 +108,9 @@ def test_the_moment_is_fixed_before_and_kept() -> None:
 
 @pytest.mark.parametrize("name", ["many_subsets", "most_columns", "most_cells", "many_spaces"])
 def test_the_moment_leaves_time_for_the_worst_tasks(name: str) -> None:
-    """A tenth of it, in processor time, is enough to draw a report here."""
+    """A fifth of it, in processor time and with lines counted, is enough to draw a report here."""
     task = Task.checked(worst_tasks()[name])
     assert task.log_ratio  # builds tables, which no record decides
     started = time.process_time()
     make_report(task, {"label": 0}, os.urandom)
-    assert 10 * (time.process_time() - started) < longest_seconds(task)
+    assert 5 * (time.process_time() - started) < longest_seconds(task)
