@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
@@ -10,6 +11,7 @@ from starlette.datastructures import State
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from privet.curator.audit import NOBODY
 from privet.curator.clock import Clock, SystemClock
 from privet.curator.collection.batch import BatchLimits, BatchUpload
 from privet.curator.collection.rejects import Rejects
@@ -88,7 +90,9 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(start_server)
-        garbage = asyncio.create_task(collect_garbage(store, settings, clock))
+        garbage = asyncio.create_task(
+            collect_garbage(store, settings, clock, partial(tokens.audit.note, NOBODY))
+        )
         yield
         garbage.cancel()
         with suppress(asyncio.CancelledError):

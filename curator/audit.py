@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 events = logging.getLogger("privet.audit")
 HOUR = 3_600.0
 NOBODY = ""
-"""Whoever has no token that is good."""
+"""Whoever acts without a good token: a stranger, the curator itself, or an operator's command."""
 
 
 class Audit:

@@ -101,11 +101,11 @@ def verify(
 
 
 def migrate(database: Database = DEFAULT) -> None:
-    """Bring the tables up to this version; make a backup first."""
-    from privet.curator.datastore.migrate import upgrade
+    """Bring the tables of a database or a backup up to this version; make a backup first."""
+    from privet.curator.datastore import backup
 
     with _opened(database) as engine:
-        upgrade(engine)
+        backup.migrate(engine)
     err().print("The database has this version's tables.")
 
 

@@ -1,4 +1,4 @@
-"""Backup, restoring, verification and comparison of databases.
+"""Backup, restoring, migration, verification and comparison of databases.
 
 A backup is an ordinary SQLite database of its source's schema, whatever the source: a snapshot,
 copied table by table, from which a curator can serve. ``verify`` recomputes every checksum from the
@@ -6,20 +6,36 @@ report ids and the sums; ``compare`` compares two databases bucket by bucket.
 """
 
 import json
+import logging
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from sqlalchemy import URL, Connection, Engine, MetaData, Table, func, insert, inspect, select, text
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    MetaData,
+    Table,
+    func,
+    insert,
+    inspect,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.exc import SQLAlchemyError
 
 from privet.curator.datastore import sqlite
 from privet.curator.datastore.base import (
     CHECKSUM_MODULUS,
     PUBLIC_MODEL,
+    AuditEntry,
     checksum,
     checksum_text,
     sums_checksum,
@@ -34,9 +50,12 @@ from privet.curator.datastore.migrate import (
     writing,
 )
 from privet.curator.datastore.report_ids import ids_of_task
-from privet.curator.datastore.schema import backup_mark, buckets, public_data, sums, tasks
+from privet.curator.datastore.schema import audit, backup_mark, buckets, public_data, sums, tasks
+from privet.curator.datastore.sql import insert_audit
 from privet.protocol.errors import InvalidRequest, StorageFailed
 from privet.protocol.task import Task
+
+log = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 2_000
 NEXT_NUMBER = "SELECT setval(pg_get_serial_sequence('{0}', 'no'), max(no)) FROM {0}"
@@ -58,14 +77,41 @@ def backup(source: Engine, file: Path, now: float) -> int:
     """Copy a snapshot of ``source`` into the new SQLite ``file``; the number of rows copied.
 
     The schema stays as it is, so that the version that wrote it can serve from the copy. The file
-    takes its name when it is whole. Raises ``InvalidRequest`` if there is one already, and
-    ``StorageFailed`` for a schema that this version does not know.
+    takes its name when it is on disk, whole, and has been read back. Raises ``InvalidRequest`` if
+    there is one already, and ``StorageFailed`` for a schema that this version does not know.
     """
     with new_file(file) as target, writing(target) as out:
         copied = _copy(source, out)
         backup_mark.create(out)
         out.execute(insert(backup_mark).values(made=now, rows=copied))
+    with source.connect() as connection:
+        audited = audit.name in inspect(connection).get_table_names()
+    if audited:  # an older schema has no such log
+        entry = AuditEntry(now, "", "backup made", "", {"file": file.name, "rows": copied})
+        try:
+            with writing(source) as connection:
+                insert_audit(connection, entry)
+        except SQLAlchemyError as error:  # a user who may only read makes backups too
+            log.warning("The backup is not in the audit log: %s", error.__cause__)
     return copied
+
+
+def migrate(engine: Engine) -> None:
+    """Bring a database to this version's schema, in one transaction; a backup stays one.
+
+    Raises ``StorageFailed`` for a schema that this version does not know and for a backup in which
+    rows are missing.
+    """
+    with writing(engine) as connection:
+        made = _made_whole(connection)
+        before = revision_of(connection) if inspect(connection).get_table_names() else None
+        upgrade_in(connection)
+        after = revision_of(connection)
+        if before not in (None, after):
+            detail = {"from": before, "to": after}
+            insert_audit(connection, AuditEntry(time.time(), "", "schema migrated", "", detail))
+        if made is not None:
+            connection.execute(update(backup_mark).values(rows=_rows(connection)))
 
 
 def restore(source: Engine, target: Engine) -> float:
@@ -91,16 +137,24 @@ def check_backup(source: Engine) -> float | None:
     Raises ``StorageFailed`` if rows are missing.
     """
     with source.connect() as connection:
-        if backup_mark.name not in inspect(connection).get_table_names():
-            return None
-        made, rows = connection.execute(select(backup_mark)).one()
-        tables = _reflected(connection)
-        there = sum(connection.scalar(select(func.count()).select_from(t)) or 0 for t in tables)
+        return _made_whole(connection)
+
+
+def _made_whole(connection: Connection) -> float | None:
+    if backup_mark.name not in inspect(connection).get_table_names():
+        return None
+    made, rows = connection.execute(select(backup_mark)).one()
+    there = _rows(connection)
     if there != rows:
         raise StorageFailed(
             f"The backup was made with {rows} rows and has {there}: use another backup."
         )
     return float(made)
+
+
+def _rows(connection: Connection) -> int:
+    counts = (select(func.count()).select_from(table) for table in _reflected(connection))
+    return sum(connection.scalar(count) or 0 for count in counts)
 
 
 @contextmanager
@@ -116,16 +170,38 @@ def new_file(file: Path) -> Iterator[Engine]:
     try:
         with naming_failures(engine):
             yield engine
-        engine.dispose()
-        with part.open("rb") as written:
-            os.fsync(written.fileno())
+            engine.dispose()
+            _sync(part)
+            _read_back(engine)
+            engine.dispose()
         os.link(part, file)
+        _sync(file.parent)
     except FileExistsError:
         raise InvalidRequest(f"{file} is there already: name a new file.") from None
     finally:
         engine.dispose()
         for end in ("", "-wal", "-shm", "-journal"):
             part.with_name(part.name + end).unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Have a file, or the names in a folder, written to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _read_back(engine: Engine) -> None:
+    """Raise ``StorageFailed`` unless what was written can be read and has all its rows."""
+    with engine.connect() as connection:
+        found = connection.scalar(text("PRAGMA integrity_check(1)"))
+        if found != "ok":
+            raise StorageFailed(
+                f"What was written cannot be read back ({found}): check the disk, and use another."
+            )
+        _made_whole(connection)
 
 
 def _copy(source: Engine, out: Connection) -> int:

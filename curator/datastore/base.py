@@ -10,7 +10,7 @@ Every method is synchronous and may be called from any thread.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from functools import lru_cache
 from hashlib import sha256
@@ -330,6 +330,8 @@ class Expired:
     marked: int = 0
     admissions: int = 0
     """Admissions whose batch did not come in time."""
+    removals: tuple[tuple["Removal", str], ...] = field(default=(), compare=False)
+    """What went of which task, by the task's id."""
 
 
 STEP_SECONDS = 6 * 3_600.0

@@ -14,6 +14,7 @@ serve again.
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from sqlalchemy import Connection, delete, exists, insert, select, update
 from starlette.concurrency import run_in_threadpool
@@ -39,6 +40,8 @@ Ripe = list[tuple[Removal, int, str]]
 
 DAY = 86_400.0
 EVERY_SECONDS = 3_600.0
+EXPIRED = {Removal.TASK: "task expired", Removal.IDS: "report ids expired"}
+"""What the audit log calls a removal."""
 
 
 def remove_task(connection: Connection, task_no: int) -> None:
@@ -108,11 +111,18 @@ def expire(store: Store, settings: Settings, now: float) -> Expired:
     )
 
 
-async def collect_garbage(store: Store, settings: Settings, clock: Clock) -> None:
-    """Expire now and every hour, until cancelled; whatever fails is logged and tried again."""
+async def collect_garbage(
+    store: Store, settings: Settings, clock: Clock, note: Callable[[str, str], None]
+) -> None:
+    """Expire now and every hour, until cancelled; whatever fails is logged and tried again.
+
+    ``note(action, task_id)`` hears of each removal.
+    """
     while True:
         try:
             removed = await run_in_threadpool(expire, store, settings, clock.now())
+            for removal, task_id in removed.removals:
+                await run_in_threadpool(note, EXPIRED[removal], task_id)
             if removed.tasks or removed.ids:
                 log.info("expired %d tasks and %d report ids", removed.tasks, removed.ids)
             if removed.admissions:

@@ -334,6 +334,7 @@ class MemoryStore(Store):
         with self._lock:
             seen = self._seen = seen_time(self._seen, now)
             tasks = ids = admissions = 0
+            removals = []
             for task_id, entry in list(self._entries.items()):
                 for name, admission in list(entry.admissions.items()):
                     if admission.made + HOLD_SECONDS <= seen:
@@ -347,6 +348,7 @@ class MemoryStore(Store):
                     entry.stored = replace(entry.stored, marked=mark)
                     continue
                 ids += len(entry.fingerprints)
+                removals.append((removal, task_id))
                 if removal is Removal.TASK:
                     tasks += 1
                     del self._entries[task_id]
@@ -356,7 +358,7 @@ class MemoryStore(Store):
                     entry.ids_gone = True
                     entry.stored = replace(entry.stored, marked=None)
             marks = sum(entry.stored.marked is not None for entry in self._entries.values())
-            return Expired(tasks, ids, marks, admissions)
+            return Expired(tasks, ids, marks, admissions, tuple(removals))
 
     def check(self) -> None:
         """Memory can always be written."""

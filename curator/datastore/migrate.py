@@ -1,5 +1,6 @@
 """Bring a database to the schema this version knows, and refuse any other."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +12,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, delete, insert, inspect, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from privet.curator.datastore.base import RESTORED
+from privet.curator.datastore.base import RESTORED, AuditEntry
 from privet.curator.datastore.schema import backup_mark, facts
+from privet.curator.datastore.sql import insert_audit
 from privet.protocol.errors import StorageFailed
 
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(5797973, 1)"
@@ -108,6 +110,7 @@ def note_restored(connection: Connection, made: float) -> None:
     """Keep in mind that what was counted after ``made``, Unix time, may be missing."""
     connection.execute(delete(facts).where(facts.c.name == RESTORED))
     connection.execute(insert(facts).values(name=RESTORED, value=repr(made)))
+    insert_audit(connection, AuditEntry(time.time(), "", "backup restored", "", {"made": made}))
 
 
 @contextmanager

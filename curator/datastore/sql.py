@@ -408,16 +408,7 @@ class SqlStore(Store):
                 )
                 if counted.rowcount:
                     return
-            connection.execute(
-                insert(table).values(
-                    at=entry.at,
-                    actor=entry.actor,
-                    action=entry.action,
-                    subject=entry.subject,
-                    detail=json.dumps(dict(entry.detail)),
-                    times=entry.times,
-                )
-            )
+            insert_audit(connection, entry)
 
     def audit(self, limit: int, before: int | None = None) -> list[AuditEntry]:
         table = schema.audit
@@ -454,7 +445,8 @@ class SqlStore(Store):
                     retire_ids(connection, no)
             marks = connection.scalar(select(func.count(schema.tasks.c.marked)))
         released = self._release(seen - HOLD_SECONDS)
-        return Expired(len(gone), self._remove_ids(), marks or 0, released)
+        removals = tuple((what, task_id) for what, _, task_id in ripe)
+        return Expired(len(gone), self._remove_ids(), marks or 0, released, removals)
 
     def _release(self, before: float) -> int:
         """Forget the admissions made until then, whose invitations are unused again; how many."""
@@ -599,6 +591,20 @@ def _read_status(connection: Connection, task_no: int, questions: int) -> Status
 
 
 ALL_TASKS = select(schema.tasks).order_by(schema.tasks.c.no)
+
+
+def insert_audit(connection: Connection, entry: AuditEntry) -> None:
+    """Add an entry to the audit log, inside a transaction."""
+    connection.execute(
+        insert(schema.audit).values(
+            at=entry.at,
+            actor=entry.actor,
+            action=entry.action,
+            subject=entry.subject,
+            detail=json.dumps(dict(entry.detail)),
+            times=entry.times,
+        )
+    )
 
 
 def _find(connection: Connection, task_id: str) -> AnyRow | None:

@@ -64,7 +64,9 @@ class AuditView(BaseModel):
 
     no: int
     at: datetime
-    actor: str = Field(description="Name of the token; empty for whoever had none that is good.")
+    actor: str = Field(
+        description="Name of the token; empty for the curator, its commands, and strangers."
+    )
     action: str = Field(examples=["task created"])
     subject: str = Field(description="A task's id, or a token's name.")
     detail: dict[str, Any]

@@ -1,12 +1,16 @@
 """Backups hold everything, and verification notices what does not fit."""
 
+import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import Engine, select, text, update
+from sqlalchemy.exc import OperationalError
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
@@ -95,6 +99,72 @@ def test_an_interrupted_backup_leaves_nothing(
     with pytest.raises(KeyboardInterrupt):
         backup(source, folder / "copy.db", NOW)
     assert list(folder.iterdir()) == []
+
+
+def test_a_backup_is_on_disk_and_read_back_before_it_has_its_name(
+    source: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """File, then name: both are synced, in this order; what cannot be read back has no name."""
+    file, synced = tmp_path / "backups" / "copy.db", list[tuple[bool, bool]]()
+    file.parent.mkdir()
+    fsync = os.fsync
+
+    def noted(handle: int) -> None:
+        fsync(handle)
+        synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), file.exists()))
+
+    monkeypatch.setattr(os, "fsync", noted)
+    backup(source, file, NOW)
+    assert synced == [(False, False), (True, True)]
+
+    def damaging(handle: int) -> None:
+        noted(handle)
+        if not stat.S_ISDIR(os.fstat(handle).st_mode):
+            (part,) = file.parent.glob("*.part")
+            size = part.stat().st_size
+            with part.open("r+b") as written:
+                written.seek(size // 2)
+                written.write(os.urandom(size - size // 2))
+
+    monkeypatch.setattr(os, "fsync", damaging)
+    with pytest.raises(StorageFailed, match=r"cannot be read back|Cannot use the database"):
+        backup(source, file.with_name("second.db"), NOW)
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_backups_and_restorations_are_in_the_audit_log(
+    source: Engine, url: str, tmp_path: Path, open_database: Open
+) -> None:
+    """The source has the one, what was restored or serves has the other."""
+    rows = backup(source, tmp_path / "copy.db", NOW)
+    store = open_store(url)
+    (made,) = store.audit(10)
+    assert (made.at, made.action, made.detail) == (
+        NOW,
+        "backup made",
+        {"file": "copy.db", "rows": rows},
+    )
+    store.close()
+    restored = f"sqlite:///{tmp_path}/restored.db"
+    restore(open_database(f"sqlite:///{tmp_path}/copy.db"), open_database(restored))
+    for address in (restored, f"sqlite:///{tmp_path}/copy.db"):
+        store = open_store(address)
+        (entry,) = store.audit(10)
+        assert (entry.action, entry.detail) == ("backup restored", {"made": NOW})
+        store.close()
+
+
+def test_who_may_only_read_can_back_up(
+    source: Engine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The backup is good; that the audit log lacks it is said."""
+    refused = OperationalError("INSERT", {}, PermissionError("you may only read"))
+    monkeypatch.setattr("privet.curator.datastore.backup.insert_audit", Mock(side_effect=refused))
+    assert backup(source, tmp_path / "copy.db", NOW) > 0
+    assert "not in the audit log" in caplog.text
 
 
 def test_a_backup_that_lost_rows_is_refused(

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import func, select
@@ -136,9 +137,36 @@ async def test_a_failing_round_does_not_end_garbage_collection(
         return Expired(tasks=0, ids=0)
 
     monkeypatch.setattr(store, "expire", expire)
-    running = asyncio.create_task(collect_garbage(store, Settings(), ManualClock(NOW)))
+    running = asyncio.create_task(collect_garbage(store, Settings(), ManualClock(NOW), Mock()))
     await asyncio.wait_for(settled.wait(), 30)
     running.cancel()
     with suppress(asyncio.CancelledError):
         await running
     assert "expiry failed" in caplog.text
+
+
+async def test_each_removal_is_noted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what went and of which task: ids first, the task later."""
+    monkeypatch.setattr(garbage_collection, "EVERY_SECONDS", 0.0)
+    made = task(closes=int(NOW))
+    open_task(store, made)
+    clock, notes, done = ManualClock(NOW), list[tuple[str, str]](), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def note(action: str, task_id: str) -> None:
+        notes.append((action, task_id))
+        if action == "task expired":
+            loop.call_soon_threadsafe(done.set)
+
+    def advance() -> float:
+        clock.advance(3_600.0)
+        return ManualClock.now(clock)
+
+    monkeypatch.setattr(clock, "now", advance)
+    settings = Settings(keep_ids_days=1, keep_tasks_days=3)
+    running = asyncio.create_task(collect_garbage(store, settings, clock, note))
+    await asyncio.wait_for(done.wait(), 60)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    assert notes == [("report ids expired", made.id), ("task expired", made.id)]

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, inspect, text
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
-from privet.curator.datastore.backup import backup, check_backup, restore, verify
+from privet.curator.datastore.backup import backup, check_backup, migrate, restore, verify
 from privet.curator.datastore.base import Outcome
 from privet.curator.datastore.migrate import upgrade
 from privet.curator.datastore.schema import metadata
@@ -170,6 +170,26 @@ def test_an_older_database_is_backed_up_as_it_is(
     store = open_store(restored)
     assert store.status(made.id).reports == 5
     store.close()
+
+
+def test_a_migrated_backup_stays_a_backup(tmp_path: Path, open_database: Open) -> None:
+    """Its mark counts the rows that migration added, and none that were missing before."""
+    source = open_database(f"sqlite:///{tmp_path}/privet.db")
+    fill_old_schema(source, task(), sorted(os.urandom(16) for _ in range(5)), "0002")
+    for name in ("whole.db", "damaged.db"):
+        backup(source, tmp_path / name, NOW)
+    whole, damaged = (open_database(f"sqlite:///{tmp_path}/{n}.db") for n in ("whole", "damaged"))
+    migrate(whole)
+    assert check_backup(whole) == NOW
+    assert [found.faults for found in verify(whole)] == [()]
+    restored = f"sqlite:///{tmp_path}/restored.db"
+    restore(whole, open_database(restored))
+    store = open_store(restored)
+    assert [entry.action for entry in store.audit(10)] == ["backup restored", "schema migrated"]
+    store.close()
+    execute(damaged, "DELETE FROM models")
+    with pytest.raises(StorageFailed, match="another backup"):
+        migrate(damaged)
 
 
 def test_a_newer_schema_is_neither_migrated_nor_backed_up(
