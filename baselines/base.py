@@ -8,20 +8,18 @@ count at the edge.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privet.curator.public_data import PublicData
-from privet.protocol.errors import PrivetError
-from privet.protocol.features import Classes, Range
+from privet.curator.sklearn_api.data import checked_labels, dealt, value_errors
+from privet.protocol.features import Classes, Label, Range
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -34,15 +32,6 @@ Ends = tuple[ArrayLike, ArrayLike]
 LABEL = "label"
 
 
-@contextmanager
-def value_errors() -> Iterator[None]:
-    """Raise Privet's errors as the ValueError that scikit-learn expects."""
-    try:
-        yield
-    except PrivetError as error:
-        raise ValueError(error.detail) from error
-
-
 class Baseline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carries no types
     """Input, public records and scaling; the method itself is ``_learn``."""
 
@@ -52,24 +41,35 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carrie
     public_fraction: float
     random_state: int | np.random.RandomState | None
 
-    def _fit(
-        self, X: ArrayLike, y: ArrayLike, public: Public | None, feature_range: Ends | None
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        public: Public | None = None,
+        feature_range: Ends | None = None,
     ) -> Self:
-        """Check the input, scale the features on the public records, and learn."""
+        """Fit on private records ``X``, ``y`` and ``public`` ones, a pair of the same form.
+
+        Without ``public``, ``public_fraction`` of the records are. ``feature_range`` declares the
+        features' ranges; without it they are those of the public records. Raises ``ValueError``
+        for data or parameters that the method cannot take.
+        """
         rows: Floats = validate_data(self, X, reset=True, dtype=np.float64, ensure_min_samples=2)
         if not self.epsilon > 0:
             msg = f"epsilon is {self.epsilon}: choose a positive number; 0.5 to 4 is usual."
             raise ValueError(msg)
-        labels = self._labels(rows, y)
+        labels = checked_labels(rows, y)
         rng = np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
         known: Floats
         known_labels: NDArray[Any] | None
         if public is None:
-            (rows, labels), (known, known_labels) = self._deal(rows, labels, rng)
+            private, chosen = dealt(self._strata(labels), self.public_fraction, rng)
+            known, known_labels = rows[chosen], labels[chosen]
+            rows, labels = rows[private], labels[private]
         else:
             known = validate_data(self, public[0], reset=False, dtype=np.float64)
             known_labels = self._public_labels(known, public[1])
-        private, of_public = self._encode(labels, known_labels)
+        codes, of_public = self._encode(labels, known_labels)
         low, high = feature_range or (known.min(axis=0), known.max(axis=0))
         self.low_ = np.broadcast_to(np.asarray(low, dtype=np.float64), rows.shape[1])
         self.width_ = np.asarray(high, dtype=np.float64) - self.low_
@@ -77,7 +77,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carrie
             msg = "feature_range has a lower end above its upper end: give (low, high)."
             raise ValueError(msg)
         with value_errors():
-            self._learn(self._scale(rows), private, PublicData(self._scale(known), of_public), rng)
+            self._learn(self._scale(rows), codes, PublicData(self._scale(known), of_public), rng)
         return self
 
     def _scale(self, X: Floats) -> Floats:
@@ -90,40 +90,17 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carrie
         check_is_fitted(self)
         return self._scale(validate_data(self, X, reset=False, dtype=np.float64))
 
-    def _labels(self, X: Any, y: ArrayLike | None) -> NDArray[Any]:
-        if y is None:
-            msg = "fit requires y to be passed, but the target y is None."
-            raise ValueError(msg)
-        labels: NDArray[Any] = column_or_1d(y, warn=True)
-        check_consistent_length(X, labels)
-        if labels.dtype.kind == "f":
-            assert_all_finite(labels, input_name="y")
-        return labels
-
     def _public_labels(self, X: Floats, y: ArrayLike | None) -> NDArray[Any] | None:
         if y is not None:
-            return self._labels(X, y)
+            return checked_labels(X, y)
         if self.needs_public_labels:
             msg = f"{type(self).__name__} needs the labels of the public records as well."
             raise ValueError(msg)
         return None
 
-    def _deal(
-        self, X: Floats, y: NDArray[Any], rng: np.random.Generator
-    ) -> tuple[tuple[Floats, NDArray[Any]], tuple[Floats, NDArray[Any]]]:
-        """Private and public records: ``public_fraction`` of each stratum, at least two, is public.
-
-        Where that leaves no private record, all play both parts.
-        """
-        if not 0.0 < self.public_fraction < 1.0:
-            msg = f"public_fraction is {self.public_fraction}: it must lie between 0 and 1."
-            raise ValueError(msg)
-        chosen = np.zeros(len(y), dtype=bool)
-        for rows in self._strata(y):
-            count = max(2, round(self.public_fraction * len(rows)))
-            chosen[rng.permutation(rows)[:count]] = True
-        keep = chosen if chosen.all() else ~chosen
-        return (X[keep], y[keep]), (X[chosen], y[chosen])
+    @property
+    @abstractmethod
+    def _label(self) -> Label: ...
 
     @abstractmethod
     def _strata(self, y: NDArray[Any]) -> list[Integers]: ...
@@ -149,21 +126,6 @@ class BaselineClassifier(ClassifierMixin, Baseline):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.multi_class
         return tags
-
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        public: Public | None = None,
-        feature_range: Ends | None = None,
-    ) -> Self:
-        """Fit on private records ``X``, ``y`` and ``public`` ones, a pair of the same form.
-
-        Without ``public``, ``public_fraction`` of the records are. ``feature_range`` declares the
-        features' ranges; without it they are those of the public records. Raises ``ValueError``
-        for data or parameters that the method cannot take.
-        """
-        return self._fit(X, y, public, feature_range)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Class probabilities, shape ``(rows, classes)``, columns as in ``classes_``."""
@@ -209,27 +171,9 @@ class BaselineRegressor(RegressorMixin, Baseline):  # type: ignore[misc]
 
     label_range: tuple[float, float] | None
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        public: Public | None = None,
-        feature_range: Ends | None = None,
-    ) -> Self:
-        """Fit on private records ``X``, ``y`` and ``public`` ones, a pair of the same form.
-
-        Without ``public``, ``public_fraction`` of the records are. ``feature_range`` declares the
-        features' ranges; without it they are those of the public records. Raises ``ValueError``
-        for data or parameters that the method cannot take.
-        """
-        return self._fit(X, y, public, feature_range)
-
     def predict(self, X: ArrayLike) -> Floats:
         """The estimated mean label of each row, shape ``(rows,)``."""
         return self._values(self._checked(X))
-
-    def _labels(self, X: Any, y: ArrayLike | None) -> NDArray[Any]:
-        return super()._labels(X, y).astype(np.float64)
 
     def _strata(self, y: NDArray[Any]) -> list[Integers]:
         return np.array_split(np.argsort(y, kind="stable"), 2)
@@ -246,8 +190,9 @@ class BaselineRegressor(RegressorMixin, Baseline):  # type: ignore[misc]
             msg = f"The label's range [{low:g}, {high:g}] is empty: set label_range."
             raise ValueError(msg)
         self.label_low_, self.label_high_ = low, high
-        public = np.empty(0) if y_public is None else np.clip(y_public, low, high)
-        return np.clip(y, low, high), public
+        known = np.empty(0) if y_public is None else y_public
+        private, public = (np.clip(part.astype(np.float64), low, high) for part in (y, known))
+        return private, public
 
     @property
     def _label(self) -> Range:

@@ -6,14 +6,21 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from privet.baselines.base import BaselineClassifier, BaselineRegressor, Floats, value_errors
+from privet.baselines.base import (
+    LABEL,
+    Baseline,
+    BaselineClassifier,
+    BaselineRegressor,
+    Floats,
+)
 from privet.curator.estimation import Model, QuestionCounts, fit
 from privet.curator.partitioning import GROWERS, default_criterion, lpct_depth
 from privet.curator.partitioning.grower import Growth
 from privet.curator.public_data import PublicData
 from privet.curator.simulation import simulate_question
+from privet.curator.sklearn_api.data import value_errors
 from privet.curator.trees import locate
-from privet.protocol.features import Classes, Range
+from privet.protocol.features import Classes, Label, Range
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
 
@@ -154,7 +161,39 @@ class LPCTPruneClassifier(BaselineClassifier):
         return values_at(self.model_, X)
 
 
-class LPDTRegressor(BaselineRegressor):
+class LPDT(Baseline):
+    """What LPDT's classifier and regressor share: eq. 3 to 5, with 0 and 1 taken as numbers."""
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        partition: str = "max_edge",
+        depth: int | None = None,
+        min_leaf: int | None = None,
+        public_fraction: float = 0.1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.partition = partition
+        self.depth = depth
+        self.min_leaf = min_leaf
+        self.public_fraction = public_fraction
+        self.random_state = random_state
+
+    def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
+        depth, min_leaf, label = self.depth, self.min_leaf, self._label
+        if depth is None:
+            depth = lpct_depth(len(X), self.epsilon, columns=X.shape[1], public_rows=0)
+        if min_leaf is None:
+            min_leaf = max(1, len(public) >> depth)
+        cells = grow(self.partition, label, public, depth, min_leaf, rng)
+        number = label if isinstance(label, Range) else Range(name=LABEL, low=0.0, high=1.0)
+        question = ask("randomized_response", self.epsilon, number, cells, X, y, rng)
+        self.model_ = fit("ratio", number, public, [question])
+
+
+class LPDTRegressor(BaselineRegressor, LPDT):
     """LPDT (Ma et al., NeurIPS 2023): a regression tree on a public partition, private means.
 
     A holder sends every bit of U flipped with probability 1 / (1 + e^(ε/4)) (eq. 3), centred to Ũ,
@@ -184,60 +223,35 @@ class LPDTRegressor(BaselineRegressor):
         public_fraction: float = 0.1,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.partition = partition
-        self.depth = depth
-        self.min_leaf = min_leaf
+        super().__init__(
+            epsilon,
+            partition=partition,
+            depth=depth,
+            min_leaf=min_leaf,
+            public_fraction=public_fraction,
+            random_state=random_state,
+        )
         self.label_range = label_range
-        self.public_fraction = public_fraction
-        self.random_state = random_state
-
-    def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
-        self.model_ = lpdt(self, self._label, X, y, public, rng)
 
     def _values(self, X: Floats) -> Floats:
         return values_at(self.model_, X)[:, 0]
 
 
-class LPDTClassifier(BaselineClassifier):
+class LPDTClassifier(BaselineClassifier, LPDT):
     """LPDT as LPCT's section 7.2 adapts it: the regression of a label in {0, 1}, cut at 1/2.
 
-    Splits by the Gini index, everything else as in ``LPDTRegressor``, whose parameters it has.
+    Splits by the Gini index, everything else and its parameters as in ``LPDTRegressor``.
     """
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        partition: str = "cart",
-        depth: int | None = None,
-        min_leaf: int | None = None,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.partition = partition
-        self.depth = depth
-        self.min_leaf = min_leaf
-        self.public_fraction = public_fraction
-        self.random_state = random_state
-
-    def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
-        self.model_ = lpdt(self, self._label, X, y, public, rng)
 
     def _values(self, X: Floats) -> Floats:
         share = values_at(self.model_, X)[:, 0]
         return np.column_stack([1.0 - share, share])
 
 
-class NonPrivateTreeClassifier(BaselineClassifier):
-    """CART without privacy: CT-W on ``all`` records, CT-Q on the ``public`` ones (LPCT, 7.2).
+class NonPrivateTree(Baseline):
+    """What the trees without privacy share."""
 
-    scikit-learn's ``DecisionTreeClassifier`` with its defaults. ``rows="private"`` and ``"all"``
-    give no privacy at all.
-    """
-
-    multi_class: ClassVar[bool] = True
+    _estimator: ClassVar[type[Any]]
 
     def __init__(
         self,
@@ -253,8 +267,28 @@ class NonPrivateTreeClassifier(BaselineClassifier):
         self.random_state = random_state
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
-        tree = DecisionTreeClassifier(max_depth=self.max_depth, random_state=seed_from(rng))
-        self.tree_ = tree.fit(*rows_of(self.rows, X, y, public))
+        found = {
+            "all": (np.vstack([X, public.X]), np.concatenate([y, public.y])),
+            "private": (X, y),
+            "public": (public.X, public.y),
+        }
+        if self.rows not in found:
+            msg = f"rows is {self.rows!r}: use all, private or public."
+            raise ValueError(msg)
+        seed = int(rng.integers(2**31))
+        tree = self._estimator(max_depth=self.max_depth, random_state=seed)
+        self.tree_ = tree.fit(*found[self.rows])
+
+
+class NonPrivateTreeClassifier(BaselineClassifier, NonPrivateTree):
+    """CART without privacy: CT-W on ``all`` records, CT-Q on the ``public`` ones (LPCT, 7.2).
+
+    scikit-learn's ``DecisionTreeClassifier`` with its defaults. ``rows="private"`` and ``"all"``
+    give no privacy at all.
+    """
+
+    multi_class: ClassVar[bool] = True
+    _estimator = DecisionTreeClassifier
 
     def _values(self, X: Floats) -> Floats:
         values = np.zeros((len(X), len(self.classes_)))
@@ -262,30 +296,24 @@ class NonPrivateTreeClassifier(BaselineClassifier):
         return values
 
 
-class NonPrivateTreeRegressor(BaselineRegressor):
-    """CART without privacy: DT of LPDT's Table 2 on the ``private`` records.
+class NonPrivateTreeRegressor(BaselineRegressor, NonPrivateTree):
+    """As ``NonPrivateTreeClassifier``, for a numeric label; DT of LPDT's Table 2 on ``private``."""
 
-    As ``NonPrivateTreeClassifier``, for a numeric label.
-    """
+    _estimator = DecisionTreeRegressor
 
     def __init__(
         self,
-        rows: str = "private",
+        rows: str = "all",
         *,
         max_depth: int | None = None,
         label_range: tuple[float, float] | None = None,
         public_fraction: float = 0.1,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.rows = rows
-        self.max_depth = max_depth
+        super().__init__(
+            rows, max_depth=max_depth, public_fraction=public_fraction, random_state=random_state
+        )
         self.label_range = label_range
-        self.public_fraction = public_fraction
-        self.random_state = random_state
-
-    def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
-        tree = DecisionTreeRegressor(max_depth=self.max_depth, random_state=seed_from(rng))
-        self.tree_ = tree.fit(*rows_of(self.rows, X, y, public))
 
     def _values(self, X: Floats) -> Floats:
         return np.asarray(self.tree_.predict(X), dtype=np.float64)
@@ -293,7 +321,7 @@ class NonPrivateTreeRegressor(BaselineRegressor):
 
 def grow(
     name: str,
-    label: Classes | Range,
+    label: Label,
     public: PublicData,
     depth: int,
     min_leaf: int,
@@ -316,7 +344,7 @@ def grow(
 def ask(
     mechanism: str,
     epsilon: float,
-    label: Classes | Range,
+    label: Label,
     partition: Partition,
     X: Floats,
     y: Floats,
@@ -331,41 +359,6 @@ def ask(
     return QuestionCounts(partition, randomizer, sums, len(X))
 
 
-def lpdt(
-    settings: LPDTRegressor | LPDTClassifier,
-    label: Classes | Range,
-    X: Floats,
-    y: Floats,
-    public: PublicData,
-    rng: np.random.Generator,
-) -> Model:
-    """Eq. 3 to 5 of LPDT; classes 0 and 1 are taken as numbers."""
-    depth, min_leaf = settings.depth, settings.min_leaf
-    if depth is None:
-        depth = lpct_depth(len(X), settings.epsilon, columns=X.shape[1], public_rows=0)
-    if min_leaf is None:
-        min_leaf = max(1, len(public) >> depth)
-    cells = grow(settings.partition, label, public, depth, min_leaf, rng)
-    number = label if isinstance(label, Range) else Range(name=label.name, low=0.0, high=1.0)
-    question = ask("randomized_response", settings.epsilon, number, cells, X, y, rng)
-    return fit("ratio", number, public, [question])
-
-
 def values_at(model: Model, X: Floats) -> Floats:
     """A model's values at scaled rows, ``(rows, S)``."""
     return model.predict_from(locate(model.partition, X), None).values
-
-
-def rows_of(rows: str, X: Floats, y: Floats, public: PublicData) -> tuple[Any, Any]:
-    """The records that a tree without privacy is grown on."""
-    if rows == "all":
-        return np.vstack([X, public.X]), np.concatenate([y, public.y])
-    if rows not in ("private", "public"):
-        msg = f"rows is {rows!r}: use all, private or public."
-        raise ValueError(msg)
-    return (X, y) if rows == "private" else (public.X, public.y)
-
-
-def seed_from(rng: np.random.Generator) -> int:
-    """A seed for scikit-learn."""
-    return int(rng.integers(2**31))

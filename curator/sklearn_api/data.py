@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -69,6 +69,24 @@ def checked_labels(X: Any, y: Any) -> NDArray[Any]:
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
     return labels
+
+
+def dealt(
+    strata: Iterable[NDArray[np.int64]], fraction: float, rng: np.random.Generator
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which rows play private records, and which public ones, ``(rows,)`` each.
+
+    ``fraction`` of each stratum, at least two rows, is public. Where that leaves no private record,
+    all play both parts.
+    """
+    if not 0.0 < fraction < 1.0:
+        msg = f"public_fraction is {fraction}: it must lie between 0 and 1."
+        raise ValueError(msg)
+    parts = [rng.permutation(rows) for rows in strata]
+    public = np.zeros(sum(map(len, parts)), dtype=bool)
+    for part in parts:
+        public[part[: max(2, round(fraction * len(part)))]] = True
+    return (public if public.all() else ~public), public
 
 
 def checked_public(

@@ -31,6 +31,7 @@ from privet.curator.sklearn_api.data import (
     checked_public,
     checked_table,
     class_name,
+    dealt,
     named_columns,
     own_public_model,
     stand_ins,
@@ -199,26 +200,15 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     def _split(
         self, X: Any, y: NDArray[Any], rng: np.random.Generator
     ) -> tuple[tuple[Any, Any], tuple[Any, Any], NDArray[np.int64]]:
-        """Private and public records, and the row numbers of the latter.
-
-        ``public_fraction`` of each stratum, at least two, is public. Where that leaves no private
-        record, all play both parts.
-        """
-        if not 0.0 < self.public_fraction < 1.0:
-            msg = f"public_fraction is {self.public_fraction}: it must lie between 0 and 1."
-            raise ValueError(msg)
-        chosen = np.zeros(len(y), dtype=bool)
-        for rows in self._strata(y):
-            count = max(2, round(self.public_fraction * len(rows)))
-            chosen[rng.permutation(rows)[:count]] = True
+        """Private and public records, and the row numbers of the latter."""
+        private, chosen = dealt(self._strata(y), self.public_fraction, rng)
         warnings.warn(
             f"fit was given no public records, so {chosen.sum()} of the {len(y)} records, drawn by "
             "chance, play them: their labels are used as they are. Give public=(X, y).",
             UserWarning,
             stacklevel=4,
         )
-        keep = chosen if chosen.all() else ~chosen
-        return (X[keep], y[keep]), (X[chosen], y[chosen]), np.flatnonzero(chosen)
+        return (X[private], y[private]), (X[chosen], y[chosen]), np.flatnonzero(chosen)
 
     def _predict(self, X: ArrayLike) -> Predictions:
         check_is_fitted(self)

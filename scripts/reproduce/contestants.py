@@ -180,11 +180,19 @@ METHODS: dict[str, Method] = {
     "PHIST cubes": Tuned(
         "PHIST cubes", PHISTClassifier, bins_that_fit(windows=False), {"windows": False}
     ),
-    "LPDT": Tuned("LPDT", LPDTClassifier, {"depth": DEPTHS, "min_leaf": (1,)}),
+    "LPDT": Tuned(
+        "LPDT", LPDTClassifier, {"depth": DEPTHS, "min_leaf": (1,)}, {"partition": "cart"}
+    ),
     "PGLM": Tuned("PGLM", PGLMClassifier),
     "PSGD-L": Tuned("PSGD-L", PSGDClassifier, {"learning_rate": RATES}),
     "PSGD-N": Tuned("PSGD-N", PSGDClassifier, units),
-    "DT": Tuned("DT", NonPrivateTreeRegressor, {"max_depth": (None, *range(1, 13))}, private=False),
+    "DT": Tuned(
+        "DT",
+        NonPrivateTreeRegressor,
+        {"max_depth": (None, *range(1, 13))},
+        {"rows": "private"},
+        private=False,
+    ),
     "LPDT-M": Tuned("LPDT-M", LPDTRegressor, LPDT_GRID, {"partition": "max_edge"}),
     "LPDT-V": Tuned("LPDT-V", LPDTRegressor, LPDT_GRID, {"partition": "cart"}),
     "LPDT leaves": Tuned(
