@@ -19,6 +19,7 @@ from privet.curator.estimation.counts import QuestionCounts
 from privet.curator.estimation.insight import insight, question_about, values_without_reports
 from privet.curator.models.cache import FittedModel
 from privet.curator.models.export import EXPORTS
+from privet.curator.models.picture import Layout, lay_out, to_html, to_svg, to_text
 from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.base import BaseModel
@@ -38,7 +39,6 @@ from privet.curator.sklearn_api.data import (
     value_errors,
     warn_of_unseen,
 )
-from privet.curator.sklearn_api.display import as_svg, as_text
 from privet.curator.trees import locate, node_sums
 from privet.protocol.features import (
     Classes,
@@ -142,6 +142,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         self.insight_ = None if question is None else insight(label, public, questions, model)
         cells = locate(model.partition, public.X)
         masses = 0.5 + np.bincount(cells, minlength=model.partition.cells).astype(np.float64)
+        self._masses, self._values_before = masses, before
         self.public_share_ = float(np.average(model.public_share, weights=masses))
         self.feature_importances_ = importances(model, self.task_.features, masses)
 
@@ -234,12 +235,29 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     def export_text(self) -> str:
         """The tree as text: splits, and for each cell its value with the 95 % interval."""
         check_is_fitted(self)
-        return as_text(self.model_, columns_of(self.task_.features))
+        return to_text(self.model_, columns_of(self.task_.features))
 
     def to_svg(self) -> str:
-        """The tree as a drawing, what ``export_text`` says as SVG."""
+        """The tree as an SVG picture: splits, cells by mass, values with their 95 % intervals."""
+        return to_svg(self._layout(), title=str(self))
+
+    def _layout(self) -> Layout:
         check_is_fitted(self)
-        return as_svg(self.model_, columns_of(self.task_.features))
+        return lay_out(
+            self.model_.partition,
+            columns_of(self.task_.features),
+            model=self.model_,
+            mass=self._masses,
+            public=self._values_before,
+        )
+
+    def _html_repr(self) -> str:
+        """In a notebook, scikit-learn's box of parameters, and once fitted the tree below it."""
+        box: str = super()._html_repr()
+        if not hasattr(self, "model_"):
+            return box
+        svg = to_svg(self._layout(), name=f"tree-{id(self)}", title=str(self))
+        return box + to_html(svg, self.export_text())
 
     def to_onnx(self) -> bytes:
         """The model as an ONNX file: one input per feature, a string for a category and a double

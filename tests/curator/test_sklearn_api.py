@@ -432,8 +432,8 @@ def test_the_tree_can_be_read() -> None:
     assert text.count("[") == model.get_n_leaves()
     drawing = ElementTree.fromstring(model.to_svg())
     titles = [title.text for title in drawing.iter("{http://www.w3.org/2000/svg}title")]
-    assert len(titles) == 2 * model.get_n_leaves() - 1
-    assert any(str(title).startswith("<young> ") for title in titles)
+    assert len(titles) == 2 * model.get_n_leaves()  # every node's, and the picture's own
+    assert any("; old 0." in str(title) for title in titles)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
 
 
