@@ -4,6 +4,7 @@
     from privet import BlockingHolder, Holder         # answer a task
     from privet import CuratorClient                  # use a running curator
     from privet import plan, simulate                 # estimate and simulate a collection
+    from privet import TreeDisplay                    # see a tree
 
 All errors are subclasses of ``PrivetError``. ``pip install privet`` is enough for a
 holder and for ``CuratorClient``; what fits or simulates needs ``pip install 'privet[curator]'``.
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from privet.client import BlockingHolder, Holder, MemoryLedger, ReportClient, SqliteLedger
     from privet.curator.admin_client import CuratorClient
+    from privet.curator.models.display import TreeDisplay
     from privet.curator.planning import plan
     from privet.curator.simulation import simulate
     from privet.curator.sklearn_api import PrivateTreeClassifier, PrivateTreeRegressor
@@ -35,6 +37,7 @@ _HOMES = {
     "ReportClient": "privet.client",
     "SqliteLedger": "privet.client",
     "Task": "privet.protocol.task",
+    "TreeDisplay": "privet.curator.models.display",
     "plan": "privet.curator.planning",
     "simulate": "privet.curator.simulation",
 }
@@ -50,6 +53,7 @@ __all__ = [
     "ReportClient",
     "SqliteLedger",
     "Task",
+    "TreeDisplay",
     "__version__",
     "plan",
     "simulate",

@@ -12,7 +12,13 @@ import pytest
 import privet
 from scripts.servers import running_curator
 
-NEED_THE_EXTRA = {"PrivateTreeClassifier", "PrivateTreeRegressor", "plan", "simulate"}
+NEED_THE_EXTRA = {
+    "PrivateTreeClassifier",
+    "PrivateTreeRegressor",
+    "TreeDisplay",
+    "plan",
+    "simulate",
+}
 BASE_INSTALL = """
 import re, sys
 from importlib.metadata import packages_distributions, requires

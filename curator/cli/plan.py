@@ -1,6 +1,5 @@
 """``privet plan``: expected accuracy from public data; needs no curator and spends no privacy."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,7 @@ from privet.curator.cli.output import err, out, print_facts, print_json, shown
 from privet.curator.publishing.settings import DEEPEST
 
 if TYPE_CHECKING:
-    from privet.curator.planning import Plan, Prospect
+    from privet.curator.planning import Plan
 
 BAR = 30
 """Characters of the longest bar."""
@@ -79,13 +78,12 @@ def print_plan(plan: "Plan") -> None:
         "verdict": str(plan.verdict),
     }
     print_facts(title, facts)
-    every = sorted([plan.here, *plan.others], key=lambda each: (each.epsilon, each.holders))
-    out().print(prospects(plan, every))
-    print_facts("Largest gain", bars(plan, every))
+    out().print(prospects(plan))
+    print_facts("Largest gain", bars(plan))
     out().print(plan.reason, highlight=False)
 
 
-def prospects(plan: "Plan", every: Sequence["Prospect"]) -> Table:
+def prospects(plan: "Plan") -> Table:
     """Smallest shifts found, and gains by what misleads."""
     unit = "points" if plan.score == "accuracy" else "% of the variance"
     table = Table(
@@ -97,7 +95,7 @@ def prospects(plan: "Plan", every: Sequence["Prospect"]) -> Table:
     )
     for heading in ("holders", "ε", "cells", "overall", "in a cell", *plan.here.gains):
         table.add_column(heading, justify="right", no_wrap=True)
-    for each in every:
+    for each in plan.prospects:
         table.add_row(
             shown(each.holders),
             f"{each.epsilon:g}",
@@ -109,14 +107,14 @@ def prospects(plan: "Plan", every: Sequence["Prospect"]) -> Table:
     return table
 
 
-def bars(plan: "Plan", every: Sequence["Prospect"]) -> dict[str, str]:
+def bars(plan: "Plan") -> dict[str, str]:
     """A bar for the largest gain of each, by holders and epsilon."""
-    best = [max(*each.gains.values(), 0.0) for each in every]
+    best = [max(*each.gains.values(), 0.0) for each in plan.prospects]
     longest = max(*best, 1e-9)
     return {
         f"{shown(each.holders)}, ε = {each.epsilon:g}": "█" * round(BAR * gain / longest)
         + (" ◀ you are here" if each is plan.here else "")
-        for each, gain in zip(every, best, strict=True)
+        for each, gain in zip(plan.prospects, best, strict=True)
     }
 
 

@@ -190,14 +190,6 @@ def to_svg(
     return _Drawing(layout, name).svg(title, href)
 
 
-def to_html(svg: str, text: str) -> str:
-    """The picture with the tree as text below it, for notebooks."""
-    return (
-        f'<div style="overflow-x:auto">{svg}</div>'
-        f"<details><summary>The tree as text</summary><pre>{escape(text)}</pre></details>"
-    )
-
-
 class _Drawing:
     """The SVG of one layout: where its columns are, and a method for each kind of mark."""
 

@@ -20,8 +20,7 @@ both, and there is no noise but that of reports.
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, sqrt
 from pathlib import Path
@@ -34,6 +33,7 @@ from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, fit
 from privet.curator.estimation.counts import Label
 from privet.curator.estimation.insight import FALSE_DISCOVERY_RATE
 from privet.curator.estimation.ratio import moments
+from privet.curator.planning.outcome import Figure, Plan, Prospect, Verdict
 from privet.curator.planning.worlds import World, few_rows
 from privet.curator.public_data import Floats, PublicData
 from privet.curator.public_model.base import BaseModel
@@ -62,71 +62,6 @@ MOST_RECORDS = 3000
 MOST_POINTS = 4000
 DRAWS = 2
 """Collections that are simulated for a gain."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A number with its standard error."""
-
-    value: float
-    standard_error: float
-
-    @classmethod
-    def of(cls, per_row: Floats) -> "Figure":
-        """Mean and standard error over independent rows."""
-        return cls(float(per_row.mean()), float(per_row.std(ddof=1) / sqrt(len(per_row))))
-
-
-class Verdict(StrEnum):
-    """Whether to collect private reports."""
-
-    COLLECT = "collect if the public data may mislead"
-    DO_NOT_COLLECT = "do not collect"
-
-
-@dataclass(frozen=True)
-class Prospect:
-    """What ``holders`` reports at ``epsilon`` would reveal, and what they would be worth.
-
-    ``overall_shift`` and ``cell_shift`` are the smallest differences between holders and public
-    records that are found with probability ``POWER``: of a class's share, or of a mean in the
-    label's units; None where the largest possible one is not. ``gains`` are by world, in accuracy
-    or in parts of a number's variance.
-    """
-
-    holders: int
-    epsilon: float
-    cells: int
-    overall_shift: float | None
-    cell_shift: float | None
-    gains: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to expect of ``holders`` reports at ``epsilon`` beside ``public_records``.
-
-    ``expected`` is the ``score``, the accuracy or the mean squared error of a number, if the public
-    records are fair. ``here`` is this plan, and ``others`` vary its holders or its epsilon.
-    ``questions`` are the published questions' mechanisms and cells.
-    """
-
-    score: str
-    public_records: int
-    holders: int
-    epsilon: float
-    estimator: str
-    questions: tuple[dict[str, Any], ...]
-    report_bytes: int
-    expected: Figure
-    here: Prospect
-    others: tuple[Prospect, ...]
-    verdict: Verdict
-    reason: str
-
-    def to_document(self) -> dict[str, Any]:
-        """The plan as JSON values."""
-        return {**asdict(self), "verdict": str(self.verdict)}
 
 
 def plan(

@@ -18,8 +18,9 @@ from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Model, Pred
 from privet.curator.estimation.counts import QuestionCounts
 from privet.curator.estimation.insight import insight, question_about, values_without_reports
 from privet.curator.models.cache import FittedModel
+from privet.curator.models.display import TreeDisplay
 from privet.curator.models.export import EXPORTS
-from privet.curator.models.picture import Layout, lay_out, to_html, to_svg, to_text
+from privet.curator.models.picture import Layout, lay_out, to_svg, to_text
 from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.base import BaseModel
@@ -239,9 +240,10 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
 
     def to_svg(self) -> str:
         """The tree as an SVG picture: splits, cells by mass, values with their 95 % intervals."""
-        return to_svg(self._layout(), title=str(self))
+        return to_svg(self.layout(), title=type(self).__name__)
 
-    def _layout(self) -> Layout:
+    def layout(self) -> Layout:
+        """The rows of the tree, for drawings of your own."""
         check_is_fitted(self)
         return lay_out(
             self.model_.partition,
@@ -251,13 +253,16 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             public=self._values_before,
         )
 
+    def plot(self, ax: Any = None) -> TreeDisplay:
+        """``TreeDisplay.from_estimator(self).plot(ax)``; needs matplotlib."""
+        return TreeDisplay.from_estimator(self).plot(ax)
+
     def _html_repr(self) -> str:
         """In a notebook, scikit-learn's box of parameters, and once fitted the tree below it."""
         box: str = super()._html_repr()
         if not hasattr(self, "model_"):
             return box
-        svg = to_svg(self._layout(), name=f"tree-{id(self)}", title=str(self))
-        return box + to_html(svg, self.export_text())
+        return box + TreeDisplay.from_estimator(self)._repr_html_()
 
     def to_onnx(self) -> bytes:
         """The model as an ONNX file: one input per feature, a string for a category and a double
