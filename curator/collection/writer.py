@@ -2,13 +2,15 @@
 
 Requests put their report into a queue and wait. One writer thread takes all that is there, makes
 one transaction of it and lets the event loop answer after the commit. While it waits for the disk
-the next group gathers by itself, so no artificial delay is needed: the busier, the larger.
+the next group gathers by itself, and a group is taken when the event loop has nothing more for it
+just now: the busier, the larger.
 """
 
 import asyncio
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import perf_counter
@@ -32,6 +34,11 @@ from privet.protocol.errors import (
 from privet.protocol.task import Task
 
 log = logging.getLogger(__name__)
+
+QUIET_ROUNDS = 4
+"""Of the event loop: one answers, one hears the next requests, one reads them, and one is spare."""
+GATHER_SECONDS = 0.005
+"""About as long as an fsync takes: waiting longer would cost more than a commit of its own."""
 
 
 @dataclass(slots=True, eq=False)
@@ -133,12 +140,33 @@ class Writer:
     def _next(self) -> list[WaitingReport | WaitingBatch | None]:
         """All that waits; blocks until something does."""
         items = [self._queue.get()]
+        if isinstance(items[0], WaitingReport):
+            self._let_arrive(items[0].counted.get_loop())
         try:
             while len(items) < self._max_queue:
                 items.append(self._queue.get_nowait())
         except Empty:
             pass
         return items
+
+    def _let_arrive(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Wait until ``loop`` has gone round ``QUIET_ROUNDS`` times without a new report.
+
+        So the senders whose answers went out just now, and who come at once with the next report,
+        share a commit with those that waited meanwhile, in place of taking turns with them.
+        """
+        quiet = threading.Event()
+
+        def look(queued: int, rounds: int) -> None:
+            if rounds == QUIET_ROUNDS:
+                quiet.set()
+            elif not quiet.is_set():
+                loop.call_soon(look, self._queued, rounds + 1 if queued == self._queued else 0)
+
+        with suppress(RuntimeError):  # a loop that has ended brings no more
+            loop.call_soon_threadsafe(look, self._queued, 0)
+            quiet.wait(GATHER_SECONDS)
+        quiet.set()
 
     def _count(self, reports: Sequence[WaitingReport]) -> list[bool | PrivetError]:
         """For each report whether it counts from now on, or why it is refused."""

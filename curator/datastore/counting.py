@@ -5,12 +5,15 @@ sorting its ids; the distinct ids are claimed, which says which of them were kno
 added to this curator's own rows of sums and to its bucket. The SQL is for the driver's own cursor.
 """
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from sqlalchemy import URL, Engine, PoolProxiedConnection
+from sqlalchemy.exc import SQLAlchemyError
 
 from privet.curator.datastore.base import (
     CHECKSUM_BYTES,
@@ -19,6 +22,7 @@ from privet.curator.datastore.base import (
     Outcome,
     Outcomes,
     ReportGroup,
+    Store,
     Vector,
     hidden,
     is_open,
@@ -34,6 +38,7 @@ from privet.curator.datastore.report_ids import (
     Rows,
     distinct,
 )
+from privet.protocol.errors import StorageFailed
 
 TASK = """
 SELECT id, no, state, opens, closes, invited, ids_gone, quota,
@@ -115,6 +120,58 @@ class Backend(Rows, Protocol):
     def slot(self, cursor: Cursor, /) -> int:
         """The slot whose sums this transaction may change."""
         ...
+
+
+class CountingStore(Store):
+    """The part of ``SqlStore`` that takes reports."""
+
+    def __init__(self, url: URL, backend: Backend, bucket_seconds: int = 86_400) -> None:
+        self._backend = backend
+        self._bucket_seconds = bucket_seconds
+        self._engine = backend.open_engine(url)
+        self._report_ids = ReportIds(backend)
+        self._locked_alone: set[str] = set()
+        """Tasks that are known to have invitations or a quota, which they then always have."""
+        self._taking = threading.Lock()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, for migrations and backups."""
+        return self._engine
+
+    def take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
+        with self._taking:
+            while True:
+                try:
+                    return self._take(groups, now)
+                except MustLockAlone:  # at most once for each task
+                    continue
+
+    def _take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
+        starts = int(now // self._bucket_seconds) * self._bucket_seconds
+        try:
+            with self._failing(), closing(self._engine.raw_connection()) as connection:
+                cursor = self._backend.cursor_of(connection)
+                self._backend.begin_writing(cursor)
+                outcomes = Counting(
+                    cursor, self._backend, self._report_ids, self._locked_alone, now, starts
+                ).take(groups)
+                connection.commit()  # without it, the pool rolls back what it gets back
+                return outcomes
+        except BaseException:
+            self._report_ids.forget_unsure()
+            raise
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Errors of SQLAlchemy, and those of the driver where its own cursor is used."""
+        try:
+            yield
+        except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error) as error:
+            raise StorageFailed(
+                "The curator's database could not do this; nothing was changed. Try again after a "
+                "while; the operator finds the cause in the curator's log."
+            ) from error
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,8 @@
 
 import json
 import logging
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
@@ -12,9 +11,7 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import (
-    URL,
     Connection,
-    Engine,
     Row,
     delete,
     func,
@@ -22,7 +19,6 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.exc import SQLAlchemyError
 
 from privet.curator.datastore import schema
 from privet.curator.datastore.base import (
@@ -33,12 +29,9 @@ from privet.curator.datastore.base import (
     Expired,
     InvitationCounts,
     ModelInfo,
-    Outcomes,
     QuestionSums,
     Removal,
-    ReportGroup,
     Status,
-    Store,
     StoredTask,
     StoredToken,
     checksum_text,
@@ -48,7 +41,7 @@ from privet.curator.datastore.base import (
     not_open,
     other_invitations,
 )
-from privet.curator.datastore.counting import Backend, Counting, MustLockAlone, vector_of
+from privet.curator.datastore.counting import CountingStore, vector_of
 from privet.curator.datastore.garbage_collection import (
     bring_forward,
     mark,
@@ -56,7 +49,6 @@ from privet.curator.datastore.garbage_collection import (
     remove_task,
     retire_ids,
 )
-from privet.curator.datastore.report_ids import ReportIds
 from privet.curator.public_data import PublicData
 from privet.protocol.errors import StorageFailed
 from privet.protocol.lifecycle import Move, State, after
@@ -70,22 +62,8 @@ log = logging.getLogger(__name__)
 AnyRow = Row[*tuple[Any, ...]]
 
 
-class SqlStore(Store):
+class SqlStore(CountingStore):
     """Tasks, sums, ids and models in a database that several curators may share."""
-
-    def __init__(self, url: URL, backend: Backend, bucket_seconds: int = 86_400) -> None:
-        self._backend = backend
-        self._bucket_seconds = bucket_seconds
-        self._engine = backend.open_engine(url)
-        self._report_ids = ReportIds(backend)
-        self._locked_alone: set[str] = set()
-        """Tasks that are known to have invitations or a quota, which they then always have."""
-        self._taking = threading.Lock()
-
-    @property
-    def engine(self) -> Engine:
-        """The engine, for migrations and backups."""
-        return self._engine
 
     def create_task(
         self,
@@ -165,31 +143,6 @@ class SqlStore(Store):
         with self._reading() as connection:
             found = connection.scalar(select(table.c.id).where(table.c.id == task_id))
             return found is not None
-
-    def take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
-        with self._taking:
-            while True:
-                try:
-                    return self._take(groups, now)
-                except (
-                    MustLockAlone
-                ):  # at most once for each task: from now on it is in _locked_alone
-                    continue
-
-    def _take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
-        starts = int(now // self._bucket_seconds) * self._bucket_seconds
-        try:
-            with self._failing(), closing(self._engine.raw_connection()) as connection:
-                cursor = self._backend.cursor_of(connection)
-                self._backend.begin_writing(cursor)
-                outcomes = Counting(
-                    cursor, self._backend, self._report_ids, self._locked_alone, now, starts
-                ).take(groups)
-                connection.commit()  # without it, the pool rolls back what it gets back
-                return outcomes
-        except BaseException:
-            self._report_ids.forget_unsure()
-            raise
 
     def sums(self, task_id: str) -> list[QuestionSums]:
         with self._reading() as connection:
@@ -503,17 +456,6 @@ class SqlStore(Store):
 
     def _lock_alone(self, connection: Connection, task_ids: Sequence[str]) -> None:
         self._backend.lock_tasks(self._backend.cursor_of(connection.connection), [], task_ids)
-
-    @contextmanager
-    def _failing(self) -> Iterator[None]:
-        """Errors of SQLAlchemy, and those of the driver where its own cursor is used."""
-        try:
-            yield
-        except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error) as error:
-            raise StorageFailed(
-                "The curator's database could not do this; nothing was changed. Try again after a "
-                "while; the operator finds the cause in the curator's log."
-            ) from error
 
 
 def _hold(connection: Connection, task_no: int, digests: Sequence[bytes], now: float) -> set[bytes]:

@@ -48,6 +48,54 @@ async def test_a_task_is_one_group_whatever_its_reports_came_by(
     assert kept(store, cached.task) == total(cached.task, reports)
 
 
+async def test_reports_that_keep_arriving_share_a_commit(
+    store: Store, cached: CachedTask, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One more in each round of the event loop."""
+    monkeypatch.setattr("privet.curator.collection.writer.GATHER_SECONDS", 60.0)
+    writer = Writer(store, clock, Metrics(), max_queue=100)
+    sizes, take = list[int](), store.take
+
+    def noting(groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
+        sizes.extend(map(len, groups))
+        return take(groups, now)
+
+    monkeypatch.setattr(store, "take", noting)
+    waiting = []
+    for _ in range(20):
+        waiting.append(put(writer, cached, report(cached.task).pack()))
+        await asyncio.sleep(0)
+    assert all(await asyncio.gather(*waiting))
+    assert sizes == [20]
+    writer.stop()
+
+
+async def test_no_report_waits_long_for_others(
+    store: Store, cached: CachedTask, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An event loop that is never quiet ends no wait; the time does."""
+    monkeypatch.setattr("privet.curator.collection.writer.QUIET_ROUNDS", 10**9)
+    writer = Writer(store, clock, Metrics(), max_queue=100)
+    assert await put(writer, cached, report(cached.task).pack())
+    writer.stop()
+
+
+def test_reports_are_counted_though_their_event_loop_has_ended(
+    store: Store, cached: CachedTask, clock: ManualClock
+) -> None:
+    """Nobody waits for the answer any more, but the report was taken."""
+    writer = Writer(store, clock, Metrics(), max_queue=100)
+    reports = [report(cached.task) for _ in range(2)]
+
+    async def leave(body: bytes) -> None:
+        put(writer, cached, body)
+
+    for own in reports:
+        asyncio.run(leave(own.pack()))
+    writer.stop()
+    assert kept(store, cached.task) == total(cached.task, reports)
+
+
 async def test_a_failed_commit_is_logged_with_its_tasks(
     store: Store,
     cached: CachedTask,
