@@ -11,10 +11,11 @@ import sys
 import time
 import webbrowser
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +24,7 @@ import typer
 from anyio import CapacityLimiter, create_task_group
 from rich.console import Console, Group
 from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -48,6 +50,7 @@ from privet.protocol.task import Task
 from privet.transport.address import TaskAddress
 from privet.transport.errors import CuratorUnreachable, UnsafeAddress
 from privet.transport.report_client import ReportClient, Retry, printable
+from privet.transport.terminal import waiting
 
 FAULT, REFUSED, KEPT, HELD = 1, 3, 4, 5
 REFUSALS = (BudgetSpent, TaskRefused, TaskMismatch, UnsafeAddress)
@@ -59,6 +62,8 @@ LONGEST_LIST = 40
 AT_A_TIME = 16
 """Lines of a file that are answered at a time."""
 FAULTS_SHOWN = 5
+ASKING = "Waiting for the curator ..."
+COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
 MAX_RECORD_BYTES = 16 * 2**20
 
 TaskUrl = Annotated[str, typer.Argument(metavar="TASK-URL", help="Where the task is published.")]
@@ -84,12 +89,10 @@ Insecure = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
-app = typer.Typer(
-    help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
-)
+app = typer.Typer(help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(epilog="Example: privet-holder show https://curator.example/v1/tasks/c463082017fb")
 def show(
     url: TaskUrl,
     subject: Subject = "me",
@@ -101,7 +104,8 @@ def show(
     """Fetch a task, check it, and say in plain words what answering would mean."""
     made = _open_holder(ledger, subject, insecure_http, curator_key)
     with _faults(drawn=False), made as holder:
-        offer = holder.offer(url)
+        with waiting(ASKING):
+            offer = holder.offer(url)
         explanation = holder.explain(offer.task, signed_by(offer, curator_key))
     if as_json:
         _print_json(explanation.to_json())
@@ -109,7 +113,10 @@ def show(
         _print_explanation(Console(), explanation)
 
 
-@app.command()
+@app.command(
+    epilog="Example: privet-holder answer https://curator.example/v1/tasks/c463082017fb "
+    "--record docs/examples/patient.json"
+)
 def answer(
     url: TaskUrl,
     *,
@@ -155,7 +162,7 @@ def answer(
         earlier = holder.ledger.find(subject, task_id)
         fields = _read(record) if record is not None and earlier is None else {}
         lines = [] if csv_file is None else list(_lines(csv_file, *columns))
-        with _faults(drawn=False):
+        with _faults(drawn=False), waiting(ASKING):
             offer = holder.offer(url)
         task = offer.task
         explanation = holder.explain(task, signed_by(offer, curator_key))
@@ -171,7 +178,9 @@ def answer(
             misfit = _misfit(holder, task, fields) if earlier is None else None
             _dry_run(explanation, earlier, misfit, as_json)
         elif yes or earlier is not None or _agreed(_misfit(holder, task, fields)):
-            _done(holder.answer(url, fields, invitation), earlier, as_json)
+            with waiting("Answering ..."):
+                answered = holder.answer(url, fields, invitation)
+            _done(answered, earlier, as_json)
         else:
             _say("Nothing was drawn and nothing was sent.")
             raise typer.Exit(FAULT)
@@ -196,8 +205,13 @@ class Site:
     insecure_http: bool
     curator_key: str | None
 
-    async def answer(self, lines: Sequence[Line]) -> dict[int, Answer | PrivetError]:
-        """What became of each line, by its number; a fault of one does not hold up the others."""
+    async def answer(
+        self, lines: Sequence[Line], answered: Callable[[], object]
+    ) -> dict[int, Answer | PrivetError]:
+        """What became of each line, by its number; a fault of one does not hold up the others.
+
+        ``answered`` is called after each line.
+        """
         outcomes: dict[int, Answer | PrivetError] = {}
         turns = CapacityLimiter(AT_A_TIME)
 
@@ -209,6 +223,7 @@ class Site:
                     outcomes[line.number] = outcome
                 except PrivetError as error:
                     outcomes[line.number] = error
+                answered()
 
         async with ReportClient(insecure_http=self.insecure_http) as http, create_task_group() as g:
             for line in lines:
@@ -231,7 +246,12 @@ def _answer_lines(
     if ask and not _agreed(None, f"{len(lines)} perturbed answers and send them"):
         _say("Nothing was drawn and nothing was sent.")
         raise typer.Exit(FAULT)
-    outcomes = anyio.run(site.answer, lines)
+    console = Console(stderr=True)
+    with Progress(
+        *COLUMNS, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        doing = bar.add_task("Lines answered", total=len(lines))
+        outcomes = anyio.run(site.answer, lines, partial(bar.advance, doing))
     stated = {number: _outcome(outcome) for number, outcome in sorted(outcomes.items())}
     if as_json:
         _print_json([{"line": number, "outcome": what} for number, (what, _) in stated.items()])
@@ -279,7 +299,7 @@ def _lines(path: Path, subject: str, invitation: str | None) -> Iterator[Line]:
         raise InvalidRecord(f"{path} cannot be read as CSV in UTF-8 ({error}).") from None
 
 
-@app.command()
+@app.command(epilog="Example: privet-holder budget")
 def budget(
     subject: Subject = "me",
     ledger: LedgerPath = None,
@@ -291,7 +311,9 @@ def budget(
         book, now = SqliteLedger(ledger), time.time()
         if any(own.state is State.HELD for own in book.answers(subject)):
             with _open_holder(ledger, subject, insecure_http, retry=Retry(attempts=1)) as asks:
-                for fault in asks.ask_relays():
+                with waiting("Asking relays ..."):
+                    faults = asks.ask_relays()
+                for fault in faults:
                     _say(fault)
         answers, caps = book.answers(subject), book.caps(subject)
         spent, in_year = book.spent(subject), book.spent(subject, now)
@@ -306,7 +328,7 @@ def budget(
         print(f"In all {spent:g}; one task may cost {caps.task:g}.")
 
 
-@app.command()
+@app.command(epilog="Example: privet-holder cap --task 1 --year 2")
 def cap(
     subject: Subject = "me",
     task: Annotated[
@@ -328,14 +350,14 @@ def cap(
     if as_json:
         _print_json({"subject": subject, "caps": asdict(caps)})
         return
+    table = Table("within", "epsilon", "change at most", "even odds become at most")
+    table.title = "The odds of two records, after all answers"
     for name, most in (("one task", caps.task), ("a year", caps.year)):
-        print(
-            f"{name:<10}epsilon {most:g}: the odds of two records change at most {odds(most)} "
-            f"times, even odds to {surest(most):.1%} at most"
-        )
+        table.add_row(name, f"{most:g}", f"{odds(most)} times", f"{surest(most):.1%}")
+    Console().print(table)
 
 
-@app.command()
+@app.command(epilog="Example: privet-holder resend")
 def resend(
     subject: Subject = "me",
     ledger: LedgerPath = None,
@@ -343,7 +365,8 @@ def resend(
     as_json: Json = False,
 ) -> None:
     """Ask relays what became of answers, and send again what nobody has; spends nothing."""
-    with _faults(), _open_holder(ledger, subject, insecure_http) as holder:
+    opened = _open_holder(ledger, subject, insecure_http)
+    with _faults(), opened as holder, waiting("Asking and sending ..."):
         outcomes = holder.resend()
     if as_json:
         _print_json([_answer_json(outcome) for outcome in outcomes])
@@ -357,7 +380,7 @@ def resend(
             raise typer.Exit(status)
 
 
-@app.command()
+@app.command(epilog="Example: privet-holder page https://curator.example/v1/tasks/c463082017fb")
 def page(
     url: TaskUrl,
     curator_key: CuratorKey = None,

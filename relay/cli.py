@@ -25,6 +25,7 @@ from privet.relay.forwarding import KEEP_FATES_DAYS, Forwarder
 from privet.relay.spool import MAX_BODY_MEMORY, MAX_SPOOL_BYTES, Spool
 from privet.relay.status import RelayStatus
 from privet.transport.report_client import ReportClient, Retry
+from privet.transport.terminal import waiting
 
 FAULT, BROKEN = 1, 3
 KEEP_ALIVE_SECONDS = 30
@@ -54,12 +55,12 @@ class _Tokens:
     peer: str | None
 
 
-app = typer.Typer(
-    help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+app = typer.Typer(help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+@app.command(
+    epilog="Example: privet-relay serve --curator https://curator.example --spool spool.db"
 )
-
-
-@app.command()
 def serve(
     curator: Annotated[str, typer.Option(help="The curator's address, without /v1.")],
     *,
@@ -110,7 +111,7 @@ def serve(
         )
 
 
-@app.command()
+@app.command(epilog="Example: privet-relay status https://relay.example/v1/tasks/c463082017fb")
 def status(
     url: Annotated[
         str, typer.Argument(metavar="TASK-URL", help="The task's address at the relay.")
@@ -120,7 +121,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Ask a relay what it has delivered of a task, and what its shuffling adds to epsilon."""
-    with _faults():
+    with _faults(), waiting("Waiting for the relay ..."):
         answer = RelayStatus.parse(asyncio.run(_status(url, insecure_http=insecure_http)))
     if as_json:
         print(json.dumps(answer.model_dump(), indent=2))

@@ -23,33 +23,41 @@ from privet.protocol.errors import PrivetError
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     help="Decision trees learned from people who never reveal their record.",
 )
-app.command()(serve.serve)
 app.add_typer(task.app, name="task")
 app.add_typer(access.tokens, name="token")
 app.add_typer(access.keys, name="key")
-app.command()(access.audit)
-app.command()(model.fit)
-app.command()(model.promote)
-app.command()(model.compare)
-app.command()(model.predict)
-app.command()(model.export)
-app.command()(model.status)
-app.command()(model.models)
-app.command()(model.card)
-app.command()(model.insight)
-app.command()(plan.plan)
-app.command()(offline.encode)
-app.command()(offline.mechanisms)
-app.command()(database.backup)
-app.command()(database.restore)
-app.command()(database.verify)
-app.command()(database.migrate)
+for command, example in (
+    (serve.serve, "serve --database sqlite:///clinic.db --port 8000"),
+    (access.audit, "audit --limit 20"),
+    (model.fit, "fit Readmission --estimator weighted -p weight=2"),
+    (model.promote, "promote Readmission 2"),
+    (model.compare, "compare Readmission 1 2"),
+    (
+        model.predict,
+        "predict Readmission --csv docs/examples/clinic.csv --ignore readmitted --out out.csv",
+    ),
+    (model.export, "export Readmission --format onnx --out model.onnx"),
+    (model.status, "status Readmission"),
+    (model.models, "models Readmission"),
+    (model.card, "card Readmission --model 1"),
+    (model.insight, "insight Readmission"),
+    (
+        plan.plan,
+        "plan --public docs/examples/clinic.csv --label readmitted --holders 10000 --epsilon 1",
+    ),
+    (offline.encode, "encode docs/examples/clinic.csv --label readmitted --out encoded.csv"),
+    (offline.mechanisms, "mechanisms --epsilon 1 --cells 16 --classes 3"),
+    (database.backup, "backup backup.db --database sqlite:///clinic.db"),
+    (database.restore, "restore backup.db --database sqlite:///restored.db"),
+    (database.verify, "verify --database sqlite:///clinic.db"),
+    (database.migrate, "migrate --database sqlite:///clinic.db"),
+):
+    app.command(epilog=f"Example: privet {example}")(command)
 
 
-@app.command()
+@app.command(epilog="Example: privet version")
 def version() -> None:
     """Print the version."""
     typer.echo(f"privet {installed_version('privet')}")

@@ -17,7 +17,7 @@ Last = Annotated[bool, typer.Option("--last", help="Do it to the last admin toke
 TokenName = Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")]
 
 
-@tokens.command()
+@tokens.command(epilog="Example: privet token issue alice --scope reader --days 90")
 def issue(
     name: TokenName,
     scope: Annotated[str, typer.Option(help="admin, reader or relay.")] = "admin",
@@ -41,7 +41,7 @@ def issue(
     err().print("It is shown this once.")
 
 
-@tokens.command("list")
+@tokens.command("list", epilog="Example: privet token list")
 def list_tokens(url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
     """List all tokens, never themselves: scope, where from, end, last use."""
     found = connect(url, token).get("/v1/tokens")
@@ -62,7 +62,7 @@ def list_tokens(url: Url = URL, token: Token = None, as_json: AsJson = False) ->
     print_table("Tokens", ("name", "scope", "from", "created", "ends", "last used"), rows)
 
 
-@tokens.command()
+@tokens.command(epilog="Example: privet token revoke alice")
 def revoke(name: TokenName, last: Last = False, url: Url = URL, token: Token = None) -> None:
     """End a token at once."""
     connect(url, token).call("DELETE", _address(name), params={"last": last})
@@ -101,7 +101,7 @@ def _address(name: str) -> str:
     return f"/v1/tokens/{quote(name, safe='')}"
 
 
-@keys.command()
+@keys.command(epilog="Example: privet key make clinic.key")
 def make(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the key.")],
 ) -> None:
@@ -116,7 +116,7 @@ def make(
     err().print("Holders pin this with --curator-key. Keep the file: nobody else may read it.")
 
 
-@keys.command()
+@keys.command(epilog="Example: privet key show")
 def show(url: Url = URL, as_json: AsJson = False) -> None:
     """Show the key that a curator signs with, for holders to pin."""
     document = connect(url).get("/v1/key")

@@ -13,6 +13,7 @@ from privet.curator.cli.options import AsJson
 from privet.curator.cli.output import PLAIN, SHORT_ID, err, print_json, print_table
 from privet.curator.settings import Settings
 from privet.protocol.errors import StorageFailed
+from privet.transport.terminal import waiting
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -34,7 +35,7 @@ def backup(
     """
     from privet.curator.datastore import backup
 
-    with _opened(database) as source:
+    with waiting("Copying ..."), _opened(database) as source:
         rows = backup.backup(source, file, time.time())
     err().print(
         f"Copied {rows} rows to {file}: check it with 'privet verify'. The signing key is not in "
@@ -52,7 +53,11 @@ def restore(
     """Copy a backup into a new SQLite file or an empty PostgreSQL database."""
     from privet.curator.datastore import backup
 
-    with _opened(f"sqlite:///{file}") as source, _emptied(database) as target:
+    with (
+        waiting("Copying ..."),
+        _opened(f"sqlite:///{file}") as source,
+        _emptied(database) as target,
+    ):
         made = datetime.fromtimestamp(backup.restore(source, target), UTC)
     err().print(
         f"The database is that of {made:%Y-%m-%d %H:%M} UTC. Reports that were counted later are "
@@ -73,7 +78,7 @@ def verify(
     """Recompute every count and checksum; exits with 1 if one does not fit."""
     from privet.curator.datastore import backup
 
-    with _opened(database) as source:
+    with waiting("Recomputing counts and checksums ..."), _opened(database) as source:
         made = backup.check_backup(source)
         findings = backup.verify(source)
         differences = _differences(source, against)
@@ -104,7 +109,7 @@ def migrate(database: Database = DEFAULT) -> None:
     """Bring the tables of a database or a backup up to this version; make a backup first."""
     from privet.curator.datastore import backup
 
-    with _opened(database) as engine:
+    with waiting("Migrating ..."), _opened(database) as engine:
         backup.migrate(engine)
     err().print("The database has this version's tables.")
 

@@ -58,8 +58,8 @@ def fit(
 ) -> None:
     """Fit a model from the reports so far, and keep it under the next number."""
     parameters = parsed(parameter, "--parameter")
-    with err().status("Fitting ..."):
-        model = connect(url, token).fit(task, estimator, promote=promote, **parameters)
+    api = connect(url, token, "Fitting ...")
+    model = api.fit(task, estimator, promote=promote, **parameters)
     if as_json:
         print_json(model)
     else:
@@ -72,9 +72,9 @@ def models(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
     if as_json:
         print_json(summaries)
         return
-    columns = ("number", "aliases", "estimator", "parameters", "reports", "cells", "fitted")
-    rows = [(*(m[column] for column in columns[:-1]), when(m["created"])) for m in summaries]
-    print_table("Models", columns, rows, whole=("estimator",))
+    columns = ("number", "aliases", "estimator", "parameters", "reports", "cells")
+    rows = [(*(m[column] for column in columns), when(m["created"])) for m in summaries]
+    print_table("Models", ("no", *columns[1:], "fitted"), rows, whole=("estimator",))
 
 
 def promote(
@@ -242,13 +242,12 @@ def predict(
         raise typer.BadParameter("--out, --ignore and --keep go with --csv")
     if out is not None and out.exists() and not force:
         raise InvalidRequest(f"{out} is there already: name another file, or say --force.")
-    api = connect(url, token)
+    api = connect(url, token, "Predicting ...")
     if record is not None:
         _predict_record(api, f"/v1/tasks/{api.task_id(task)}/predict", model, record, as_json)
     elif csv_file is not None:
         table = _Table.of(read_table(csv_file.read_bytes()), api.task(task), ignore, keep)
-        with err().status("Predicting ..."):
-            predicted = api.predict(task, table.fitting, model=model)
+        predicted = api.predict(task, table.fitting, model=model)
         _deliver(table, predicted, out, as_json)
 
 
@@ -331,7 +330,7 @@ def _predict_record(
 
 
 def _deliver(table: _Table, predicted: Predictions, out: Path | None, as_json: bool) -> None:
-    header, rows = _rows(table, predicted)
+    header, rows = _rows(table, predicted, every=out is not None)
     wrong = [problem for problem in table.problems if problem]
     if as_json:
         print_json({**predicted, **table.kept, "problems": table.problems} if wrong else predicted)
@@ -346,16 +345,22 @@ def _deliver(table: _Table, predicted: Predictions, out: Path | None, as_json: b
         err().print(f"{len(wrong)} rows have no prediction, the first: {wrong[0]}.", **PLAIN)
 
 
-def _rows(table: _Table, predicted: Predictions) -> tuple[list[str], list[list[Any]]]:
-    """The rows of the file in their order; ``problem`` is a column where some do not fit."""
+def _rows(
+    table: _Table, predicted: Predictions, *, every: bool
+) -> tuple[list[str], list[list[Any]]]:
+    """The rows of the file in their order; ``problem`` is a column where some do not fit.
+
+    With the probabilities of ``every`` class, or of the predicted one only.
+    """
     classes = predicted["classes"]
-    names = [""] if classes is None else [f" {name}" for name in classes]
+    names = [f" {name}" for name in classes] if classes and every else [""]
     kinds = ("low", "high") if classes is None else ("p", "low", "high")
     own = ["prediction", *(kind + name for name in names for kind in kinds), "cell"]
     values = {"p": predicted["values"], "low": predicted["low"], "high": predicted["high"]}
     found = (
-        [label, *(values[kind][row][i] for i in range(len(names)) for kind in kinds), cell]
+        [label, *(values[kind][row][i] for i in slots for kind in kinds), cell]
         for row, (label, cell) in enumerate(zip(predicted["label"], predicted["cell"], strict=True))
+        for slots in [(classes.index(label),) if classes and not every else range(len(names))]
     )
     problem = ["problem"] if any(table.problems) else []
     rows = [

@@ -10,6 +10,7 @@ from privet.curator.cli.options import AsJson, Setting, parsed, read_settings
 from privet.curator.cli.output import err, print_json, print_table
 from privet.curator.publishing.table import read_table
 from privet.protocol.mechanisms import Row, compare
+from privet.transport.terminal import waiting
 
 COLUMNS = ("mechanism", "ε", "bytes", "variance", "/ best", "drawn", "influence")
 
@@ -30,7 +31,8 @@ def mechanisms(
     "drawn" are the random bytes an answer takes, and "influence" is the most that one dishonest
     answer can add to a count or take from it.
     """
-    rows = compare(epsilon, cells, 2 if number else classes, max_bytes, regression=number)
+    with waiting("Comparing ..."):
+        rows = compare(epsilon, cells, 2 if number else classes, max_bytes, regression=number)
     if as_json:
         print_json([asdict(row) for row in rows])
         return
@@ -83,7 +85,8 @@ def encode(
     settings = read_settings(
         **{"name": "encoded", "label": label, "epsilon": 1.0, "ignore": ignore or []} | parsed(more)
     )
-    table = encoded_table(read_table(public.read_bytes()), settings)
+    with waiting("Encoding ..."):
+        table = encoded_table(read_table(public.read_bytes()), settings)
     *columns, _ = table.column_names
     if as_json:
         print_json({"columns": columns, "label": label, "rows": table.num_rows})

@@ -3,11 +3,13 @@
 import json
 from typing import Annotated, Any
 
+import httpx
 import typer
 
 from privet.curator.admin_client import DEFAULT_URL, CuratorClient
 from privet.curator.publishing.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
+from privet.transport.terminal import waiting
 
 Url = Annotated[str, typer.Option("--url", envvar="PRIVET_URL", help="Address of the curator.")]
 Token = Annotated[
@@ -29,9 +31,24 @@ Setting = Annotated[
 URL = DEFAULT_URL
 
 
-def connect(url: str, token: str | None = None) -> CuratorClient:
+class PatientClient(CuratorClient):
+    """A client that says what it is ``doing`` where a call takes long."""
+
+    def __init__(self, url: str, token: str | None, doing: str) -> None:
+        super().__init__(url, token)
+        self._doing = doing
+
+    def call(self, method: str, path: str, **request: Any) -> httpx.Response:
+        """As ``CuratorClient.call``."""
+        with waiting(self._doing):
+            return super().call(method, path, **request)
+
+
+def connect(
+    url: str, token: str | None = None, doing: str = "Waiting for the curator ..."
+) -> CuratorClient:
     """A curator at ``url``."""
-    return CuratorClient(url, token)
+    return PatientClient(url, token, doing)
 
 
 def parsed(pairs: list[str] | None, option: str = "--set") -> dict[str, Any]:

@@ -8,8 +8,9 @@ from rich import box
 from rich.table import Table
 
 from privet.curator.cli.options import AsJson, parsed
-from privet.curator.cli.output import err, out, print_facts, print_json, shown
+from privet.curator.cli.output import out, print_facts, print_json, shown
 from privet.curator.publishing.settings import DEEPEST
+from privet.transport.terminal import waiting
 
 if TYPE_CHECKING:
     from privet.curator.planning import Plan
@@ -48,7 +49,7 @@ def plan(
 
     named = {"grower": grower, "depth": depth, "mechanism": mechanism, "ignore": ignore or None}
     settings = {name: value for name, value in named.items() if value is not None}
-    with err().status("Simulating collections ..."):
+    with waiting("Simulating collections ..."):
         result = make_plan(
             public,
             label=label,

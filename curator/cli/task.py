@@ -34,7 +34,9 @@ FEATURE_COLUMNS = ("name", "kind", "values", "if missing")
 app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
 
 
-@app.command()
+@app.command(
+    epilog="Example: privet task create docs/examples/clinic.csv --label readmitted --epsilon 1"
+)
 def create(
     public: Annotated[
         Path,
@@ -104,10 +106,10 @@ def create(
         **{key: value for key, value in options.items() if value is not None},
         **parsed(more),
     }
-    api = connect(url, token)
+    api = connect(url, token, "Growing the partition on the public data ...")
     _check(api, public, settings, ask=not (yes or as_json))
     try:
-        with err().status("Growing the partition on the public data ..."), ExitStack() as opened:
+        with ExitStack() as opened:
             files = {"public": public} | ({"public_model": public_model} if public_model else {})
             response = api.call(
                 "POST",
@@ -164,7 +166,7 @@ def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: b
         raise InvalidRequest("Nothing was published: mend what looks wrong, or say --yes.")
 
 
-@app.command("list")
+@app.command("list", epilog="Example: privet task list")
 def list_tasks(url: Url = URL, as_json: AsJson = False) -> None:
     """List all tasks, oldest first."""
     tasks = connect(url).tasks()
@@ -186,7 +188,7 @@ def list_tasks(url: Url = URL, as_json: AsJson = False) -> None:
     print_table("Tasks", columns, rows, whole=("id", "state", "created"))
 
 
-@app.command()
+@app.command(epilog="Example: privet task show Readmission")
 def show(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
     """Show one task: its features, questions and what a holder spends."""
     view = connect(url).task(task)
@@ -196,19 +198,21 @@ def show(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
         print_view(view)
 
 
-@app.command("open")
+@app.command("open", epilog="Example: privet task open Readmission")
 def open_task(task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
     """Take reports, for the first time or again."""
     _print_move(connect(url, token).open(task), as_json)
 
 
-@app.command()
+@app.command(epilog="Example: privet task close Readmission")
 def close(task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
     """Take no more reports; fitting and predicting go on."""
     _print_move(connect(url, token).close(task), as_json)
 
 
-@app.command()
+@app.command(
+    epilog="Example: privet task invite Readmission --count 100 --days 30 --out invitations.txt"
+)
 def invite(
     task: TaskName,
     count: Annotated[int, typer.Option(min=1, help="How many invitations to make.")],
@@ -248,7 +252,7 @@ def invite(
         )
 
 
-@app.command()
+@app.command(epilog="Example: privet task invitations Readmission")
 def invitations(
     task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson = False
 ) -> None:
@@ -260,7 +264,7 @@ def invitations(
         print_facts("Invitations", counts)
 
 
-@app.command()
+@app.command(epilog="Example: privet task uninvite Readmission --all")
 def uninvite(
     task: TaskName,
     file: Annotated[
@@ -279,7 +283,7 @@ def uninvite(
     err().print(f"{revoked} invitations can no longer be used.", **PLAIN)
 
 
-@app.command()
+@app.command(epilog="Example: privet task delete Readmission")
 def delete(
     task: TaskName,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,

@@ -422,3 +422,58 @@ def test_mechanisms_are_compared_without_a_curator(cli: Cli) -> None:
     assert "projective (auto)" in limited.out
     assert "too long" in limited.out
     assert cli("mechanisms", "--epsilon", "0", "--cells", "64").code == 1
+
+
+def test_tables_fit_a_narrow_terminal(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the names are, and however many classes there are."""
+    monkeypatch.setenv("COLUMNS", "80")
+    names = [f"the class number {i} of seven" for i in range(7)]
+    rows = [f"{i % 23},{i % 5},{names[i % 7]}" for i in range(140)]
+    file = tmp_path / "wide.csv"
+    file.write_text("\n".join(["age,a_feature_with_quite_a_long_name,ward", *rows]))
+    name = "A collection whose name says at length what it is for"
+    create = ("--label", "ward", "--epsilon", "1", "--depth", "2", "--name", name)
+    printed = [cli("task", "create", str(file), *create, "--grower", "cart")]
+    printed += [cli("fit", name, "--estimator", "public")]
+    record = '{"age": 3, "a_feature_with_quite_a_long_name": 2}'
+    for command in (
+        ("task", "list"),
+        ("task", "show", name),
+        ("task", "invitations", name),
+        ("models", name),
+        ("compare", name, "1", "1"),
+        ("status", name),
+        ("predict", name, "--record", record),
+        ("predict", name, "--csv", str(file), "--ignore", "ward"),
+        ("token", "list"),
+        ("audit",),
+        ("mechanisms", "--epsilon", "1", "--cells", "512", "--classes", "7"),
+        ("encode", str(file), "--label", "ward"),
+    ):
+        printed.append(cli(*command))
+    for result in printed:
+        assert result.code == 0, result.err
+        assert "\x1b" not in result.out
+        table = [line for line in result.out.splitlines() if line[:1] in "┏┃┡│└┌"]
+        assert table
+        assert max(map(len, table)) <= 80
+        assert not [line for line in table if "…" in line]
+
+
+def test_predictions_show_the_predicted_class_and_write_all(
+    cli: Cli, survey: str, tmp_path: Path
+) -> None:
+    """On the screen there is room for one class; a file has the others as well."""
+    task_id = created(cli, survey)
+    cli("fit", task_id, "--estimator", "public")
+    predict = ("predict", task_id, "--csv", survey, "--ignore", "label")
+    out = tmp_path / "out.csv"
+    cli(*predict, "--out", str(out))
+    first = next(csv.DictReader(out.read_text().splitlines()))
+    assert list(first)[1:4] == ["p 0", "low 0", "high 0"]
+    shown = [cell.strip() for cell in cli(*predict).out.splitlines()[4].strip("│").split("│")]
+    likeliest = [float(first[f"{kind} {first['prediction']}"]) for kind in ("p", "low", "high")]
+    assert shown[0] == first["prediction"]
+    assert shown[1:4] == [f"{value:.4g}" for value in likeliest]
