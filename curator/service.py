@@ -54,6 +54,10 @@ from privet.protocol.task import Task
 
 INVITATION_BYTES = 16
 DAY = 86_400.0
+STEP = 1_000
+"""Of the number of reports that strangers see."""
+STEPS_KEY = "steps_key"
+"""The fact that holds the key from which the curators of a database draw where a step is seen."""
 COMPARED_ROWS = 20_000
 """Public records for which models are compared, at most."""
 MAX_PREDICTED_ROWS = 1_000_000
@@ -95,6 +99,9 @@ class Curator:
         self.clock = clock
         self.max_rows = max_rows
         self._models = ModelCache(store)
+        if store.fact(STEPS_KEY) is None:
+            store.note(STEPS_KEY, secrets.token_hex())
+        self._steps_key = store.fact(STEPS_KEY) or ""
         restored = store.fact(RESTORED)
         self.restored = None if restored is None else float(restored)
         """When the backup was made that the database was restored from, Unix time."""
@@ -154,8 +161,18 @@ class Curator:
         return self.store.move(task_id, move, now)
 
     def status(self, task_id: str) -> Status:
-        """What anyone may know about a task's collection; raises ``TaskNotFound``."""
+        """How a task's collection stands, exactly; raises ``TaskNotFound``."""
         return self.store.status(task_id)
+
+    def in_steps(self, task_id: str, reports: int) -> int:
+        """What strangers see of a number of reports: multiples of ``STEP``, each late at random.
+
+        Whoever sends reports would otherwise find out by how many are missing to the next multiple
+        whether another came (docs/adr/0303).
+        """
+        step, rest = divmod(reports, STEP)
+        drawn = sha256(f"{self._steps_key} {task_id} {step}".encode()).digest()
+        return max(step - (rest < int.from_bytes(drawn) % STEP), 0) * STEP
 
     def invite(self, task_id: str, count: int, days: float | None = None) -> list[str]:
         """New invitations, each good for one report within ``days``; only a hash is kept.

@@ -36,14 +36,15 @@ class Central(BaseModel):
 
 
 class RelayStatus(BaseModel):
-    """``local_epsilon`` holds against everybody, the relay included.
+    """Counts are in steps of ``least``, so that nobody sees when a single report arrives.
 
-    ``central`` holds against whoever sees the curator's side alone; it is None where too few
-    reports went together for shuffling to add anything.
+    ``local_epsilon`` holds against everybody, the relay included. ``central`` holds against
+    whoever sees the curator's side alone; it is None where too few reports went together for
+    shuffling to add anything.
     """
 
     task: str
-    waiting: int = Field(description="Reports that are here still.")
+    waiting: int = Field(description="Reports that are here still; all counts in steps of least.")
     counted: int = Field(description="Reports that the curator counted.")
     replayed: int = Field(description="Reports that it had counted before.")
     held: int = Field(description="Reports that a further relay holds.")
@@ -68,6 +69,7 @@ class RelayStatus(BaseModel):
         collection: Collection | None = None,
     ) -> "RelayStatus":
         """The status from a spool's tallies of a task that spends ``epsilon``."""
+        tallies = {name: n - n % least for name, n in tallies.items()}
         smallest = tallies.get("smallest_batch", 0)
         shuffled, delta = central_epsilon(epsilon, smallest if smallest >= FLOOR else 0)
         central = Central(epsilon=shuffled, delta=delta, reports=smallest)
@@ -77,7 +79,7 @@ class RelayStatus(BaseModel):
             counted=tallies.get("counted", 0),
             replayed=tallies.get("replayed", 0),
             held=tallies.get("held", 0),
-            refused={reason: n for reason, n in tallies.items() if reason not in OWN_COUNTS},
+            refused={name: n for name, n in tallies.items() if n and name not in OWN_COUNTS},
             least=least,
             smallest_batch=smallest,
             collecting=None if collection is None else collection.collecting,
@@ -110,6 +112,7 @@ class RelayStatus(BaseModel):
         return [
             ("delivered and counted", str(self.counted)),
             ("waiting here", f"{self.waiting}, sent on when {self.least} are together"),
+            ("counts are", f"rounded down to multiples of {self.least}"),
             ("refused by the curator", refused or "none"),
             ("local epsilon", f"{self.local_epsilon:g} against everybody, this relay included"),
             ("central (epsilon, delta)", central),

@@ -66,9 +66,9 @@ def fit(
         print_facts(f"Model {model['number']}", _facts(model))
 
 
-def models(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
+def models(task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
     """List the models of a task."""
-    summaries = connect(url).models(task)
+    summaries = connect(url, token).models(task)
     if as_json:
         print_json(summaries)
         return
@@ -131,9 +131,10 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     model: ModelNumber = None,
     url: Url = URL,
+    token: Token = None,
 ) -> None:
     """Export a model as a file that other programs can predict with."""
-    api = connect(url)
+    api = connect(url, token)
     task_id = api.task_id(task)
     number = api.model_number(task_id) if model is None else model
     content = api.export(task_id, model=number, format=format_)
@@ -150,16 +151,20 @@ def export(
     err().print(f"Wrote model {number} to {target} ({len(content)} bytes).")
 
 
-def card(task: TaskName, model: ModelNumber = None, url: Url = URL) -> None:
+def card(task: TaskName, model: ModelNumber = None, url: Url = URL, token: Token = None) -> None:
     """Print a model's card in Markdown: what it is, from what, how far to trust it."""
-    typer.echo(connect(url).card(task, model=model))
+    typer.echo(connect(url, token).card(task, model=model))
 
 
 def insight(
-    task: TaskName, model: ModelNumber = None, url: Url = URL, as_json: AsJson = False
+    task: TaskName,
+    model: ModelNumber = None,
+    url: Url = URL,
+    token: Token = None,
+    as_json: AsJson = False,
 ) -> None:
     """Compare the holders with the public data: shares, cells that differ, what reports changed."""
-    found = connect(url).insight(task, model=model)
+    found = connect(url, token).insight(task, model=model)
     if as_json:
         print_json(found)
         return
@@ -190,26 +195,32 @@ def status(
         str | None, typer.Option(help="Address of a relay; show what its shuffling adds.")
     ] = None,
     url: Url = URL,
+    token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how a collection stands."""
-    document = connect(url).status(task)
+    """Show how a collection stands; without a token only about how many reports there are."""
+    document = connect(url, token).status(task)
+    reports, step = document["reports"], document["step"]
     if relay is not None:
-        document["relay"] = _relay_status(relay, document["id"], document["reports"])
+        most = reports + 2 * (step - 1)
+        document["relay"] = _relay_status(relay, document["id"], most)
     if as_json:
         print_json(document)
         return
     facts = {
         "state": document["state"],
         "takes reports now": document["collecting"],
-        "reports": document["reports"],
-        "answers per question": document["answers"],
-        "refused": document["rejects"],
+        "reports": reports if step == 1 else f"{reports} or up to {2 * step} more",
         "models": document["models"],
-        "checksum": document["checksum"],
     }
+    if step == 1:
+        facts |= {
+            "answers per question": document["answers"],
+            "refused": document["rejects"],
+            "checksum": document["checksum"],
+        }
     if relay is not None:
-        facts |= _relay_facts(document["relay"], document["reports"])
+        facts |= _relay_facts(document["relay"])
     print_facts(f"Task {document['id'][:12]}", facts)
 
 
@@ -382,8 +393,8 @@ def _write(target: Path, header: list[str], rows: list[list[Any]]) -> None:
         raise PrivetError(f"Cannot write {target}: {error.strerror}.") from None
 
 
-def _relay_status(relay_url: str, task_id: str, reports: int) -> dict[str, Any]:
-    """The relay's own status of a task that the curator has counted ``reports`` of.
+def _relay_status(relay_url: str, task_id: str, most: int) -> dict[str, Any]:
+    """The relay's own status of a task that the curator has counted at most ``most`` reports of.
 
     Raises ``PrivetError`` if it is no relay's, or speaks of more reports than were counted.
     """
@@ -396,17 +407,17 @@ def _relay_status(relay_url: str, task_id: str, reports: int) -> dict[str, Any]:
         ) from None
     if not {"counted", "local_epsilon", "central"} <= set(document):
         raise PrivetError(f"{relay_url} is not a relay: give the address that holders send to.")
-    if document["counted"] > reports:
+    if document["counted"] > most:
         raise PrivetError(
             f"The relay states that it delivered {document['counted']} reports and this curator "
-            f"counted {reports}: it is a relay of another curator."
+            f"counted {most} at most: it is a relay of another curator."
         )
     return document
 
 
-def _relay_facts(status: dict[str, Any], reports: int) -> dict[str, Any]:
+def _relay_facts(status: dict[str, Any]) -> dict[str, Any]:
     """The two guarantees, each on a line of its own."""
-    through = f"{status['counted']} of {reports} reports, which came through this relay"
+    through = f"the {status['counted']} reports or more that came through this relay"
     central = status["central"]
     stated = f"no more than the local one, for {through}: too few went together"
     if central is not None:

@@ -68,8 +68,8 @@ def checksum(ids: Ids) -> int:
     """The sum of all 64-bit big-endian halves of ``ids``, modulo 2^64; 0 for no ids.
 
     It is there to notice faults, not attackers: a lost, doubled or damaged id changes it, order and
-    batching do not, and the checksum of a union is the sum of the checksums. Anybody may read it in
-    a task's status, so it must not disclose the id of a report that came in alone: who knows an id
+    batching do not, and the checksum of a union is the sum of the checksums. Readers see it in a
+    task's status, so it must not disclose the id of a report that came in alone: who knows an id
     could try answers under it until one is called a replay. The sum of the two halves leaves 64 of
     the 128 bits unknown.
     """
@@ -252,7 +252,7 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Status:
-    """What anyone may know about a task's collection."""
+    """How a task's collection stands."""
 
     reports: int
     answers: tuple[int, ...]

@@ -21,6 +21,7 @@ from privet.curator.http.requests import (
     EXAMPLE_ID,
     AdminOnly,
     Answer,
+    CountsReader,
     Handler,
     ModelNumber,
     ModelReader,
@@ -192,6 +193,7 @@ def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Mod
 @router.get(
     "/models/{number}/card",
     tags=["models"],
+    dependencies=[CountsReader],
     summary="Read a model's card",
     response_class=Response,
     responses={
@@ -200,7 +202,10 @@ def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Mod
     },
 )
 def read_card(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Response:
-    """What the model is, what it was made from, and how far to trust it, in words."""
+    """What the model is, what it was made from, and how far to trust it, in words.
+
+    It speaks of the reports so far, so it takes a token of scope reader or admin.
+    """
     return Response(curator.card(task_id, number), media_type="text/markdown")
 
 
@@ -303,13 +308,14 @@ class InsightView(Answer):
 @router.get(
     "/models/{number}/insight",
     tags=["models"],
+    dependencies=[CountsReader],
     summary="Compare the holders with the public data",
     responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
 )
 def read_insight(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> InsightView:
     """Whether public data resemble the holders, where they differ, and what reports changed.
 
-    From the reports so far. It costs no privacy.
+    From the reports so far, so it takes a token of scope reader or admin. It costs no privacy.
     """
     fitted, found, paths = curator.insight(task_id, number)
     differences = [

@@ -12,7 +12,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.responses import FileResponse, HTMLResponse, Response
 
 from privet.curator.http.problems import described
-from privet.curator.http.requests import ADMIN_SCHEME, READER_SCHEME
+from privet.curator.http.requests import ADMIN_SCHEME, COUNTS_SCHEME, READER_SCHEME
 from privet.protocol.errors import TooLarge, TooManyRequests, TooSlow
 from privet.transport.problems import MEDIA_TYPE
 
@@ -32,6 +32,7 @@ def complete_document(app: FastAPI) -> None:
                 _describe_tokens(call)
         for name in ("HTTPValidationError", "ValidationError"):
             document["components"]["schemas"].pop(name, None)
+        document["components"]["securitySchemes"].pop(COUNTS_SCHEME, None)
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]
@@ -54,10 +55,13 @@ def _describe_limits(call: Document) -> None:
 
 
 def _describe_tokens(call: Document) -> None:
-    """An admin's call needs a token; a reader's call needs one only if ``guard_models`` is set."""
+    """An admin's call and one about counts need a token; other calls of readers need one only if
+    ``guard_models`` is set."""
     schemes = {name for choice in call.get("security", ()) for name in choice}
     if ADMIN_SCHEME in schemes:
         call["security"] = [{ADMIN_SCHEME: []}]
+    elif COUNTS_SCHEME in schemes:
+        call["security"] = [{READER_SCHEME: []}]
     elif READER_SCHEME in schemes:
         call["security"] = [{READER_SCHEME: []}, {}]
 

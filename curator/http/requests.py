@@ -19,7 +19,7 @@ from privet.curator.workers import Run, Workers
 from privet.protocol.errors import InvalidRequest, NotAuthorized, Overloaded, TooLarge
 
 EXAMPLE_ID = "6f1ed002ab5595859014ebf0951522d9" * 2
-ADMIN_SCHEME, READER_SCHEME = "admin token", "reader token"
+ADMIN_SCHEME, READER_SCHEME, COUNTS_SCHEME = "admin token", "reader token", "counts"
 _admin = HTTPBearer(
     auto_error=False, scheme_name=ADMIN_SCHEME, description="The admin token, as a Bearer token."
 )
@@ -28,6 +28,7 @@ _reader = HTTPBearer(
     scheme_name=READER_SCHEME,
     description="A token of scope reader or admin, where the curator keeps its models for readers.",
 )
+_counts = HTTPBearer(auto_error=False, scheme_name=COUNTS_SCHEME)
 _bearer = HTTPBearer(auto_error=False)
 MAX_JSON_BYTES = 64 * 1024
 """Of a body that is parsed on the event loop."""
@@ -82,6 +83,13 @@ def _check_reader(
     request.app.state.tokens.check(credentials.credentials, "reader")
 
 
+def _require_counts(
+    request: Request,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_counts)],
+) -> None:
+    _check_reader(request, credentials, "counts of the reports so far")
+
+
 def _is_reader(
     request: Request,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_reader)],
@@ -100,6 +108,7 @@ def note(request: Request, action: str, subject: str = "", **detail: Any) -> Non
 AdminOnly: Any = Depends(_require_admin)
 ModelReader: Any = Depends(_require_reader)
 MetricsReader: Any = Depends(_require_operator)
+CountsReader: Any = Depends(_require_counts)
 IsReader = Annotated[bool, Depends(_is_reader)]
 TheCurator = Annotated[Curator, Depends(_curator)]
 TaskId = Annotated[str, Path(description="The task's id.", examples=[EXAMPLE_ID])]

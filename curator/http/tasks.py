@@ -25,6 +25,7 @@ from privet.curator.http.requests import (
     note,
 )
 from privet.curator.publishing.settings import TaskSettings
+from privet.curator.service import STEP
 from privet.curator.signing import Signer
 from privet.protocol.errors import (
     IllegalMove,
@@ -43,6 +44,8 @@ from privet.protocol.task import TASK_MEDIA_TYPE
 MAX_SETTINGS_BYTES = 4 * 2**20
 MOST_INVITATIONS = 100_000
 A_DAY = "public, max-age=86400, immutable"
+EXACT = ("answers", "rejects", "checksum", "buckets")
+"""What a status has for readers only."""
 
 router = APIRouter(prefix="/v1/tasks", tags=["tasks"], route_class=StrictRoute)
 
@@ -194,16 +197,29 @@ class StatusView(Answer):
         description="Whether holders should send again what was counted, since the curator was "
         "restored from a backup. What was not lost is not counted twice."
     )
-    reports: int = Field(description="Reports counted.", examples=[4456])
-    answers: list[int] = Field(description="Answers counted, per question.", examples=[[4456]])
-    rejects: dict[str, int] = Field(
-        description="Refused reports by problem type.", examples=[{"wrong-payload": 2}]
+    reports: int = Field(
+        description="Reports counted; without a token in steps, see `step`.", examples=[4456]
     )
-    checksum: str = Field(
-        description="Sum of the 64-bit halves of the counted report ids, modulo 2^64."
+    step: int = Field(
+        description="`reports` is a multiple of this, and at most two steps behind; 1 is exact.",
+        examples=[1],
     )
-    buckets: list[BucketView]
     models: int = Field(description="Models fitted so far.")
+    answers: list[int] | None = Field(
+        default=None,
+        description="Answers counted, per question; like all that follows, with a token only.",
+        examples=[[4456]],
+    )
+    rejects: dict[str, int] | None = Field(
+        default=None,
+        description="Refused reports by problem type.",
+        examples=[{"wrong-payload": 2}],
+    )
+    checksum: str | None = Field(
+        default=None,
+        description="Sum of the 64-bit halves of the counted report ids, modulo 2^64.",
+    )
+    buckets: list[BucketView] | None = None
 
     @classmethod
     def of(
@@ -220,6 +236,7 @@ class StatusView(Answer):
             and stored.created <= restored
             and stored.takes_reports(now),
             reports=status.reports,
+            step=1,
             answers=list(status.answers),
             rejects=dict(status.rejects),
             checksum=status.checksum,
@@ -324,15 +341,28 @@ def read_task(
     )
 
 
-@router.get("/{task_id}/status", summary="Status", responses=described(NotAuthorized, TaskNotFound))
+@router.get(
+    "/{task_id}/status",
+    summary="Status",
+    response_model_exclude_none=True,
+    responses=described(NotAuthorized, TaskNotFound),
+)
 def read_status(
     task_id: TaskId, request: Request, curator: TheCurator, reader: IsReader
 ) -> StatusView:
-    """Counts of reports and answers, rejects by reason, and the checksum over report ids."""
+    """Counts of reports and answers, rejects by reason, and the checksum over report ids.
+
+    Without a token of scope reader or admin only the number of reports, in steps that do not show
+    when a single one arrives.
+    """
     stored = _shown(request, curator.task(task_id), reader)
     models = len(curator.store.models(task_id))
     now, restored = curator.clock.now(), curator.restored
-    return StatusView.of(stored, curator.status(task_id), models, now, restored)
+    view = StatusView.of(stored, curator.status(task_id), models, now, restored)
+    if reader:
+        return view
+    rough = curator.in_steps(task_id, view.reports)
+    return view.model_copy(update={"reports": rough, "step": STEP, **dict.fromkeys(EXACT)})
 
 
 @router.post(

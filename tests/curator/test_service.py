@@ -14,7 +14,7 @@ from privet.curator.datastore.memory import MemoryStore
 from privet.curator.estimation import ESTIMATORS
 from privet.curator.partitioning import GROWERS
 from privet.curator.publishing.settings import TaskSettings
-from privet.curator.service import Curator
+from privet.curator.service import STEP, Curator
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,
@@ -34,6 +34,7 @@ from privet.protocol.mechanisms import choose
 from privet.protocol.report import make_report
 from privet.protocol.task import Task
 from tests.curator import samples
+from tests.stat_checks import check_frequencies
 
 
 @pytest.fixture
@@ -319,6 +320,25 @@ def test_an_invited_task_says_so(curator: Curator) -> None:
     assert Task.parse(task.canonical).invited
     assert curator.status(task.id).invited
     assert not survey_task(curator).invited
+
+
+def test_strangers_do_not_see_when_a_report_arrives(curator: Curator) -> None:
+    """Once in each ``STEP`` reports the number that they see grows by as much, at any of them alike
+    (false alarm: one in a million), and other curators of the database show the same."""
+    steps = 200
+    seen = np.array([curator.in_steps("t", n) for n in range(steps * STEP)])
+    grows = np.flatnonzero(np.diff(seen)) + 1
+    assert (np.diff(seen)[grows - 1] == STEP).all()
+    step, late = np.divmod(grows, STEP)
+    np.testing.assert_array_equal(step, np.arange(1, steps))
+    bins = np.bincount(late * 10 // STEP, minlength=10)
+    check_frequencies(bins, np.full(10, 0.1), what="places where a step is seen")
+    again = Curator(curator.store, curator.clock)
+    assert [again.in_steps("t", n) for n in (*grows[:9], *grows[:9] - 1)] == [
+        *seen[grows[:9]],
+        *seen[grows[:9] - 1],
+    ]
+    assert any(curator.in_steps("other", n) != seen[n] for n in grows)
 
 
 def test_a_fit_does_not_change_what_is_served(curator: Curator) -> None:

@@ -79,6 +79,13 @@ class RunningCurator:
         assert response.status_code == 200, response.text
         return response.json()
 
+    def status(self, task_id: str) -> Any:
+        """How a collection stands, as an admin sees it."""
+        with self.http() as http:
+            response = http.get(f"/v1/tasks/{task_id}/status", headers=self.admin)
+        assert response.status_code == 200, response.text
+        return response.json()
+
     def post(self, path: str, body: Any = None) -> Any:
         """The JSON answer to an admin's POST."""
         with self.http() as http:

@@ -60,7 +60,7 @@ class Scene:
         """Everything that a bad request might have changed; rejects may be counted."""
         seen = [self.curator.get("/v1/tasks")]
         for task in (self.task, self.closed):
-            status = self.curator.get(f"{self.address(task)}/status")
+            status = self.curator.status(task.id)
             status.pop("rejects")
             seen += [status, self.curator.get(f"{self.address(task)}/models")]
         return seen
@@ -383,11 +383,10 @@ def test_the_same_report_again_is_no_error(scene: Scene) -> None:
 
 def test_rejects_are_counted_by_reason(scene: Scene) -> None:
     """An operator sees how many reports were refused, and why."""
-    address = f"{scene.address()}/status"
-    before = scene.curator.get(address)["rejects"].get("wrong-payload", 0)
+    before = scene.curator.status(scene.task.id)["rejects"].get("wrong-payload", 0)
     scene.send(fields(scene, answers=[[0, b"\xff" * len(payload(scene))]]))
     deadline = time.monotonic() + 60
-    while scene.curator.get(address)["rejects"].get("wrong-payload", 0) == before:
+    while scene.curator.status(scene.task.id)["rejects"].get("wrong-payload", 0) == before:
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert scene.curator.get(address)["rejects"]["wrong-payload"] == before + 1
+    assert scene.curator.status(scene.task.id)["rejects"]["wrong-payload"] == before + 1

@@ -35,5 +35,5 @@ def test_the_pin_outlives_a_restart_and_tells_curators_apart(tmp_path: Path) -> 
             holder.answer(swapped, RECORD)
         with BlockingHolder(MemoryLedger(), curator_key=key) as holder:
             assert holder.answer(f"{ours.url}/v1/tasks/{task_id}", RECORD).counted
-        assert theirs.get(f"/v1/tasks/{task_id}/status")["reports"] == 0
-        assert ours.get(f"/v1/tasks/{task_id}/status")["reports"] == 1
+        assert theirs.status(task_id)["reports"] == 0
+        assert ours.status(task_id)["reports"] == 1

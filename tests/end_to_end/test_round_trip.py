@@ -43,7 +43,7 @@ def expected_sums(task: Task, answers: Sequence[Answer]) -> list[tuple[np.ndarra
 
 def assert_counted(curator: RunningCurator, task_id: str, answers: Sequence[Answer]) -> None:
     """The curator has these reports and no others; the sums on its disk are theirs exactly."""
-    status = curator.get(f"/v1/tasks/{task_id}/status")
+    status = curator.status(task_id)
     assert status["reports"] == len(answers)
     assert status["checksum"] == slow_checksum(
         [bytes.fromhex(answer.report_id) for answer in answers]
@@ -131,7 +131,7 @@ def test_a_number_over_two_questions(curator: RunningCurator) -> None:
     assert [question["epsilon"] for question in view["questions_in_numbers"]] == [4, 4]
     answers = population.answer_all(curator.url + url, population.line(150, seed=2))
     assert_counted(curator, task_id, answers)
-    status = curator.get(f"{url}/status")
+    status = curator.status(task_id)
     assert status["answers"] == [150, 150]
 
 
@@ -153,7 +153,7 @@ def test_one_question_each(curator: RunningCurator) -> None:
     assert curator.get(url)["epsilon"] == 2
     answers = population.answer_all(curator.url + url, population.thirds(200, seed=3))
     assert_counted(curator, task_id, answers)
-    counts = curator.get(f"{url}/status")["answers"]
+    counts = curator.status(task_id)["answers"]
     assert sum(counts) == 200
     assert all(60 <= count <= 140 for count in counts)
 
@@ -203,7 +203,7 @@ def test_numbers_told_around_centres_make_the_round(curator: RunningCurator) -> 
         assert abs(error) < 0.75 * shown["radius"]
     curator.post(f"{url}/models", {"estimator": "drift"})
     with curator.http() as http:
-        assert "label ± " in http.get(f"{url}/models/2/card").text
+        assert "label ± " in http.get(f"{url}/models/2/card", headers=curator.admin).text
 
 
 def _columns(rows: Sequence[dict[str, float]]) -> dict[str, list[float]]:

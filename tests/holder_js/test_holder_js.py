@@ -173,7 +173,7 @@ def test_its_reports_count(curator: RunningCurator, mechanism: str, kind: str) -
     records += [{**records[0], "age": 1}, {}]
     receipts = holders(f"{curator.url}/v1/tasks/{task}", 2, records)
     assert {(receipt["counted"], receipt["again"]) for receipt in receipts} == {(True, False)}
-    assert curator.get(f"/v1/tasks/{task}/status")["reports"] == len(records)
+    assert curator.status(task)["reports"] == len(records)
 
 
 @needs_node
@@ -184,4 +184,4 @@ def test_what_a_holder_refuses(curator: RunningCurator) -> None:
     assert [answer["problem"] for answer in holders(url, 1, [record])] == ["refused"]
     curator.post(f"/v1/tasks/{task}/close")
     assert [answer["problem"] for answer in holders(url, 2, [record])] == ["task-not-open"]
-    assert curator.get(f"/v1/tasks/{task}/status")["reports"] == 0
+    assert curator.status(task)["reports"] == 0

@@ -139,7 +139,7 @@ def make_task(curator: RunningCurator, **settings: Any) -> str:
 
 def reports(curator: RunningCurator, task: str) -> int:
     """How many have been counted."""
-    return int(curator.get(f"/v1/tasks/{task}/status")["reports"])
+    return int(curator.status(task)["reports"])
 
 
 def fill_in(tab: Any) -> None:

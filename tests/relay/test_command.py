@@ -19,6 +19,7 @@ from privet.protocol.report import Report, make_report
 from privet.protocol.task import Task
 from privet.relay import cli
 from privet.relay.cli import app
+from privet.relay.spool import Spool
 from tests.client.stub_curator import StubCurator
 from tests.protocol.examples import RECORD
 
@@ -73,7 +74,7 @@ async def test_holders_reach_the_curator_through_the_relay(
     async with httpx.AsyncClient() as http:
         for _ in range(100):
             status = (await http.get(f"{url}/status")).json()
-            if status["waiting"] < 5:
+            if status["waiting"] == 0:
                 break
             await asyncio.sleep(0.1)
         shown = await run("status", url)
@@ -87,7 +88,8 @@ async def test_holders_reach_the_curator_through_the_relay(
     assert refused.exit_code == 1
     assert curator.posts == []
     assert set(curator.counted.items()) <= sent
-    assert len(curator.counted) == status["counted"] == 12 - status["waiting"]
+    assert 12 - 5 < len(curator.counted) <= 12
+    assert status["counted"] == len(curator.counted) // 5 * 5
     assert min(curator.batches) >= 5
 
 
@@ -142,11 +144,13 @@ async def test_what_was_acknowledged_survives_sigkill(curator: StubCurator, tmp_
         async with httpx.AsyncClient() as http:
             for _ in range(300):
                 status = (await http.get(f"{url}/v1/tasks/{curator.task.id}/status")).json()
-                if status["waiting"] < 5:
+                if status["waiting"] == 0:
                     break
                 await asyncio.sleep(0.1)
+    with Spool(tmp_path / "spool") as spool:
+        waiting = spool.tallies(curator.task.id)["waiting"]
     late = {key for key in held if key not in curator.counted}
-    assert len(late) <= status["waiting"] < 5
+    assert len(late) <= waiting < 5
     assert all(curator.counted[key] == payload for key, payload in held.items() if key not in late)
 
 

@@ -66,6 +66,21 @@ def test_central_and_local_are_two_lines(cli: Cli, survey: str, relay: Relay) ->
     assert "central" not in cli("status", task_id).out
 
 
+def test_a_stranger_sees_a_relay_beside_rough_counts(
+    cli: Cli, survey: str, relay: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relay may state as many reports as the curator's rough count leaves room for, not more."""
+    task_id = created(cli, survey)
+    monkeypatch.delenv("PRIVET_TOKEN")
+    assert "or up to 2000 more" in cli("status", task_id).out
+    relay.document = {"counted": 1998, "local_epsilon": 1.0, "central": None}
+    assert "1998 reports or more" in " ".join(
+        cli("status", task_id, "--relay", relay.url).out.split()
+    )
+    relay.document["counted"] += 1
+    assert "relay of another curator" in cli("status", task_id, "--relay", relay.url).err
+
+
 def test_no_central_guarantee_is_made_up(cli: Cli, survey: str, relay: Relay) -> None:
     """Too few together; a relay of another curator; something that is no relay."""
     task_id = created(cli, survey)

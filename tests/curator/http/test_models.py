@@ -12,12 +12,14 @@ from privet.curator.clock import ManualClock
 from privet.curator.datastore.memory import MemoryStore
 from privet.curator.http.models import LARGE_BYTES
 from privet.curator.http.requests import StrictRequest
+from privet.curator.service import STEP
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from privet.protocol.errors import (
     InvalidRecord,
     InvalidRequest,
     ModelNotFound,
+    NotAuthorized,
     NotEnoughReports,
     PrivetError,
     TooLarge,
@@ -320,7 +322,7 @@ async def test_a_card_says_what_the_model_is(http: Http) -> None:
     task_id = await http.task()
     await report(http, task_id, {**PERSON, "label": 1})
     await http.fit(task_id, estimator="weighted")
-    response = await http.get(f"/v1/tasks/{task_id}/models/1/card")
+    response = await http.get(f"/v1/tasks/{task_id}/models/1/card", headers=http.admin)
     assert response.headers["content-type"].startswith("text/markdown")
     for words in (
         task_id,
@@ -330,7 +332,32 @@ async def test_a_card_says_what_the_model_is(http: Http) -> None:
         "95 %",
     ):
         assert words in response.text
-    assert_problem(await http.get(f"/v1/tasks/{task_id}/models/2/card"), ModelNotFound)
+    missing = await http.get(f"/v1/tasks/{task_id}/models/2/card", headers=http.admin)
+    assert_problem(missing, ModelNotFound)
+
+
+async def test_one_report_changes_nothing_that_strangers_see(http: Http) -> None:
+    """Neither a count nor a figure made of the reports so far; with a token all of it is there."""
+    task_id = await http.task()
+    await http.fit(task_id, estimator="public")
+    address = f"/v1/tasks/{task_id}"
+    await report(http, task_id, {**PERSON, "label": 1})
+    live = {f"{address}{view}" for view in ("/status", "/models/1/card", "/models/1/insight")}
+    others = {"/readyz", "/v1/tasks", address, f"{address}/models", f"{address}/models/1"}
+
+    async def seen(headers: dict[str, str] | None = None) -> dict[str, str]:
+        return {path: (await http.get(path, headers=headers)).text for path in live | others}
+
+    before, exactly = await seen(), await seen(http.admin)
+    await report(http, task_id, {**PERSON, "label": 1})
+    assert await seen() == before
+    now = await seen(http.admin)
+    assert {path for path in now if now[path] != exactly[path]} == live
+    status = json.loads(before[f"{address}/status"])
+    assert (status["reports"], status["step"]) == (0, STEP)
+    assert not {"answers", "rejects", "checksum", "buckets"} & set(status)
+    for path in live - {f"{address}/status"}:
+        assert_problem(await http.get(path), NotAuthorized, "counts of the reports")
 
 
 async def test_an_insight_compares_holders_with_public_data(http: Http) -> None:
@@ -338,12 +365,12 @@ async def test_an_insight_compares_holders_with_public_data(http: Http) -> None:
     task_id = await http.task()
     await http.fit(task_id, estimator="public")
     address = f"/v1/tasks/{task_id}/models/1/insight"
-    assert_problem(await http.get(address), InvalidRequest, "wait for holders")
+    refused = await http.get(address, headers=http.admin)
+    assert_problem(refused, InvalidRequest, "wait for holders")
     await report(http, task_id, {**PERSON, "label": 1})
-    found = (await http.get(address)).json()
+    found = (await http.get(address, headers=http.admin)).json()
     assert (found["task"], found["model"], found["reports"]) == (task_id, 1, 1)
     assert sum(row["public"] for row in found["overall"]) == pytest.approx(1.0)
     assert found["sentence"].startswith("Nothing shows that the holders differ")
-    assert_problem(
-        await http.get(f"/v1/tasks/{task_id}/models/2/insight"), ModelNotFound, "no model 2"
-    )
+    missing = await http.get(f"/v1/tasks/{task_id}/models/2/insight", headers=http.admin)
+    assert_problem(missing, ModelNotFound, "no model 2")

@@ -59,6 +59,8 @@ async def test_tokens_are_asked_for_where_they_are_needed(document: dict[str, An
     fit = paths["/v1/tasks/{task_id}/models"]["post"]
     assert fit["security"] == [{"admin token": []}]
     assert paths["/v1/tasks/{task_id}/predict"]["post"]["security"] == [{"reader token": []}, {}]
+    card = paths["/v1/tasks/{task_id}/models/{number}/card"]["get"]
+    assert card["security"] == [{"reader token": []}]
     assert "security" not in paths["/v1/tasks/{task_id}/reports"]["post"]
     assert set(document["components"]["securitySchemes"]) == {"admin token", "reader token"}
 

@@ -147,7 +147,8 @@ async def test_the_list_is_oldest_first(http: Http, clock: ManualClock) -> None:
 
 async def test_status_of_a_new_task(http: Http) -> None:
     """Nothing has been counted, refused or fitted."""
-    status = (await http.get(f"/v1/tasks/{await http.task()}/status")).json()
+    address = f"/v1/tasks/{await http.task()}/status"
+    status = (await http.get(address, headers=http.admin)).json()
     assert (status["reports"], status["answers"], status["rejects"]) == (0, [0], {})
     assert status["models"] == 0
     assert status["checksum"] == "0" * 16

@@ -100,7 +100,8 @@ async def test_an_invitation_is_good_for_one_report(http: Http) -> None:
         401,
         201,
     ]
-    assert (await http.get(f"{address}/status")).json()["reports"] == 2
+    status = (await http.get(f"{address}/status", headers=http.admin)).json()
+    assert status["reports"] == 2
 
 
 @pytest.mark.parametrize(
