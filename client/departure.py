@@ -6,14 +6,15 @@ of up to w from now, and nothing is sent before it. A device that is slower stil
 whole multiple of w after that.
 """
 
+import os
 import time
 from dataclasses import dataclass
 from math import ceil
-from random import SystemRandom
 
 from anyio import sleep
 
 from privet.protocol.limits import MAX_DEPTH
+from privet.protocol.mechanisms.exact import WORD
 from privet.protocol.task import Task
 
 LEAST_SECONDS = 0.05
@@ -34,7 +35,8 @@ class Departure:
     def of(cls, task: Task) -> "Departure":
         """The one for a report to ``task`` of which nothing has been drawn yet."""
         period = longest_seconds(task)
-        return cls(time.monotonic() + period * (1.0 + SystemRandom().random()), period)
+        chance = int.from_bytes(os.urandom(8)) / WORD
+        return cls(time.monotonic() + period * (1.0 + chance), period)
 
     def seconds_left(self, now: float) -> float:
         """From ``now`` to the moment or, if that has passed, to the first one after it."""

@@ -16,6 +16,7 @@ import { hex, readTask } from "./task.js";
 const TASK_TYPE = "application/vnd.privet.task+msgpack";
 const MAX_TASK_BYTES = 2 ** 22;
 const MAX_ANSWER_BYTES = 2 ** 16;
+const STEPS_PER_FEATURE = 30; // what a value that does not fit may take
 const AGAIN = new Set([408, 429, 500, 502, 503, 504]);
 const ORIGIN = String.raw`https://[^/?#@]+|http://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?`;
 const ADDRESS = new RegExp(`^(?:${ORIGIN})(?:/[^?#]*)?/v1/tasks/([0-9a-f]{64})$`);
@@ -134,7 +135,7 @@ export function epsilonOf({ questions, allocation }) {
  */
 export function departure({ features, partitions, questions, mechanisms }, { sleep = pause, clock = seconds } = {}) {
   const steps = [
-    ...features.map(({ categories = [0] }) => categories.length),
+    ...features.map(({ categories = [0] }) => categories.length + STEPS_PER_FEATURE),
     ...questions.map(({ partition }) => partitions[partition].feature.length + MAX_DEPTH),
     ...mechanisms.map(({ words, tableEntries }) => words + tableEntries),
   ].reduce((sum, each) => sum + each, 0);

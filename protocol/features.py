@@ -228,7 +228,7 @@ def encode_record(features: Features, label: Classes | Range, record: Any) -> En
     fields = read(_as_fields, record, {})
     names = {feature.name: None for feature in features}
     read(partial(_check_fields, features), {k: fields[k] for k in fields if k != label.name}, names)
-    columns = [read(partial(_encode_value, f), fields.get(f.name), _any_value(f)) for f in features]
+    columns = [read(partial(encode_value, f), fields.get(f.name), _any_value(f)) for f in features]
     y = read(partial(label_value, label), fields.get(label.name), _any_value(label))
     x = np.array([*itertools.chain.from_iterable(columns)], dtype=np.float64)
     return EncodedRecord(x, y, faults[0] if faults else None)
@@ -297,7 +297,8 @@ def _check_fields(features: Features, record: Mapping[str, Any]) -> None:
         raise InvalidRecord(f"Missing fields {_listed(map(repr, absent))}: give each a value.")
 
 
-def _encode_value(feature: Numeric | Categorical, value: Any) -> list[float]:
+def encode_value(feature: Numeric | Categorical, value: Any) -> list[float]:
+    """A feature's columns, in order; raises ``InvalidRecord`` for a value that does not fit."""
     if is_missing(value):
         value = feature.missing
         if value is None:
@@ -359,7 +360,7 @@ def _as_numbers(values: ColumnValues) -> Matrix | None:
 
 def _encode_row(feature: Numeric | Categorical, row: int, value: Any) -> list[float]:
     try:
-        return _encode_value(feature, value)
+        return encode_value(feature, value)
     except InvalidRecord as error:
         raise InvalidRecord(f"Row {row + 1}: {error.detail}") from None
 

@@ -6,9 +6,10 @@ may send. All other calls stay with their own origin.
 
 import re
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from privet.protocol.signature import SIGNATURE_HEADER
+from privet.transport.headers import with_headers
 
 HOLDER_CALL = re.compile(r"/v1/tasks/[0-9a-f]{64}(/reports(/[0-9a-f]{32})?)?")
 METHODS = frozenset({"GET", "HEAD", "POST"})
@@ -45,12 +46,4 @@ class HolderCors:
         if scope["method"] not in METHODS:
             await self._app(scope, receive, send)
             return
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                present = {name for name, _ in message["headers"]}
-                added = [header for header in HEADERS if header[0] not in present]
-                message["headers"] = [*message["headers"], *added]
-            await send(message)
-
-        await self._app(scope, receive, send_with_headers)
+        await self._app(scope, receive, with_headers(send, HEADERS))

@@ -4,7 +4,6 @@ import csv
 import json
 from dataclasses import dataclass
 from itertools import compress
-from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,15 +23,8 @@ from privet.curator.cli.options import (
 )
 from privet.curator.cli.output import PLAIN, err, print_facts, print_json, print_table, when
 from privet.curator.publishing.table import Columns, count_rows, read_table
-from privet.protocol.errors import InvalidRequest, PrivetError
-from privet.protocol.features import (
-    Categorical,
-    ColumnValues,
-    Numeric,
-    category_text,
-    is_missing,
-    number_value,
-)
+from privet.protocol.errors import InvalidRecord, InvalidRequest, PrivetError
+from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value
 from privet.protocol.task import Task
 from privet.transport.errors import CuratorUnreachable
 
@@ -305,16 +297,11 @@ def _listed(values: ColumnValues) -> list[Any]:
 
 def _problem(feature: Numeric | Categorical, value: Any) -> str:
     """Why a value cannot be encoded; empty if it can."""
-    if is_missing(value):
-        return "" if feature.missing is not None else f"{feature.name} is missing"
-    if isinstance(feature, Categorical):
-        known = feature.unknown is not None or category_text(value) in feature.categories
-        return "" if known else f"{feature.name} has the new category {category_text(value)!r}"
     try:
-        number = number_value(value)
-    except (TypeError, ValueError, OverflowError):
-        return f"{feature.name} is not a number"
-    return "" if isfinite(number) else f"{feature.name} is not a finite number"
+        encode_value(feature, value)
+    except InvalidRecord as error:
+        return error.detail
+    return ""
 
 
 def _predict_record(
@@ -353,7 +340,7 @@ def _deliver(table: _Table, predicted: Predictions, out: Path | None, as_json: b
         if len(rows) > ROWS_SHOWN:
             err().print(f"The first {ROWS_SHOWN} of {len(rows)} rows; --out writes them all.")
     if wrong:
-        err().print(f"{len(wrong)} rows have no prediction, the first: {wrong[0]}.", **PLAIN)
+        err().print(f"{len(wrong)} rows have no prediction, the first: {wrong[0]}", **PLAIN)
 
 
 def _rows(

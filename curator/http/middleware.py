@@ -4,6 +4,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from privet.curator.rate_limit import Rate
 from privet.protocol.errors import TooManyRequests
+from privet.transport.headers import with_headers
 from privet.transport.problems import problem_response
 
 HEADERS: tuple[tuple[bytes, bytes], ...] = (
@@ -26,18 +27,8 @@ class SecurityHeaders:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                present = {name for name, _ in message["headers"]}
-                added = [header for header in HEADERS if header[0] not in present]
-                message["headers"] = [*message["headers"], *added]
-            await send(message)
-
-        await self._app(scope, receive, send_with_headers)
+        is_call = scope["type"] == "http"
+        await self._app(scope, receive, with_headers(send, HEADERS) if is_call else send)
 
 
 class RateLimit:

@@ -16,14 +16,17 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.stats import mannwhitneyu
 
 from privet.protocol import limits
 from privet.protocol.mechanisms import MECHANISMS
 from scripts import make_message_vectors, make_vectors
 from tests import strategies
+from tests.client.test_departure import FAR, MISFIT, NEAR, chain
 from tests.curator import samples
 from tests.end_to_end import population
 from tests.end_to_end.running_curator import RunningCurator
+from tests.stat_checks import ALPHA
 
 HERE = Path(__file__).parent
 VECTORS = HERE.parent / "vectors"
@@ -150,6 +153,26 @@ def any_vector(name: str, chance: Random) -> dict[str, Any]:
         "regression": slots == 2 and chance.random() < 0.5,
     }
     return make_vectors._vector(name, question, 1)
+
+
+@needs_node
+def test_the_time_of_a_report_does_not_tell_the_record() -> None:
+    """Near the root, far from it, a misfit, or one that takes long to read: the same times (false
+    alarm: three in a million). Without the wait the last one is told apart."""
+    task, tries = chain(1), 40
+    asked = {
+        "task": task.canonical.hex(),
+        "id": task.id,
+        "records": {"near": NEAR, "far": FAR, "misfit": MISFIT},
+        "slow": {"record": "near", "seconds": 0.015},
+        "tries": tries,
+    }
+    times = json.loads(run("observer.js", given=json.dumps(asked)))
+    near = times.pop("near")
+    for name, seen in times.items():
+        assert len(seen["waiting"]) == tries
+        assert mannwhitneyu(near["waiting"], seen["waiting"]).pvalue > ALPHA, name
+    assert mannwhitneyu(near["atOnce"], times["slow"]["atOnce"]).pvalue < ALPHA
 
 
 @pytest.fixture(scope="module")

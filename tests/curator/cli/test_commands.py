@@ -388,12 +388,12 @@ def test_rows_that_do_not_fit_have_no_prediction(cli: Cli, survey: str, tmp_path
     predict = ("predict", task_id, "--csv", str(file), "--ignore", "note", "--keep", "id")
     done = cli(*predict, "--out", str(out))
     assert done.code == 0
-    assert "2 rows have no prediction, the first: job has the new category 'pilot'" in done.err
+    assert "2 rows have no prediction, the first: The field 'job' is 'pilot'" in done.err
     rows = list(csv.DictReader(out.read_text().splitlines()))
     assert [(row["id"], bool(row["prediction"]), row["problem"]) for row in rows] == [
         ("a1", True, ""),
-        ("a2", False, "job has the new category 'pilot'"),
-        ("a3", False, "age is missing"),
+        ("a2", False, "The field 'job' is 'pilot': it must be one of nurse, smith."),
+        ("a3", False, "The field 'age' is missing: give it a value."),
         ("a4", True, ""),
     ]
     assert "--force" in cli(*predict, "--out", str(out)).err
