@@ -38,7 +38,7 @@ NICENESS = 5
 END_SECONDS = 1.0
 
 MORE_MEMORY = (
-    "Give the task fewer cells, records or classes, or the curator's operator raises "
+    "Give the task fewer cells, records or classes or a smaller public model, or the curator's operator raises "
     "PRIVET_WORKER_MEMORY."
 )
 NO_MEMORY = f"This takes more memory than a worker process may have. {MORE_MEMORY}"
@@ -241,11 +241,17 @@ def _answer(message: bytes) -> bytes:
         reply = (function(*arguments, **named), None)
     except PrivetError as error:
         reply = (None, error)
-    except MemoryError:
-        reply = (None, TooLarge(NO_MEMORY))
-    except Exception:  # noqa: BLE001 - the curator raises and logs it
-        reply = (None, Failed(f"in a worker process:\n{traceback.format_exc()}"))
+    except Exception as error:  # noqa: BLE001 - the curator raises and logs it
+        failed = Failed(f"in a worker process:\n{traceback.format_exc()}")
+        reply = (None, TooLarge(NO_MEMORY) if _lacked_memory(error) else failed)
     return pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
+
+
+def _lacked_memory(error: BaseException | None) -> bool:
+    """Whether an error is a ``MemoryError``, or was raised while one was handled."""
+    while error is not None and not isinstance(error, MemoryError):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _end_with_curator() -> None:

@@ -7,6 +7,7 @@ sizes, the last one padded, so the time and memory measured by the trial (``onnx
 any number of rows.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -55,6 +56,7 @@ FLOATS = ("tensor(float)", "tensor(double)", "tensor(float16)")
 LABELS = ("tensor(int64)", "tensor(int32)", "tensor(string)")
 SIZES = (1, 8, 64, 512)
 """Rows per block."""
+NO_MEMORY = re.compile("allocate memory|bad.alloc")
 TOLERANCE = 1e-3
 """Probabilities in single precision add up to one within this."""
 
@@ -81,9 +83,10 @@ class OnnxSession:
         try:
             (answer,) = self.session.run([output], {self.input: block})
         except _failures() as error:
-            raise refused(
+            raise _fault(
+                error,
                 f"cannot be run on {block.shape[1]} columns ({first_line(error)}): it must take "
-                "the task's encoded columns, which `privet encode` shows."
+                "the task's encoded columns, which `privet encode` shows.",
             ) from None
         return np.asarray(answer)
 
@@ -119,7 +122,8 @@ def open_session(data: bytes) -> OnnxSession:
         session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
         return OnnxSession(session, _input(session), *_outputs(session))
     except _failures() as error:
-        raise refused(f"cannot be loaded ({first_line(error)}): convert it again.") from None
+        fault = f"cannot be loaded ({first_line(error)}): convert it again."
+        raise _fault(error, fault) from None
 
 
 def blocks(X: Single) -> list[Single]:
@@ -182,6 +186,16 @@ def check_size(data: bytes) -> None:
 def refused(what: str) -> InvalidPublicData:
     """The error for a model that cannot be used; ``what`` follows "The public model"."""
     return InvalidPublicData(f"The public model {what}")
+
+
+def _fault(error: Exception, otherwise: str) -> InvalidPublicData:
+    """What to say of an error of onnxruntime's, which has no type of its own for want of memory."""
+    if NO_MEMORY.search(str(error)):
+        return refused(
+            "takes more memory than a worker process may have: use a smaller one, or the curator's "
+            "operator raises PRIVET_WORKER_MEMORY."
+        )
+    return refused(otherwise)
 
 
 def first_line(error: Exception) -> str:

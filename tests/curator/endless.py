@@ -46,6 +46,14 @@ def fails(*_: Any) -> Model:
     raise ZeroDivisionError("a bug of its own")
 
 
+def fails_after_want_of_memory() -> None:
+    """Fail of something else while an allocation's failure is handled."""
+    try:
+        bytes(2**40)
+    finally:
+        raise ValueError("an open file")
+
+
 def mine(growth: Growth) -> Partition:
     """Grow a grid."""
     return GROWERS["grid"].grow(growth)

@@ -250,5 +250,7 @@ async def test_a_process_has_no_more_than_its_memory() -> None:
     workers = Workers(1, 0, memory=2**30)
     with pytest.raises(TooLarge, match="PRIVET_WORKER_MEMORY"):
         await workers.call(lambda run: run(bytes, 2**31))
+    with pytest.raises(TooLarge, match="PRIVET_WORKER_MEMORY"):
+        await workers.call(lambda run: run(endless.fails_after_want_of_memory))
     assert await workers.call(lambda run: run(len, bytes(2**20))) == 2**20
     workers.close()

@@ -229,7 +229,7 @@ def test_memory_is_bounded() -> None:
         node("Mul", ["X", "top"], ["more"]),
         node("Concat", ["more", "more"], ["p"], axis=1),
     ]
-    with pytest.raises(InvalidPublicData, match="public model"):
+    with pytest.raises(InvalidPublicData, match="takes more memory"):
         try_model(written(model(nodes, long)), public(), TWO)
 
 
