@@ -149,9 +149,13 @@ class Curator:
         return self.store.tasks()
 
     def move(self, task_id: str, move: Move) -> State:
-        """Open, close or delete a task; raises ``TaskNotFound`` or ``IllegalMove``."""
-        now, closes = self.clock.now(), self.store.task(task_id).task.closes
-        if move is Move.OPEN and closes is not None and closes <= now:
+        """Open, close or delete a task; raises ``TaskNotFound`` or ``IllegalMove``.
+
+        Opening one of an earlier version raises ``InvalidTask``.
+        """
+        now, stored = self.clock.now(), self.store.task(task_id)
+        closes = stored.task.closes if move is Move.OPEN else None
+        if closes is not None and closes <= now:
             raise IllegalMove(
                 "The task's closing time has passed, and it was published with it, so no report "
                 "can count any more: create another task."

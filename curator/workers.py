@@ -38,8 +38,8 @@ NICENESS = 5
 END_SECONDS = 1.0
 
 MORE_MEMORY = (
-    "Give the task fewer cells, records or classes or a smaller public model, or the curator's operator raises "
-    "PRIVET_WORKER_MEMORY."
+    "Give the task fewer cells, records or classes or a smaller public model, or the curator's "
+    "operator raises PRIVET_WORKER_MEMORY."
 )
 NO_MEMORY = f"This takes more memory than a worker process may have. {MORE_MEMORY}"
 

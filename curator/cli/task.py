@@ -27,6 +27,7 @@ from privet.curator.publishing.schema import infer_features, infer_label
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.publishing.table import read_table
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.task import TASK_VERSION
 from privet.transport.report_client import printable
 
 FEATURE_COLUMNS = ("name", "kind", "values", "if missing")
@@ -294,7 +295,8 @@ def delete(
     api = connect(url, token)
     task_id = api.task_id(task)
     if not yes:
-        name, reports = api.task(task_id)["name"], api.status(task_id)["reports"]
+        reports = api.status(task_id)["reports"]
+        (name,) = (each["name"] for each in api.tasks() if each["id"] == task_id)
         typer.confirm(
             f"Remove {printable(name)!r} ({task_id[:SHORT_ID]}) with its {reports} reports and all "
             "its models, for good?",
@@ -343,6 +345,8 @@ def _print_move(summary: dict[str, Any], as_json: bool) -> None:
 
 
 def _state(summary: dict[str, Any]) -> str:
+    if summary["version"] < TASK_VERSION:
+        return f"closed, of version {summary['version']}"
     waiting = summary["state"] == "open" and not summary["collecting"]
     state = "open, outside its dates" if waiting else str(summary["state"])
     return state if summary["marked"] is None else f"{state}, due for removal"

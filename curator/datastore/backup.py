@@ -38,6 +38,7 @@ from privet.curator.datastore.base import (
     AuditEntry,
     checksum,
     checksum_text,
+    published_task,
     sums_checksum,
 )
 from privet.curator.datastore.counting import vector_of
@@ -254,12 +255,12 @@ def compare(left: Engine, right: Engine) -> list[str]:
 def _finding(
     connection: Connection, task_no: int, task_id: str, canonical: bytes, *, ids_gone: bool
 ) -> Finding:
-    task = Task.parse(canonical, task_id)
+    task = published_task(task_id, canonical)
     reports, stated = _stated(connection, task_no)
-    faults = [
-        *_public_faults(connection, task_no, task),
-        *_sum_faults(connection, task_no, task, reports),
-    ]
+    faults = []
+    if isinstance(task, Task):
+        faults += _public_faults(connection, task_no, task)
+        faults += _sum_faults(connection, task_no, task, reports)
     if not ids_gone:
         count = recomputed = 0
         for ids in ids_of_task(connection, task_no):

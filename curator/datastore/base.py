@@ -10,19 +10,29 @@ Every method is synchronous and may be called from any thread.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from math import fsum
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from privet.curator.public_data import PublicData
-from privet.protocol.errors import InvalidRequest, ModelNotFound, TaskNotFound, TaskNotOpen
+from privet.protocol import wire
+from privet.protocol.errors import (
+    InvalidRequest,
+    InvalidTask,
+    ModelNotFound,
+    TaskNotFound,
+    TaskNotOpen,
+)
 from privet.protocol.lifecycle import Move, State
-from privet.protocol.task import Task
+from privet.protocol.task import TASK_BOUNDS, TASK_VERSION, Task
 
 Ids = NDArray[np.uint8]
 """Report ids, shape ``(B, 16)``."""
@@ -108,11 +118,49 @@ def is_open(state: str, opens: int | None, closes: int | None, now: float) -> bo
     )
 
 
+class _Named(BaseModel):
+    name: str
+
+
+class _Asked(BaseModel):
+    epsilon: float
+
+
+class EarlierTask(BaseModel):
+    """What is known of a task of an earlier version: it is closed, and can be deleted."""
+
+    id: str
+    version: int
+    name: str
+    label: _Named
+    questions: tuple[_Asked, ...]
+    allocation: Literal["all", "one"]
+
+    @property
+    def epsilon(self) -> float:
+        """What one holder spent."""
+        spent = [question.epsilon for question in self.questions]
+        return fsum(spent) if self.allocation == "all" else max(spent)
+
+
+@lru_cache(maxsize=64)
+def published_task(task_id: str, canonical: bytes) -> Task | EarlierTask:
+    """A task from its canonical bytes; raises ``InvalidTask`` if they are damaged."""
+    try:
+        return Task.parse(canonical, task_id)
+    except InvalidTask:
+        with suppress(ValueError):
+            fields = wire.unpack(canonical, TASK_BOUNDS)
+            if fields["version"] < TASK_VERSION and sha256(canonical).hexdigest() == task_id:
+                return EarlierTask.model_validate({"id": task_id, **fields})
+        raise
+
+
 @dataclass(frozen=True)
 class StoredTask:
     """A published task with the curator's own data about it."""
 
-    task: Task
+    published: Task | EarlierTask
     state: State
     settings: Mapping[str, Any]
     created: float
@@ -120,6 +168,17 @@ class StoredTask:
     """When it came into its state, Unix time."""
     marked: float | None = None
     """Since when its removal, or that of its report ids, is due; None if it is not."""
+
+    @property
+    def task(self) -> Task:
+        """The task; raises ``InvalidTask`` for one of an earlier version."""
+        if isinstance(self.published, EarlierTask):
+            raise InvalidTask(
+                f"The task is of version {self.published.version} and this curator reads "
+                f"{TASK_VERSION}: its models are listed and it can be deleted, but nothing else "
+                "works. Create it again."
+            )
+        return self.published
 
     @property
     def public_model(self) -> str | None:
@@ -131,9 +190,15 @@ class StoredTask:
         """Maximum number of reports that are counted, if the task has one."""
         return self.settings.get(QUOTA)
 
+    def is_over(self, now: float) -> bool:
+        """Whether no report can count any more: it is of an earlier version, or has closed."""
+        task = self.published
+        return isinstance(task, EarlierTask) or (task.closes is not None and now >= task.closes)
+
     def takes_reports(self, now: float) -> bool:
         """Whether it is open and ``now`` lies within its published dates."""
-        return is_open(self.state, self.task.opens, self.task.closes, now)
+        task = self.published
+        return isinstance(task, Task) and is_open(self.state, task.opens, task.closes, now)
 
 
 @dataclass(frozen=True, eq=False)

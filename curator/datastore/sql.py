@@ -5,7 +5,6 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -40,6 +39,7 @@ from privet.curator.datastore.base import (
     no_task,
     not_open,
     other_invitations,
+    published_task,
 )
 from privet.curator.datastore.counting import CountingStore, vector_of
 from privet.curator.datastore.garbage_collection import (
@@ -169,7 +169,7 @@ class SqlStore(CountingStore):
     def status(self, task_id: str) -> Status:
         with self._reading() as connection:
             row = _need(connection, task_id)
-            status = _read_status(connection, row.no, len(_stored(row).task.questions))
+            status = _read_status(connection, row.no, len(_stored(row).published.questions))
             return replace(status, invited=bool(row.invited))
 
     def add_model(
@@ -562,15 +562,11 @@ def _need(connection: Connection, task_id: str) -> AnyRow:
     return row
 
 
-@lru_cache(maxsize=64)
-def _parsed(canonical: bytes) -> Task:
-    return Task.parse(canonical)
-
-
 def _stored(row: AnyRow) -> StoredTask:
+    published = published_task(row.id, bytes(row.canonical))
     return StoredTask(
-        _parsed(bytes(row.canonical)),
-        State(row.state),
+        published,
+        State(row.state) if isinstance(published, Task) else State.CLOSED,
         json.loads(row.settings),
         row.created,
         row.moved,

@@ -39,7 +39,7 @@ from privet.protocol.errors import (
 )
 from privet.protocol.lifecycle import Move, State
 from privet.protocol.signature import SIGNATURE_HEADER, SIGNATURE_PATTERN
-from privet.protocol.task import TASK_MEDIA_TYPE
+from privet.protocol.task import TASK_MEDIA_TYPE, TASK_VERSION
 
 MAX_SETTINGS_BYTES = 4 * 2**20
 MOST_INVITATIONS = 100_000
@@ -91,6 +91,11 @@ class TaskSummary(Answer):
     """One line about a task."""
 
     id: str = Field(description="SHA-256 of the task's canonical bytes.", examples=[EXAMPLE_ID])
+    version: int = Field(
+        description="Of its form. One of an earlier version is closed, its models are listed, and "
+        "it can be deleted; other calls refuse it.",
+        examples=[TASK_VERSION],
+    )
     name: str = Field(examples=["Fair's survey"])
     state: State = Field(examples=["open"])
     collecting: bool = Field(description="Whether a report would be counted now.")
@@ -107,9 +112,10 @@ class TaskSummary(Answer):
     @classmethod
     def of(cls, stored: StoredTask, now: float) -> "TaskSummary":
         """The summary of a stored task at the time ``now``."""
-        task = stored.task
+        task = stored.published
         return cls(
             id=task.id,
+            version=task.version,
             name=task.name,
             state=stored.state,
             collecting=stored.takes_reports(now),
@@ -227,10 +233,10 @@ class StatusView(Answer):
     ) -> "StatusView":
         """The view of a stored status at the time ``now``, since ``restored`` perhaps with gaps."""
         return cls(
-            id=stored.task.id,
+            id=stored.published.id,
             state=stored.state,
             collecting=stored.takes_reports(now),
-            over=stored.task.closes is not None and now >= stored.task.closes,
+            over=stored.is_over(now),
             invited=status.invited,
             asks_again=restored is not None
             and stored.created <= restored
@@ -255,7 +261,7 @@ def _is_shown(request: Request, stored: StoredTask, reader: bool) -> bool:
 def _shown(request: Request, stored: StoredTask, reader: bool) -> StoredTask:
     """The task; raises ``TaskNotFound`` for a stranger's look at a draft."""
     if not _is_shown(request, stored, reader):
-        raise no_task(stored.task.id)
+        raise no_task(stored.published.id)
     return stored
 
 
@@ -396,9 +402,10 @@ def close_task(task_id: TaskId, curator: TheCurator, request: Request) -> TaskSu
 )
 def delete_task(task_id: TaskId, curator: TheCurator, request: Request) -> None:
     """Remove the task with its public data, sums, report ids and models, for good."""
-    name, reports = curator.task(task_id).task.name, curator.status(task_id).reports
+    task = curator.task(task_id).published
+    reports = curator.status(task_id).reports
     curator.move(task_id, Move.DELETE)
-    note(request, "task deleted", task_id, name=name, reports=reports)
+    note(request, "task deleted", task_id, name=task.name, reports=reports)
 
 
 class InviteRequest(BaseModel):
