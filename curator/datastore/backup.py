@@ -257,7 +257,7 @@ def _finding(
 ) -> Finding:
     task = published_task(task_id, canonical)
     reports, stated = _stated(connection, task_no)
-    faults = []
+    faults: list[str] = []
     if isinstance(task, Task):
         faults += _public_faults(connection, task_no, task)
         faults += _sum_faults(connection, task_no, task, reports)
