@@ -60,7 +60,7 @@ vectors: $(VENV)/dev.installed  ## write the test vectors anew
 	$(BIN)/python -m scripts.make_vectors
 	$(BIN)/python -m scripts.make_message_vectors
 
-reproduce: $(VENV)/dev.installed  ## every figure and table of the papers (ARGS="--data FOLDER --only lpct")
+reproduce: $(VENV)/dev.installed  ## every figure and table of the papers (ARGS="--data FOLDER --write-docs")
 	$(BIN)/python -m scripts.reproduce $(ARGS)
 
 reproduce-quick: $(VENV)/dev.installed  ## the same from one or two replications

@@ -1,8 +1,9 @@
 """PSGD: stochastic gradient descent on single gradients privatized by PrivUnitG."""
 
+import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
@@ -11,7 +12,7 @@ from scipy.special import expit, log_expit, log_ndtr, ndtri_exp
 from privet.baselines.base import BaselineClassifier, Floats
 from privet.curator.public_data import PublicData
 
-WARM_STEPS = 500
+WARM_STEPS = 100
 """L-BFGS iterations at most on the public records."""
 
 
@@ -59,7 +60,7 @@ class PSGDClassifier(BaselineClassifier):
         # a constant column for the intercept; [-1, 1] rather than [0, 1], so that ReLU units differ
         Z, known = signed(X), signed(public.X)
         self.network_ = Network(Z.shape[1], self.hidden)
-        w = warm_start(self.network_, known, public.y, rng)
+        w = warm_start(Start.of(self.network_, known, public.y, int(rng.integers(2**31))))
         randomizer = PrivUnitG.best(self.epsilon, len(w) + 1)
         rate = self.learning_rate
         if rate is None:
@@ -188,14 +189,36 @@ def signed(X: Floats) -> Floats:
     return np.column_stack([2.0 * X - 1.0, np.ones(len(X))])
 
 
-def warm_start(network: Network, X: Floats, y: Floats, rng: np.random.Generator) -> Floats:
-    """The minimizer of the loss on the public records; hidden units start at He's scale."""
-    start = np.zeros(network.size)
+@dataclass(frozen=True)
+class Start:
+    """A network, public records, and the seed of what it is before it has seen them."""
+
+    network: Network
+    seed: int
+    digest: bytes
+    X: Floats = field(compare=False)
+    y: Floats = field(compare=False)
+
+    @classmethod
+    def of(cls, network: Network, X: Floats, y: Floats, seed: int) -> "Start":
+        """For signed rows ``X`` with classes ``y``."""
+        return cls(network, seed, hashlib.sha256(X.tobytes() + y.tobytes()).digest(), X, y)
+
+
+@lru_cache(maxsize=8)
+def warm_start(start: Start) -> Floats:
+    """The minimizer of the loss on the public records; hidden units start at He's scale.
+
+    The last few are kept, since budgets and learning rates share them.
+    """
+    network = start.network
+    w = np.zeros(network.size)
     if network.hidden is not None:
-        start = rng.standard_normal(network.size) * np.sqrt(2.0 / network.columns)
-    found = minimize(
-        network.loss, start, (X, y), jac=True, method="L-BFGS-B", options={"maxiter": WARM_STEPS}
-    )
+        rng = np.random.default_rng(start.seed)
+        w = rng.standard_normal(network.size) * np.sqrt(2.0 / network.columns)
+    options = {"maxiter": WARM_STEPS}
+    data = (start.X, start.y)
+    found = minimize(network.loss, w, data, jac=True, method="L-BFGS-B", options=options)
     return np.asarray(found.x)
 
 

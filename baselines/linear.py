@@ -63,7 +63,7 @@ class PGLMClassifier(BaselineClassifier):
         noise = scale * rng.standard_normal((Z.shape[1], Z.shape[1]))
         second = Z.T @ Z + (noise + noise.T) / 2
         cross = Z.T @ (y - 0.5) + scale * rng.standard_normal(Z.shape[1])
-        w = np.linalg.lstsq(second, cross, rcond=None)[0]
+        w = np.linalg.solve(second, cross)
         self.coef_ = link_scale(self._design(public.X) @ w) * w
 
     def _design(self, X: Floats) -> Floats:

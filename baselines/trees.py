@@ -1,6 +1,7 @@
 """Trees on a partition of public data: LPCT, LPCT-prune, LPDT; and trees without privacy."""
 
 from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,8 +13,10 @@ from privet.baselines.base import (
     BaselineClassifier,
     BaselineRegressor,
     Floats,
+    Integers,
 )
 from privet.curator.estimation import Model, QuestionCounts, fit
+from privet.curator.estimation.counts import public_counts
 from privet.curator.partitioning import GROWERS, default_criterion, lpct_depth
 from privet.curator.partitioning.grower import Growth
 from privet.curator.public_data import PublicData
@@ -44,6 +47,8 @@ class LPCTClassifier(BaselineClassifier):
         ``cart``, the criterion reduction scheme of the paper's real data; Gini index.
     depth : p; by default p_0 of Algorithm 2.
     weight : λ; 0 is LPCT-P and infinity LPCT-Q.
+    mechanism : ``laplace`` as published; with ``subset``, Privet's, a holder sends the joint cell
+        and label with less noise.
     min_leaf : public records that a cell keeps at least; 0 is the full grid of 2**p cells.
     public_fraction, random_state : as in ``PrivateTreeClassifier``.
     """
@@ -57,6 +62,7 @@ class LPCTClassifier(BaselineClassifier):
         partition: str = "max_edge",
         depth: int | None = None,
         weight: float = 1.0,
+        mechanism: str = "laplace",
         min_leaf: int = 0,
         public_fraction: float = 0.1,
         random_state: int | np.random.RandomState | None = None,
@@ -65,6 +71,7 @@ class LPCTClassifier(BaselineClassifier):
         self.partition = partition
         self.depth = depth
         self.weight = weight
+        self.mechanism = mechanism
         self.min_leaf = min_leaf
         self.public_fraction = public_fraction
         self.random_state = random_state
@@ -77,13 +84,23 @@ class LPCTClassifier(BaselineClassifier):
             other._estimate()  # noqa: SLF001 - its own class
         return other
 
+    def labels_at(self, weight: float) -> Integers:
+        """Each cell's class number under another λ, ``(cells,)``: ``with_weight`` without shares.
+
+        The class with the largest weighted count has the largest share.
+        """
+        known = self.public_counts_
+        counts = known if weight == np.inf else self.question_.counts + weight * known
+        return np.asarray(counts.argmax(axis=1))
+
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
         depth = self.depth
         if depth is None:
             depth = lpct_depth(len(X), self.epsilon, columns=X.shape[1], public_rows=len(public))
         cells = grow(self.partition, self._label, public, depth, self.min_leaf, rng)
         self.public_ = public
-        self.question_ = ask("laplace", self.epsilon, self._label, cells, X, y, rng)
+        self.public_counts_ = public_counts(self._label, public, cells)
+        self.question_ = ask(self.mechanism, self.epsilon, self._label, cells, X, y, rng)
         self._estimate()
 
     def _estimate(self) -> None:
@@ -190,7 +207,10 @@ class LPDT(Baseline):
         cells = grow(self.partition, label, public, depth, min_leaf, rng)
         number = label if isinstance(label, Range) else Range(name=LABEL, low=0.0, high=1.0)
         question = ask("randomized_response", self.epsilon, number, cells, X, y, rng)
-        self.model_ = fit("ratio", number, public, [question])
+        model = fit("ratio", number, public, [question])
+        middle = (number.low + number.high) / 2
+        empty = question.counts.sum(axis=1) <= 0
+        self.model_ = replace(model, values=np.where(empty[:, None], middle, model.values))
 
 
 class LPDTRegressor(BaselineRegressor, LPDT):
@@ -198,9 +218,9 @@ class LPDTRegressor(BaselineRegressor, LPDT):
 
     A holder sends every bit of U flipped with probability 1 / (1 + e^(ε/4)) (eq. 3), centred to Ũ,
     and Ỹ = Y + (4M/ε) ξ once (eq. 4), Y in [-M, M] about the middle of the label's range. A cell
-    predicts Σ Ỹ Ũ / Σ Ũ (eq. 5), kept within the range; where the mass is not positive, what
-    ``privet.curator.estimation.ratio`` says. Costs ε-LDP (Theorem 3.1), one report, no
-    interaction; public labels only choose the splits.
+    predicts Σ Ỹ Ũ / Σ Ũ (eq. 5), kept within the range. A cell whose noisy mass is not positive
+    counts as empty and predicts 0, the middle, as the text has 0/0 = 0. Costs ε-LDP (Theorem 3.1),
+    one report, no interaction; public labels only choose the splits.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Public data that mislead, made from fair ones: what ``scripts.reproduce.shifts`` measures.
+"""Public data that mislead, made from fair ones: as ``scripts.reproduce`` measures.
 
 In each situation the holders' records are reference points x with weights, and their labels follow
 a law given x. Where public records are *scarce* or *tilted*, the law is the public model f of all

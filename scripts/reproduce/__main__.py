@@ -1,16 +1,20 @@
-"""Every figure and table of the papers: ``python -m scripts.reproduce``."""
+"""Every figure and table of the papers, and Privet's own: ``python -m scripts.reproduce``."""
 
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from scripts.pages import fill
-from scripts.reproduce import driver, paper_page
+from scripts.reproduce import driver, pages
+from scripts.reproduce.experiment import Experiment
 from scripts.reproduce.experiments import EXPERIMENTS
 
 ROOT = Path(__file__).parents[2]
 KEPT = Path("privet-data/reproduce")
+EXPECTED = ROOT / "scripts/reproduce/expected"
 
 
 def main(
@@ -24,38 +28,76 @@ def main(
     replications: Annotated[
         int, typer.Option(min=0, help="At most so many replications each; 0 for all.")
     ] = 0,
-    only: Annotated[str, typer.Option(help="Names of experiments begin with this.")] = "",
+    only: Annotated[str, typer.Option(help="Beginnings of names, with commas.")] = "",
+    methods: Annotated[str, typer.Option(help="Only these, with semicolons.")] = "",
+    problems: Annotated[str, typer.Option(help="Only these, with semicolons.")] = "",
     add: Annotated[
         Path | None, typer.Option(help="A file that adds methods, problems or experiments.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = -1,
+    scheduler: Annotated[str, typer.Option(help="Address of a Dask cluster.")] = "",
+    write_docs: Annotated[
+        bool, typer.Option(help="Write results and pages into the repository.")
+    ] = False,
+    measure: Annotated[
+        bool, typer.Option(help="Without, the pages are written from results that are there.")
+    ] = True,
 ) -> None:
-    """Measure, and write the page, its figures and CSV files.
+    """Measure; write a CSV file for each experiment, and from these the pages and figures.
 
-    All experiments with all methods are written into docs; anything less into privet-data.
+    They go to privet-data/reproduce, or with --write-docs into docs and scripts/reproduce/expected.
+    What is not measured anew stays as it is.
     """
     known = len(EXPERIMENTS)
     driver.load(add)
     chosen = EXPERIMENTS[known:] if add is not None and not only else EXPERIMENTS
-    chosen = [each for each in chosen if each.name.startswith(only)]
+    chosen = [each for each in chosen if each.name.startswith(tuple(only.split(",")))]
     if not chosen:
         names = ", ".join(each.name for each in EXPERIMENTS)
         raise typer.BadParameter(f"No experiment begins with {only!r}: use one of {names}.")
-    chosen = [driver.limited(each, quick=quick, most=replications) for each in chosen]
-    scores, skipped = driver.run(chosen, data, KEPT / "cache", n_jobs=jobs, plugin=add)
-    tables = {each.name: driver.summarized(each, scores) for each in chosen}
-    whole = not (quick or only or add)
-    folder = ROOT / "docs" if whole else KEPT
-    csv_files = ROOT / "scripts/reproduce/expected/papers" if whole else KEPT / "results"
-    text = paper_page.results_page(chosen, tables, skipped, folder=folder, results=csv_files)
-    page = folder / "reproduction.md"
-    if whole:
-        fill(page, {"results": text})
-    else:
-        page.write_text(text, encoding="utf-8")
-    for name, files in skipped.items():
-        print(f"{name} is skipped: {files} is missing.")
-    print(f"See {page}.")
+    results = EXPECTED if write_docs else KEPT / "results"
+    if measure:
+        narrowed = [
+            driver.narrowed(
+                each,
+                quick=quick,
+                most=replications,
+                methods=[name for name in methods.split(";") if name],
+                problems=[name for name in problems.split(";") if name],
+            )
+            for each in chosen
+        ]
+        store = driver.Store(KEPT / "cache", data, add)
+        scores, skipped = driver.run(narrowed, store, n_jobs=jobs, scheduler=scheduler)
+        for name, files in skipped.items():
+            print(f"{name} is skipped: {files} is missing.")
+        results.mkdir(parents=True, exist_ok=True)
+        origin = {"version": version("privet"), "code": driver.fingerprint()[:12]}
+        for each in narrowed:
+            new = driver.summarized(each, scores).round(6)
+            new = new.assign(**origin, measured=f"{datetime.now(UTC):%Y-%m-%d}")
+            if len(new):
+                table = pages.merged(each, pages.kept(each, results), new)
+                table.to_csv(results / f"{each.name}.csv", index=False)
+    tables = {each.name: pages.kept(each, results) for each in EXPERIMENTS}
+    if write_docs:
+        for page, places in pages.PAGES.items():
+            fill(
+                ROOT / "docs" / page,
+                {
+                    place: pages.sections(beginning(place), tables, ROOT / "docs", results)
+                    for place in places
+                },
+            )
+        return
+    shown = KEPT / "results.md"
+    shown.write_text(pages.sections(EXPERIMENTS, tables, KEPT, results), encoding="utf-8")
+    print(f"See {shown}.")
+
+
+def beginning(place: str) -> list[Experiment]:
+    """The experiments whose names begin with ``place``."""
+    return [each for each in EXPERIMENTS if each.name.startswith(place)]
 
 
 if __name__ == "__main__":

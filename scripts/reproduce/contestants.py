@@ -1,11 +1,12 @@
-"""The methods of the papers' experiments with their grids, by name.
+"""What a method of an experiment is, and how it is scored.
 
-A method is a function of a split, ε and a seed that yields (published name, parameters, score):
-the score is accuracy, or mean squared error for numbers. ``Tuned`` makes one from an estimator and
+A method is a function of a split, ε and a seed that yields (published name, parameters, scores):
+``score`` is accuracy, or mean squared error for numbers. ``Tuned`` makes one from an estimator and
 a grid. Reported is the point whose mean over the replications is best: the papers choose with the
 test data in hand, which no user can.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -13,39 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from privet.baselines import (
-    APHISTRegressor,
-    DeconvolutionRegressor,
-    LPCTClassifier,
-    LPCTPruneClassifier,
-    LPDTClassifier,
-    LPDTRegressor,
-    NonPrivateTreeClassifier,
-    NonPrivateTreeRegressor,
-    PGLMClassifier,
-    PHISTClassifier,
-    PHISTRegressor,
-    PSGDClassifier,
-    SemiPrivateClassifier,
-)
-from privet.baselines.histogram import MAX_COLUMNS
+from privet.baselines import LPCTClassifier
+from privet.baselines.base import Baseline
 from privet.curator.trees import locate
 from privet.protocol.features import Range
 from privet.protocol.partition import Partition
 from scripts.reproduce.datasets import Floats, Split
-from scripts.reproduce.methods import DEPTHS, WEIGHTS
 
 Point = dict[str, float | str]
-Scored = tuple[str, Point, float]
-Method = Callable[[Split, float, int], Iterator[Scored]]
+Scores = dict[str, float]
+Scored = tuple[str, Point, Scores]
+Method = Callable[[Any, float, int], Iterator[Scored]]
 
-RATES = tuple(10.0**k for k in range(-5, 1))
-BANDWIDTHS = (None, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-"""In the features' unit, up to kernels far wider than the cube, and the default."""
-LARGEST_ARRAY = 2**22
-"""Places of a histogram above which a grid's point is left out; the papers ran out of memory."""
-LARGEST_WARM_START = 10**7
-"""Public rows times weights, above which a grid's point is left out; the papers had an hour."""
+DEPTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16)
+WEIGHTS = (0.1, 0.5, 1, 2, 5, 10, 50, 100, 200, 300, 400, 500, 750, 1000, 1250, 1500, 2000)
 
 
 @dataclass(frozen=True)
@@ -64,12 +46,24 @@ class Tuned:
     private: bool = True
 
     def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
+        for point in self.points(split):
+            model = self.made(point, epsilon, seed)
+            yield self.name, point, scores(fitted(model, split), split)
+
+    def points(self, split: Split) -> list[dict[str, Any]]:
+        """The points of the grid."""
         grid = self.grid(split) if callable(self.grid) else self.grid
-        for values in product(*grid.values()):
-            point = dict(zip(grid, values, strict=True))
-            budget = {"epsilon": epsilon} if self.private else {}
-            model = self.estimator(**budget, **self.settings, **point, random_state=seed)
-            yield self.name, point, score(fitted(model, split), split)
+        return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+    def made(self, point: Mapping[str, Any], epsilon: float, seed: int) -> Any:
+        """The estimator at a point."""
+        budget = {"epsilon": epsilon} if self.private else {}
+        return self.estimator(**budget, **self.settings, **point, random_state=seed)
+
+    def middle(self, split: Split, epsilon: float, seed: int) -> Any:
+        """The estimator in the middle of the grid; None where no point fits the split."""
+        points = self.points(split)
+        return self.made(points[len(points) // 2], epsilon, seed) if points else None
 
 
 @dataclass(frozen=True)
@@ -80,23 +74,48 @@ class Lpct:
     partition: str
     depths: Sequence[int]
     min_leaves: Sequence[int]
+    mechanism: str = "laplace"
 
     def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
         for depth, min_leaf in product(self.depths, self.min_leaves):
-            model = LPCTClassifier(
-                epsilon,
-                partition=self.partition,
-                depth=depth,
-                min_leaf=min_leaf,
-                random_state=seed,
-            )
-            model = fitted(model, split)
+            model = fitted(self.made(depth, min_leaf, epsilon, seed), split)
             right = right_in_cells(model.question_.partition, split)
             for weight in (0.0, *WEIGHTS, np.inf):
                 name = {0.0: f"{self.name}-P", np.inf: f"{self.name}-Q"}.get(weight, self.name)
                 point: Point = {"depth": depth, "min_leaf": min_leaf, "weight": weight}
-                label = model.with_weight(weight).model_.values.argmax(axis=1)
-                yield name, point, float(right[np.arange(len(label)), label].sum())
+                label = model.labels_at(weight)
+                yield name, point, {"score": float(right[np.arange(len(label)), label].sum())}
+
+    def made(self, depth: int, min_leaf: int, epsilon: float, seed: int) -> LPCTClassifier:
+        """The estimator at a point."""
+        return LPCTClassifier(
+            epsilon,
+            partition=self.partition,
+            depth=depth,
+            min_leaf=min_leaf,
+            mechanism=self.mechanism,
+            random_state=seed,
+        )
+
+    def middle(self, split: Split, epsilon: float, seed: int) -> LPCTClassifier:  # noqa: ARG002
+        """The estimator in the middle of the grid."""
+        depth = self.depths[len(self.depths) // 2]
+        return self.made(depth, self.min_leaves[-1], epsilon, seed)
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Seconds of processor time to fit ``method`` once and predict, in the middle of its grid."""
+
+    name: str
+    method: Any
+
+    def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
+        model = self.method.middle(split, epsilon, seed)
+        if model is not None:
+            started = time.process_time()
+            fitted(model, split).predict(split.test.X)
+            yield self.name, {}, {"seconds": time.process_time() - started}
 
 
 def right_in_cells(partition: Partition, split: Split) -> Floats:
@@ -108,104 +127,25 @@ def right_in_cells(partition: Partition, split: Split) -> Floats:
 
 
 def fitted(model: Any, split: Split) -> Any:
-    """``model`` on a split, whose features lie in [0, 1] already."""
+    """``model`` on a split, whose features lie in [0, 1] already: baselines are told so."""
     if isinstance(split.label, Range) and "label_range" in model.get_params():
         model.set_params(label_range=(split.label.low, split.label.high))
     public = (split.public.X, split.public.y)
-    return model.fit(split.private.X, split.private.y, public, (0.0, 1.0))
+    told = {"feature_range": (0.0, 1.0)} if isinstance(model, Baseline) else {}
+    return model.fit(split.private.X, split.private.y, public=public, **told)
 
 
-def score(model: Any, split: Split) -> float:
+def scores(model: Any, split: Split) -> Scores:
     """Accuracy, in expectation where the law of the labels is known; or mean squared error."""
-    predicted = model.predict(split.test.X)
     if isinstance(split.label, Range):
-        return float(((predicted - split.test.y) ** 2).mean())
+        return {"score": float(((model.predict(split.test.X) - split.test.y) ** 2).mean())}
+    return class_scores(model.predict_proba(split.test.X), split)
+
+
+def class_scores(values: Floats, split: Split) -> Scores:
+    """``score``, and the Brier score of labels that are known, for probabilities ``(rows, 2)``."""
+    ones = values.argmax(axis=1) == 1
     if split.chance is not None:
-        return float(np.where(predicted == 1, split.chance, 1.0 - split.chance).mean())
-    return float((predicted == split.test.y).mean())
-
-
-def bins_that_fit(windows: bool) -> Callable[[Split], Mapping[str, Sequence[Any]]]:
-    """1/h from 1 to 6, as far as the histogram fits into memory."""
-
-    def grid(split: Split) -> Mapping[str, Sequence[Any]]:
-        d = split.public.X.shape[1]
-        fits = [k for k in range(1, 7) if (2 * k + 1 if windows else k) ** d <= LARGEST_ARRAY]
-        return {"bins": fits if d <= MAX_COLUMNS else []}
-
-    return grid
-
-
-def units(split: Split) -> Mapping[str, Sequence[Any]]:
-    """d/2, d and 2d hidden units, and the rates; none where the warm start takes too long."""
-    n, d = split.public.X.shape
-    hidden = [h for h in (max(1, d // 2), d, 2 * d) if n * h * d <= LARGEST_WARM_START]
-    return {"hidden": hidden, "learning_rate": RATES}
-
-
-LPDT_GRID = {"depth": tuple(range(1, 9)), "min_leaf": (1, 10, 40)}
-METHODS: dict[str, Method] = {
-    "LPCT": Lpct("LPCT", "max_edge", range(1, 9), (0, 1)),
-    "LPCT-R": Lpct("LPCT-R", "random", range(1, 9), (0, 1)),
-    "LPCT max-edge": Lpct("LPCT max-edge", "max_edge", DEPTHS, (1,)),
-    "LPCT CART": Lpct("LPCT CART", "cart", DEPTHS, (1,)),
-    "LPCT-prune": Tuned("LPCT-prune", LPCTPruneClassifier, {"constants": ("calibrated", "paper")}),
-    "LPCT-prune p0": Tuned(
-        "LPCT-prune",
-        LPCTPruneClassifier,
-        {"constants": ("calibrated", "paper"), "depth": tuple(range(1, 9))},
-        {"fallback": False},
-    ),
-    "LPCT-prune max-edge": Tuned(
-        "LPCT-prune max-edge", LPCTPruneClassifier, {"min_leaf": (1, 5)}, {"partition": "max_edge"}
-    ),
-    "LPCT-prune CART": Tuned(
-        "LPCT-prune CART", LPCTPruneClassifier, {"min_leaf": (1, 5)}, {"partition": "cart"}
-    ),
-    "CT-W": Tuned(
-        "CT-W",
-        NonPrivateTreeClassifier,
-        {"max_depth": range(1, 17)},
-        {"rows": "all"},
-        private=False,
-    ),
-    "CT-Q": Tuned(
-        "CT-Q",
-        NonPrivateTreeClassifier,
-        {"max_depth": range(1, 17)},
-        {"rows": "public"},
-        private=False,
-    ),
-    "PHIST": Tuned("PHIST", PHISTClassifier, bins_that_fit(windows=True)),
-    "PHIST cubes": Tuned(
-        "PHIST cubes", PHISTClassifier, bins_that_fit(windows=False), {"windows": False}
-    ),
-    "LPDT": Tuned(
-        "LPDT", LPDTClassifier, {"depth": DEPTHS, "min_leaf": (1,)}, {"partition": "cart"}
-    ),
-    "PGLM": Tuned("PGLM", PGLMClassifier),
-    "PSGD-L": Tuned("PSGD-L", PSGDClassifier, {"learning_rate": RATES}),
-    "PSGD-N": Tuned("PSGD-N", PSGDClassifier, units),
-    "DT": Tuned(
-        "DT",
-        NonPrivateTreeRegressor,
-        {"max_depth": (None, *range(1, 13))},
-        {"rows": "private"},
-        private=False,
-    ),
-    "LPDT-M": Tuned("LPDT-M", LPDTRegressor, LPDT_GRID, {"partition": "max_edge"}),
-    "LPDT-V": Tuned("LPDT-V", LPDTRegressor, LPDT_GRID, {"partition": "cart"}),
-    "LPDT leaves": Tuned(
-        "LPDT-M",
-        LPDTRegressor,
-        {"depth": tuple(range(2, 9)), "min_leaf": tuple(range(15, 136, 20))},
-    ),
-    "PHIST for numbers": Tuned("PHIST", PHISTRegressor, bins_that_fit(windows=False)),
-    "APHIST": Tuned("APHIST", APHISTRegressor, bins_that_fit(windows=False)),
-    "DECONV": Tuned("DECONV", DeconvolutionRegressor, {"bandwidth": BANDWIDTHS}),
-    "semi-private thresholds": Tuned(
-        "semi-private learner",
-        SemiPrivateClassifier,
-        settings={"hypotheses": "thresholds", "public_records": 10**6},
-    ),
-}
+        return {"score": float(np.where(ones, split.chance, 1.0 - split.chance).mean())}
+    brier = ((values[:, 1] - split.test.y) ** 2).mean()
+    return {"score": float((ones == split.test.y).mean()), "brier": float(brier)}

@@ -1,21 +1,15 @@
 """How often 95 % intervals hold the truth: cells of a known population, collected many times.
 
-    python -m scripts.reproduce.coverage
-
-Each run draws a truth for the cells of a grid of the default depth: what the public records lean
-to, plus a shift per quadrant of the square that these know nothing of. Exactly as many holders are
-in each cell; their labels are drawn, and reports are simulated exactly. Counted is how many cells'
-intervals hold the true share of the second class, or the true mean. Writes
-``expected/coverage.csv``.
+Each collection draws a truth for the cells of a grid of the default depth: what the public records
+lean to, plus a shift per quadrant of the square that these know nothing of. Exactly as many holders
+are in each cell; their labels are drawn, and reports are simulated exactly. Counted is how many
+cells' intervals hold the true share of the second class, or the true mean.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 
 from privet.curator.estimation import QuestionCounts, fit
@@ -28,19 +22,23 @@ from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.partition import Partition
-from scripts.pages import Row, Rows, write
+from scripts.reproduce.contestants import Scored
 
 Floats = NDArray[np.float64]
 
-EXPECTED = Path(__file__).parent / "expected" / "coverage.csv"
-SETTINGS = ((10_000, 0.5), (10_000, 4.0), (100_000, 2.0), (1_000_000, 0.5), (10_000_000, 64.0))
-"""Holders, and epsilon."""
-SHIFTS = (0.0, 0.1)
-"""Standard deviation of how the holders differ from the public records, in parts of the range."""
-INTERVALS, LEAST_RUNS = 1000, 3
+INTERVALS = 250
+"""Per replication, at least: few cells are collected more often."""
 PUBLIC_ROWS, PUBLIC_SETS, SPREAD = 100, 3, 0.1
 CLASSES = Classes(name="label", classes=("0", "1"))
 NUMBER = Range(name="label", low=0.0, high=1.0)
+
+
+@dataclass(frozen=True)
+class Quadrants:
+    """``holders`` who differ from the public records by ``shift`` in parts of the label's range."""
+
+    holders: int
+    shift: float
 
 
 @dataclass(frozen=True)
@@ -51,6 +49,14 @@ class Case:
     label: Classes | Range
     estimator: str
     centred: bool = False
+
+    def __call__(self, population: Quadrants, epsilon: float, seed: int) -> Iterator[Scored]:
+        depth = distilled_depth(population.holders, epsilon, centred=self.centred)
+        runs = max(1, round(INTERVALS / 2**depth))
+        held = [covered(self, population, epsilon, seed * runs + run) for run in range(runs)]
+        collection = f"{population.holders:,} at ε = {epsilon:g}".replace(",", " ")
+        series = f"{self.estimator}, {self.name}"
+        yield series, {"collection": collection}, {"score": float(np.mean(held))}
 
 
 CASES = (
@@ -63,44 +69,13 @@ CASES = (
 )
 
 
-def main(
-    intervals: Annotated[int, typer.Option(help="Per setting, at least.")] = INTERVALS,
-    output: Annotated[Path, typer.Option(help="Where the shares go.")] = EXPECTED,
-) -> None:
-    """Measure, print and write down."""
-    rows: Rows = []
-    for row in measured(intervals):
-        print(", ".join(f"{name} {value}" for name, value in row.items()), flush=True)
-        rows.append(row)
-    write(output, rows)
-
-
-def measured(intervals: int) -> Iterator[Row]:
-    """One row per case, shift and setting; settings of few cells are repeated more often."""
-    for case in CASES:
-        for shift in SHIFTS:
-            for holders, epsilon in SETTINGS:
-                cells = 2 ** distilled_depth(holders, epsilon, centred=case.centred)
-                runs = max(LEAST_RUNS, intervals // cells)
-                held = [covered(case, shift, holders, epsilon, run) for run in range(runs)]
-                yield {
-                    "label": case.name,
-                    "estimator": case.estimator,
-                    "shift": shift,
-                    "holders": holders,
-                    "epsilon": epsilon,
-                    "covered": round(float(np.mean(held)), 4),
-                    "cells": cells,
-                    "intervals": sum(map(len, held)),
-                }
-
-
-def covered(case: Case, shift: float, holders: int, epsilon: float, run: int) -> NDArray[np.bool_]:
+def covered(case: Case, population: Quadrants, epsilon: float, run: int) -> NDArray[np.bool_]:
     """Which cells' intervals hold the truth in one collection, ``(cells,)``."""
+    holders = population.holders
     rng = np.random.default_rng([run, holders])
     public = public_rows(case.label, run % PUBLIC_SETS)
     partition = grid(public, distilled_depth(holders, epsilon, centred=case.centred))
-    truth = true_means(partition, shift, rng)
+    truth = true_means(partition, population.shift, rng)
     scale = scale_of(case, public, partition)
     per_cell = holders // partition.cells
     question = collected(case.label, partition, truth, per_cell, epsilon, scale, rng)
@@ -175,7 +150,3 @@ def collected(
     )
     sums = mechanism.simulate(counts, rng)
     return QuestionCounts(partition, mechanism, sums, int(counts.sum()), scale=scale)
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -1,4 +1,4 @@
-"""What accuracy is measured on: LPCT's synthetic design and the data sets of the papers' tables.
+"""The data sets of the papers' tables.
 
 The sets are split as their protocols say (see their folder's README). They are not part of the
 project; ``--data`` names the folder that holds them.
@@ -16,7 +16,6 @@ from sklearn.model_selection import train_test_split
 
 from privet.curator.public_data import PublicData
 from privet.protocol.features import Categorical, Classes, Numeric, Range, encode_table
-from scripts.reproduce.lpct_design import LABEL, Design, eta, fine_grid
 
 Floats = NDArray[np.float64]
 
@@ -25,8 +24,6 @@ PUBLIC_ROWS = {"anonymity": 50, "diabetes": 200, "email": 200, "employ": 200, "r
 CLASSIFICATION = (*PUBLIC_ROWS, "census")
 REGRESSION = ("abalone", "airfoil", "concrete", "ccpp", "wine_red", "wine_white")
 CLASSES = Classes(name="label", classes=("0", "1"))
-DESIGNS = {"gamma 0.5, 50 public": Design(0.5, 50), "gamma 5, 1000 public": Design(5.0, 1000)}
-TEST_POINTS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,29 +40,10 @@ class Split:
     chance: Floats | None = None
 
 
-def deal(folder: Path, name: str, number: int) -> Split:
-    """A replication of a design, or a random split of a set."""
-    if name in DESIGNS:
-        return designed(DESIGNS[name], number)
-    return (regression if name in REGRESSION else classification)(folder, name, number)
-
-
-def missing(folder: Path, name: str) -> list[Path]:
-    """The files of a set that are not there; a design needs none."""
-    if name in DESIGNS:
-        return []
-    names = ["census_public", "census_private"] if name == "census" else [name]
-    files = [folder / f"{each}.csv.gz" for each in names]
-    return [file for file in files if not file.exists()]
-
-
-def designed(design: Design, number: int) -> Split:
-    """New public and private rows of a design, and the same test points in every replication."""
-    grid, _ = fine_grid()
-    X = grid[np.random.default_rng(0).permutation(len(grid))[:TEST_POINTS]]
-    rng = np.random.default_rng([number, round(100 * design.gamma)])
-    public, private = design.public(rng), design.private(rng)
-    return Split(public, private, PublicData(X, np.zeros(len(X))), LABEL, eta(X))
+def files_of(name: str) -> tuple[str, ...]:
+    """The names of a set's files."""
+    parts = ("census_public", "census_private") if name == "census" else (name,)
+    return tuple(f"{part}.csv.gz" for part in parts)
 
 
 def classification(folder: Path, name: str, seed: int) -> Split:

@@ -1,7 +1,7 @@
 """Running experiments: every method on every replication, on all cores, each result kept.
 
-A result is found again by what made it: its arguments, and the code of the statistics and of this
-folder. So an interrupted run goes on, and changed code is measured anew.
+A result is found again by what made it: its job and seed, the files of its problem, and the code of
+the statistics and of this folder. So an interrupted run goes on, and what changed is measured anew.
 """
 
 import hashlib
@@ -9,16 +9,19 @@ import importlib.util
 import json
 import os
 import time
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
-from scripts.reproduce.contestants import METHODS, Point
-from scripts.reproduce.experiments import Experiment, Job
+from scripts.reproduce.contestants import Point
+from scripts.reproduce.experiment import Experiment, Job
+from scripts.reproduce.methods import METHODS
 from scripts.reproduce.problems import PROBLEMS, split_of
 
 ROOT = Path(__file__).parents[2]
@@ -26,81 +29,113 @@ SOURCES = (
     "baselines",
     "curator/estimation",
     "curator/partitioning",
+    "curator/planning",
+    "curator/public_model",
+    "curator/publishing",
+    "curator/sklearn_api",
+    "curator/simulation.py",
     "curator/trees",
     "protocol/mechanisms",
 )
-THIS_FOLDER = ("contestants", "datasets", "lpct_design", "problems")
+NOT_MEASURING = ("__main__", "derived", "driver", "experiment", "experiments", "pages")
+"""Files of this folder that no score depends on."""
+BUILT_IN = frozenset((*METHODS, *PROBLEMS))
+
+
+@dataclass(frozen=True)
+class Store:
+    """Where results are kept, where data sets are, and a researcher's file, if any."""
+
+    kept: Path
+    data: Path
+    plugin: Path | None = None
+
+    def file(self, job: Job, seed: int) -> Path:
+        """The file of one result."""
+        own = (repr((job, seed)), fingerprint(), *(digest(file) for file in self.needs(job)))
+        if self.plugin is not None and not {job.method, job.problem} <= BUILT_IN:
+            own += (digest(self.plugin),)
+        return self.kept / f"{hashlib.sha256(repr(own).encode()).hexdigest()}.json"
+
+    def needs(self, job: Job) -> list[Path]:
+        """The files that a job's problem is made of."""
+        return [self.data / name for name in getattr(PROBLEMS[job.problem], "files", ())]
+
+    def absent(self, job: Job) -> list[str]:
+        """Those that are not there."""
+        return [str(file) for file in self.needs(job) if not file.exists()]
 
 
 def run(
-    experiments: Iterable[Experiment],
-    folder: Path,
-    cache_folder: Path,
-    *,
-    n_jobs: int = -1,
-    plugin: Path | None = None,
+    experiments: Iterable[Experiment], store: Store, *, n_jobs: int = -1, scheduler: str = ""
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """Scores of all experiments, and the problems that were skipped with what is missing.
 
     One row per job, seed and point of the grid: job, problem, method, epsilon, the problem's
-    settings, series, the method's parameters, seed, score and seconds.
+    settings, series, the method's parameters, seed and scores. After every replication the time
+    that is left is printed. ``scheduler`` is the address of a Dask cluster, which has to see the
+    store.
     """
+    load(store.plugin)
     wanted: dict[Job, int] = {}
     for experiment in experiments:
         for job in experiment.jobs:
             wanted[job] = max(wanted.get(job, 0), experiment.replications)
-    load(plugin)
-    skipped = absent(wanted, folder)
-    # seeds outermost: neighbours share their split
-    tasks = [
-        (job, seed)
-        for seed in range(max(wanted.values(), default=0))
-        for job in sorted(wanted, key=lambda job: (job.problem, repr(job.settings)))
-        if seed < wanted[job] and job.problem not in skipped
-    ]
-    kept = cache_folder / fingerprint(plugin)
-    kept.mkdir(parents=True, exist_ok=True)
-    results = Parallel(n_jobs=n_jobs, batch_size=1, verbose=5)(
-        delayed(measured)(job, seed, folder, kept, plugin) for job, seed in tasks
-    )
-    rows = [row for found in results for row in found]
+    skipped = {job.problem: ", ".join(found) for job in wanted if (found := store.absent(job))}
+    # neighbours share their split
+    ordered = sorted(wanted, key=lambda job: (job.problem, repr(job.settings)))
+    todo = [job for job in ordered if job.problem not in skipped]
+    store.kept.mkdir(parents=True, exist_ok=True)
+    rows: list[Point] = []
+    seconds: dict[Job, float] = {}
+    with cluster(n_jobs, scheduler):
+        for seed in range(max((wanted[job] for job in todo), default=0)):
+            now = [job for job in todo if seed < wanted[job]]
+            results = Parallel(batch_size=1)(delayed(measured)(job, seed, store) for job in now)
+            for job, (spent, points) in zip(now, results, strict=True):
+                seconds[job] = spent
+                rows += points
+            left = sum(seconds[job] * (wanted[job] - seed - 1) for job in now)
+            done = f"Replication {seed + 1}: {len(now)} jobs, {sum(seconds[j] for j in now):.0f} s"
+            print(f"{done}; at most {left / effective_n_jobs() / 60:.0f} min left.", flush=True)
     return pd.DataFrame(rows), skipped
 
 
-def measured(job: Job, seed: int, folder: Path, kept: Path, plugin: Path | None) -> list[Point]:
-    """The scores of one method on one replication, from ``kept`` if they are there."""
-    name = hashlib.sha256(repr((job, seed)).encode()).hexdigest()
-    file = kept / f"{name}.json"
+@contextmanager
+def cluster(n_jobs: int, scheduler: str) -> Iterator[None]:
+    """Where joblib runs jobs: in processes here, or on the Dask cluster at ``scheduler``."""
+    if not scheduler:
+        with parallel_config("loky", n_jobs=n_jobs, inner_max_num_threads=1):
+            yield
+        return
+    from distributed import Client
+
+    client = Client(scheduler)  # type: ignore[no-untyped-call]  # distributed has few types
+    with client, parallel_config("dask", n_jobs=n_jobs):
+        yield
+
+
+def measured(job: Job, seed: int, store: Store) -> tuple[float, list[Point]]:
+    """Seconds and scores of one method on one replication, kept if they were measured before."""
+    load(store.plugin)
+    file = store.file(job, seed)
     if file.exists():
-        rows: list[Point] = json.loads(file.read_text())
-        return rows
-    load(plugin)
-    split = split_of(job.problem, job.settings, folder, seed)
-    started = time.process_time()
-    scores = list(METHODS[job.method](split, job.epsilon, seed))
-    seconds = (time.process_time() - started) / max(1, len(scores))
+        seconds, rows = json.loads(file.read_text())
+        return seconds, rows
+    started = time.perf_counter()
+    split = split_of(job.problem, job.settings, store.data, seed)
     own: Point = {"job": repr(job), "problem": job.problem, "method": job.method}
     own |= {"epsilon": job.epsilon, **dict(job.settings)}
     rows = [
-        {**own, "series": series, **point, "seed": seed, "score": score, "seconds": seconds}
-        for series, point, score in scores
+        {**own, "series": series, **point, "seed": seed, **scores}
+        for series, point, scores in METHODS[job.method](split, job.epsilon, seed)
     ]
+    seconds = time.perf_counter() - started
     # whole or not at all, also if this process is killed
     unfinished = file.with_suffix(f".{os.getpid()}")
-    unfinished.write_text(json.dumps(rows))
+    unfinished.write_text(json.dumps([seconds, rows]))
     unfinished.replace(file)
-    return rows
-
-
-def absent(jobs: Iterable[Job], folder: Path) -> dict[str, str]:
-    """Problems whose files are missing, and which."""
-    found = {}
-    for job in {job.problem: job for job in jobs}.values():
-        try:
-            PROBLEMS[job.problem](folder, 0, **dict(job.settings))
-        except FileNotFoundError as error:
-            found[job.problem] = str(error)
-    return found
+    return seconds, rows
 
 
 def load(plugin: Path | None) -> None:
@@ -118,44 +153,72 @@ def _load(plugin: Path) -> None:
     spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-def fingerprint(plugin: Path | None) -> str:
+@cache
+def digest(file: Path) -> str:
+    """A hash of a file's bytes."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+@cache
+def fingerprint() -> str:
     """A hash of the code that the scores depend on."""
-    files = [file for source in SOURCES for file in sorted((ROOT / source).rglob("*.py"))]
-    files += [Path(__file__).with_name(f"{name}.py") for name in THIS_FOLDER]
-    if plugin is not None:
-        files.append(plugin)
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+    files = [file for source in SOURCES for file in _python(ROOT / source)]
+    here = sorted(Path(__file__).parent.glob("*.py"))
+    files += [file for file in here if file.stem not in NOT_MEASURING]
+    return hashlib.sha256("".join(map(digest, files)).encode()).hexdigest()
 
 
-def limited(experiment: Experiment, *, quick: bool, most: int) -> Experiment:
-    """With fewer replications; ``most`` = 0 sets no limit."""
+def _python(source: Path) -> list[Path]:
+    return [source] if source.is_file() else sorted(source.rglob("*.py"))
+
+
+def narrowed(
+    experiment: Experiment,
+    *,
+    quick: bool,
+    most: int,
+    methods: Iterable[str],
+    problems: Iterable[str],
+) -> Experiment:
+    """With fewer replications and jobs; ``most`` = 0 and empty names set no limit."""
     number = experiment.quick if quick else experiment.replications
-    return replace(experiment, replications=min(number, most or number))
+    kept = tuple(
+        job
+        for job in experiment.jobs
+        if (not methods or job.method in methods) and (not problems or job.problem in problems)
+    )
+    return replace(experiment, jobs=kept, replications=min(number, most or number))
 
 
 def summarized(experiment: Experiment, scores: pd.DataFrame) -> pd.DataFrame:
-    """Per line and x the best point with mean, standard error and number of replications.
+    """Per panel, line and x the best point with mean, standard error and number of replications.
 
-    Columns: those of ``line``, ``x``, ``mean``, ``standard_error``, ``replications``, and the
-    other parameters of the point.
+    Columns: those of the experiment's ``key``, ``mean``, ``standard_error``, ``replications``, for
+    each further measure its mean under its name with its error, and the point's other parameters.
     """
-    group = [*experiment.line, experiment.x]
+    first, *others = experiment.measures
+    stated = ["mean", "standard_error", "replications"]
     if scores.empty:
-        return pd.DataFrame(columns=[*group, "mean", "standard_error", "replications"])
+        return pd.DataFrame(columns=[*experiment.key, *stated])
     own = scores[scores["job"].isin([repr(job) for job in experiment.jobs])]
-    own = own[own["series"].isin(experiment.series)]
-    own = own[own["seed"] < experiment.replications]
+    own = own[own["series"].isin(experiment.series) & (own["seed"] < experiment.replications)]
     own = own.dropna(axis=1, how="all")
     if own.empty:
-        return pd.DataFrame(columns=[*group, "mean", "standard_error", "replications"])
-    point = [c for c in own if c not in {*group, "job", "method", "seed", "score", "seconds"}]
-    of_point = own.groupby([*group, *point], dropna=False, sort=False)[experiment.column]
-    table = of_point.agg(mean="mean", standard_error="sem", replications="count").reset_index()
-    means = table.groupby(group, dropna=False, sort=False)["mean"]
+        return pd.DataFrame(columns=[*experiment.key, *stated])
+    fixed = {*experiment.key, "job", "method", "seed", *MEASURES}
+    point = [column for column in own if column not in fixed]
+    wanted: dict[str, Any] = {
+        "mean": (first, "mean"),
+        "standard_error": (first, "sem"),
+        "replications": (first, "count"),
+    }
+    for measure in others:
+        wanted |= {measure: (measure, "mean"), f"{measure}_error": (measure, "sem")}
+    of_point = own.groupby([*experiment.key, *point], dropna=False, sort=False)
+    table = of_point.agg(**wanted).reset_index()
+    means = table.groupby(experiment.key, dropna=False, sort=False)["mean"]
     chosen = means.idxmax() if experiment.best == "max" else means.idxmin()
-    best = table.loc[chosen].reset_index(drop=True)
-    order = [*group, "mean", "standard_error", "replications", *point]
-    return best[order].sort_values(group, kind="stable", ignore_index=True)
+    return table.loc[chosen].reset_index(drop=True)[[*experiment.key, *wanted, *point]]
+
+
+MEASURES = ("score", "brier", "coverage", "seconds")

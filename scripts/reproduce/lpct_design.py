@@ -8,38 +8,18 @@ The printed eta_P leaves [0, 1]; the form used here is that of the authors' code
 and eta_Q the same with exponent 0.1 gamma. x is uniform on the unit square.
 """
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet.curator.public_data import PublicData
-from privet.curator.trees import locate
 from privet.protocol.features import Classes
-from privet.protocol.partition import Partition
 
 Floats = NDArray[np.float64]
 
 LABEL = Classes(name="y", classes=("0", "1"))
 POINTS_PER_AXIS = 512
-
-
-@dataclass(frozen=True)
-class Design:
-    """One setting of section 6.2: the strength of the public data, and how many of each."""
-
-    gamma: float
-    n_public: int
-    n_private: int = 10_000
-
-    def public(self, rng: np.random.Generator) -> PublicData:
-        """A public sample from Q."""
-        return draw(self.n_public, self.gamma, rng)
-
-    def private(self, rng: np.random.Generator) -> PublicData:
-        """A private sample from P, in the same form."""
-        return draw(self.n_private, 1.0, rng)
 
 
 def eta(X: Floats, gamma: float = 1.0) -> Floats:
@@ -70,26 +50,3 @@ def bayes_accuracy() -> float:
     """The best accuracy possible under P."""
     _, chance = fine_grid()
     return float(np.maximum(chance, 1.0 - chance).mean())
-
-
-@dataclass(frozen=True, eq=False)
-class CellAccuracy:
-    """What labelling a cell 1, or 0, adds to the accuracy under P; each of shape ``(cells,)``."""
-
-    if_one: Floats
-    if_zero: Floats
-
-    @classmethod
-    def of(cls, partition: Partition) -> "CellAccuracy":
-        """Integrals of eta_P and 1 - eta_P over the cells."""
-        X, chance = fine_grid()
-        cells = locate(partition, X)
-        one, zero = (
-            np.bincount(cells, part, minlength=partition.cells) / len(X)
-            for part in (chance, 1.0 - chance)
-        )
-        return cls(one, zero)
-
-    def accuracy(self, labels: NDArray[np.bool_]) -> float:
-        """The accuracy under P of a tree with these labels, shape ``(cells,)``."""
-        return float(np.where(labels, self.if_one, self.if_zero).sum())

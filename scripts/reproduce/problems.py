@@ -1,38 +1,76 @@
-"""What the papers' experiments are run on, by name: ``PROBLEMS[name](folder, seed, **settings)``.
+"""What experiments are run on, by name: ``PROBLEMS[name](folder, seed, **settings)``.
 
-A problem returns a ``Split`` whose features are in [0, 1] and raises ``FileNotFoundError`` where a
-data set is missing.
+A problem makes a ``Split`` whose features are in [0, 1].
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from privet.curator.public_data import PublicData
 from privet.protocol.features import Range
+from scripts.reproduce.coverage import Quadrants
 from scripts.reproduce.datasets import (
     CLASSIFICATION,
     REGRESSION,
     Floats,
     Split,
-    deal,
-    designed,
-    missing,
+    classification,
+    files_of,
+    regression,
+    shuffled,
     take,
     wines,
 )
-from scripts.reproduce.lpct_design import LABEL, Design
+from scripts.reproduce.lpct_design import LABEL, draw, eta, fine_grid
 
-Problem = Callable[..., Split]
-
+TEST_POINTS = 10_000
 SINE_RANGE = (-5.0, 5.0)
 """Declared range of sin(16 x) plus standard normal noise."""
+SHIFTS = {
+    "as it is": "200 rows at random",
+    "scarce": "50 rows at random",
+    "volunteers": "the second class 4.5 times rarer",
+    "tilted": "e⁴ times likelier at one end of the first principal component than at the other",
+    "changed": "the opposite label in the upper 30 % along the first principal component",
+}
+"""How public rows are chosen."""
+ROWS, SCARCE_ROWS, RARER, TILT, CHANGED = 200, 50, 4.5, 4.0, 0.3
+SIZES = {"anonymity": 100, "diabetes": 200, "employ": 200, "rice": 300, "census": 500}
+"""Public records where all records are dealt anew."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """How to make a split from a folder, a seed and settings, and the files that it needs."""
+
+    make: Callable[..., Any]
+    files: tuple[str, ...] = ()
+
+    def __call__(self, folder: Path, seed: int, **settings: Any) -> Any:
+        return self.make(folder, seed, **settings)
+
+
+def without_files(make: Callable[..., Split]) -> Problem:
+    """A problem from a function of the seed and settings."""
+    return Problem(lambda _folder, seed, **settings: make(seed, **settings))
+
+
+def of_set(make: Callable[..., Split], name: str, *others: str, **settings: Any) -> Problem:
+    """A problem from a function of the folder, the set's name, the seed and settings."""
+    files = tuple(file for each in (name, *others) for file in files_of(each))
+
+    def made(folder: Path, seed: int, **more: Any) -> Split:
+        return make(folder, name, seed, **settings, **more)
+
+    return Problem(made, files)
 
 
 def design(
-    folder: Path,  # noqa: ARG001 - needs no files
     seed: int,
     *,
     gamma: float,
@@ -41,50 +79,39 @@ def design(
     scaled: str = "known",
     reach: float = 0.0,
 ) -> Split:
-    """LPCT's synthetic design (section 6.1).
+    """LPCT's synthetic design (section 6.1), with the same test points in every replication.
 
     ``scaled`` is what is known of the domain [0, a]², a uniform on [1, 5] (section 6.2.4): the
     ``known`` range, the ``public`` records' own, or nothing, and then the assumed [0, ``reach``]².
     """
-    split = designed(Design(gamma, int(n_public), int(n_private)), seed)
+    grid, _ = fine_grid()
+    X = grid[np.random.default_rng(0).permutation(len(grid))[:TEST_POINTS]]
+    rng = np.random.default_rng([seed, round(100 * gamma)])
+    public, private = draw(int(n_public), gamma, rng), draw(int(n_private), 1.0, rng)
     if scaled == "known":
-        return split
+        return Split(public, private, PublicData(X, np.zeros(len(X))), LABEL, eta(X))
     if scaled == "public":
-        low, high = split.public.X.min(axis=0), split.public.X.max(axis=0)
+        low, high = public.X.min(axis=0), public.X.max(axis=0)
     else:
         low, high = np.zeros(2), np.full(2, reach / np.random.default_rng([seed, 7]).uniform(1, 5))
 
     def rescaled(data: PublicData) -> PublicData:
         return PublicData(np.clip((data.X - low) / (high - low), 0.0, 1.0), data.y)
 
-    public, private, test = map(rescaled, (split.public, split.private, split.test))
-    return Split(public, private, test, split.label, split.chance)
+    test = rescaled(PublicData(X, np.zeros(len(X))))
+    return Split(rescaled(public), rescaled(private), test, LABEL, eta(X))
 
 
-def data_set(folder: Path, seed: int, *, name: str) -> Split:
-    """A random split of a set of the papers' tables."""
-    if absent := missing(folder, name):
-        raise FileNotFoundError(", ".join(map(str, absent)))
-    return deal(folder, name, seed)
-
-
-def portion(folder: Path, seed: int, *, name: str, share: float, n_public: int) -> Split:
+def portion(folder: Path, name: str, seed: int, *, share: float, n_public: int) -> Split:
     """LPCT's Figure 10: a share of the private records and some of the public ones, at random."""
-    split = data_set(folder, seed, name=name)
+    split = classification(folder, name, seed)
     rng = np.random.default_rng([seed, 10])
     private = rng.permutation(len(split.private))[: round(share * len(split.private))]
     public = rng.permutation(len(split.public))[:n_public]
     return Split(take(split.public, public), take(split.private, private), split.test, split.label)
 
 
-def sine(
-    folder: Path,  # noqa: ARG001 - needs no files
-    seed: int,
-    *,
-    n_private: int,
-    n_public: int,
-    n_test: int = 2000,
-) -> Split:
+def sine(seed: int, *, n_private: int, n_public: int, n_test: int = 2000) -> Split:
     """LPDT's section 4.1: y = sin(16 x) + N(0, 1), x ~ N(.5, variance .025) kept within [0, 1]."""
     rng = np.random.default_rng([seed, 16])
 
@@ -100,22 +127,7 @@ def sine(
     return Split(public, draw(n_private), draw(n_test), label)
 
 
-def mixed_wine(folder: Path, seed: int, *, red: float) -> Split:
-    """LPDT's Figure 4: private white wines; a share ``red`` of the public rows are red wines."""
-    for name in ("wine_white", "wine_red"):
-        if absent := missing(folder, name):
-            raise FileNotFoundError(", ".join(map(str, absent)))
-    return wines(folder, seed, red)
-
-
-def noisy_threshold(
-    folder: Path,  # noqa: ARG001 - needs no files
-    seed: int,
-    *,
-    n_private: int,
-    n_public: int,
-    columns: int = 1,
-) -> Split:
+def noisy_threshold(seed: int, *, n_private: int, n_public: int, columns: int = 1) -> Split:
     """For semi-private learning: y = 1{x_1 >= .3}, wrong for a tenth of the records."""
     rng = np.random.default_rng([seed, 19])
 
@@ -129,19 +141,54 @@ def noisy_threshold(
     return Split(public, private, PublicData(test, np.zeros(len(test))), LABEL, chance)
 
 
+def shifted(folder: Path, name: str, seed: int, *, shift: str) -> Split:
+    """Public data that mislead: rows taken from the holders' part as ``SHIFTS`` says.
+
+    Of the shuffled rows 80 % are holders and 20 % test rows. The first principal component is that
+    of all rows.
+    """
+    split, rng = shuffled(folder, name, seed, public=0), np.random.default_rng([seed, 1])
+    pool = split.private
+    every = np.vstack([pool.X, split.test.X])
+    _, axes = np.linalg.eigh(np.cov(every.T))
+    place = ((pool.X - every.mean(axis=0)) @ axes[:, -1]).argsort().argsort() / len(pool)
+    chance = np.ones(len(pool))
+    if shift == "volunteers":
+        chance = np.where(pool.y == 1, 1.0 / RARER, 1.0)
+    elif shift == "tilted":
+        chance = np.exp(TILT * place)
+    rows = min(SCARCE_ROWS if shift == "scarce" else ROWS, len(pool) // 4)
+    chosen = rng.choice(len(pool), rows, replace=False, p=chance / chance.sum())
+    y = pool.y[chosen]
+    if shift == "changed":
+        y = np.where(place[chosen] > 1.0 - CHANGED, 1.0 - y, y)
+    rest = np.setdiff1d(np.arange(len(pool)), chosen)
+    return Split(PublicData(pool.X[chosen], y), take(pool, rest), split.test, split.label)
+
+
 PROBLEMS: dict[str, Problem] = {
-    "design": design,
-    "portion": portion,
-    "sine": sine,
-    "mixed wine": mixed_wine,
-    "noisy threshold": noisy_threshold,
-    **{name: partial(data_set, name=name) for name in (*CLASSIFICATION, *REGRESSION)},
+    "design": without_files(design),
+    "synthetic, one population": without_files(partial(design, gamma=1.0, n_public=300)),
+    "sine": without_files(sine),
+    "noisy threshold": without_files(noisy_threshold),
+    "quadrants": Problem(lambda _folder, _seed, **settings: Quadrants(**settings)),
+    "portion of diabetes": of_set(portion, "diabetes"),
+    "mixed wine": of_set(
+        lambda folder, _, seed, **s: wines(folder, seed, **s), "wine_white", "wine_red"
+    ),
+    **{name: of_set(classification, name) for name in CLASSIFICATION},
+    **{name: of_set(regression, name) for name in REGRESSION},
+    **{f"{name}, shifted": of_set(shifted, name) for name in CLASSIFICATION},
+    **{
+        f"{name}, one population": of_set(shuffled, name, public=rows)
+        for name, rows in SIZES.items()
+    },
 }
 
 
 @lru_cache(maxsize=2)
 def split_of(
     problem: str, settings: tuple[tuple[str, float | str], ...], folder: Path, seed: int
-) -> Split:
+) -> Any:
     """The split of a problem, kept for the next method."""
     return PROBLEMS[problem](folder, seed, **dict(settings))

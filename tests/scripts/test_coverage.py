@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from scripts.reproduce.coverage import CASES, SETTINGS, Case, covered
+from scripts.reproduce.coverage import CASES, Case, Quadrants, covered
+from scripts.reproduce.experiments import COLLECTIONS
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.estimator}-{case.name}")
-@pytest.mark.parametrize(("holders", "epsilon"), SETTINGS[:4])
+@pytest.mark.parametrize(("holders", "epsilon"), COLLECTIONS[:4])
 def test_intervals_cover_at_the_default_depth(case: Case, holders: int, epsilon: float) -> None:
     """At least 93 % of cells, under a shift that the prior does not know.
 
@@ -17,5 +18,5 @@ def test_intervals_cover_at_the_default_depth(case: Case, holders: int, epsilon:
     """
     held: list[bool] = []
     while len(held) < 600:
-        held += covered(case, 0.1, holders, epsilon, run=len(held)).tolist()
+        held += covered(case, Quadrants(holders, 0.1), epsilon, run=len(held)).tolist()
     assert np.mean(held) >= 0.93

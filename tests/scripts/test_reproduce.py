@@ -1,92 +1,282 @@
-"""The tables of docs/accuracy.md: what is measured anew replaces what was, and ranks are sums."""
+"""The driver of the experiments: kept results, the best point, missing sets, ranks, the page."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from scripts.pages import Rows, read, write
-from scripts.reproduce.accuracy import merged, on_split, section, summary
-from scripts.reproduce.datasets import DESIGNS, REGRESSION, deal, missing
-from scripts.reproduce.tables import ranks
+from privet.baselines import LPCTClassifier
+from scripts.reproduce import contestants, derived, driver, pages
+from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION, Split
+from scripts.reproduce.experiment import Experiment, Job, Numbers, jobs, printed
+from scripts.reproduce.experiments import EXPERIMENTS
+from scripts.reproduce.methods import METHODS, TIMED
+from scripts.reproduce.problems import PROBLEMS, Problem, split_of
+
+PLUGIN = """
+from pathlib import Path
+from scripts.reproduce.experiment import Experiment, jobs
+from scripts.reproduce.experiments import EXPERIMENTS
+from scripts.reproduce.methods import METHODS
+
+def constant(split, epsilon, seed):
+    with Path("{log}").open("a") as stream:
+        stream.write("ran ")
+    for point in (1, 2, 3):
+        yield "constant", {{"point": point}}, {{"score": point % 3 + 0.1 * seed}}
+
+METHODS["constant"] = constant
+EXPERIMENTS.append(
+    Experiment(
+        "tiny",
+        "A tiny experiment",
+        (
+            *jobs("sine", ("constant",), (1.0, 2.0), n_private=(20,), n_public=(5,)),
+            *jobs("rice", ("constant",), (1.0,)),
+        ),
+        x="epsilon",
+        series=("constant",),
+        replications=2,
+        kind="figure",
+        published={{("constant", 1.0): 1.0, ("constant", 2.0): 2.04}},
+    )
+)
+"""
 
 
-def row(name: str, epsilon: float, method: str, mean: float) -> dict[str, str | float]:
-    return {
-        "set": name,
-        "epsilon": epsilon,
-        "method": method,
-        "mean": mean,
-        "standard_error": 0.0,
-        "splits": 2,
-    }
+def test_every_experiment_names_methods_and_problems_that_exist() -> None:
+    """And its published numbers belong to its lines; each has a place in a page."""
+    assert len({each.name for each in EXPERIMENTS}) == len(EXPERIMENTS)
+    for experiment in EXPERIMENTS:
+        assert {job.method for job in experiment.jobs} <= set(METHODS)
+        assert {job.problem for job in experiment.jobs} <= set(PROBLEMS)
+        places = [place for found in pages.PAGES.values() for place in found]
+        assert sum(experiment.name.startswith(place) for place in places) == 1
+        for key in experiment.published:
+            assert len(key) == len(experiment.line) + 1
+            assert experiment.line != ("series",) or key[0] in experiment.series
 
 
-MEASURED: Rows = [
-    row("rice", 0.0, "public tree", 0.9),
-    row("rice", 1.0, "drift", 0.95),
-    row("rice", 1.0, "averaged", 0.99),
-    row("email", 0.0, "public tree", 0.8),
-    row("email", 1.0, "drift", 0.8),
-]
+def test_results_are_kept_and_missing_sets_named(tmp_path: Path) -> None:
+    """A researcher's file adds a method and an experiment; the second run measures nothing."""
+    pytest.importorskip("matplotlib")
+    plugin, log = tmp_path / "mine.py", tmp_path / "log"
+    plugin.write_text(PLUGIN.format(log=log))
+    known = len(EXPERIMENTS)
+    driver.load(plugin)
+    (tiny,) = EXPERIMENTS[known:]
+    try:
+        store = driver.Store(tmp_path / "kept", tmp_path, plugin)
+        for _ in range(2):
+            scores, skipped = driver.run([tiny], store, n_jobs=1)
+            assert log.read_text() == "ran " * 4
+        shared = tiny.jobs[0]
+        ours = replace(shared, method="LPCT")
+        plain = driver.Store(store.kept, store.data)
+        assert store.file(ours, 0) == plain.file(ours, 0)
+        assert store.file(shared, 0) != plain.file(shared, 0)
+    finally:
+        del EXPERIMENTS[known:], METHODS["constant"]
+    assert list(skipped) == ["rice"]
+    table = driver.summarized(tiny, scores)
+    assert table["point"].tolist() == [2, 2]
+    assert table["mean"].tolist() == pytest.approx([2.05, 2.05])
+    text = pages.sections([tiny], {"tiny": table}, tmp_path, tmp_path / "csv")
+    assert "**2.050 ± 0.050** *(1)*" in text
+    assert "| 2 | 2.050 ± 0.050 *(2.04)* |" in text
+    assert (tmp_path / "figures" / "tiny.svg").read_text().startswith("<?xml")
 
 
-def test_only_what_was_measured_anew_is_replaced() -> None:
-    """The order stays, a new figure takes the old one's place, and new methods come last."""
-    new: Rows = [row("rice", 1.0, "drift", 0.96), row("rice", 1.0, "pruned", 0.7)]
-    found = merged(MEASURED, new)
-    assert [each["mean"] for each in found] == [0.9, 0.96, 0.99, 0.8, 0.8, 0.7]
-    assert MEASURED[1]["mean"] == 0.95
+def test_other_data_are_measured_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result is kept under the bytes of its problem's files."""
+    monkeypatch.setitem(PROBLEMS, "mine", Problem(lambda *_: None, ("mine.csv",)))
+    store, job = driver.Store(tmp_path, tmp_path), Job("mine", "LPCT", 1.0)
+    assert store.absent(job) == [str(tmp_path / "mine.csv")]
+    names = set()
+    for text in ("a", "b", "a"):
+        (tmp_path / "mine.csv").write_text(text)
+        driver.digest.cache_clear()
+        names.add(store.file(job, 0))
+    assert len(names) == 2
 
 
-def test_figures_that_were_written_before_are_replaced_and_shown(tmp_path: Path) -> None:
-    """A file that is read again has texts for numbers; the same row is the same row."""
-    file = tmp_path / "accuracy.csv"
-    write(file, MEASURED)
-    found = merged(read(file), [row("rice", 1.0, "drift", 0.96)])
-    assert len(found) == len(MEASURED)
-    assert read(tmp_path / "none.csv") == []
-    shown = section("rice", [each for each in found if each["set"] == "rice"])
-    assert "0.9600" in shown
-    assert "0.9500" not in shown
+def row(series: str, problem: str, epsilon: float, mean: float) -> dict[str, str | float]:
+    return {"series": series, "problem": problem, "epsilon": epsilon, "mean": mean}
+
+
+MEANS = pd.DataFrame(
+    [
+        row("tree", "rice", 0.0, 0.9),
+        row("Privet", "rice", 1.0, 0.95),
+        row("averaged", "rice", 1.0, 0.99),
+        row("tree", "email", 0.0, 0.8),
+        row("Privet", "email", 1.0, 0.8),
+    ]
+)
+TABLE = Experiment("e", "E", (), ("tree", "Privet", "averaged"), x="problem")
 
 
 def test_ranks_add_up_over_sets_and_ties_share_theirs() -> None:
-    """drift is first on rice and shares the first two places on email; averaged is not ranked."""
-    lines = ranks(MEASURED, ["rice", "email"], best_first=True).splitlines()
-    assert lines[0] == "| rank sums over 2 sets | ε = 1 | all |"
-    assert lines[2:] == ["| drift | 2.5 | 2.5 |", "| public tree | 3.5 | 3.5 |"]
+    """Privet is first on rice and shares the first two places on email; averaged is left out."""
+    lines = derived.rank_sums(TABLE, MEANS, without=("averaged",)).splitlines()
+    assert lines[0] == "| rank sums over 2 sets | ε = 1 |"
+    assert lines[2:] == ["| Privet | 2.5 |", "| tree | 3.5 |"]
+
+
+def test_a_set_that_a_method_cannot_take_ranks_last() -> None:
+    """averaged is first on rice and, without a figure, last on email."""
+    lines = derived.rank_sums(TABLE, MEANS).splitlines()
+    assert set(lines[2:]) == {"| averaged | 4 |", "| Privet | 3.5 |", "| tree | 4.5 |"}
 
 
 def test_with_errors_the_least_comes_first() -> None:
     """For mean squared errors the order is reversed."""
-    lines = ranks(MEASURED, ["rice"], best_first=False).splitlines()
-    assert lines[2].startswith("| public tree | 1 ")
+    rice = MEANS[MEANS["problem"] == "rice"]
+    lines = derived.rank_sums(replace(TABLE, best="min"), rice).splitlines()
+    assert lines[2] == "| tree | 1 |"
 
 
-def test_of_a_grid_the_best_point_is_kept() -> None:
-    """The largest accuracy, or the smallest error; a method without a grid is left as it is."""
-    scores = {(1.0, "LPCT|1|5"): [0.5, 0.7], (1.0, "LPCT|2|5"): [0.9, 0.7], (1.0, "drift"): [0.6]}
-    best, drift = summary("set", scores, sign=1.0)
-    assert (best["method"], best["mean"]) == ("LPCT, tuned on the test rows", 0.8)
-    assert best["standard_error"] == pytest.approx(0.1)
-    assert (drift["method"], drift["mean"], drift["standard_error"]) == ("drift", 0.6, 0.0)
-    assert summary("set", scores, sign=-1.0)[0]["mean"] == 0.6
+def test_means_are_ranked_beside_the_printed_ones() -> None:
+    """The methods in print among themselves, and how the two orders agree."""
+    published: Numbers = {("tree", "rice"): 0.5, ("Privet", "rice"): 0.4, ("lost", "rice"): 1.0}
+    text = derived.rank_sums(replace(TABLE, published=published), MEANS)
+    assert "| Privet | 3.5 | 1 | 2 |" in text
+    assert "Kendall's τ between the two is -1.00" in text
 
 
-def test_designs_need_no_files(tmp_path: Path) -> None:
-    """The synthetic design is always there; a data set needs its file."""
-    assert all(missing(tmp_path, name) == [] for name in DESIGNS)
-    assert missing(tmp_path, REGRESSION[0]) == [tmp_path / f"{REGRESSION[0]}.csv.gz"]
+def test_only_what_was_measured_anew_is_replaced() -> None:
+    """Rows are told apart by panel, line and x, and stand in the experiment's order."""
+    old = MEANS[["series", "problem", "mean"]]
+    new = pd.DataFrame({"series": ["Privet"], "problem": ["rice"], "mean": [0.96]})
+    table = pages.merged(TABLE, old, new)
+    assert table["series"].tolist() == ["tree", "tree", "Privet", "Privet", "averaged"]
+    assert table["mean"].tolist() == [0.8, 0.9, 0.8, 0.96, 0.99]
+
+
+def test_further_measures_stand_beside_the_first() -> None:
+    """Panels are tables of their own; no reports have a column of their own."""
+    experiment = Experiment(
+        "e",
+        "E",
+        (Job("rice", "m", 2.0), Job("rice", "m", 0.0)),
+        ("m",),
+        x="series",
+        line=("epsilon",),
+        panels=("problem",),
+        measures=("score", "brier"),
+    )
+    rows = [
+        {"job": repr(job), "problem": "rice", "epsilon": job.epsilon, "series": "m", "seed": seed}
+        | {"score": 0.7, "brier": 0.2 + 0.02 * seed}
+        for job in experiment.jobs
+        for seed in (0, 1)
+    ]
+    table = driver.summarized(experiment, pd.DataFrame(rows))
+    text = pages.section(experiment, table, Path(), Path())
+    assert "| rice | no reports | ε = 2 |" in text
+    assert "| m | 0.700, 0.210 | 0.700, 0.210 |" in text
+
+
+def test_times_are_relative_to_one_method() -> None:
+    """So are the printed ones; nothing is marked, as clocks differ."""
+    experiment = Experiment(
+        "e",
+        "E",
+        (),
+        ("a", "b"),
+        x="problem",
+        relative="a",
+        published={("a", "p"): 2, ("b", "p"): 3},
+    )
+    rows = [("a", "p", 0.5, 0.0, 2), ("b", "p", 2.0, 0.1, 2)]
+    columns = ["series", "problem", "mean", "standard_error", "replications"]
+    text = pages.grid(experiment, pd.DataFrame(rows, columns=columns), "")
+    assert "| p | 1.000 ± 0.000 *(1)* | 4.000 ± 0.200 *(1.5)* |" in text
+
+
+def test_a_point_wins_by_its_mean_over_all_replications() -> None:
+    """Not by the best of each; and rows of other jobs with the same method do not count."""
+    ours, other = Job("sine", "m", 1.0), Job("sine", "m", 1.0, (("n_public", 5.0),))
+    rows = [
+        (repr(job), "sine", 1.0, "s", depth, seed, score)
+        for job, depth, scores in ((ours, 1, (5.0, 1.0)), (ours, 2, (2.0, 2.0)), (other, 3, (0, 0)))
+        for seed, score in enumerate(scores)
+    ]
+    columns = ["job", "problem", "epsilon", "series", "depth", "seed", "score"]
+    experiment = Experiment("e", "E", (ours,), ("s",), x="epsilon", replications=2, best="min")
+    table = driver.summarized(experiment, pd.DataFrame(rows, columns=columns))
+    assert table[["depth", "mean", "replications"]].to_numpy().tolist() == [[2, 2.0, 2]]
+
+
+@pytest.mark.parametrize("name", ["design", "sine", "noisy threshold"])
+def test_problems_without_files(name: str) -> None:
+    """The same seed gives the same split, in [0, 1], of the sizes asked for."""
+    settings = {
+        "design": (("gamma", 0.5), ("n_public", 30), ("n_private", 200), ("scaled", "public")),
+        "sine": (("n_private", 200), ("n_public", 0)),
+        "noisy threshold": (("n_private", 200), ("n_public", 30)),
+    }[name]
+    first, again = (split_of.__wrapped__(name, settings, Path("none"), 3) for _ in range(2))
+    assert np.array_equal(first.private.X, again.private.X)
+    assert len(first.private) == 200
+    for part in (first.public, first.private, first.test):
+        assert part.X.min() >= 0
+        assert part.X.max() <= 1
+
+
+def test_lpct_is_scored_by_cell_as_by_row() -> None:
+    """The sums per cell give the accuracy of the model's own predictions."""
+    split: Split = PROBLEMS["design"](Path("none"), 0, gamma=0.5, n_public=50, n_private=2000)
+    lpct = contestants.Lpct("LPCT", "max_edge", (3,), (0,))
+    found = {
+        name: value["score"]
+        for name, point, value in lpct(split, 2.0, 1)
+        if point["weight"] in (0, 1)
+    }
+    for name, weight in (("LPCT-P", 0.0), ("LPCT", 1.0)):
+        model = LPCTClassifier(2.0, depth=3, weight=weight, random_state=1)
+        assert found[name] == pytest.approx(
+            contestants.scores(contestants.fitted(model, split), split)["score"]
+        )
+
+
+def test_public_names_of_the_sets() -> None:
+    """Every set of the tables is a problem."""
+    assert {*CLASSIFICATION, *REGRESSION} <= set(PROBLEMS)
+
+
+def test_one_value_per_setting_is_a_list() -> None:
+    """Jobs are all combinations; a method without privacy is run once, at ε = 0."""
+    made = jobs("sine", ("DT", "LPDT-M"), (1.0, 2.0), n_private=(10,), n_public=(5, 6))
+    assert len(set(made)) == 2 + 4
+    assert {job.epsilon for job in made if job.method == "DT"} == {0.0}
+
+
+def test_printed_numbers_are_keyed_by_method_and_place() -> None:
+    """A number that the paper lacks is not there."""
+    numbers = printed("lpct-table-2", epsilon=8.0)
+    assert numbers["PHIST", "employ"] == 0.9043
+    assert ("PHIST", "email") not in numbers
+    assert printed("authors-code", ("epsilon",), gamma=5.0, n_public=1000)["LPCT", 8.0] == 0.697
 
 
 @pytest.mark.slow
-def test_a_family_has_the_same_figures_alone(tmp_path: Path) -> None:
-    """Families draw from generators of their own; the paper's method has its whole grid."""
-    split = deal(tmp_path, next(iter(DESIGNS)), 0)
-    together = list(on_split(split, "design", 0, ["max_edge", "papers"]))
-    assert list(on_split(split, "design", 0, ["max_edge"])) == [
-        each for each in together if each[1] == "averaged, max-edge cells"
-    ]
-    assert len(together) == 5 * (1 + 10 * 17)
-    np.testing.assert_array_less(0.2, [value for *_, value in together])
+@pytest.mark.parametrize("name", sorted({*METHODS} - {*TIMED}))
+def test_every_method_runs_and_says_how_good_it_is(name: str) -> None:
+    """Each on a small problem of a kind that an experiment gives it."""
+    job = next(j for e in EXPERIMENTS for j in e.jobs if j.method == name)
+    numeric = job.problem in (*REGRESSION, "mixed wine", "sine")
+    if job.problem == "quadrants":
+        split = PROBLEMS["quadrants"](Path(), 0, holders=1000, shift=0.1)
+    elif numeric:
+        split = PROBLEMS["sine"](Path(), 0, n_private=300, n_public=60, n_test=100)
+    else:
+        split = PROBLEMS["noisy threshold"](Path(), 0, n_private=300, n_public=60, columns=2)
+        split = replace(split, chance=None, test=split.private)
+    found = list(METHODS[name](split, max(job.epsilon, 1.0), 0))
+    assert found
+    for series, point, scores in found:
+        assert any(series in e.series for e in EXPERIMENTS for j in e.jobs if j.method == name)
+        assert np.isfinite(list(scores.values())).all(), point

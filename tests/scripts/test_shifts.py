@@ -1,14 +1,17 @@
-"""The suite of shifts: whom its public rows are, and what its table says."""
+"""The suite of shifts: whom its public rows are, and what follows from its table."""
 
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from privet.curator.public_data import PublicData
-from scripts.pages import Row, Rows
-from scripts.reproduce import shifts
+from scripts.reproduce import problems
 from scripts.reproduce.datasets import CLASSES, Split
+from scripts.reproduce.derived import share_of_the_way
+from scripts.reproduce.experiment import Experiment
+from scripts.reproduce.ours import ask_centrally
 from tests.curator.estimation.examples import complete
 
 SPLIT = slice(3200), slice(3200, None)
@@ -26,13 +29,13 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> None:
         private, test = (PublicData(data.X[part], data.y[part]) for part in SPLIT)
         return Split(PublicData(X[:0], data.y[:0]), private, test, CLASSES)
 
-    monkeypatch.setattr(shifts, "shuffled", dealt)
+    monkeypatch.setattr(problems, "shuffled", dealt)
 
 
-@pytest.mark.parametrize("shift", shifts.SHIFTS)
+@pytest.mark.parametrize("shift", problems.SHIFTS)
 def test_public_rows_are_taken_from_the_holders(shift: str) -> None:
     """No public row is a holder's, and all others of the pool are."""
-    split = shifts.shifted(Path(), "set", shift, 1)
+    split = problems.shifted(Path(), "set", 1, shift=shift)
     assert len(split.public) == (50 if shift == "scarce" else 200)
     assert len(split.private) == 3200 - len(split.public)
     assert not {*split.public.X[:, 0]} & {*split.private.X[:, 0]}
@@ -40,27 +43,23 @@ def test_public_rows_are_taken_from_the_holders(shift: str) -> None:
 
 def test_shifts_are_what_they_say() -> None:
     """Of 200 rows the second class is 2 / 11 among volunteers, give or take 5 errors of .027."""
-    volunteers = shifts.shifted(Path(), "set", "volunteers", 1).public
+    volunteers = problems.shifted(Path(), "set", 1, shift="volunteers").public
     assert volunteers.y.mean() == pytest.approx(2 / 11, abs=0.14)
-    tilted = shifts.shifted(Path(), "set", "tilted", 1).public.X[:, 0].mean()
+    tilted = problems.shifted(Path(), "set", 1, shift="tilted").public.X[:, 0].mean()
     assert abs(tilted - 0.5) > 0.15
     same, changed = (
-        shifts.shifted(Path(), "set", shift, 1).public for shift in ("as it is", "changed")
+        problems.shifted(Path(), "set", 1, shift=shift).public for shift in ("as it is", "changed")
     )
-    assert (same.y != changed.y).mean() == pytest.approx(shifts.CHANGED, abs=0.16)
+    assert (same.y != changed.y).mean() == pytest.approx(problems.CHANGED, abs=0.16)
 
 
-def test_the_table_shows_the_share_of_the_way_to_raw_records() -> None:
+def test_the_share_of_the_way_to_raw_records() -> None:
     """Half of the way where the Brier score lies half way."""
-    scores = {"public stack": 0.3, "everybody's raw records": 0.1}
-    rows: Rows = []
-    for method, brier in scores.items():
-        row: Row = {"set": "s", "shift": "scarce", "epsilon": 0.0, "method": method, "splits": 3}
-        rows.append(row | {"accuracy": 0.7, "brier": brier, "coverage": float("nan")})
-    rows.append({**rows[0], "epsilon": 2.0, "method": "drift", "brier": 0.2, "coverage": 0.95})
-    shown = shifts.tables(rows)
-    assert "| drift, share of the way | 0.50 |" in shown
-    assert "| drift | 0.700, 0.2000, 0.95 |" in shown
+    columns = ["problem", "shift", "series", "epsilon", "brier"]
+    rows = [("public stack", 0.0, 0.3), ("everybody's forest", 0.0, 0.1), ("Privet", 2.0, 0.2)]
+    table = pd.DataFrame([("s", "scarce", *row) for row in rows], columns=columns)
+    shown = share_of_the_way(Experiment("e", "E", (), (), x="series"), table)
+    assert "| s, scarce | 0.50 |" in shown
 
 
 def test_a_trusted_curator_counts_with_central_noise() -> None:
@@ -69,10 +68,10 @@ def test_a_trusted_curator_counts_with_central_noise() -> None:
     Over 200 draws the mean square is within 5 standard errors, each 8 % at most, false alarm below
     1e-5.
     """
-    split = shifts.shifted(Path(), "set", "as it is", 1)
+    split = problems.shifted(Path(), "set", 1, shift="as it is")
     tree, rng = complete(3, columns=3), np.random.default_rng(0)
-    exact = np.round(shifts.ask_centrally(split, tree, 64.0, rng).counts)
+    exact = np.round(ask_centrally(split.private, tree, 64.0, rng).counts)
     assert exact.sum() == len(split.private)
-    off = [shifts.ask_centrally(split, tree, 1.0, rng).counts - exact for _ in range(200)]
+    off = [ask_centrally(split.private, tree, 1.0, rng).counts - exact for _ in range(200)]
     assert np.mean(np.square(off)) == pytest.approx(8.0, rel=0.2)
-    assert shifts.ask_centrally(split, tree, 1.0, rng).noise[0, 0, 0] == 8.0
+    assert ask_centrally(split.private, tree, 1.0, rng).noise[0, 0, 0] == 8.0

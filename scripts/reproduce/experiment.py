@@ -1,0 +1,104 @@
+"""What an experiment is: jobs to run, and how to show their scores."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+
+from scripts.reproduce.methods import METHODS
+
+Setting = float | str
+Key = tuple[Setting, ...]
+Numbers = Mapping[Key, float]
+PAPERS = Path(__file__).with_name("papers")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One method on one problem at one ε."""
+
+    problem: str
+    method: str
+    epsilon: float
+    settings: tuple[tuple[str, Setting], ...] = ()
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure or table.
+
+    Scores are grouped by ``panels``, ``line`` and ``x``, which are columns of the scores:
+    ``series`` (the published name), ``problem``, ``epsilon``, settings of the problem or parameters
+    of the method. In each group the point of all other parameters is taken at which the mean of the
+    first of ``measures`` is ``best``. Each panel is a table of its own, or axes; lines go across
+    and x goes down. ``series`` are those shown, in order. ``published`` is keyed by line and x.
+    With ``relative`` all numbers are divided by that series'. ``notes`` adds what follows from the
+    table.
+    """
+
+    name: str
+    title: str
+    jobs: tuple[Job, ...]
+    series: tuple[str, ...]
+    x: str
+    line: tuple[str, ...] = ("series",)
+    panels: tuple[str, ...] = ()
+    replications: int = 20
+    quick: int = 2
+    best: Literal["max", "min"] = "max"
+    kind: Literal["figure", "table"] = "table"
+    measures: tuple[str, ...] = ("score",)
+    log_x: bool = False
+    relative: str = ""
+    published: Numbers = field(default_factory=dict)
+    reference: str = "published"
+    remarks: str = ""
+    notes: Callable[["Experiment", pd.DataFrame], str] | None = None
+
+    @property
+    def key(self) -> list[str]:
+        """The columns that tell the means apart."""
+        return [*self.panels, *self.line, self.x]
+
+
+def jobs(
+    problem: str | Iterable[str],
+    methods: Iterable[str],
+    epsilons: Iterable[float],
+    **settings: Iterable[Setting],
+) -> tuple[Job, ...]:
+    """All combinations; every setting is a list of values. Without privacy ε is 0."""
+    problems = (problem,) if isinstance(problem, str) else tuple(problem)
+    names = tuple(settings)
+    made = (
+        Job(
+            each,
+            method,
+            epsilon if getattr(METHODS[method], "private", True) else 0.0,
+            tuple(zip(names, values, strict=True)),
+        )
+        for each in problems
+        for values in product(*settings.values())
+        for epsilon in epsilons
+        for method in methods
+    )
+    return tuple(dict.fromkeys(made))
+
+
+def printed(name: str, index: Sequence[str] = ("problem",), **chosen: float) -> Numbers:
+    """The numbers of ``papers/NAME.csv`` where its columns have ``chosen`` values.
+
+    Keyed by the method's column and by ``index``.
+    """
+    table = pd.read_csv(PAPERS / f"{name}.csv")
+    for column, value in chosen.items():
+        table = table[table[column] == value].drop(columns=column)
+    table = table.set_index(list(index))
+    return {
+        (method, place): float(value)
+        for method, column in table.items()
+        for place, value in column.dropna().items()
+    }

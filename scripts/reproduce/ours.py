@@ -1,0 +1,215 @@
+"""Privet's defaults and what they are measured against: as methods, like those of the papers."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet import PrivateTreeClassifier, PrivateTreeRegressor, plan
+from privet.baselines.trees import ask
+from privet.curator.estimation import Model, QuestionCounts, fit
+from privet.curator.partitioning import GROWERS
+from privet.curator.partitioning.distilled import distilled_depth
+from privet.curator.public_data import PublicData
+from privet.curator.public_model.knowledge import public_knowledge
+from privet.curator.trees import locate
+from privet.protocol.features import Classes, Range
+from privet.protocol.mechanisms import create_mechanism
+from privet.protocol.partition import Partition
+from scripts.reproduce.contestants import Scored, Scores, class_scores, fitted
+from scripts.reproduce.datasets import Floats, Split, take
+
+MOST_PUBLIC = 1000
+"""Of more public records a sample is planned with."""
+SURE = 1.96
+
+
+@dataclass(frozen=True)
+class Privet:
+    """The scikit-learn estimators with their defaults but ``estimator``; with a model's plain tree.
+
+    For classes ``coverage`` is the part of cells with holders whose share of the second class is in
+    its 95 % interval, each cell counted once.
+    """
+
+    name: str
+    estimator: str | None = None
+
+    def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
+        made = fitted(self.middle(split, epsilon, seed), split)
+        model = made.model_
+        covered = {} if isinstance(split.label, Range) else {"coverage": coverage(made, split)}
+        yield self.name, {}, value_scores(values_of(made, split.test.X), split) | covered
+        if model.base is not None:
+            plain = model.predict_from(made.apply(split.test.X), None).values
+            yield f"{self.name}, plain tree", {}, value_scores(plain, split) | covered
+
+    def middle(self, split: Split, epsilon: float, seed: int) -> Any:
+        """The estimator; it has no grid."""
+        settings: dict[str, Any] = {"estimator": self.estimator, "random_state": seed}
+        if isinstance(split.label, Classes):
+            return PrivateTreeClassifier(epsilon, **settings)
+        return PrivateTreeRegressor(epsilon, **settings)
+
+
+@dataclass(frozen=True)
+class WithoutPrivacy:
+    """A model of scikit-learn on the public rows alone, on the private ones, or on all."""
+
+    name: str
+    classifier: Callable[[], Any]
+    regressor: Callable[[], Any]
+    rows: str = "public"
+    private = False
+
+    def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:  # noqa: ARG002
+        model = self.classifier() if isinstance(split.label, Classes) else self.regressor()
+        model.set_params(random_state=0)
+        parts = {"public": [split.public], "private": [split.private]}.get(
+            self.rows, [split.public, split.private]
+        )
+        X, y = np.vstack([p.X for p in parts]), np.concatenate([p.y for p in parts])
+        yield self.name, {}, value_scores(values_of(model.fit(X, y), split.test.X), split)
+
+
+def public_stack(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:  # noqa: ARG001
+    """Privet's public model without any reports."""
+    slots = split.label.slots if isinstance(split.label, Classes) else 0
+    known = public_knowledge(split.public.X, split.public.y, slots)
+    yield "public stack", {}, value_scores(known.model.predict(split.test.X), split)
+
+
+public_stack.private = False  # type: ignore[attr-defined]
+
+
+def values_of(model: Any, X: Floats) -> Floats:
+    """Probabilities ``(rows, classes)`` or means ``(rows, 1)``."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X))
+    return np.asarray(model.predict(X))[:, None]
+
+
+def value_scores(values: Floats, split: Split) -> Scores:
+    """Scores of a model's values at the test rows."""
+    if isinstance(split.label, Range):
+        return {"score": float(((values[:, 0] - split.test.y) ** 2).mean())}
+    return class_scores(values, split)
+
+
+def coverage(made: Any, split: Split) -> float:
+    """The part of cells with holders whose share of the second class is in its interval."""
+    return share_covered(made.model_, made.apply(split.private.X), split.private.y)
+
+
+def share_covered(model: Model, cells: NDArray[np.int64], y: Floats) -> float:
+    """The same for holders' ``cells`` and labels ``y``, ``(holders,)`` each."""
+    holders = np.bincount(cells, minlength=model.partition.cells)
+    share = np.bincount(cells, y, len(holders)) / np.maximum(holders, 1)
+    inside = (model.low[:, 1] <= share + 1e-9) & (share - 1e-9 <= model.high[:, 1])
+    return float(inside[holders > 0].mean())
+
+
+def references(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
+    """What reports alone say of everybody, and a trusted curator.
+
+    The latter is ``drift`` on cells grown as Privet's are, counted exactly and given central
+    Laplace noise of the same ε.
+    """
+    rng = np.random.default_rng([seed, round(1000 * epsilon)])
+    cells = distilled(split.public, distilled_depth(len(split.private), epsilon))
+    X, y = split.private.X, split.private.y
+    counts = ask("subset", epsilon, split.label, cells, X, y, rng).counts.sum(axis=0)
+    share = float(np.clip(counts[1] / counts.sum(), 0.0, 1.0))
+    everybody = np.tile([1.0 - share, share], (len(split.test), 1))
+    yield "base rate reported", {}, class_scores(everybody, split)
+    trusted = ask_centrally(split.private, cells, epsilon, rng)
+    model = fit("drift", split.label, split.public, [trusted])
+    covered = share_covered(model, locate(cells, X).astype(np.int64), y)
+    values = model.predict(split.test.X).values
+    yield "trusted curator", {}, class_scores(values, split) | {"coverage": covered}
+
+
+def distilled(public: PublicData, depth: int) -> Partition:
+    """Privet's own cells for two classes."""
+    return GROWERS["distilled"](public.X, public.y, depth=depth, classes=2, min_leaf=1)
+
+
+def ask_centrally(
+    private: PublicData, partition: Partition, epsilon: float, rng: np.random.Generator
+) -> QuestionCounts:
+    """The holders' counts with central noise, read like those of a local mechanism."""
+    cells = locate(partition, private.X).astype(np.int64)
+    index = cells * 2 + private.y.astype(np.int64)
+    counts = np.bincount(index, minlength=2 * partition.cells).reshape(-1, 2)
+    noisy = counts + rng.laplace(scale=2.0 / epsilon, size=counts.shape)
+    local = create_mechanism("laplace", epsilon, partition.cells, 2)
+    sums = np.zeros(local.sum_size, dtype=np.int64)
+    return CentralCounts(partition, local, sums, len(cells), noisy)
+
+
+@dataclass(frozen=True, eq=False)
+class CentralCounts(QuestionCounts):
+    """Counts with independent Laplace noise of scale 2 / epsilon, as ``noisy``; n is known."""
+
+    noisy: Floats
+
+    @property
+    def counts(self) -> Floats:
+        """The noisy counts, ``(cells, slots)``."""
+        return self.noisy
+
+    @property
+    def noise(self) -> Floats:
+        """8 / epsilon^2 on the diagonal."""
+        variance = 8.0 / self.mechanism.epsilon**2
+        return np.tile(variance * np.eye(2), (self.partition.cells, 1, 1))
+
+
+def planned(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
+    """What a plan of the public records expects, and what then happens to the test records.
+
+    The ``stated error`` is the plan's own standard error. A plan is ``covered`` if it and the
+    outcome agree within 1.96 standard errors of both, the test records' included.
+    """
+    some = np.random.default_rng(seed).permutation(len(split.public))[:MOST_PUBLIC]
+    split = replace(split, public=take(split.public, some))
+    columns = {f"x{place}": column for place, column in enumerate(split.public.X.T)}
+    label: dict[str, Any] = {"classes": ["0", "1"]}
+    if isinstance(split.label, Range):
+        label = {"label_type": "range", "label_range": [split.label.low, split.label.high]}
+    found = plan(
+        {**columns, "y": split.public.y},
+        label="y",
+        epsilon=epsilon,
+        holders=len(split.private),
+        simulation_seed=seed,
+        **label,
+    )
+    values = values_of(fitted(Privet("Privet").middle(split, epsilon, seed), split), split.test.X)
+    lost = losses(values, split, seed)
+    happened = lost.mean() if isinstance(split.label, Range) else 1.0 - lost.mean()
+    both = np.hypot(found.expected.standard_error, lost.std() / np.sqrt(len(lost)))
+    ((_, _, without),) = public_stack(split, epsilon, seed)
+    for name, value in {
+        "expected": found.expected.value,
+        "stated error": found.expected.standard_error,
+        "happened": float(happened),
+        "covered": float(abs(found.expected.value - happened) <= SURE * both),
+        "public alone": without["score"],
+    }.items():
+        yield name, {}, {"score": float(value)}
+
+
+def losses(values: Floats, split: Split, seed: int) -> Floats:
+    """What each test record loses: 1 for the wrong class, or the squared error, ``(rows,)``.
+
+    Where the law of the labels is known, test labels are drawn.
+    """
+    if isinstance(split.label, Range):
+        return np.asarray((values[:, 0] - split.test.y) ** 2)
+    y = split.test.y
+    if split.chance is not None:
+        y = (np.random.default_rng([seed, 5]).random(len(y)) < split.chance).astype(np.float64)
+    return np.asarray(values.argmax(axis=1) != y, dtype=np.float64)

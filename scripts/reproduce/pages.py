@@ -1,0 +1,215 @@
+"""CSV files, figures and the tables of pages from what the driver measured."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from scripts.pages import markdown
+from scripts.reproduce.experiment import Experiment, Setting
+
+SLACK = {"max": 0.01, "min": 0.1}
+"""What a mean may differ by beyond three standard errors: accuracy, or a share of an error."""
+PAGES = {
+    "reproduction.md": ("lpct", "lpdt", "abm", "mechanisms"),
+    "accuracy.md": (
+        "accuracy-design",
+        "accuracy-classes",
+        "accuracy-numbers",
+        "shifts",
+        "coverage",
+    ),
+    "planning.md": ("plans-one-population", "plans-as-collected"),
+}
+"""Places of pages, each for the experiments whose names begin with it."""
+
+
+def kept(experiment: Experiment, results: Path) -> pd.DataFrame:
+    """What a CSV file in ``results`` holds of an experiment, if anything."""
+    file = results / f"{experiment.name}.csv"
+    return pd.read_csv(file) if file.exists() else pd.DataFrame(columns=experiment.key)
+
+
+def merged(experiment: Experiment, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """``new`` rows, and those of ``old`` that are not measured anew, in the experiment's order."""
+    keys = [tuple(row) for row in new[experiment.key].to_numpy()]
+    again = [tuple(row) in set(keys) for row in old[experiment.key].to_numpy()]
+    rest = old[~np.array(again, dtype=bool)]
+    table = pd.concat([each for each in (rest, new) if len(each)]) if len(rest) else new
+    places = {name: place for place, name in enumerate(experiment.series)}
+
+    def order(column: "pd.Series[Setting]") -> "pd.Series[Setting]":
+        return column.map(places) if column.name == "series" else column
+
+    return table.sort_values(experiment.key, key=order, kind="stable", ignore_index=True)
+
+
+def sections(
+    experiments: Sequence[Experiment],
+    tables: Mapping[str, pd.DataFrame],
+    folder: Path,
+    results: Path,
+) -> str:
+    """Some experiments for a page in ``folder``, their figures in ``folder/figures``."""
+    shown = [each for each in experiments if len(tables[each.name])]
+    return "\n".join(section(each, tables[each.name], folder, results) for each in shown)
+
+
+def section(experiment: Experiment, table: pd.DataFrame, folder: Path, results: Path) -> str:
+    """One figure or table with its remarks."""
+    lines = [f"### {experiment.title}", ""]
+    if experiment.kind == "figure":
+        draw(experiment, table, folder / "figures" / f"{experiment.name}.svg")
+        lines += [f"![{experiment.title}](figures/{experiment.name}.svg)", ""]
+    if experiment.kind == "table" or experiment.published:
+        lines += [grid(experiment, part, value) for value, part in panels(experiment, table)]
+    count = sorted({int(n) for n in table["replications"]})
+    many = " to ".join(str(n) for n in dict.fromkeys((count[0], count[-1])))
+    source = f"*(…)*: {experiment.reference}. " if experiment.published else ""
+    plural = "" if many == "1" else "s"
+    file = Path(os.path.relpath(results / f"{experiment.name}.csv", folder)).as_posix()
+    lines += [f"{source}{many} replication{plural}; [all digits]({file}).", ""]
+    if experiment.notes:
+        lines += [experiment.notes(experiment, table)]
+    if experiment.remarks:
+        lines += [experiment.remarks, ""]
+    return "\n".join(lines)
+
+
+def panels(experiment: Experiment, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """The table's panels with their titles, or all of it."""
+    if not experiment.panels:
+        return [("", table)]
+    found = []
+    for values, part in table.groupby(list(experiment.panels), sort=False):
+        pairs = zip(experiment.panels, values, strict=True)
+        title = ", ".join(
+            v if isinstance(v, str) else f"{NAMES.get(c, c)} = {v:g}" for c, v in pairs
+        )
+        found.append((title, part))
+    return found
+
+
+NAMES = {"epsilon": "ε", "series": "", "collection": "", "depth": "p", "weight": "λ", "gamma": "γ"}
+
+
+def heading(column: str, value: Setting) -> str:
+    """The head of a column of a table."""
+    if column == "epsilon":
+        return "no reports" if value == 0 else f"ε = {value:g}"
+    return shown(value)
+
+
+def grid(experiment: Experiment, table: pd.DataFrame, title: str) -> str:
+    """Lines across and x down, each mean with its standard error and the number in print."""
+    own = table.set_index([*experiment.line, experiment.x])
+    lines = list(dict.fromkeys(tuple(key[:-1]) for key in own.index))
+    if "series" not in experiment.line:
+        lines.sort()
+    places = dict.fromkeys(key[-1] for key in own.index)
+    if experiment.x == "series":
+        places = dict.fromkeys(name for name in experiment.series if name in places)
+    rows = []
+    for x in places:
+        row = [heading(experiment.x, x) if experiment.x != "epsilon" else shown(x)]
+        for line in lines:
+            key = (*line, x)
+            printed = number(experiment, experiment.published, key)
+            if key in own.index:
+                base = (experiment.relative, x)
+                unit = own.loc[base, "mean"] if experiment.relative and base in own.index else 1.0
+                row.append(cell(experiment, own.loc[key], printed, unit))
+            else:
+                row.append("–" if printed is None else f"– *({shown(printed)})*")
+        rows.append(row)
+    first = title or NAMES.get(experiment.x, experiment.x)
+    head = [
+        first,
+        *(
+            ", ".join(heading(c, v) for c, v in zip(experiment.line, line, strict=True))
+            for line in lines
+        ),
+    ]
+    return markdown(head, rows)
+
+
+def number(
+    experiment: Experiment, numbers: Mapping[tuple[Setting, ...], float], key: tuple[Setting, ...]
+) -> float | None:
+    """The published number, in units of the series that all are relative to."""
+    found = numbers.get(key)
+    if found is None or not experiment.relative:
+        return found
+    unit = numbers.get((experiment.relative, *key[1:]))
+    return None if unit is None else found / unit
+
+
+def cell(
+    experiment: Experiment, found: "pd.Series[float]", printed: float | None, unit: float = 1.0
+) -> str:
+    """One mean with further measures; bold where it differs from the number in print."""
+    mean, error = float(found["mean"]) / unit, float(found["standard_error"]) / unit
+    once = np.isnan(error)
+    others = [found[measure] for measure in experiment.measures[1:]]
+    text = measured(mean) if once or others else f"{measured(mean)} ± {measured(error)}"
+    text = ", ".join([text, *(measured(float(value)) for value in others if not np.isnan(value))])
+    if printed is None:
+        return text
+    slack = SLACK["max"] if experiment.best == "max" else SLACK["min"] * abs(printed)
+    comparable = not once and not experiment.relative and experiment.reference != "bound"
+    differs = comparable and abs(mean - printed) > 3 * error + slack
+    return f"{f'**{text}**' if differs else text} *({shown(printed)})*"
+
+
+def measured(value: float) -> str:
+    """Three decimals, or four digits."""
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.4g}"
+
+
+def shown(value: Setting) -> str:
+    """A number with three or four digits, or a name."""
+    if isinstance(value, str):
+        return value
+    if float(value).is_integer():
+        return f"{value:.0f}"
+    if 0 < abs(value) < 0.001:
+        return f"{value:.0e}"
+    return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 10 else f"{value:.4g}"
+
+
+def draw(experiment: Experiment, table: pd.DataFrame, file: Path) -> None:
+    """Means with standard errors over x; axes for each panel."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams.update({"svg.hashsalt": "privet", "svg.fonttype": "none", "font.size": 9})
+    from matplotlib import pyplot as plt
+
+    parts = panels(experiment, table)
+    figure, axes = plt.subplots(
+        1, len(parts), figsize=(4.5 * len(parts), 3.2), squeeze=False, sharey=True
+    )
+    column = experiment.line[0]
+    for axis, (title, own) in zip(axes[0], parts, strict=True):
+        for name, line in own.groupby(column, sort=False):
+            x = line[experiment.x].astype(float)
+            label = name if isinstance(name, str) else f"{NAMES.get(column, column)} = {name:g}"
+            axis.errorbar(x, line["mean"], line["standard_error"], marker="o", ms=3, label=label)
+            printed = [experiment.published.get((name, value)) for value in line[experiment.x]]
+            if any(value is not None for value in printed):
+                heights = [np.nan if value is None else value for value in printed]
+                colour = axis.lines[-1].get_color()
+                label = f"{label}, {experiment.reference}"
+                axis.plot(x, heights, "x--", color=colour, lw=0.8, label=label)
+        if experiment.log_x:
+            axis.set_xscale("log")
+        axis.set_xlabel(NAMES.get(experiment.x, experiment.x))
+        axis.set_title(title)
+    axes[0][0].set_ylabel("accuracy" if experiment.best == "max" else "mean squared error")
+    axes[0][-1].legend(fontsize=7)
+    figure.tight_layout()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(file, metadata={"Date": None})
+    plt.close(figure)
