@@ -36,7 +36,8 @@ from scripts.fair_survey import Population, Record, has_affair, without_label
 from scripts.servers import RunningCurator, running_curator
 
 FOLDER = Path("privet-data/demo")
-AT_A_TIME = 512
+CLIENTS, SHARING = 64, 4
+"""HTTP clients, and how many holders at a time share the connections of one."""
 LEAF_SIZES = (5, 10, 20)
 DATABASE = "demo.db"
 console = Console()
@@ -176,16 +177,19 @@ async def answer_all(
     """
     waiting = _by_ledger(records, ledger)
 
-    async def work() -> int:
+    async def work(curator: ReportClient) -> int:
         sent = 0
-        async with ReportClient(insecure_http=insecure_http) as curator:
-            for record, own, subject in waiting:
-                holder = Holder(curator, own, subject)
-                sent += len((await holder.answer(task_url, record)).report)
-                progress()
+        for record, own, subject in waiting:
+            holder = Holder(curator, own, subject)
+            sent += len((await holder.answer(task_url, record)).report)
+            progress()
         return sent
 
-    return sum(await asyncio.gather(*(work() for _ in range(AT_A_TIME))))
+    async def share() -> int:
+        async with ReportClient(insecure_http=insecure_http) as curator:
+            return sum(await asyncio.gather(*(work(curator) for _ in range(SHARING))))
+
+    return sum(await asyncio.gather(*(share() for _ in range(CLIENTS))))
 
 
 def _by_ledger(

@@ -9,6 +9,7 @@ connections.
 
 import asyncio
 import json
+import ssl
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
@@ -319,11 +320,18 @@ def new_http() -> httpx.AsyncClient:
     """A client that checks certificates, keeps connections and forgets cookies."""
     return httpx.AsyncClient(
         headers={"User-Agent": "privet-holder"},
+        verify=_certificates(),
         timeout=httpx.Timeout(30.0, connect=10.0),
         limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
         mounts=DIRECT,
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
     )
+
+
+@lru_cache(maxsize=1)
+def _certificates() -> ssl.SSLContext:
+    """The certificates that are trusted; reading them takes as long as twenty requests."""
+    return httpx.create_ssl_context()
 
 
 def error_in(reply: Reply) -> PrivetError:
