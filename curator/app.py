@@ -11,6 +11,7 @@ from starlette.datastructures import State
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from privet.curator import dashboard
 from privet.curator.audit import NOBODY
 from privet.curator.clock import Clock, SystemClock
 from privet.curator.collection.batch import BatchLimits, BatchUpload
@@ -18,6 +19,7 @@ from privet.curator.collection.rejects import Rejects
 from privet.curator.collection.task_cache import TaskCache
 from privet.curator.collection.upload import ReportUpload
 from privet.curator.collection.writer import Writer
+from privet.curator.dashboard import wizard
 from privet.curator.datastore import Store, open_store
 from privet.curator.datastore.garbage_collection import collect_garbage
 from privet.curator.http import ROUTERS, health, openapi
@@ -125,12 +127,13 @@ def create_app(
     api.state.rejects = rejects
     api.state.workers = workers
     api.state.predictors = predictors
+    api.state.token_tries = Rate(settings.token_tries)
     budget = BodyBudget(max(settings.max_body_memory, settings.max_batch_bytes))
     _add_routes(api, settings, budget)
     tasks = TaskCache(store)
     limits = _batch_limits(settings)
     batch = BatchUpload(api, tasks, writer, rejects, metrics, limits, budget, tokens, store, clock)
-    others: ASGIApp = SecurityHeaders(TokenTries(batch, Rate(settings.token_tries)))
+    others: ASGIApp = SecurityHeaders(TokenTries(batch, api.state.token_tries))
     single = ReportUpload(
         cors.HolderCors(others) if settings.cors_holders else others,
         tasks,
@@ -145,16 +148,16 @@ def create_app(
 
 
 def _add_routes(api: FastAPI, settings: Settings, budget: BodyBudget) -> None:
-    for router in (*ROUTERS, health.router, openapi.router):
+    pages = dashboard.ROUTERS if settings.dashboard else ()
+    for router in (*ROUTERS, health.router, openapi.router, *pages):
         api.include_router(router)
     openapi.complete_document(api)
     add_problem_handlers(api)
+    upload = BodyLimit(settings.max_public_bytes, settings.upload_seconds)
     api.add_middleware(
         BodyLimits,
         limit=BodyLimit(settings.max_request_bytes, settings.body_seconds),
-        exceptional={
-            "/v1/tasks": BodyLimit(settings.max_public_bytes, settings.upload_seconds),
-        },
+        exceptional=dict.fromkeys(("/v1/tasks", *(wizard.UPLOADS if pages else ())), upload),
         budget=budget,
     )
     api.add_middleware(HeadCalls)

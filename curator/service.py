@@ -30,14 +30,24 @@ from privet.curator.datastore.base import (
 from privet.curator.estimation import (
     DEFAULT_ESTIMATOR,
     ESTIMATORS,
+    Model,
     Predictions,
     QuestionCounts,
     fit,
 )
-from privet.curator.estimation.insight import Insight, insight
+from privet.curator.estimation.counts import public_counts
+from privet.curator.estimation.insight import (
+    Insight,
+    insight,
+    question_about,
+    reports_for,
+    values_without_reports,
+)
+from privet.curator.estimation.node_shares import NodeShares, node_shares
 from privet.curator.models.cache import FittedModel, ModelCache, summary_of
 from privet.curator.models.card import write_card
 from privet.curator.models.encode import encode_columns, encode_records
+from privet.curator.models.picture import Layout, lay_out
 from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.onnx_trial import tried_model
@@ -46,7 +56,13 @@ from privet.curator.publishing.settings import TaskSettings, unix_seconds
 from privet.curator.publishing.table import Columns, read_table
 from privet.curator.trees import describe_path
 from privet.curator.workers import Run, run_here
-from privet.protocol.errors import IllegalMove, InvalidTask, NotEnoughReports, TooLarge
+from privet.protocol.errors import (
+    IllegalMove,
+    InvalidRequest,
+    InvalidTask,
+    NotEnoughReports,
+    TooLarge,
+)
 from privet.protocol.features import Classes
 from privet.protocol.lifecycle import Move, State
 from privet.protocol.mechanisms import MECHANISMS
@@ -218,6 +234,31 @@ class Curator:
 
         Raises ``NotEnoughReports`` or ``InvalidRequest``.
         """
+        document, summary = self._fitted(task_id, estimator, parameters, run)
+        added = self.store.add_model(task_id, document, summary, self.clock.now())
+        if promote or not any(SERVING in info.aliases for info in self.store.models(task_id)):
+            return self.promote(task_id, added.number)
+        return added
+
+    def trial(
+        self,
+        task_id: str,
+        estimator: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        run: Run = run_here,
+    ) -> Model:
+        """The model that ``fit`` would keep; raises as it does."""
+        document, _ = self._fitted(task_id, estimator, parameters, run)
+        return Model.from_document(json.loads(document))
+
+    def _fitted(
+        self,
+        task_id: str,
+        estimator: str | None,
+        parameters: Mapping[str, Any] | None,
+        run: Run,
+    ) -> tuple[bytes, dict[str, Any]]:
+        """A model's document and summary."""
         name = DEFAULT_ESTIMATOR if estimator is None else estimator
         task, sums = self.store.task(task_id).task, self.store.sums(task_id)
         relayed = self.store.status(task_id).relayed
@@ -229,7 +270,7 @@ class Curator:
                 f"{advice if len(sums) == 1 else ''}."
             )
         public = self.store.public_data(task_id)
-        document, summary = run(
+        return run(
             fit_model,
             registered(),
             task.canonical,
@@ -239,10 +280,6 @@ class Curator:
             name,
             dict(parameters or {}),
         )
-        added = self.store.add_model(task_id, document, summary, self.clock.now())
-        if promote or not any(SERVING in info.aliases for info in self.store.models(task_id)):
-            return self.promote(task_id, added.number)
-        return added
 
     def promote(self, task_id: str, number: int, alias: str = SERVING) -> ModelInfo:
         """Let an alias stand for a model, by default as the one that serves.
@@ -255,6 +292,10 @@ class Curator:
     def compare(self, task_id: str, one: int, other: int) -> "Change":
         """What changes in predictions for the public records; raises as ``model`` does."""
         first, second = (self._models.get(task_id, number).model for number in (one, other))
+        return self.change(task_id, first, second)
+
+    def change(self, task_id: str, first: Model, second: Model) -> "Change":
+        """What changes in predictions for a task's public records; raises ``TaskNotFound``."""
         X = self.store.public_data(task_id).X
         X = X[:: max(1, -(-len(X) // COMPARED_ROWS))]
         before, after = first.predict(X), second.predict(X)
@@ -302,6 +343,45 @@ class Curator:
         cells = {difference.cell for difference in found.differences}
         partition = fitted.model.partition
         return fitted, found, {c: describe_path(partition, task.columns, c) for c in sorted(cells)}
+
+    def layout(self, task_id: str, model: Model, *, reported: bool) -> Layout:
+        """Where a picture of a task's model has its nodes; raises ``TaskNotFound``.
+
+        Its branches are as thick as their part of what was reported, or of the public records.
+        """
+        task, public = self.store.task(task_id).task, self.store.public_data(task_id)
+        question = question_about(model, self.question_counts(task_id)) if reported else None
+        if question is None:
+            mass = public_counts(task.label, public, model.partition).sum(axis=1)
+        else:
+            mass = question.counts.sum(axis=1)
+        before = values_without_reports(task.label, public, model)
+        return lay_out(model.partition, task.columns, model=model, mass=mass, public=before)
+
+    def node_shares(self, task_id: str, number: int, node: int) -> NodeShares | None:
+        """What was reported below a node of a model's tree, beside the public records there.
+
+        None without reports about the label in its cells. Raises ``TaskNotFound``,
+        ``ModelNotFound``, and ``InvalidRequest`` for a node that there is not.
+        """
+        model, task = self._models.get(task_id, number).model, self.store.task(task_id).task
+        if not 0 <= node < model.partition.nodes:
+            raise InvalidRequest(f"The tree has the nodes 0 to {model.partition.nodes - 1}.")
+        question = question_about(model, self.question_counts(task_id))
+        if question is None:
+            return None
+        return node_shares(task.label, self.store.public_data(task_id), question, node)
+
+    def reports_for(self, task_id: str, half_width: float) -> int | None:
+        """Reports with which overall shares (or the mean label) are known to ± ``half_width``.
+
+        None if no question asks for the label. Raises ``TaskNotFound``.
+        """
+        label = self.store.task(task_id).task.label
+        for question in self.question_counts(task_id):
+            if question.mechanism.slots == label.slots:
+                return reports_for(label, question, half_width)
+        return None
 
     def predict(
         self,

@@ -74,6 +74,11 @@ class Settings(BaseSettings):
         default=False,
         description="Let anybody read /metrics; else it asks for a token of scope reader or admin.",
     )
+    dashboard: bool = Field(
+        default=True,
+        description="Serve the dashboard at /: what the API shows, and its actions after signing "
+        "in with a token.",
+    )
     max_public_bytes: int = Field(
         default=256 * MIB, gt=0, description="Largest upload of public data, in bytes."
     )

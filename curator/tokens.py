@@ -52,6 +52,13 @@ class Tokens:
 
     def check(self, token: str, scope: str) -> str:
         """The name of ``token``; raises ``NotAuthorized`` unless it allows what needs ``scope``."""
+        found = self.find(token)
+        if found.scope not in (Scope.ADMIN, scope):
+            raise NotAuthorized(f"The token is a {found.scope} token and this call needs {scope}.")
+        return found.name
+
+    def find(self, token: str) -> StoredToken:
+        """The stored ``token``; raises ``NotAuthorized`` if it is unknown or has expired."""
         digest, found, now = digest_of(token), None, self._clock.now()
         for known in self.listed():
             if hmac.compare_digest(digest, known.digest):
@@ -70,10 +77,8 @@ class Tokens:
                 f"The token {found.name!r} expired on {ended:%Y-%m-%d}: ask an admin for a new "
                 f"one (privet token issue). {WAY_BACK}"
             )
-        if found.scope not in (Scope.ADMIN, scope):
-            raise NotAuthorized(f"The token is a {found.scope} token and this call needs {scope}.")
         self._note_use(found, now)
-        return found.name
+        return found
 
     def first_start(self) -> str | None:
         """An admin token, made now; None if the settings or the store have one that is good."""

@@ -1,10 +1,13 @@
-"""``python -m scripts.screenshots``: the answer page on the demo's task, in a real browser.
+"""``python -m scripts.screenshots``: the answer page and the dashboard on the demo's task.
 
-Starts a curator and the page on loopback, fills in one holder's record, and writes a PNG each for
-light, dark and a phone.
+Starts a curator and the answer page on loopback, drives a real browser, and writes a PNG each for
+light, dark and a phone: of the answer page with one holder's record, and of a task and a model on
+the dashboard once all holders have answered.
 """
 
+import asyncio
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -15,13 +18,15 @@ from privet import CuratorClient
 from privet.client.answer_page import answer_page_server
 from scripts import fair_survey
 from scripts.browser import chromium, missing
-from scripts.servers import running_curator
+from scripts.demo import answer_all
+from scripts.servers import RunningCurator, running_curator
 
-SHOTS = {
-    "light": {"color_scheme": "light", "viewport": {"width": 800, "height": 900}},
-    "dark": {"color_scheme": "dark", "viewport": {"width": 800, "height": 900}},
+LOOKS = {
+    "light": {"color_scheme": "light", "viewport": {"width": 1000, "height": 900}},
+    "dark": {"color_scheme": "dark", "viewport": {"width": 1000, "height": 900}},
     "phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
 }
+EPSILON = 2.0
 
 
 def main(
@@ -33,22 +38,67 @@ def main(
         raise typer.BadParameter(why)
     folder.mkdir(exist_ok=True)
     population = fair_survey.load()
-    with TemporaryDirectory() as data, running_curator(Path(data)) as curator:
+    with (
+        TemporaryDirectory() as data,
+        running_curator(Path(data)) as curator,
+        chromium() as browser,
+    ):
         admin = CuratorClient(curator.url, curator.token)
-        settings = fair_survey.settings(2.0, len(population.holders))
+        settings = fair_survey.settings(EPSILON, len(population.holders))
         task = admin.create(fair_survey.as_csv(population.public), **settings)
-        server = answer_page_server(admin.task_url(task), port=0)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with chromium() as browser:
-            for name, look in SHOTS.items():
-                tab = browser.new_page(**look)
-                tab.goto("http://{}:{}/".format(*server.server_address))
-                fill_in(tab, population.holders[0])
-                path = folder / f"answer-page-{name}.png"
-                tab.screenshot(path=path, full_page=True)
-                typer.echo(f"{path}: {path.stat().st_size} bytes")
-        server.shutdown()
-        server.server_close()
+        for name, tab in answer_page(browser, admin.task_url(task), population.holders[0]):
+            shoot(tab, folder / f"answer-page-{name}.png")
+        sent = answer_all(
+            admin.task_url(task), population.holders, lambda: None, insecure_http=False
+        )
+        asyncio.run(sent)
+        admin.fit(task)
+        admin.fit(task, "weighted", weight=1.0)
+        for name, tab in dashboard(browser, curator, admin.task_id(task)):
+            shoot(tab, folder / f"dashboard-{name}.png")
+
+
+def answer_page(
+    browser: Any, task_url: str, record: fair_survey.Record
+) -> Iterator[tuple[str, Any]]:
+    """The filled in page in each look."""
+    server = answer_page_server(task_url, port=0)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for name, look in LOOKS.items():
+        width = {"viewport": {"width": 800, "height": 900}} if name != "phone" else {}
+        tab = browser.new_page(**{**look, **width})
+        tab.goto("http://{}:{}/".format(*server.server_address))
+        fill_in(tab, record)
+        yield name, tab
+    server.shutdown()
+    server.server_close()
+
+
+def dashboard(browser: Any, curator: RunningCurator, task: str) -> Iterator[tuple[str, Any]]:
+    """A collection in each look, and the tree of its model in the light."""
+    for name, look in LOOKS.items():
+        tab = browser.new_context(**look).new_page()
+        sign_in(tab, curator.url, curator.token)
+        tab.goto(f"{curator.url}/tasks/{task}")
+        yield f"task-{name}", tab
+        tab.goto(f"{curator.url}/tasks/{task}/models/1")
+        tab.locator(".tree .node[data-cell] a").first.click()
+        tab.wait_for_selector("#node table")
+        yield f"model-{name}", tab
+
+
+def sign_in(tab: Any, url: str, token: str) -> None:
+    """Start a session on the dashboard."""
+    tab.goto(f"{url}/sign-in")
+    tab.get_by_label("API token").fill(token)
+    tab.get_by_role("button", name="Sign in").click()
+    tab.get_by_role("button", name="Sign out").wait_for()
+
+
+def shoot(tab: Any, path: Path) -> None:
+    """Write what the tab shows, and close it."""
+    tab.screenshot(path=path, full_page=True)
+    typer.echo(f"{path}: {path.stat().st_size} bytes")
 
 
 def fill_in(tab: Any, record: fair_survey.Record) -> None:

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from privet.client import SqliteLedger
+from scripts.browser import chromium
+from tests.browsing import FORBIDDEN
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import make_task
 
@@ -30,3 +33,29 @@ def curator() -> Iterator[StubCurator]:
 def ledger(tmp_path: Path) -> SqliteLedger:
     """A ledger in a folder that does not exist yet."""
     return SqliteLedger(tmp_path / "data" / "answers.sqlite3")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One Chromium for all tests of a process."""
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    """A tab of a profile of its own; errors of scripts and breaches of the policy fail the test."""
+    context = browser.new_context()
+    faults: list[str] = []
+    context.on("weberror", lambda error: faults.append(str(error.error)))
+    context.on(
+        "console",
+        lambda line: (
+            faults.append(line.text)
+            if "Content Security Policy" in line.text and FORBIDDEN not in line.text
+            else None
+        ),
+    )
+    yield context.new_page()
+    context.close()
+    assert faults == []

@@ -23,6 +23,7 @@ listed, at most ``FALSE_DISCOVERY_RATE`` are false on average.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from scipy.stats import norm
@@ -44,6 +45,8 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 
 FALSE_DISCOVERY_RATE = 0.05
+REFERENCE = 100_000
+"""Holders for whom a variance is stated before there are any."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,25 @@ def insight(
     )
 
 
+def reports_for(label: Label, question: QuestionCounts, half_width: float) -> int:
+    """Reports with which every overall figure has a 95 % interval of at most ± ``half_width``.
+
+    In shares, or in the label's units. A variance falls as 1 / n, and is that of the reports so
+    far, or without any of ``REFERENCE`` holders spread evenly.
+    """
+    variances = []
+    for _, weights in figure_weights(label, question):
+        if question.n:
+            centre = 0.0 if isinstance(label, Classes) else question.mean(weights).value
+            variances.append(question.n * question.mean(weights - centre).variance)
+        else:
+            even = np.full(weights.shape, REFERENCE / weights.size)
+            centred = weights - weights.mean()
+            noise = question.mechanism.linear_variance(centred, REFERENCE, even)
+            variances.append(noise / REFERENCE)
+    return ceil(Z95**2 * max(variances) / half_width**2)
+
+
 def question_about(model: Model, questions: Sequence[QuestionCounts]) -> QuestionCounts | None:
     """The question about the label in the model's own cells, if anybody has answered it."""
     tree = model.partition
@@ -154,7 +176,7 @@ def _overall(label: Label, public: PublicData, question: QuestionCounts) -> tupl
     """Each class's share, or the mean label, with the test that the populations are alike."""
     n, m = question.holders, len(public)
     rows = []
-    for name, weights in _weights(label, question):
+    for name, weights in figure_weights(label, question):
         if isinstance(label, Classes):
             expected = float((public.y == label.classes.index(name)).mean())
             found = question.mean(weights)
@@ -174,7 +196,7 @@ def _overall(label: Label, public: PublicData, question: QuestionCounts) -> tupl
     return tuple(rows)
 
 
-def _weights(label: Label, question: QuestionCounts) -> list[tuple[str, Floats]]:
+def figure_weights(label: Label, question: QuestionCounts) -> list[tuple[str, Floats]]:
     """What each count stands for, ``(cells, slots)``, by the name of the figure."""
     shape = question.counts.shape
     if isinstance(label, Classes):

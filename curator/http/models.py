@@ -465,7 +465,7 @@ def predict(task_id: TaskId, body: PredictRequest, curator: TheCurator) -> JSONR
     """Predict by the model that serves, or by the one named; a label in a record is ignored."""
     answers = curator.predict(task_id, body.model, records=body.records, columns=body.columns)
     by_column = body.columns is not None
-    return JSONResponse(_columns(answers) if by_column else _records(answers))
+    return JSONResponse(_columns(answers) if by_column else records_of(answers))
 
 
 def _predict_elsewhere(curator: Curator, task_id: str, body: bytes, run: Run) -> bytes:
@@ -496,7 +496,7 @@ def predict_body(
     fitted = FittedModel(task.id, number, 0.0, _model_in(document))
     answers = predict_rows(task, fitted, asked.records, asked.columns, max_rows)
     by_column = asked.columns is not None
-    return bytes(JSONResponse(_columns(answers) if by_column else _records(answers)).body)
+    return bytes(JSONResponse(_columns(answers) if by_column else records_of(answers)).body)
 
 
 @lru_cache(maxsize=2)
@@ -531,7 +531,8 @@ def _columns(answers: Answers) -> dict[str, Any]:
     }
 
 
-def _records(answers: Answers) -> dict[str, Any]:
+def records_of(answers: Answers) -> dict[str, Any]:
+    """The answer to records, in JSON's types."""
     columns = _columns(answers)
     return {
         "model": columns["model"],

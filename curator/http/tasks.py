@@ -25,7 +25,7 @@ from privet.curator.http.requests import (
     note,
 )
 from privet.curator.publishing.settings import TaskSettings
-from privet.curator.service import STEP
+from privet.curator.service import STEP, Curator
 from privet.curator.signing import Signer
 from privet.protocol.errors import (
     IllegalMove,
@@ -254,13 +254,14 @@ class StatusView(Answer):
         )
 
 
-def _is_shown(request: Request, stored: StoredTask, reader: bool) -> bool:
+def is_shown(request: Request, stored: StoredTask, reader: bool) -> bool:
+    """Whether the caller may know of a task; drafts are for readers."""
     return stored.state is not State.DRAFT or reader or request.app.state.open_drafts
 
 
-def _shown(request: Request, stored: StoredTask, reader: bool) -> StoredTask:
+def shown(request: Request, stored: StoredTask, reader: bool) -> StoredTask:
     """The task; raises ``TaskNotFound`` for a stranger's look at a draft."""
-    if not _is_shown(request, stored, reader):
+    if not is_shown(request, stored, reader):
         raise no_task(stored.published.id)
     return stored
 
@@ -285,20 +286,32 @@ async def create_task(request: Request, response: Response, curator: TheCurator)
     public model of the admin's own, `distilled` cells and every `drift` fit start from it.
     """
     public, settings, onnx = await _read_upload(request)
-    stored, created = await in_worker(request, partial(curator.create_task, settings, public, onnx))
+    stored, created = await publish(request, curator, settings, public, onnx)
     response.headers["Location"] = f"/v1/tasks/{stored.task.id}"
-    if created:
-        note(request, "task created", stored.task.id, name=stored.task.name)
-    else:
+    if not created:
         response.status_code = status.HTTP_200_OK
     return TaskView.of(stored, curator.clock.now())
+
+
+async def publish(
+    request: Request,
+    curator: Curator,
+    settings: TaskSettings,
+    public: bytes,
+    onnx: bytes | None = None,
+) -> tuple[StoredTask, bool]:
+    """Create a task in a worker process and note it; whether it is new."""
+    stored, created = await in_worker(request, partial(curator.create_task, settings, public, onnx))
+    if created:
+        note(request, "task created", stored.task.id, name=stored.task.name)
+    return stored, created
 
 
 @router.get("", summary="List tasks", responses=described(NotAuthorized))
 def list_tasks(request: Request, curator: TheCurator, reader: IsReader) -> list[TaskSummary]:
     """All tasks, oldest first; drafts for readers only."""
     now = curator.clock.now()
-    tasks = [stored for stored in curator.tasks() if _is_shown(request, stored, reader)]
+    tasks = [stored for stored in curator.tasks() if is_shown(request, stored, reader)]
     return [TaskSummary.of(stored, now) for stored in tasks]
 
 
@@ -334,7 +347,7 @@ def read_task(
     change, and their ETag is the id; the JSON view also has the state, so it must be revalidated.
     A draft is shown to readers only.
     """
-    stored = _shown(request, curator.task(task_id), reader)
+    stored = shown(request, curator.task(task_id), reader)
     headers = {"Vary": "Accept", **_signature(request.app.state.signer, stored.task.id)}
     if TASK_MEDIA_TYPE in accept:
         kept = "no-store" if stored.state is State.DRAFT else A_DAY
@@ -361,7 +374,7 @@ def read_status(
     Without a token of scope reader or admin only the number of reports, in steps that do not show
     when a single one arrives.
     """
-    stored = _shown(request, curator.task(task_id), reader)
+    stored = shown(request, curator.task(task_id), reader)
     models = len(curator.store.models(task_id))
     now, restored = curator.clock.now(), curator.restored
     view = StatusView.of(stored, curator.status(task_id), models, now, restored)

@@ -25,11 +25,12 @@ def review(columns: Columns, settings: TaskSettings) -> list[str]:
         f"{name!r} {remark}"
         for name, values in columns.items()
         if name not in declared
-        for remark in _remarks(values)
+        for remark in remarks_on(values)
     ]
 
 
-def _remarks(values: ColumnValues) -> Iterator[str]:
+def remarks_on(values: ColumnValues) -> Iterator[str]:
+    """What looks wrong about a column, each a sentence without its subject."""
     if isinstance(values, np.ndarray):
         present = values[~np.isnan(values)]
         distinct = len(np.unique(present))

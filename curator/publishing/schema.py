@@ -33,6 +33,7 @@ from privet.protocol.wire import first_fault
 MAX_INFERRED_CATEGORIES = 100
 MOST_NUMERIC_CLASSES = 10
 MISSING_CATEGORY = "(missing)"
+NOTHING_DECLARED = FeatureSettings()
 
 
 def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Numeric | Categorical, ...]:
@@ -44,7 +45,7 @@ def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Numeric | 
     _check_named(columns, settings)
     left_out = {settings.label, *settings.ignore}
     features = tuple(
-        _feature(name, values, settings.features.get(name, FeatureSettings()))
+        infer_feature(name, values, settings.features.get(name, NOTHING_DECLARED))
         for name, values in columns.items()
         if name not in left_out
     )
@@ -115,7 +116,10 @@ def _check_width(features: Sequence[Numeric | Categorical]) -> None:
         )
 
 
-def _feature(name: str, values: ColumnValues, declared: FeatureSettings) -> Numeric | Categorical:
+def infer_feature(
+    name: str, values: ColumnValues, declared: FeatureSettings = NOTHING_DECLARED
+) -> Numeric | Categorical:
+    """The feature that one column becomes; raises ``InvalidPublicData`` if it cannot be one."""
     numeric = isinstance(values, np.ndarray)
     kind = declared.kind or ("categorical" if declared.categories or not numeric else "numeric")
     try:

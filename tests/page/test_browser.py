@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +14,14 @@ import pytest
 
 from privet import page as answer_page
 from privet.client.answer_page import answer_page_server
-from scripts.browser import chromium, missing
 from scripts.servers import running_relay
+from tests.browsing import FORBIDDEN, MARKS, violations
 from tests.curator import samples
 from tests.end_to_end.running_curator import RunningCurator
 
-WHY = missing()
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(WHY is not None, reason=WHY or ""),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = MARKS
 HOURS = "12.5"
-FORBIDDEN = "/healthz"
-"""What a test tries to call."""
 NUMBERS = itertools.count()
-AXE = Path(str(files("axe_playwright_python"))) / "axe.min.js"
 
 
 @contextmanager
@@ -97,31 +88,6 @@ class Recorder:
 def curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCurator]:
     with RunningCurator(tmp_path_factory.mktemp("curator")) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture
-def tab(browser: Any) -> Iterator[Any]:
-    """A tab of a profile of its own; errors of scripts and breaches of the policy fail the test."""
-    context = browser.new_context()
-    faults: list[str] = []
-    context.on("weberror", lambda error: faults.append(str(error.error)))
-    context.on(
-        "console",
-        lambda line: (
-            faults.append(line.text)
-            if "Content Security Policy" in line.text and FORBIDDEN not in line.text
-            else None
-        ),
-    )
-    yield context.new_page()
-    context.close()
-    assert faults == []
 
 
 def make_task(curator: RunningCurator, **settings: Any) -> str:
@@ -358,10 +324,3 @@ def test_the_keyboard_suffices(curator: RunningCurator, tab: Any) -> None:
         assert outcome(tab) == "Your answer counts"
         assert tab.evaluate("document.activeElement.id") == "receipt-title"
     assert reports(curator, task) == 1
-
-
-def violations(tab: Any) -> list[str]:
-    """What axe-core finds, by its own names."""
-    tab.evaluate(AXE.read_text(encoding="utf-8"))
-    found = tab.evaluate("axe.run()")
-    return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found["violations"]]

@@ -109,4 +109,4 @@ def test_json_is_the_whole_model() -> None:
 
 def test_no_format_is_a_pickle() -> None:
     """Nothing that is exported can run code when it is read."""
-    assert set(EXPORTS) == {"json", "onnx"}
+    assert set(EXPORTS) == {"csv", "json", "onnx"}

@@ -1,0 +1,9 @@
+"""The dashboard: a collection in a browser, at ``/``, over the same calls as the HTTP API."""
+
+from fastapi import APIRouter
+
+from privet.curator.dashboard import models, tasks, visits, wizard
+
+ROUTERS: tuple[APIRouter, ...] = (visits.router, tasks.router, models.router, wizard.router)
+
+__all__ = ["ROUTERS"]

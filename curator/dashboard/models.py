@@ -1,0 +1,303 @@
+"""Pages about models: the tree, a prediction, other settings tried, models side by side."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+from markupsafe import Markup
+
+from privet.curator.dashboard.pages import PageRoute, page
+from privet.curator.dashboard.visitor import (
+    Admins,
+    ModelReaders,
+    OwnForm,
+    Readers,
+    TheForm,
+    TheVisitor,
+    Visitor,
+)
+from privet.curator.datastore.base import SERVING
+from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Model
+from privet.curator.http import models as calls
+from privet.curator.http import tasks as task_calls
+from privet.curator.http.requests import TheCurator, in_worker
+from privet.curator.models.export import EXPORTS
+from privet.curator.models.picture import to_svg
+from privet.curator.service import Curator
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes
+from privet.protocol.task import Task
+
+SEE_OTHER = 303
+WEIGHTED = "weighted"
+"""The estimator with λ."""
+FIELD = "field."
+"""What the names of a record's fields start with in the form of a prediction."""
+
+router = APIRouter(
+    prefix="/tasks/{task_id}",
+    route_class=PageRoute,
+    dependencies=[ModelReaders],
+    include_in_schema=False,
+)
+
+
+@router.get("/models/{number}")
+def show_model(
+    request: Request, task_id: str, number: int, curator: TheCurator, visitor: TheVisitor
+) -> Response:
+    """One model: its tree, a form that predicts, other settings to try, and downloads."""
+    task = shown_task(request, task_id, curator, visitor)
+    info = calls.read_model(task_id, number, curator)
+    model = curator.model(task_id, number).model
+    return page(
+        request,
+        "model.html",
+        info=info,
+        serving=SERVING in info.aliases,
+        formats=list(EXPORTS),
+        **picture(
+            task,
+            model,
+            curator,
+            visitor,
+            whose=f"model {number}",
+            nodes=f"/tasks/{task_id}/models/{number}/nodes",
+        ),
+        **settings(task, *_first_trial(info)),
+    )
+
+
+@router.get("/models/{number}/nodes/{node}")
+def show_node(
+    request: Request,
+    task_id: str,
+    number: int,
+    node: int,
+    curator: TheCurator,
+    visitor: TheVisitor,
+) -> Response:
+    """A node's numbers: what the model says, and what reports and public records say."""
+    task = shown_task(request, task_id, curator, visitor)
+    model = curator.model(task_id, number).model
+    if not 0 <= node < model.partition.nodes:
+        raise InvalidRequest(f"The tree has the nodes 0 to {model.partition.nodes - 1}.")
+    layout = curator.layout(task_id, model, reported=False)
+    at = layout.nodes[node]
+    return page(
+        request,
+        "node.html",
+        task=task,
+        number=number,
+        splits=layout.path(at),
+        rows=[] if at.cell is None else values_of_cell(task, model, at.cell),
+        cell=at.cell,
+        public_share=None if at.cell is None else float(model.public_share[at.cell]),
+        shares=curator.node_shares(task_id, number, node) if visitor.reader else None,
+        is_share=isinstance(task.label, Classes),
+    )
+
+
+@router.post("/models/{number}/predict")
+def predict(
+    request: Request,
+    task_id: str,
+    number: int,
+    curator: TheCurator,
+    visitor: TheVisitor,
+    form: TheForm,
+) -> Response:
+    """A prediction for the record in the form, with the path that leads to it."""
+    task = shown_task(request, task_id, curator, visitor)
+    record = {
+        feature.name: text
+        for place, feature in enumerate(task.features)
+        if (text := str(form.get(f"{FIELD}{place}", "")).strip())
+    }
+    answers = curator.predict(task_id, number, records=[record])
+    (prediction,) = calls.records_of(answers)["predictions"]
+    return page(
+        request,
+        "prediction.html",
+        task=task,
+        number=number,
+        record=record,
+        prediction=prediction,
+        rows=values_of_prediction(task, prediction),
+        is_share=isinstance(task.label, Classes),
+    )
+
+
+@router.get("/trial", dependencies=[Admins])
+async def try_settings(
+    request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor
+) -> Response:
+    """The model that other settings would give now, and what changes; nothing is kept."""
+    asked = dict(request.query_params)
+    name = asked.pop("estimator", DEFAULT_ESTIMATOR)
+    parameters = given(name, asked)
+    shown = partial(_trial, task_id, curator, visitor, name, parameters)
+    return page(request, "trial.html", **await in_worker(request, shown))
+
+
+@router.post("/fit", dependencies=[Admins])
+async def fit(request: Request, task_id: str, curator: TheCurator, form: TheForm) -> Response:
+    """Fit and keep a model; it serves only if it is the first."""
+    fields = {name: str(value) for name, value in form.items()}
+    name = fields.get("estimator", DEFAULT_ESTIMATOR)
+    body = calls.FitRequest(estimator=name, parameters=given(name, fields))
+    fitted = await calls.fit_model(task_id, curator, request, Response(), body)
+    return RedirectResponse(f"/tasks/{task_id}/models/{fitted.number}", SEE_OTHER)
+
+
+@router.post("/models/{number}/promote", dependencies=[Admins, OwnForm])
+def promote(request: Request, task_id: str, number: int, curator: TheCurator) -> Response:
+    """Let a model serve."""
+    calls.promote_model(task_id, SERVING, calls.PromoteRequest(number=number), curator, request)
+    return RedirectResponse(f"/tasks/{task_id}#models", SEE_OTHER)
+
+
+@router.get("/compare")
+def compare(
+    request: Request,
+    task_id: str,
+    one: int,
+    other: int,
+    curator: TheCurator,
+    visitor: TheVisitor,
+) -> Response:
+    """Two models side by side."""
+    task = shown_task(request, task_id, curator, visitor)
+    sides: list[dict[str, Any]] = []
+    for number in (one, other):
+        model = curator.model(task_id, number).model
+        info = calls.read_model(task_id, number, curator)
+        sides.append({"info": info, **picture(task, model, curator, visitor, f"model {number}")})
+    change = calls.compare_models(task_id, one, other, curator)
+    return page(request, "compare.html", task=task, sides=sides, change=change)
+
+
+@router.get("/models/{number}/export")
+def export(
+    request: Request,
+    task_id: str,
+    number: int,
+    curator: TheCurator,
+    visitor: TheVisitor,
+    format: str = "json",  # noqa: A002 - as the API has it
+) -> Response:
+    """The model as a file."""
+    shown_task(request, task_id, curator, visitor)
+    return calls.export_model(task_id, number, curator, format)
+
+
+@router.get("/models/{number}/card", dependencies=[Readers])
+def card(
+    request: Request, task_id: str, number: int, curator: TheCurator, visitor: TheVisitor
+) -> Response:
+    """The model's card in Markdown."""
+    shown_task(request, task_id, curator, visitor)
+    answer = calls.read_card(task_id, number, curator)
+    answer.headers["Content-Disposition"] = (
+        f'attachment; filename="card-{task_id[:12]}-{number}.md"'
+    )
+    return answer
+
+
+def shown_task(request: Request, task_id: str, curator: Curator, visitor: Visitor) -> Task:
+    """The task; raises ``TaskNotFound`` for a stranger's look at a draft."""
+    return task_calls.shown(request, curator.task(task_id), visitor.reader).task
+
+
+def given(estimator: str, fields: Mapping[str, str]) -> dict[str, Any]:
+    """The fields that are parameters of an estimator; those of others are left out."""
+    known = ESTIMATORS[estimator].parameters if estimator in ESTIMATORS else {}
+    return {name: value for name, value in fields.items() if name in known and value}
+
+
+def picture(
+    task: Task,
+    model: Model,
+    curator: Curator,
+    visitor: Visitor,
+    whose: str,
+    nodes: str | None = None,
+) -> dict[str, Any]:
+    """The tree of a model as a drawing, whose nodes link below ``nodes``, and as a table."""
+    layout = curator.layout(task.id, model, reported=visitor.reader)
+    href = None if nodes is None else (lambda node: f"{nodes}/{node.number}")
+    name = whose.replace(" ", "-")
+    svg = to_svg(layout, name=name, title=f"The tree of {whose}", href=href)
+    return {
+        "task": task,
+        "svg": Markup(svg),  # noqa: S704 - what it holds is escaped
+        "whose": whose,
+        "cells": [(node, layout.path(node)) for node in layout.nodes if node.cell is not None],
+        "nodes": nodes,
+        "is_share": isinstance(task.label, Classes),
+    }
+
+
+def settings(task: Task, estimator: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """What the form with other settings shows."""
+    return {
+        "estimators": {n: each for n, each in ESTIMATORS.items() if each.serves(task.label)},
+        "estimator": estimator,
+        "parameters": parameters,
+    }
+
+
+def _first_trial(info: calls.ModelView) -> tuple[str, Mapping[str, Any]]:
+    """What to try first: the model's own settings, or λ where the estimator has nothing to set."""
+    if info.estimator == DEFAULT_ESTIMATOR:
+        return WEIGHTED, {}
+    return info.estimator, info.parameters
+
+
+def values_of_cell(task: Task, model: Model, cell: int) -> list[dict[str, Any]]:
+    """A cell's values by class, or its mean."""
+    names = task.label.classes if isinstance(task.label, Classes) else (task.label.name,)
+    kinds = {"value": model.values, "low": model.low, "high": model.high}
+    kinds["influence"] = model.influence_of(1)
+    return [
+        {"name": name, **{kind: float(table[cell, slot]) for kind, table in kinds.items()}}
+        for slot, name in enumerate(names)
+    ]
+
+
+def values_of_prediction(task: Task, prediction: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A prediction's values by class, or its mean."""
+    kinds = ("low", "high", "influence")
+    if not isinstance(task.label, Classes):
+        ends = {kind: prediction[kind] for kind in kinds}
+        return [{"name": task.label.name, "value": prediction["label"], **ends}]
+    return [
+        {"name": name, "value": value, **{kind: prediction[kind][name] for kind in kinds}}
+        for name, value in prediction["probabilities"].items()
+    ]
+
+
+def _trial(
+    task_id: str,
+    curator: Curator,
+    visitor: Visitor,
+    name: str,
+    parameters: Mapping[str, Any],
+    run: Any,
+) -> dict[str, Any]:
+    """What the page of a trial shows, from a worker process."""
+    task = curator.task(task_id).task
+    tried = curator.trial(task_id, name, parameters, run)
+    models = curator.models(task_id)
+    change = serving = None
+    if models:
+        serving = curator.model(task_id)
+        change = curator.change(task_id, serving.model, tried)
+    return {
+        "change": change,
+        "serving": None if serving is None else serving.number,
+        **picture(task, tried, curator, visitor, "these settings"),
+        **settings(task, name, tried.parameters),
+    }

@@ -1,0 +1,109 @@
+"""What all pages share: templates, headers, errors as pages, figures in words."""
+
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from privet.curator.dashboard.visitor import COOKIE, visitor_of
+from privet.protocol.errors import PrivetError, problem_of
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+STATIC = {
+    name: (files(__package__) / "static" / name).read_bytes() for name in ("page.js", "style.css")
+}
+VERSION = sha256(b"".join(STATIC.values())).hexdigest()[:12]
+"""Changes with the files, which browsers may therefore keep."""
+
+
+def percent(share: float | None) -> str:
+    """A share for people: ``34.2%``, or a dash for None."""
+    return "–" if share is None else f"{share:.1%}"
+
+
+def amount(number: float | None) -> str:
+    """A number with four digits, or a dash for None."""
+    return "–" if number is None else f"{number:.4g}"
+
+
+def thousands(number: int) -> str:
+    """A count with spaces between thousands."""
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def when(moment: datetime | float) -> str:
+    """A moment to the minute, in UTC."""
+    at = moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
+    return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+templates = Environment(
+    loader=PackageLoader(__package__),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+templates.filters |= {
+    "percent": percent,
+    "amount": amount,
+    "thousands": thousands,
+    "when": when,
+}
+templates.globals |= {"version": VERSION}
+
+
+def page(request: Request, template: str, code: int = 200, **values: Any) -> HTMLResponse:
+    """A page from a template, for the visitor of ``request``."""
+    text = templates.get_template(template).render(
+        visitor=request.state.visitor, path=request.url.path, **values
+    )
+    return HTMLResponse(text, code)
+
+
+class PageRoute(APIRoute):
+    """A route that knows its visitor, and whose errors are pages too."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, with the headers of pages."""
+        handle = super().get_route_handler()
+
+        async def as_page(request: Request) -> Response:
+            request.state.visitor = await run_in_threadpool(visitor_of, request)
+            try:
+                response = await handle(request)
+            except (PrivetError, HTTPException, RequestValidationError) as error:
+                response = _error_page(request, error)
+            response.headers.setdefault("Content-Security-Policy", POLICY)
+            response.headers.setdefault("Cache-Control", "no-store")
+            if COOKIE in request.cookies and not request.state.visitor.name:
+                response.delete_cookie(COOKIE)
+            return response
+
+        return as_page
+
+
+def _error_page(
+    request: Request, error: PrivetError | HTTPException | RequestValidationError
+) -> Response:
+    cause = error.__cause__ if isinstance(error, HTTPException) else error
+    if isinstance(cause, PrivetError):
+        problem = problem_of(cause)
+        return page(
+            request, "problem.html", problem.status, title=problem.title, detail=cause.detail
+        )
+    status = error.status_code if isinstance(error, HTTPException) else 422
+    detail = "There is no such page, or the form is not one of ours."
+    return page(request, "problem.html", status, title="This page cannot be shown", detail=detail)

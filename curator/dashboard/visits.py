@@ -1,0 +1,73 @@
+"""Signing in and out, and the files that pages load."""
+
+import re
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from privet.curator.dashboard.pages import STATIC, PageRoute, page
+from privet.curator.dashboard.visitor import (
+    COOKIE,
+    SESSION_SECONDS,
+    OwnForm,
+    Sessions,
+    TheForm,
+)
+from privet.curator.http.middleware import client_address
+from privet.curator.tokens import Scope
+from privet.protocol.errors import NotAuthorized, TaskNotFound, TooManyRequests
+
+SEE_OTHER = 303
+OWN_PAGE = re.compile(r"/(?!/)[\w/-]*")
+"""Where a visitor may go on after signing in."""
+MEDIA_TYPES = {"page.js": "text/javascript", "style.css": "text/css"}
+A_YEAR = "public, max-age=31536000, immutable"
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/static/{name}")
+def static(name: str) -> Response:
+    """One of the two files that pages load."""
+    if name not in STATIC:
+        raise TaskNotFound("There is no such file.")
+    return Response(STATIC[name], media_type=MEDIA_TYPES[name], headers={"Cache-Control": A_YEAR})
+
+
+@router.get("/sign-in")
+def ask_token(request: Request, then: str = "/") -> Response:
+    """The form for a token."""
+    return page(request, "sign_in.html", then=then, fault=None)
+
+
+@router.post("/sign-in")
+def sign_in(request: Request, form: TheForm) -> Response:
+    """Start a session, if the token is good; wrong ones are noted and limited as in the API."""
+    token, then = str(form.get("token", "")).strip(), str(form.get("then", "/"))
+    state, address = request.app.state, client_address(request.scope)
+    seconds = state.token_tries.wait(address)
+    if seconds:
+        raise TooManyRequests(f"Too many wrong tokens came from here: try in {seconds} seconds.")
+    try:
+        state.tokens.check(token, Scope.READER)
+    except NotAuthorized as error:
+        state.token_tries.count(address)
+        return page(request, "sign_in.html", 401, then=then, fault=error.detail)
+    response = RedirectResponse(then if OWN_PAGE.fullmatch(then) else "/", SEE_OTHER)
+    response.set_cookie(
+        COOKIE,
+        Sessions(state).seal(token),
+        max_age=SESSION_SECONDS,
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+    return response
+
+
+@router.post("/sign-out", dependencies=[OwnForm])
+def sign_out() -> Response:
+    """End the session in this browser."""
+    response = RedirectResponse("/", SEE_OTHER)
+    response.delete_cookie(COOKIE)
+    return response

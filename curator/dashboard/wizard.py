@@ -1,0 +1,169 @@
+"""Creating a task: a file, what its columns become, a plan, and the task.
+
+The file stays in the browser's form and comes with every step, so nothing is kept in between.
+"""
+
+import json
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+from starlette.datastructures import FormData, UploadFile
+
+from privet.curator.dashboard.pages import PageRoute, page
+from privet.curator.dashboard.visitor import Admins, TheForm
+from privet.curator.http import tasks as calls
+from privet.curator.http.requests import TheCurator, in_worker
+from privet.curator.planning import Plan, plan
+from privet.curator.publishing.proposal import Proposal, propose
+from privet.curator.publishing.settings import DEFAULT_HOLDERS, TaskSettings
+from privet.curator.publishing.table import read_table
+from privet.curator.service import register, registered
+from privet.curator.workers import Run
+from privet.protocol.errors import InvalidRequest
+
+SEE_OTHER = 303
+MOST_COLUMNS = 300
+"""Columns that the form shows; more are for the command line."""
+COLUMNS, PLAN, CREATE = "/new/columns", "/new/plan", "/new"
+UPLOADS = (COLUMNS, PLAN, CREATE)
+"""Paths that take a file."""
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Admins])
+
+
+@router.get("/new")
+def ask_file(request: Request) -> Response:
+    """The first step: a file."""
+    return page(request, "new.html", holders=DEFAULT_HOLDERS)
+
+
+@router.post(COLUMNS)
+async def show_columns(request: Request, form: TheForm) -> Response:
+    """The second step: what each column becomes, to be corrected."""
+    public = await _file(form)
+    proposals = await in_worker(request, partial(_proposals, public))
+    if len(proposals) > MOST_COLUMNS:
+        raise InvalidRequest(
+            f"The file has {len(proposals)} columns and this form shows {MOST_COLUMNS}: use "
+            "privet task create, or a file with fewer columns."
+        )
+    return page(request, "columns.html", proposals=proposals)
+
+
+@router.post(PLAN)
+async def show_plan(request: Request, form: TheForm) -> Response:
+    """The third step: what to expect of the reports."""
+    public, settings = await _file(form), settings_of(form)
+    made = await in_worker(request, partial(_plan, public, settings))
+    every = sorted([made.here, *made.others], key=lambda each: (each.epsilon, each.holders))
+    return page(request, "plan.html", plan=made, every=every)
+
+
+@router.post(CREATE)
+async def create(request: Request, curator: TheCurator, form: TheForm) -> Response:
+    """Publish the task."""
+    public, settings = await _file(form), settings_of(form)
+    stored, _ = await calls.publish(request, curator, settings, public)
+    return RedirectResponse(f"/tasks/{stored.task.id}#holders", SEE_OTHER)
+
+
+def settings_of(form: FormData) -> TaskSettings:
+    """The settings in the form; what agrees with the inferred columns is left to inference.
+
+    Raises ``InvalidRequest`` naming the field at fault.
+    """
+    fields = {name: value.strip() for name, value in form.items() if isinstance(value, str)}
+    label = fields.get("label", "")
+    settings: dict[str, Any] = {
+        "name": fields.get("name", ""),
+        "label": label,
+        "description": fields.get("description", ""),
+        "epsilon": _number(fields, "epsilon"),
+        "holders": round(_number(fields, "holders")),
+        "open": "draft" not in fields,
+        "invited": "invited" in fields,
+        "ignore": [],
+        "features": {},
+        "describe": {},
+    }
+    for place in range(MOST_COLUMNS):
+        name = fields.get(f"name.{place}")
+        if name is None:
+            break
+        of = {
+            key.removesuffix(f".{place}"): value
+            for key, value in fields.items()
+            if key.endswith(f".{place}") and value
+        }
+        described = {key: of[key] for key in ("description", "unit") if key in of}
+        if name == label:
+            settings |= _label(of, fields.get("label_type", ""))
+        elif "use" not in of:
+            settings["ignore"].append(name)
+            continue
+        elif declared := _declared(of):
+            settings["features"][name] = declared
+        if described:
+            settings["describe"][name] = described
+    return TaskSettings.parse(json.dumps(settings))
+
+
+def _declared(of: dict[str, str]) -> dict[str, Any]:
+    """What a column's fields say that was not inferred."""
+    kind = of.get("kind", "")
+    if kind != of.get("inferred", ""):
+        return {"kind": kind}
+    if kind == "numeric":
+        changed = [end for end in ("low", "high") if of.get(end) != of.get(f"found_{end}")]
+        return {end: _number(of, end) for end in changed}
+    categories = _lines(of.get("categories", ""))
+    return {"categories": categories} if categories != _lines(of.get("found", "")) else {}
+
+
+def _label(of: dict[str, str], kind: str) -> dict[str, Any]:
+    """The label's own settings; ``kind`` is empty for the usual one."""
+    settings: dict[str, Any] = {"label_type": kind} if kind else {}
+    declared = _declared({**of, "kind": of.get("inferred", "")})
+    if "categories" in declared:
+        settings["classes"] = declared["categories"]
+    elif declared and kind == "range":
+        settings["label_range"] = [_number(of, "low"), _number(of, "high")]
+    return settings
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _number(fields: dict[str, str], name: str) -> float:
+    try:
+        return float(fields.get(name, ""))
+    except ValueError:
+        raise InvalidRequest(f"{name} is {fields.get(name, '')!r}: give a number.") from None
+
+
+async def _file(form: FormData) -> bytes:
+    upload = form.get("public")
+    if not isinstance(upload, UploadFile) or not upload.filename:
+        raise InvalidRequest("There is no file: choose a CSV or Parquet file.")
+    return await upload.read()
+
+
+def _proposals(public: bytes, run: Run) -> list[Proposal]:
+    return run(_proposed, public)
+
+
+def _proposed(public: bytes) -> list[Proposal]:
+    return propose(read_table(public))
+
+
+def _plan(public: bytes, settings: TaskSettings, run: Run) -> Plan:
+    return run(_planned, registered(), public, settings)
+
+
+def _planned(entries: list[dict[str, Any]], public: bytes, settings: TaskSettings) -> Plan:
+    register(entries)
+    values = settings.model_dump(mode="json", exclude_unset=True)
+    return plan(public, **values)

@@ -1,0 +1,217 @@
+"""A person runs a collection in a real browser, and nothing else."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from scripts.screenshots import sign_in
+from scripts.servers import running_relay
+from tests.browsing import MARKS, violations
+from tests.curator import samples
+from tests.end_to_end.running_curator import RunningCurator
+
+pytestmark = MARKS
+MARKUP = "<img src=x onerror=document.title=1>"
+
+
+@pytest.fixture(scope="module")
+def curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCurator]:
+    with RunningCurator(tmp_path_factory.mktemp("curator")) as running:
+        yield running
+
+
+@pytest.fixture
+def admin(curator: RunningCurator, tab: Any) -> Any:
+    """A tab that is signed in; what it loads from elsewhere fails the test."""
+    elsewhere: list[str] = []
+    host = urlsplit(curator.url).netloc
+
+    def see(request: Any) -> None:
+        if urlsplit(request.url).netloc not in {host, ""} and request.resource_type != "document":
+            elsewhere.append(request.url)
+
+    tab.on("request", see)
+    sign_in(tab, curator.url, curator.token)
+    yield tab
+    assert elsewhere == []
+
+
+@pytest.fixture(scope="module")
+def task(curator: RunningCurator) -> str:
+    """A task with two models, whose names are markup wherever they can be."""
+    public = samples.survey().replace(b"nurse", MARKUP.encode()).replace(b"hours", b"<b>hours</b>")
+    made = curator.create(
+        public,
+        name=MARKUP,
+        description=MARKUP,
+        label="label",
+        epsilon=2,
+        depth=3,
+        grower="cart",
+        describe={"job": {"description": MARKUP}},
+    )
+    for estimator in ("public", "public"):
+        curator.post(f"/v1/tasks/{made}/models", {"estimator": estimator})
+    return made
+
+
+def reports(tab: Any) -> int:
+    """What the page of a task says."""
+    return int(re.sub(r"\D", "", tab.inner_text("#reports")))
+
+
+def test_from_a_file_to_the_first_answer(
+    curator: RunningCurator, admin: Any, tmp_path: Path
+) -> None:
+    """Wizard, publication, link, answer page, and the count rises on the dashboard that is open."""
+    file = tmp_path / "survey.csv"
+    file.write_bytes(samples.survey())
+    with curator.http() as http:
+        issued = http.put("/v1/tokens/relay", json={"scope": "relay"}, headers=curator.admin)
+    token = issued.json()["token"]
+    admin.get_by_role("link", name="New task").click()
+    admin.get_by_label("Public records").set_input_files(file)
+    admin.get_by_role("button", name="Look at the file").click()
+    admin.get_by_label("Label, which is to be predicted").select_option("label")
+    age = admin.get_by_role("group", name="age")
+    age.get_by_label("From").fill("16")
+    age.get_by_label("Question or description").fill("How old are you?")
+    admin.get_by_role("group", name="member").get_by_label("Ask for it").uncheck()
+    admin.get_by_label("Name", exact=True).fill("Who is a member")
+    admin.get_by_label("Epsilon, what each holder spends").fill("2")
+    admin.get_by_label("Holders expected").fill("500")
+    admin.get_by_role("button", name="See the plan").click()
+    admin.get_by_text("If the public data are fair").wait_for(timeout=120_000)
+    admin.get_by_role("button", name="Publish").click()
+    admin.wait_for_url("**/tasks/*", timeout=60_000)
+    admin.get_by_role("heading", name="Who is a member").wait_for()
+    assert reports(admin) == 0
+    (asked,) = curator.get("/v1/tasks")[-1:]
+    features = curator.get(f"/v1/tasks/{asked['id']}")["task"]["features"]
+    assert [feature["name"] for feature in features] == ["age", "hours", "job"]
+    assert features[0]["low"] == 16
+    assert features[0]["description"] == "How old are you?"
+    with running_relay(tmp_path, curator.url, token, least=1, every=1.0) as relay:
+        admin.get_by_label("Relay").fill(relay.url)
+        admin.get_by_role("button", name="Make the link").click()
+        admin.wait_for_url("**relay=**")
+        assert "QR code" in admin.get_attribute("img.code", "alt")
+        holder = admin.context.new_page()
+        holder.goto(admin.get_attribute("#link", "href"))
+        holder.wait_for_selector("#form:not([hidden])")
+        for question in holder.locator(".question").all():
+            if question.get_by_role("radio").count():
+                question.get_by_role("radio").first.check()
+            else:
+                question.get_by_role("textbox").fill("30")
+        assert holder.inner_text("#misfit") == ""
+        holder.locator("#send").click()
+        holder.wait_for_selector("#receipt:not([hidden])", timeout=60_000)
+        admin.bring_to_front()
+        admin.locator("#reports").get_by_text("1", exact=True).wait_for(timeout=60_000)
+
+
+def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any, task: str) -> None:
+    """A node's numbers, a prediction with its path, other settings at once, and promotion."""
+    admin.goto(f"{curator.url}/tasks/{task}/models/1")
+    admin.locator(".tree .node[data-cell] a").first.click()
+    admin.locator("#node table").wait_for()
+    assert "comes from public data" in admin.inner_text("#node")
+    admin.get_by_label("age", exact=True).fill("30")
+    admin.get_by_label("<b>hours</b>", exact=True).fill("9")
+    admin.get_by_label(re.compile("^job")).select_option(MARKUP)
+    admin.get_by_label(re.compile("^member")).select_option("0")
+    admin.get_by_role("button", name="Predict").click()
+    admin.get_by_text("Because ").wait_for()
+    admin.get_by_label("Estimator").select_option("public")
+    admin.get_by_text("public, not kept").wait_for(timeout=60_000)
+    assert "likeliest class stays for 100.0%" in admin.inner_text("#trial")
+    assert len(curator.get(f"/v1/tasks/{task}/models")) == 2
+    admin.get_by_role("button", name="Keep this model").click()
+    admin.get_by_role("heading", name="Model 3").wait_for()
+    models = curator.get(f"/v1/tasks/{task}/models")
+    assert [model["aliases"] for model in models] == [["serving"], [], []]
+    admin.get_by_role("button", name="Let it serve").click()
+    admin.wait_for_url("**#models")
+    models = curator.get(f"/v1/tasks/{task}/models")
+    assert [model["aliases"] for model in models] == [[], [], ["serving"]]
+    audit = curator_audit(curator)
+    assert [entry["action"] for entry in audit[:2]] == ["model promoted", "model fitted"]
+
+
+def test_markup_in_a_task_is_text(curator: RunningCurator, admin: Any, task: str) -> None:
+    """Names, descriptions and categories with markup are shown as they are, on every page."""
+    for path in pages(task):
+        admin.goto(curator.url + path)
+        assert admin.title() != "1"
+        assert admin.locator("main img[src=x], main b:text-is('hours')").count() == 0, path
+    admin.goto(f"{curator.url}/tasks/{task}")
+    assert admin.inner_text("h1") == MARKUP
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_axe_finds_nothing(
+    curator: RunningCurator, admin: Any, task: str, scheme: str, width: int, tmp_path: Path
+) -> None:
+    """Every page, on a phone and a desk; and nothing is wider than the screen."""
+    admin.emulate_media(color_scheme=scheme)
+    admin.set_viewport_size({"width": width, "height": 740})
+    for path in pages(task):
+        admin.goto(curator.url + path)
+        assert violations(admin) == [], path
+        assert admin.evaluate("document.documentElement.scrollWidth") <= width, path
+    file = tmp_path / "survey.csv"
+    file.write_bytes(samples.survey())
+    admin.goto(f"{curator.url}/new")
+    admin.get_by_label("Public records").set_input_files(file)
+    admin.get_by_role("button", name="Look at the file").click()
+    admin.get_by_label("Label, which is to be predicted").wait_for()
+    assert violations(admin) == []
+    assert admin.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_stranger_sees_no_action(curator: RunningCurator, tab: Any, task: str) -> None:
+    """The pages are there without a token, and have no button that changes anything."""
+    for path in (f"/tasks/{task}", f"/tasks/{task}/models/1"):
+        tab.goto(curator.url + path)
+        names = [each.inner_text() for each in tab.get_by_role("button").all()]
+        assert set(names) <= {"Side by side", "Make the link", "Predict"}, path
+        assert violations(tab) == []
+    tab.goto(f"{curator.url}/new")
+    tab.get_by_role("alert").wait_for()
+
+
+def test_the_keyboard_suffices(curator: RunningCurator, admin: Any, task: str) -> None:
+    """A branch of the tree is a link that Tab reaches and Enter opens."""
+    admin.goto(f"{curator.url}/tasks/{task}/models/1")
+    admin.locator(".tree").focus()
+    admin.keyboard.press("Tab")
+    admin.keyboard.press("Enter")
+    admin.locator("#node h3", has_text="all records").wait_for()
+
+
+def pages(task: str) -> list[str]:
+    """Every page that a GET shows."""
+    return [
+        "/",
+        "/sign-in",
+        "/new",
+        f"/tasks/{task}",
+        f"/tasks/{task}/models/1",
+        f"/tasks/{task}/models/1/nodes/0",
+        f"/tasks/{task}/trial?estimator=public",
+        f"/tasks/{task}/compare?one=1&other=2",
+        "/tasks/none",
+    ]
+
+
+def curator_audit(curator: RunningCurator) -> list[dict[str, Any]]:
+    """The audit log, the latest first."""
+    with curator.http() as http:
+        found: list[dict[str, Any]] = http.get("/v1/audit", headers=curator.admin).json()
+    return found
