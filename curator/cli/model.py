@@ -119,7 +119,7 @@ def export(
             "--out", "-o", help="File; by default a name of its own, - for standard output."
         ),
     ] = None,
-    format_: Annotated[str, typer.Option("--format", help="json or onnx.")] = "json",
+    format_: Annotated[str, typer.Option("--format", help="json, csv or onnx.")] = "json",
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     model: ModelNumber = None,
     url: Url = URL,
