@@ -47,7 +47,7 @@ def test_headers_say_when_to_retry_and_how_to_authorize() -> None:
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
-        ("GET", "/", 404),
+        ("GET", "/nothing", 404),
         ("GET", "/v1/nothing", 404),
         ("POST", "/v1/tasks/" + "0" * 64 + "/reports/more", 404),
         ("PUT", "/v1/tasks", 405),
