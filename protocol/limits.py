@@ -8,6 +8,8 @@ alone, before anything of the size they name is built.
 MAX_CELLS = 2**16
 MAX_NODES = 2 * MAX_CELLS
 MAX_DEPTH = 256
+DEEPEST = MAX_CELLS.bit_length() - 1
+"""Depth at which a tree of full levels has ``MAX_CELLS`` cells."""
 MAX_COLUMNS = 20_000
 MAX_QUESTIONS = 64
 MAX_CLASSES = 1_000

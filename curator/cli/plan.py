@@ -9,7 +9,7 @@ from rich.table import Table
 
 from privet.curator.cli.options import AsJson, parsed
 from privet.curator.cli.output import out, print_facts, print_json, shown
-from privet.curator.publishing.settings import DEEPEST
+from privet.protocol.limits import DEEPEST
 from privet.transport.terminal import waiting
 
 if TYPE_CHECKING:

@@ -57,8 +57,6 @@ class QuestionCounts:
     Of the n, ``holders`` had a record that fits the task, as far as reports tell; counts and noise
     are theirs, since a misfit has neither cell nor label.
     ``scale`` is the scale on which a number was reported; None is the label's whole range.
-    ``holders_per_record`` is above 1 where a few records stand for a population: sampling variances
-    are multiplied by it.
     """
 
     partition: Partition
@@ -66,7 +64,6 @@ class QuestionCounts:
     sums: Sums
     n: int
     scale: LabelScale | None = field(default=None, kw_only=True)
-    holders_per_record: float = field(default=1.0, kw_only=True)
 
     @classmethod
     def of(cls, task: Task, question: int, sums: Sums, n: int) -> "QuestionCounts":
@@ -139,7 +136,7 @@ class QuestionCounts:
     @cached_property
     def total_covariance(self) -> Floats:
         """Covariance of a cell's slots by noise and by sampling, ``(cells, slots, slots)``."""
-        return self.noise + self.holders_per_record * sampling_covariance(self.plausible)
+        return self.noise + sampling_covariance(self.plausible)
 
     @cached_property
     def count_influence(self) -> Floats:

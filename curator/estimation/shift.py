@@ -265,7 +265,7 @@ def contrasts_of(question: QuestionCounts, reference: Floats, mass: Floats) -> C
         common = max((float(of_mass.sum()) - of_total) / pairs, 0.0)
     size = question.holders * mass[:, None]
     spread = np.maximum(reference * (1.0 - reference), LEAST_SPREAD)
-    sampling = question.holders_per_record * size * spread
+    sampling = size * spread
     a = 1.0 - slots * reference
     return Contrasts(
         reference,
@@ -318,7 +318,7 @@ def reported_masses(
     ``public``, ``(cells,)``, are the masses at which sampling variances are evaluated.
     """
     at_least = question.holders * public[:, None] * np.maximum(shares, LEAST_SHARE)
-    covariance = question.noise + question.holders_per_record * sampling_covariance(at_least)
+    covariance = question.noise + sampling_covariance(at_least)
     weights = np.linalg.solve(covariance, shares[:, :, None])[:, :, 0]
     precision = (weights * shares).sum(axis=1)
     estimate = (weights * question.counts).sum(axis=1) / precision

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from privet.curator.partitioning.grower import DEEPEST, Growth, distinguishable
+from privet.curator.partitioning.grower import Growth, distinguishable
 from privet.protocol.errors import InvalidTask
-from privet.protocol.limits import MAX_CELLS
+from privet.protocol.limits import DEEPEST, MAX_CELLS
 from privet.protocol.partition import LEAF, Partition
 
 

@@ -10,15 +10,13 @@ import numpy as np
 from privet.curator.public_data import Floats
 from privet.curator.public_model.base import BaseModel
 from privet.protocol.errors import InvalidPublicData, InvalidTask
-from privet.protocol.limits import MAX_CELLS, MAX_DEPTH
+from privet.protocol.limits import DEEPEST, MAX_CELLS, MAX_DEPTH
 from privet.protocol.partition import Partition
 
 MAX_ROWS = 2**21
 CRITERIA = ("gini", "entropy", "variance")
 MARGIN = 0.35
 """A difference between the shares of two classes that a cell should be able to show."""
-DEEPEST = MAX_CELLS.bit_length() - 1
-"""Depth at which a tree of full levels has ``MAX_CELLS`` cells."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,11 +16,8 @@ from pydantic import (
 from privet.curator.publishing.table import MAX_ROWS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Name, category_text
-from privet.protocol.limits import MAX_CLASSES, MAX_QUESTIONS
+from privet.protocol.limits import DEEPEST, MAX_CLASSES, MAX_QUESTIONS
 from privet.protocol.wire import first_fault
-
-DEEPEST = 16
-"""Depth at which a tree of full levels has ``privet.protocol.limits.MAX_CELLS`` cells."""
 
 DEFAULT_HOLDERS = 10_000
 
