@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from privet.curator.estimation.averaged import AVERAGED
+from privet.curator.estimation.clipping import unclipped
 from privet.curator.estimation.counts import Label, QuestionCounts, misfit_share
 from privet.curator.estimation.drift import DRIFT
 from privet.curator.estimation.estimator import Estimator, Parameter
@@ -83,6 +84,7 @@ def fit(
         model = estimator.function(label, public, questions, base=base, **values)
     else:
         model = estimator.function(label, public, questions, **values)
+    model = unclipped(model, public, questions[-1])
     facts = dict(model.facts) if base is None else {**model.facts, "public model": base.name}
     share = misfit_share(questions)
     if share is not None:

@@ -47,25 +47,33 @@ def fitted(
 def test_one_centre_for_all_cells_is_a_narrower_range(name: str) -> None:
     """With every centre at 1 the model is that of the range [1 - radius, 1 + radius].
 
-    But for the intervals of `drift`, whose prior for them is another one around centres.
+    But for intervals, which reach beyond that range, and errors of `drift`, whose prior for them is
+    another one around centres.
     """
     public = public_rows(NUMBER, 80, seed=2)
     narrow = Range(name="y", low=1.0 - RADIUS, high=1.0 + RADIUS)
     centred = fitted(name, NUMBER, public, around_centres(NUMBER, np.full(4, 1.0)), 1.0)
     plain = reports(TREE, COUNTS, 2.0, 1, regression=True)
     twin = fitted(name, narrow, public, plain, 1.0)
-    intervals = () if name == "drift" else ("standard_error", "low", "high")
-    for array in ("values", "public_share", "influence", *intervals):
+    error = () if name == "drift" else ("standard_error",)
+    for array in ("values", "public_share", "influence", *error):
         np.testing.assert_allclose(getattr(centred, array), getattr(twin, array), atol=1e-9)
+    if name != "drift":
+        assert (centred.low <= twin.low + 1e-9).all()
+        assert (centred.high >= twin.high - 1e-9).all()
     np.testing.assert_allclose(centred.influence_of(10**9), twin.influence_of(10**9))
 
 
 @pytest.mark.parametrize("name", ["private", "ratio"])
 def test_a_centre_shifts_its_cell_and_nothing_else(name: str) -> None:
-    """Values less their centres, errors and influence are those around one common centre."""
+    """Values less their centres, errors and influence are those around one common centre.
+
+    So are intervals, if public labels are as far from their centres.
+    """
     public = public_rows(NUMBER, 80, seed=3)
     wide = Range(name="y", low=-50.0, high=50.0)
-    model = fit(name, wide, public, [around_centres(wide, CENTRES)])
+    moved = PublicData(public.X, public.y + CENTRES[locate(TREE, public.X)])
+    model = fit(name, wide, moved, [around_centres(wide, CENTRES)])
     twin = fit(name, wide, public, [around_centres(wide, np.zeros(4))])
     np.testing.assert_allclose(model.values[:, 0] - CENTRES, twin.values[:, 0])
     np.testing.assert_allclose(model.low[:, 0] - CENTRES, twin.low[:, 0])
@@ -76,16 +84,20 @@ def test_a_centre_shifts_its_cell_and_nothing_else(name: str) -> None:
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_values_are_possible_and_influence_is_at_most_the_span(name: str) -> None:
-    """Values and intervals lie within the label's range and the radius; so does all influence."""
+    """Values lie within the label's range and the radius, intervals around them within the range.
+
+    No influence is larger than what lies within the radius.
+    """
     public = public_rows(NUMBER, 80, seed=4)
     edge = np.array([NUMBER.low, 0.5, 3.0, NUMBER.high])
     model = fitted(name, NUMBER, public, around_centres(NUMBER, edge), 1.0)
     low, high = np.maximum(edge - RADIUS, NUMBER.low), np.minimum(edge + RADIUS, NUMBER.high)
-    for array in (model.low, model.values, model.high):
-        assert (array[:, 0] >= low - 1e-9).all()
-        assert (array[:, 0] <= high + 1e-9).all()
+    assert (model.values[:, 0] >= low - 1e-9).all()
+    assert (model.values[:, 0] <= high + 1e-9).all()
+    assert (model.low >= NUMBER.low).all()
     assert (model.low <= model.values).all()
     assert (model.values <= model.high).all()
+    assert (model.high <= NUMBER.high).all()
     np.testing.assert_array_equal(model.influence_of(10**9), 2 * RADIUS)
 
 
@@ -231,3 +243,28 @@ def test_the_radius_is_three_root_mean_squares_of_public_residuals() -> None:
         assert centring.radius == pytest.approx(radius)
         assert centring.fault(NUMBER, 2) is None
     assert residual_centring(NUMBER, PublicData(X[:9], y[:9]), tree, np.zeros(2)) is None
+
+
+@pytest.mark.parametrize("name", ["private", "averaged", "drift"])
+def test_intervals_hold_means_whose_labels_were_clipped(name: str) -> None:
+    """Means up to a radius from their centres: at least 93 % of 480 intervals.
+
+    Clipping moves a cell's mean by up to 1.6, noise by 0.2: intervals of clipped means hold 69 %.
+    If they held just 95 %, 93 would be missed at a standard error of 1 once in 45 trials; the seeds
+    are fixed.
+    """
+    label, tree, found = Range(name="y", low=0.0, high=100.0), complete(4), []
+    flat = BaseModel("flat", (Linear("identity", np.zeros((2, 1)), np.array([50.0])),), (1.0,))
+    for run in range(30):
+        rng = np.random.default_rng(run)
+        public = PublicData(rng.random((100, 2)), 50.0 + 5.0 * rng.standard_normal(100))
+        means, _ = Knowledge.of(flat, public.X).cell_means(tree)
+        scale = LabelScale.of(label, 16, residual_centring(label, public, tree, means[:, 0]))
+        X = rng.random((200_000, 2))
+        cells = locate(tree, X)
+        y = 50.0 + rng.uniform(-15.0, 15.0, 16)[cells] + rng.uniform(-8.0, 8.0, len(X))
+        truth = np.bincount(cells, y) / np.bincount(cells)
+        question = collected(tree, X, y, scale, seed=run)
+        model = fit(name, label, public, [question], base=flat if name == "drift" else None)
+        found.append((model.low[:, 0] <= truth) & (truth <= model.high[:, 0]))
+    assert np.mean(found) > 0.93
