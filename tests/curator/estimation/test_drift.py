@@ -73,7 +73,12 @@ def test_every_label_gets_possible_values(name: str, estimator: str) -> None:
 
 
 def test_reports_that_say_nothing_leave_the_public_model() -> None:
-    """At a tiny budget noise costs next to nothing: below a thousandth of Brier score."""
+    """At a tiny budget noise costs next to nothing.
+
+    A posterior mean moves under pure noise by what its variance falls: here .00013, squared, of it
+    .00004 in cells' means. Taken as multiples of chi-squares of one degree, the mean of ten squares
+    is above .0005 once in 25 000 trials.
+    """
     public = public_rows(BINARY, 80, seed=5)
     tree = grown(BINARY, public, 4)
     X = np.random.default_rng(6).random((3000, 2))
@@ -84,7 +89,7 @@ def test_reports_that_say_nothing_leave_the_public_model() -> None:
         assert model.base is not None
         squared.append(((model.predict(X).values - model.base.predict(X)) ** 2).mean())
         assert (model.public_share > 0.9).all()
-    assert max(squared) < 0.001
+    assert np.mean(squared) < 0.0005
 
 
 def test_reports_of_another_population_overrule_the_public_model() -> None:
