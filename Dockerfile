@@ -1,12 +1,25 @@
-# One image for both sides. The holder alone needs only the base install: `--build-arg EXTRAS=`.
-FROM python:3.11-slim
-ARG EXTRAS=[demo,postgres]
-ENV PIP_NO_CACHE_DIR=1 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+# The images of the roles: `docker build --target curator .`, and so relay, holder, proxy and demo.
+# All run as user 1000 on a read-only root file system with a tmpfs at /tmp, and hold no
+# compiler. A base of your own: `--build-arg PYTHON=registry.example/python:3.12-slim`.
+ARG PYTHON=python:3.11-slim
+ARG DEBIAN=debian:bookworm-slim
 
-WORKDIR /app
+FROM ${PYTHON} AS base
+RUN useradd --uid 1000 --no-create-home privet \
+    && install -d -o privet -g privet /data
+ENV PATH=/opt/privet/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 ORT_DISABLE_TELEMETRY=1
+WORKDIR /data
+
+# What all roles need; a role's image adds its own to it, so that layers are shared.
+FROM base AS build
+RUN python -m venv --without-pip /opt/privet
+WORKDIR /build
 COPY pyproject.toml constraints.txt README.md LICENSE ./
-RUN mkdir privet && touch privet/__init__.py \
-    && pip install --quiet --constraint constraints.txt --editable ".${EXTRAS}"
+RUN mkdir privet && touch privet/__init__.py
+ENV INSTALL="pip --python /opt/privet/bin/python --disable-pip-version-check install --quiet --root-user-action ignore --constraint constraints.txt"
+
+FROM build AS code
+RUN rm -r privet
 COPY privet privet
 COPY protocol protocol
 COPY page page
@@ -15,13 +28,74 @@ COPY client client
 COPY relay relay
 COPY curator curator
 COPY baselines baselines
-COPY scripts scripts
+RUN --mount=type=cache,target=/root/.cache/pip $INSTALL --no-deps --prefix /code .
 
-RUN useradd --create-home --uid 1000 privet \
-    && install -d -o privet -g privet /data /shards
-USER privet
+FROM build AS for-holder
+RUN --mount=type=cache,target=/root/.cache/pip $INSTALL ".[pinned]" \
+    && pip --python /opt/privet/bin/python uninstall --quiet --yes --root-user-action ignore privet
+
+FROM build AS for-relay
+RUN --mount=type=cache,target=/root/.cache/pip $INSTALL ".[relay]" \
+    && pip --python /opt/privet/bin/python uninstall --quiet --yes --root-user-action ignore privet
+
+# Tests, headers and sources of extension modules are a fifth of the scientific packages.
+FROM build AS for-curator
+RUN --mount=type=cache,target=/root/.cache/pip $INSTALL ".[curator,postgres]" \
+    && pip --python /opt/privet/bin/python uninstall --quiet --yes --root-user-action ignore privet \
+    && cd /opt/privet/lib/python3*/site-packages \
+    && find . -type d \( -name tests -o -name include \) -prune -exec rm -r {} + \
+    && find . -type f \( -name '*.pyx' -o -name '*.pxd' -o -name '*.c' -o -name '*.cpp' -o -name '*.a' \) -delete
+
+FROM base AS holder
+COPY --from=for-holder /opt/privet /opt/privet
+COPY --from=code /code/lib /opt/privet/lib
+COPY --from=code /code/bin/privet-holder /opt/privet/bin/
+USER 1000:1000
+VOLUME /data
+ENV PRIVET_HOLDER_LEDGER=/data/ledger.db
+ENTRYPOINT ["privet-holder"]
+
+FROM base AS relay
+COPY --from=for-relay /opt/privet /opt/privet
+COPY --from=code /code/lib /opt/privet/lib
+COPY --from=code /code/bin/privet-relay /opt/privet/bin/
+USER 1000:1000
+VOLUME /data
+EXPOSE 8100
+ENTRYPOINT ["privet-relay"]
+
+FROM base AS curator
+COPY --from=for-curator /opt/privet /opt/privet
+COPY --from=code /code/lib /opt/privet/lib
+COPY --from=code /code/bin/privet /opt/privet/bin/
+USER 1000:1000
 VOLUME /data
 EXPOSE 8000
-HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=5 \
+ENV PRIVET_DATABASE=sqlite:////data/privet.db PRIVET_HOST=0.0.0.0
+HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=5 \
     CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/readyz', timeout=2)"]
-CMD ["privet", "serve", "--host", "0.0.0.0", "--port", "8000"]
+ENTRYPOINT ["privet"]
+CMD ["serve"]
+
+# The demonstration's steps, and a load test.
+FROM curator AS demo
+USER root
+COPY constraints.txt /opt/demo/
+RUN --mount=type=cache,target=/root/.cache/pip \
+    pip --python /opt/privet/bin/python --disable-pip-version-check install --quiet \
+    --root-user-action ignore --constraint /opt/demo/constraints.txt statsmodels psutil
+COPY scripts /opt/demo/scripts
+USER 1000:1000
+ENV PYTHONPATH=/opt/demo
+HEALTHCHECK NONE
+ENTRYPOINT ["python", "-m"]
+CMD ["scripts.containers", "--help"]
+
+FROM ${DEBIAN} AS proxy
+RUN apt-get -qq update \
+    && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends nginx-light \
+    && rm -rf /var/lib/apt/lists/* /var/log/nginx/*
+COPY deploy/nginx.conf /etc/nginx/nginx.conf
+USER 1000:1000
+EXPOSE 8443 8444
+ENTRYPOINT ["nginx", "-g", "daemon off;"]

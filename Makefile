@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 JOBS ?= auto
 ARGS ?=
 
-.PHONY: help demo test check quick format bench load vectors reproduce reproduce-quick audit up constraints clean
+.PHONY: help demo test check quick format bench load vectors reproduce reproduce-quick audit up test-compose constraints clean
 
 help:  ## print this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -70,8 +70,11 @@ audit: $(VENV)/dev.installed  ## known vulnerabilities of the pinned dependencie
 	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
 
 up:  ## the demo in containers
-	docker compose up --build --detach --scale holders=2 report
-	docker compose logs --no-log-prefix --follow report
+	docker compose -f docker-compose.demo.yml up --build --detach --scale holders=2 report
+	docker compose -f docker-compose.demo.yml logs --no-log-prefix --follow report
+
+test-compose: $(VENV)/dev.installed  ## the whole stack in containers, killed in the middle (needs docker)
+	$(BIN)/python -m scripts.compose_test $(ARGS)
 
 constraints:  ## pin the newest versions that pip finds
 	rm -rf $(VENV)/fresh && $(PYTHON) -m venv $(VENV)/fresh

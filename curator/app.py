@@ -41,7 +41,9 @@ from privet.curator.workers import Workers, start_server
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.transport import cors
 from privet.transport.bodies import BodyBudget, BodyLimit, BodyLimits
+from privet.transport.metrics import CountCalls
 
+REFRESH_SECONDS = 5.0
 DESCRIPTION = "Learns decision trees from people who never reveal their record."
 
 
@@ -95,10 +97,12 @@ def create_app(
         garbage = asyncio.create_task(
             collect_garbage(store, settings, clock, partial(tokens.audit.note, NOBODY))
         )
+        figures = asyncio.create_task(_refresh(metrics, writer, workers))
         yield
-        garbage.cancel()
-        with suppress(asyncio.CancelledError):
-            await garbage
+        for task in (garbage, figures):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
         await run_in_threadpool(workers.close)
         await run_in_threadpool(predictors.close)
         await run_in_threadpool(writer.stop)
@@ -134,6 +138,7 @@ def create_app(
     limits = _batch_limits(settings)
     batch = BatchUpload(api, tasks, writer, rejects, metrics, limits, budget, tokens, store, clock)
     others: ASGIApp = SecurityHeaders(TokenTries(batch, api.state.token_tries))
+    others = CountCalls(others, metrics)
     single = ReportUpload(
         cors.HolderCors(others) if settings.cors_holders else others,
         tasks,
@@ -145,6 +150,14 @@ def create_app(
         headers=(*HEADERS, *cors.HEADERS) if settings.cors_holders else HEADERS,
     )
     return CuratorApp(api, _around(single, settings))
+
+
+async def _refresh(metrics: Metrics, writer: Writer, workers: Workers) -> None:
+    """Take the gauges of this process every few seconds: another one may be asked for them."""
+    while True:
+        metrics.wait(writer.waiting, len(workers))
+        metrics.refresh()
+        await asyncio.sleep(REFRESH_SECONDS)
 
 
 def _add_routes(api: FastAPI, settings: Settings, budget: BodyBudget) -> None:

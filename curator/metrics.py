@@ -1,23 +1,24 @@
-"""Prometheus metrics; every name begins with ``privet_``."""
+"""A curator's Prometheus metrics; every name begins with ``privet_``."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import Counter, Gauge, Histogram
 
-SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+from privet.transport.metrics import SECONDS, ServerMetrics
+
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000, 1_000_000)
 
 
-class Metrics:
-    """One process's counters; ``text`` is what ``/metrics`` answers."""
+class Metrics(ServerMetrics):
+    """One process's counters."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
+        super().__init__()
         self._reports = Counter(
             "privet_reports_total",
             "Reports by what became of them: counted, replayed, or the name of the problem.",
-            ["outcome"],
+            ["outcome", "task"],
             registry=self.registry,
         )
-        self._by_outcome: dict[str, Counter] = {}
+        self._by_outcome: dict[tuple[str, str], Counter] = {}
         self._commit_seconds = Histogram(
             "privet_commit_seconds",
             "Time that one transaction of reports takes, fsync included.",
@@ -31,10 +32,16 @@ class Metrics:
             buckets=SIZES,
         )
         self._queue = Gauge(
-            "privet_queue_reports", "Reports that wait for the disk.", registry=self.registry
+            "privet_queue_reports",
+            "Reports that wait for the disk.",
+            registry=self.registry,
+            multiprocess_mode="livesum",
         )
         self._jobs = Gauge(
-            "privet_jobs", "Fits and new tasks under way or waiting.", registry=self.registry
+            "privet_jobs",
+            "Fits and new tasks under way or waiting.",
+            registry=self.registry,
+            multiprocess_mode="livesum",
         )
         self._fit_seconds = Histogram(
             "privet_fit_seconds",
@@ -44,11 +51,12 @@ class Metrics:
             buckets=SECONDS,
         )
 
-    def reported(self, outcome: str, count: int = 1) -> None:
-        """``count`` reports ended as ``outcome``."""
-        counter = self._by_outcome.get(outcome)
+    def reported(self, outcome: str, task_id: str, count: int = 1) -> None:
+        """``count`` reports of a task ended as ``outcome``; "" is for a task that is not known."""
+        counter = self._by_outcome.get((outcome, task_id))
         if counter is None:
-            counter = self._by_outcome[outcome] = self._reports.labels(outcome)
+            counter = self._reports.labels(outcome, self.task(task_id))
+            self._by_outcome[outcome, task_id] = counter
         counter.inc(count)
 
     def committed(self, seconds: float, reports: int) -> None:
@@ -60,8 +68,7 @@ class Metrics:
         """One model was fitted."""
         self._fit_seconds.labels(estimator).observe(seconds)
 
-    def text(self, waiting: int, jobs: int) -> bytes:
-        """The text form, with ``waiting`` reports in the queue and ``jobs`` under way now."""
-        self._queue.set(waiting)
+    def wait(self, reports: int, jobs: int) -> None:
+        """So many reports wait in the queue, and so many jobs are under way, now."""
+        self._queue.set(reports)
         self._jobs.set(jobs)
-        return generate_latest(self.registry)

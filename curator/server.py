@@ -2,8 +2,10 @@
 
 import asyncio
 import gc
+import os
 from collections.abc import Callable
 from functools import partial
+from tempfile import TemporaryDirectory
 from typing import cast
 
 import uvicorn
@@ -24,6 +26,7 @@ from privet.transport.connections import (
     allow_connections,
     listen,
 )
+from privet.transport.metrics import FOLDER
 
 KEEP_ALIVE_SECONDS = 30
 WORKER_SECONDS = 120
@@ -52,7 +55,9 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
         if settings.workers == 1:
             uvicorn.Server(config).run(sockets=[listener])
         else:
-            Multiprocess(config, [listener]).run()
+            with TemporaryDirectory(prefix="privet-metrics-") as folder:
+                os.environ[FOLDER] = folder
+                Multiprocess(config, [listener]).run()
 
 
 def _prepare(settings: Settings) -> str | None:

@@ -18,12 +18,14 @@ from typing import TypeVar
 
 import numpy as np
 from anyio import to_thread
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
+from starlette.types import Scope
 
 from privet import page
 from privet.protocol.batch import Admission, Batch
@@ -45,6 +47,7 @@ from privet.protocol.report import Receipt, Report
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from privet.relay.errors import CuratorDown, RelayError, SpoolFailed
+from privet.relay.metrics import RelayMetrics
 from privet.relay.spool import CONFLICT, COUNTED, HELD, MAX_BODY_MEMORY, Spool, StoredReport
 from privet.relay.status import RelayStatus
 from privet.relay.task_watch import TaskWatch
@@ -52,6 +55,7 @@ from privet.transport.address import TaskAddress
 from privet.transport.bodies import BodyBudget, Head, Turns, read_body
 from privet.transport.cors import HolderCors
 from privet.transport.errors import CuratorUnreachable, UnexpectedAnswer
+from privet.transport.metrics import ROUTE, CountCalls
 from privet.transport.problems import add_problem_handlers, problem_response
 from privet.transport.report_client import Offer, ReportClient
 
@@ -292,11 +296,32 @@ class Relay:
             raise type(error)("The relay could not store this: send it again later.") from None
 
 
-def create_app(relay: Relay) -> Starlette:
-    """The ASGI application of a relay whose ``run`` is running."""
+class _NamedRoute(Route):
+    """A route that a call's scope names."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, found = super().matches(scope)
+        return match, {**found, ROUTE: self.path}
+
+
+def create_app(
+    relay: Relay, metrics: RelayMetrics | None = None, metrics_token: str | None = None
+) -> Starlette:
+    """The ASGI application of a relay whose ``run`` is running.
+
+    With ``metrics`` there is ``/metrics``, for whoever has ``metrics_token``.
+    """
 
     async def health(_request: Request) -> Response:
         return JSONResponse({"status": "ok"})
+
+    async def get_metrics(request: Request) -> Response:
+        token = Head.of(request.scope).token or ""
+        if not hmac.compare_digest(token.encode(), str(metrics_token).encode()):
+            raise NotAuthorized("Metrics need the token that the relay's operator has set.")
+        assert metrics is not None  # noqa: S101  # else there is no such route
+        text = await to_thread.run_sync(metrics.text)
+        return Response(text, media_type=CONTENT_TYPE_LATEST)
 
     async def answer_page(request: Request) -> Response:
         name = request.path_params["name"]
@@ -313,18 +338,20 @@ def create_app(relay: Relay) -> Starlette:
         return problem_response(error, request.url.path, error.status)
 
     task = "/v1/tasks/{task_id}"
+    counting = [] if metrics is None else [Middleware(CountCalls, metrics=metrics)]
     app = Starlette(
         routes=[
-            Route(f"{task}/reports", relay.post_report, methods=["POST"]),
-            Route(f"{task}/reports/batch", relay.post_batch, methods=["POST"]),
-            Route(f"{task}/reports/{{report_id}}", relay.get_fate),
-            Route(f"{task}/admissions", relay.post_admission, methods=["POST"]),
-            Route(task, relay.get_task),
-            Route(f"{task}/status", relay.get_status),
-            Route("/answer/{name}", answer_page),
-            Route("/healthz", health),
+            *([] if metrics is None else [_NamedRoute("/metrics", get_metrics)]),
+            _NamedRoute(f"{task}/reports", relay.post_report, methods=["POST"]),
+            _NamedRoute(f"{task}/reports/batch", relay.post_batch, methods=["POST"]),
+            _NamedRoute(f"{task}/reports/{{report_id}}", relay.get_fate),
+            _NamedRoute(f"{task}/admissions", relay.post_admission, methods=["POST"]),
+            _NamedRoute(task, relay.get_task),
+            _NamedRoute(f"{task}/status", relay.get_status),
+            _NamedRoute("/answer/{name}", answer_page),
+            _NamedRoute("/healthz", health),
         ],
-        middleware=[Middleware(HolderCors)],
+        middleware=[*counting, Middleware(HolderCors)],
     )
     app.router.redirect_slashes = False
     add_problem_handlers(app, HINTS)

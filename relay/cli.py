@@ -49,10 +49,11 @@ class _Limits:
 
 @dataclass(frozen=True)
 class _Tokens:
-    """The token for the curator, and the one that other relays have for this one."""
+    """The token for the curator, that of other relays for this one, and that of its metrics."""
 
     own: str | None
     peer: str | None
+    metrics: str | None
 
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -87,6 +88,13 @@ def serve(
             help="What other relays send batches with; without it no batch is taken.",
         ),
     ] = None,
+    metrics_token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PRIVET_RELAY_METRICS_TOKEN",
+            help="What Prometheus reads /metrics with; without it there is none.",
+        ),
+    ] = None,
     keep_fates_days: Annotated[
         int, typer.Option(min=0, help="Days for which it is known what became of a report.")
     ] = KEEP_FATES_DAYS,
@@ -105,7 +113,7 @@ def serve(
     """
     with _faults():
         limits = _Limits(keep_fates_days, max_spool_bytes, max_body_memory)
-        at, tokens = (host, port), _Tokens(token, peer_token)
+        at, tokens = (host, port), _Tokens(token, peer_token, metrics_token)
         asyncio.run(
             _serve(curator, spool, at, least, every, tokens, limits, insecure_http=insecure_http)
         )
@@ -168,6 +176,7 @@ async def _serve(
         import uvicorn
 
         from privet.relay.app import Relay, create_app
+        from privet.relay.metrics import RelayMetrics
         from privet.transport.connections import (
             BoundedConnection,
             ConnectionLimits,
@@ -192,7 +201,7 @@ async def _serve(
             )
             allow_connections(limits.connections)
             config = uvicorn.Config(
-                create_app(relay),
+                create_app(relay, RelayMetrics(spool) if tokens.metrics else None, tokens.metrics),
                 access_log=False,
                 log_level="error",
                 http=cast("type[asyncio.Protocol]", partial(BoundedConnection, limits)),

@@ -338,6 +338,15 @@ class Spool:
             (tallies["waiting"],) = db.execute(query, (task, task)).fetchone()
             return tallies
 
+    def all_tallies(self) -> dict[str, dict[str, int]]:
+        """The tallies of every task that there are any of."""
+        query = (
+            "SELECT task FROM tallies UNION SELECT task FROM waiting UNION SELECT task FROM batches"
+        )
+        with self._transaction() as db:
+            tasks = [task for (task,) in db.execute(query)]
+        return {task: self.tallies(task) for task in tasks}
+
     def _prepare(self) -> None:
         for pragma in (
             "journal_mode = WAL",

@@ -1,4 +1,4 @@
-"""The demonstration's steps as separate programs, for docker-compose.yml.
+"""The demonstration's steps as separate programs, for the compose files.
 
 ``setup`` publishes the task and deals the holders' records out into shards, ``holders`` answers
 for one shard after another until none is left, ``report`` fits the model and prints the table. A
@@ -11,9 +11,13 @@ import asyncio
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
 
+import httpx
 import typer
 from rich.console import Console
 
@@ -21,7 +25,7 @@ from privet import CuratorClient, SqliteLedger
 from scripts import fair_survey
 from scripts.demo import answer_all, compare, effort, print_results
 
-FOLDER = Path(os.environ.get("SHARDS", "/shards"))
+FOLDER = Path(os.environ.get("SHARDS", "/data"))
 SHARD_COUNT = 24
 console = Console(width=100)
 app = typer.Typer(add_completion=False)
@@ -29,10 +33,17 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def setup() -> None:
-    """Publish the task and write ``task.url`` and the shards."""
+    """Publish the task and write ``task.url`` and the shards, unless that was done before.
+
+    Holders use the relay at ``RELAY_URL``, if that is set.
+    """
+    if (FOLDER / "task.url").exists():
+        return
     population = fair_survey.load()
     admin, settings = _admin(), fair_survey.settings(_epsilon(), len(population.holders))
-    task_url = admin.task_url(admin.create(fair_survey.as_csv(population.public), **settings))
+    task = admin.create(fair_survey.as_csv(population.public), **settings)
+    relay = os.environ.get("RELAY_URL")
+    task_url = admin.task_url(task) if relay is None else f"{relay}/v1/tasks/{task['id']}"
     for number in range(SHARD_COUNT):
         records = population.holders[number::SHARD_COUNT]
         (FOLDER / f"{number:03d}.todo").write_text(json.dumps(records), encoding="utf-8")
@@ -64,13 +75,20 @@ def holders() -> None:
 
 
 @app.command()
-def report() -> None:
-    """Fit, compare and print."""
+def report(
+    *, as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False
+) -> None:
+    """Fit, compare and print, once a relay has forwarded what it does."""
     task_url = (FOLDER / "task.url").read_text(encoding="utf-8")
     population, admin = fair_survey.load(), _admin()
+    if "RELAY_URL" in os.environ:
+        _wait_for_relay(task_url, int(os.environ["LEAST"]))
     reports = int(admin.status(task_url)["reports"])
     longest = int(admin.task(task_url)["report_bytes"])
     results = compare(admin, task_url, population)
+    if as_json:
+        print(json.dumps([asdict(result) for result in results]))
+        return
     taken = effort(reports, longest, _epsilon())
     print_results(console, results, population, taken)
 
@@ -92,8 +110,16 @@ def _agent() -> str:
     return os.environ.get("AGENT") or socket.gethostname()
 
 
+def _wait_for_relay(task_url: str, least: int) -> None:
+    """Wait until a relay has forwarded all reports, but for those too few to go together."""
+    while httpx.get(f"{task_url}/status", timeout=60).raise_for_status().json()["waiting"] >= least:
+        time.sleep(1.0)
+
+
 def _admin() -> CuratorClient:
-    return CuratorClient(os.environ["PRIVET_URL"], os.environ["PRIVET_TOKEN"])
+    file = os.environ.get("TOKEN_FILE")
+    token = os.environ["PRIVET_TOKEN"] if file is None else Path(file).read_text().strip()
+    return CuratorClient(os.environ["PRIVET_URL"], token)
 
 
 def _epsilon() -> float:

@@ -38,6 +38,8 @@ from scripts.servers import RunningCurator, running_curator
 FOLDER = Path("privet-data/demo")
 CLIENTS, SHARING = 64, 4
 """HTTP clients, and how many holders at a time share the connections of one."""
+ON_DISK_CLIENTS = 4
+"""The same where holders share a ledger on disk, which one of them at a time can write."""
 LEAF_SIZES = (5, 10, 20)
 DATABASE = "demo.db"
 console = Console()
@@ -189,7 +191,8 @@ async def answer_all(
         async with ReportClient(insecure_http=insecure_http) as curator:
             return sum(await asyncio.gather(*(work(curator) for _ in range(SHARING))))
 
-    return sum(await asyncio.gather(*(share() for _ in range(CLIENTS))))
+    clients = CLIENTS if ledger is None else ON_DISK_CLIENTS
+    return sum(await asyncio.gather(*(share() for _ in range(clients))))
 
 
 def _by_ledger(

@@ -35,6 +35,7 @@ from privet.protocol.errors import (
 )
 from privet.protocol.task import Task
 from privet.transport.bodies import BodyBudget, Head, Turns, read_body
+from privet.transport.metrics import ROUTE
 from privet.transport.problems import problem_response
 
 REFUSALS = (
@@ -103,6 +104,7 @@ class BatchUpload:
         for call, take in (("/reports/batch", self._take), ("/admissions", self._admit)):
             task_id = task_of_call(scope, call)
             if task_id is not None:
+                scope[ROUTE] = f"/v1/tasks/{{task_id}}{call}"
                 await (await self._answer(take, task_id, scope, receive))(scope, receive, send)
                 return
         await self._app(scope, receive, send)
@@ -111,7 +113,8 @@ class BatchUpload:
         try:
             return await take(task_id, scope, receive)
         except PrivetError as error:
-            self._metrics.reported(problem_of(error).name)
+            known = task_id if self._tasks.get(task_id) else ""
+            self._metrics.reported(problem_of(error).name, known)
             return problem_response(error, scope["path"])
 
     async def _take(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
@@ -155,11 +158,11 @@ class BatchUpload:
         failed = _failed(task, batch, outcomes)
         for reason, ids in failed.items():
             self._rejects.add(task_id, reason, len(ids))
-            self._metrics.reported(reason, len(ids))
+            self._metrics.reported(reason, task_id, len(ids))
         answer: dict[str, object] = {}
         for outcome in (Outcome.COUNTED, Outcome.REPLAYED):
             name, count = outcome.name.lower(), int(np.count_nonzero(outcomes == outcome))
-            self._metrics.reported(name, count)
+            self._metrics.reported(name, task_id, count)
             answer[name] = count
         answer["failed"] = await run_in_threadpool(_listed, failed)
         return JSONResponse(answer)

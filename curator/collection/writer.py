@@ -196,8 +196,11 @@ class Writer:
                 results[own[row]] = (
                     False if outcome is Outcome.REPLAYED else refusal(outcome, group.task)
                 )
-        self._metrics.reported("counted", sum(result is True for result in results))
-        self._metrics.reported("replayed", sum(result is False for result in results))
+        for task_id, own in by_task.items():
+            counted = sum(results[place] is True for place in own)
+            replayed = sum(results[place] is False for place in own)
+            self._metrics.reported("counted", task_id, counted)
+            self._metrics.reported("replayed", task_id, replayed)
         return results
 
     def _take(self, groups: Sequence[ReportGroup]) -> list[Outcomes]:

@@ -31,7 +31,7 @@ def ready(request: Request) -> dict[str, str]:
     responses=described(NotAuthorized),
 )
 def metrics(request: Request) -> Response:
-    """This process's counters; with several workers, those of the one that answers."""
+    """The counters of all processes of this curator, and gauges that are seconds old."""
     state = request.app.state
-    text = state.metrics.text(state.writer.waiting, len(state.workers))
-    return Response(text, media_type=CONTENT_TYPE_LATEST)
+    state.metrics.wait(state.writer.waiting, len(state.workers))
+    return Response(state.metrics.text(), media_type=CONTENT_TYPE_LATEST)

@@ -71,7 +71,8 @@ async def test_every_report_of_a_batch_counts_once_or_is_listed(
         "report-conflict": 1,
         "wrong-payload": 1,
     }.items():
-        assert f'privet_reports_total{{outcome="{name}"}} {count}.0' in text
+        labels = f'outcome="{name}",task="{cached.id[:12]}"'
+        assert f"privet_reports_total{{{labels}}} {count}.0" in text
     app.state.rejects.close()
     assert store.status(cached.id).rejects == {"report-conflict": 1, "wrong-payload": 1}
 

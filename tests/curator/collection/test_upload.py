@@ -294,8 +294,12 @@ async def test_metrics_and_readiness_tell_of_reports(
     await send(http, cached, report(cached.task).pack())
     await send(http, cached, b"")
     text = (await http.get("/metrics", headers=ADMIN)).text
-    assert 'privet_reports_total{outcome="counted"} 1.0' in text
-    assert 'privet_reports_total{outcome="malformed-report"} 1.0' in text
+    own = f'task="{cached.id[:12]}"'
+    assert f'privet_reports_total{{outcome="counted",{own}}} 1.0' in text
+    assert f'privet_reports_total{{outcome="malformed-report",{own}}} 1.0' in text
+    call = 'method="POST",route="/v1/tasks/{task_id}/reports"'
+    assert f'privet_http_requests_total{{{call},status="201"}} 1.0' in text
+    assert f'privet_http_requests_total{{{call},status="422"}} 1.0' in text
     assert (await http.get("/readyz")).json() == {"status": "ready"}
 
 

@@ -2,9 +2,13 @@
 
 import copy
 import json
+import os
 import pickle
+import subprocess
+import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,3 +100,15 @@ def test_threads_share_one_model() -> None:
     with ThreadPoolExecutor(8) as pool:
         for found, alone in zip(pool.map(base.predict, parts), expected, strict=True):
             np.testing.assert_array_equal(found, alone)
+
+
+def test_onnxruntime_tells_its_makers_nothing(tmp_path: Path) -> None:
+    """It sends what it runs, under an identifier that it keeps in the home, unless told not to."""
+    folders = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")}
+    kept = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    code = "import privet.curator, onnxruntime, os; print(os.environ['ORT_DISABLE_TELEMETRY'])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=kept | folders, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("1\n", "")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,36 @@
+"""A relay's Prometheus metrics, from its spool: they tell what its status tells anybody."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from privet.relay.spool import Spool
+from privet.transport.metrics import ServerMetrics
+
+
+class RelayMetrics(ServerMetrics, Collector):
+    """The values of a relay's one process, and the tallies of its tasks."""
+
+    def __init__(self, spool: Spool) -> None:
+        super().__init__()
+        self._spool = spool
+        self.registry.register(self)
+
+    def describe(self) -> list[GaugeMetricFamily]:
+        """What ``collect`` gives, without values."""
+        about = "Reports that wait, and what became of those that have left."
+        return [GaugeMetricFamily("privet_relay_reports", about, labels=["state", "task"])]
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The tallies as they are now; raises ``SpoolFailed``."""
+        (family,) = self.describe()
+        found = Counter[tuple[str, str]]()
+        for task, tallies in self._spool.all_tallies().items():
+            for state, count in tallies.items():
+                if state != "smallest_batch":
+                    found[state, self.task(task)] += count
+        for labels, count in found.items():
+            family.add_metric(labels, count)
+        yield family

@@ -1,0 +1,51 @@
+"""A relay's metrics: for whoever has the token, and no more than its status tells anybody."""
+
+from pathlib import Path
+
+import httpx
+
+from privet.relay.app import Relay, create_app
+from privet.relay.metrics import RelayMetrics
+from privet.relay.spool import COUNTED, Account, Spool, StoredReport
+from tests.client.fakes import Network
+from tests.protocol.examples import make_task
+from tests.relay.test_relay import CURATOR, RELAY, BatchCurator
+
+TOKEN = "for-prometheus"
+TASK = make_task()
+
+
+async def test_tallies_and_calls_are_told_to_who_has_the_token(tmp_path: Path) -> None:
+    """What waits, what became of the rest, and calls by the relay's own routes."""
+    with Spool(tmp_path / "spool") as spool:
+        reports = [StoredReport(TASK.id, (0,), bytes([i]) * 16, b"x") for i in range(5)]
+        spool.add(reports[:3])
+        spool.seal(TASK.id, (0,), 3, 3, invited=False)
+        (number,) = spool.sealed()
+        spool.settle(number, Account({COUNTED: 3}), 0)
+        spool.add(reports[3:])
+        client = Network([BatchCurator(TASK)]).client(attempts=1)
+        relay = Relay(client, CURATOR, spool, 3)
+        app = create_app(relay, RelayMetrics(spool), TOKEN)
+        front = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=front, base_url=RELAY) as http:
+            assert (await http.get("/metrics")).status_code == 401
+            assert (await http.get(f"/v1/tasks/{TASK.id}")).status_code == 200
+            assert (await http.get("/nothing")).status_code == 404
+            answer = await http.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    lines = answer.text.splitlines()
+    for state, count in (("waiting", 2), ("counted", 3)):
+        assert f'privet_relay_reports{{state="{state}",task="{TASK.id[:12]}"}} {count}.0' in lines
+    for route, status in (("/v1/tasks/{task_id}", 200), ("/metrics", 401), ("other", 404)):
+        labels = f'method="GET",route="{route}",status="{status}"'
+        assert f"privet_http_requests_total{{{labels}}} 1.0" in lines
+    assert "smallest_batch" not in answer.text
+
+
+async def test_without_a_token_there_are_none(tmp_path: Path) -> None:
+    """The address is not there."""
+    with Spool(tmp_path / "spool") as spool:
+        client = Network([BatchCurator(TASK)]).client(attempts=1)
+        front = httpx.ASGITransport(create_app(Relay(client, CURATOR, spool, 3)))
+        async with httpx.AsyncClient(transport=front, base_url=RELAY) as http:
+            assert (await http.get("/metrics")).status_code == 404

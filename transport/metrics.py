@@ -1,0 +1,136 @@
+"""Prometheus metrics that every server of the project has: calls by route, and its processes.
+
+The processes of one server add up: where ``PROMETHEUS_MULTIPROC_DIR`` is set as they start, each
+keeps its values in a file of that folder, and the one that is asked adds all of them up. Labels are
+few: routes are those that a server has, and statuses those that it gives.
+"""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from time import perf_counter
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"})
+ROUTE = "privet.route"
+"""Where a call's scope names its route, if no framework does."""
+OTHER = "other"
+MAX_TASKS = 200
+"""Tasks that have values of their own; those of more are added up as ``other``."""
+ID_DIGITS = 12
+PROCESS = {
+    "process_cpu_seconds": "Seconds of the processor that a server process has used.",
+    "process_resident_memory_bytes": "Memory that a server process has.",
+    "process_open_fds": "Files and connections that a server process has open.",
+}
+
+
+class ServerMetrics:
+    """The values of one process; ``text`` is what ``/metrics`` answers, for all of them."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._calls = Counter(
+            "privet_http_requests_total",
+            "Calls that were answered, by route and status.",
+            ["method", "route", "status"],
+            registry=self.registry,
+        )
+        self._seconds = Histogram(
+            "privet_http_seconds",
+            "Time from a call's head to its answer.",
+            ["route"],
+            registry=self.registry,
+            buckets=SECONDS,
+        )
+        self._process = {
+            name: Gauge(
+                f"privet_{name}",
+                what,
+                ["process"],
+                registry=self.registry,
+                multiprocess_mode="livesum",
+            )
+            for name, what in PROCESS.items()
+        }
+        self._of_process = ProcessCollector(registry=None)  # type: ignore[arg-type]
+        self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self._tasks = {"": ""}
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        """A call was answered."""
+        found = self._children.get((method, route, status))
+        if found is None:
+            calls = self._calls.labels(method if method in METHODS else OTHER, route, status)
+            found = calls, self._seconds.labels(route)
+            if method in METHODS:
+                self._children[method, route, status] = found
+        found[0].inc()
+        found[1].observe(seconds)
+
+    def task(self, task_id: str) -> str:
+        """The label of a task that this server has; "" is for those that it has not."""
+        if task_id not in self._tasks:
+            own = task_id[:ID_DIGITS] if len(self._tasks) <= MAX_TASKS else OTHER
+            self._tasks[task_id] = own
+        return self._tasks[task_id]
+
+    def refresh(self) -> None:
+        """Take this process's figures anew."""
+        for family in self._of_process.collect():
+            for sample in family.samples:
+                gauge = self._process.get(sample.name.removesuffix("_total"))
+                if gauge is not None:
+                    gauge.labels(os.getpid()).set(sample.value)
+
+    def text(self) -> bytes:
+        """All processes' values, in Prometheus's text form."""
+        self.refresh()
+        folder = os.environ.get(FOLDER)
+        if folder is None:
+            return generate_latest(self.registry)
+        for process in {int(file.stem.rsplit("_", 1)[1]) for file in Path(folder).glob("*.db")}:
+            try:
+                os.kill(process, 0)
+            except ProcessLookupError:
+                with suppress(FileNotFoundError):  # another process has done it
+                    mark_process_dead(process, folder)
+        everything = CollectorRegistry()
+        MultiProcessCollector(everything, folder)
+        return generate_latest(everything)
+
+
+class CountCalls:
+    """Counts the calls that pass, and how long each took."""
+
+    def __init__(self, app: ASGIApp, metrics: ServerMetrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, status = perf_counter(), 0
+
+        async def watch(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        await self._app(scope, receive, watch)
+        route = scope.get(ROUTE) or getattr(scope.get("route"), "path", OTHER)
+        self._metrics.answered(scope["method"], route, status, perf_counter() - started)
