@@ -10,8 +10,9 @@ give() {  # give FILE OWNER: takes a secret from stdin, whole or not at all
 }
 random() { python -c 'import secrets; print(secrets.token_urlsafe(32))'; }
 
-# The database's server reads its password as a user of its image's choosing.
-[ -s database/password ] || { random >database/password.new && chmod 444 database/password.new && mv database/password.new database/password; }
+for file in database/password relay-metrics/token; do  # read by users that other images choose
+    [ -s $file ] || { random >$file.new && chmod 444 $file.new && mv $file.new $file; }
+done
 echo "database:5432:*:privet:$(cat database/password)" | give curator/pgpass 1000
 random | give admin/token 1000
 [ -s curator/signing.key ] || { privet key make curator/signing.key >/dev/null && chown 1000 curator/signing.key; }

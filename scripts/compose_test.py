@@ -119,6 +119,7 @@ def run_test(stack: Stack) -> None:
     check_holder(stack, task["id"])
     check_accuracy(stack)
     check_proxy(stack, client)
+    stack.say(f"memory: {memory(stack)}")
 
 
 def check_database(stack: Stack) -> None:
@@ -204,6 +205,14 @@ def wait(done: Callable[[], bool]) -> None:
             pass
         time.sleep(1.0)
     raise RuntimeError(f"waited for {PATIENCE:.0f} s in vain")
+
+
+def memory(stack: Stack) -> str:
+    """What each container has, in MiB as docker says."""
+    names = stack.compose("ps", "--format", "{{.Name}}").split()
+    ask = ("docker", "stats", "--no-stream", "--format", "{{.Name}} {{.MemUsage}}", *names)
+    lines = (line.removeprefix(f"{PROJECT}-").split()[:2] for line in run(*ask).splitlines())
+    return ", ".join(f"{name} {used.replace('MiB', ' MiB')}" for name, used in sorted(lines))
 
 
 def sizes() -> str:

@@ -2,11 +2,12 @@
 
 First every holder privatizes its own record, in worker processes, into a spool on disk; then the
 reports are sent as fast as they are taken, to a curator with its database in a temporary folder,
-or with ``--through-relay`` to a relay in front of it. Ctrl-C ends the sending: what is in flight is
-waited for, then checked and summed up.
+or with ``--through-relay`` to a relay in front of it, or to one that runs already (``--curator``).
+Ctrl-C ends the sending: what is in flight is waited for, then checked and summed up.
 """
 
 import asyncio
+import os
 import random
 import signal
 import tempfile
@@ -33,7 +34,7 @@ from scripts.load.sender import Outcomes, Sender
 from scripts.load.summary import Summary, write
 from scripts.load.traffic import Address, Mischief, batches, singles
 from scripts.pages import fill, measured_on
-from scripts.servers import RunningCurator, running_curator, running_relay
+from scripts.servers import running_curator, running_relay
 
 PERFORMANCE = Path("docs/performance.md")
 CONNECTIONS = {"single": 256, "relay": 2}
@@ -60,6 +61,15 @@ class Load:
     seed: int
 
 
+@dataclass(frozen=True)
+class Target:
+    """The curator to load, and the ids of its processes if they are on this machine."""
+
+    url: str
+    token: str
+    processes: dict[str, int]
+
+
 def main(
     holders: Annotated[int, typer.Option(min=1, help="Holders that answer.")] = 1_000_000,
     mode: Annotated[
@@ -81,6 +91,10 @@ def main(
     retries: Annotated[
         float, typer.Option(min=0, max=100, help="% that hang up before the answer and try again.")
     ] = 0.0,
+    curator: Annotated[
+        str | None,
+        typer.Option(help="A running curator, whose admin token is in PRIVET_TOKEN."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of records and mischief.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("privet-data/load"),
     write_docs: Annotated[
@@ -94,10 +108,10 @@ def main(
     with tempfile.TemporaryDirectory(prefix="privet-load-") as name:
         folder = Path(name)
         try:
-            with running_curator(folder / "curator", workers=str(workers)) as curator:
-                admin = CuratorClient(curator.url, curator.token)
+            with _target(folder / "curator", workers, curator) as target:
+                admin = CuratorClient(target.url, target.token)
                 task_url = population.publish(admin, cells, epsilon)
-                summary = run(load, curator, admin, task_url, folder, holders)
+                summary = run(load, target, admin, task_url, folder, holders)
         except KeyboardInterrupt:
             console.print("Interrupted before any report was sent: there is nothing to sum up.")
             raise typer.Exit(INTERRUPTED) from None
@@ -110,9 +124,19 @@ def main(
     raise typer.Exit(1 if not summary.is_clean else INTERRUPTED if summary.interrupted else 0)
 
 
+@contextmanager
+def _target(folder: Path, workers: int, url: str | None) -> Iterator[Target]:
+    """The curator at ``url``, or one that is started in ``folder``."""
+    if url is not None:
+        yield Target(url, os.environ["PRIVET_TOKEN"], {})
+        return
+    with running_curator(folder, workers=str(workers)) as own:
+        yield Target(own.url, own.token, {"curator": own.process.pid})
+
+
 def run(
     load: Load,
-    curator: RunningCurator,
+    curator: Target,
     admin: CuratorClient,
     task_url: str,
     folder: Path,
@@ -177,7 +201,7 @@ def _delivered(
     task_url: str,
     folder: Path,
     shards: list[Shard],
-    curator: RunningCurator,
+    curator: Target,
     outcomes: Outcomes,
 ) -> tuple[bool, float, dict[str, float], dict[str, int]]:
     """Send all reports and wait until the curator has them.
@@ -186,7 +210,7 @@ def _delivered(
     processor and resident bytes at the end. A relay is started again with a ``least`` of 1, to
     forward the rest.
     """
-    servers, token = {"curator": curator.process.pid}, curator.token if load.mode == "relay" else ""
+    servers, token = curator.processes, curator.token if load.mode == "relay" else ""
     if not load.through_relay:
         before = cpu_of(servers)
         finished = uvloop.run(_sent(task_url, task, shards, load, outcomes, token))
