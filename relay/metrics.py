@@ -1,4 +1,4 @@
-"""A relay's Prometheus metrics, from its spool: they tell what its status tells anybody."""
+"""A relay's Prometheus metrics; the tallies of its tasks are those of its spool."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -98,9 +98,9 @@ def run_test(stack: Stack) -> None:
     stack.say(f"built {sizes()}")
     stack.compose("up", "--detach", "proxy")
     stack.say("the stack is up")
-    client, token = outside(stack)
+    client = outside(stack)
     stack.compose("up", "--detach", "--scale", f"holders={AGENTS}", "holders")
-    (task,) = client.get("/v1/tasks", headers={"Authorization": f"Bearer {token}"}).json()
+    (task,) = client.get("/v1/tasks").json()
     status = lambda: client.get(f"/v1/tasks/{task['id']}/status").json()  # noqa: E731
     counted = lambda: int(status()["reports"])  # noqa: E731
     stack.say(f"{AGENTS} agents answer for {len(fair_survey.load().holders)} holders")
@@ -176,15 +176,18 @@ def check_proxy(stack: Stack, client: httpx.Client) -> None:
     client.close()
 
 
-def outside(stack: Stack) -> tuple[httpx.Client, str]:
-    """A client of the curators through the proxy, with its certificate, and the admin's token."""
+def outside(stack: Stack) -> httpx.Client:
+    """An admin's client of the curators, through the proxy and with its certificate."""
     read = ("run", "--rm", "--no-deps", "--entrypoint", "cat", "privet")
     certificate = stack.compose(*read, "/run/privet/trust/certificate.pem")
     token = stack.compose(*read, "/run/privet/admin/token").strip()
     address = stack.compose("port", "proxy", "8443").strip().replace("0.0.0.0", "127.0.0.1")
     trust = ssl.create_default_context(cadata=certificate)
     transport = httpx.HTTPTransport(verify=trust, retries=3)
-    return httpx.Client(base_url=f"https://{address}", transport=transport, timeout=60), token
+    headers = {"Authorization": f"Bearer {token}"}
+    return httpx.Client(
+        base_url=f"https://{address}", transport=transport, headers=headers, timeout=60
+    )
 
 
 def has_finished(stack: Stack) -> bool:

@@ -1,4 +1,4 @@
-"""A relay's metrics: for whoever has the token, and no more than its status tells anybody."""
+"""A relay's metrics, for whoever has the token."""
 
 from pathlib import Path
 

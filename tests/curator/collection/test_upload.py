@@ -299,7 +299,7 @@ async def test_metrics_and_readiness_tell_of_reports(
     assert f'privet_reports_total{{outcome="malformed-report",{own}}} 1.0' in text
     call = 'method="POST",route="/v1/tasks/{task_id}/reports"'
     assert f'privet_http_requests_total{{{call},status="201"}} 1.0' in text
-    assert f'privet_http_requests_total{{{call},status="422"}} 1.0' in text
+    assert f'privet_http_requests_total{{{call},status="400"}} 1.0' in text
     assert (await http.get("/readyz")).json() == {"status": "ready"}
 
 
