@@ -101,11 +101,13 @@ def run_test(stack: Stack) -> None:
     client = outside(stack)
     stack.compose("up", "--detach", "--scale", f"holders={AGENTS}", "holders")
     (task,) = client.get("/v1/tasks").json()
-    status = lambda: client.get(f"/v1/tasks/{task['id']}/status").json()  # noqa: E731
-    counted = lambda: int(status()["reports"])  # noqa: E731
+
+    def counted() -> int:
+        return int(client.get(f"/v1/tasks/{task['id']}/status").json()["reports"])
+
     stack.say(f"{AGENTS} agents answer for {len(fair_survey.load().holders)} holders")
     for least, service in ((KILL_CURATOR, "curator"), (KILL_DATABASE, "database")):
-        wait(lambda: counted() >= least)  # noqa: B023
+        wait(lambda least=least: counted() >= least)
         stack.say(f"{counted()} reports are counted")
         stack.restart_killed(service)
     wait(lambda: has_finished(stack))
@@ -113,7 +115,7 @@ def run_test(stack: Stack) -> None:
     stack.compose("up", "--detach", "--no-deps", "relay", RELAY_LEAST="1")
     holders = len(fair_survey.load().holders)
     wait(lambda: counted() >= holders)
-    check(status()["reports"] == holders, f"{status()['reports']} reports of {holders} holders")
+    check(counted() == holders, f"{counted()} reports of {holders} holders")
     stack.say(f"{holders} reports are counted, one of each holder")
     check_database(stack)
     check_holder(stack, task["id"])

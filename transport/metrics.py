@@ -65,7 +65,7 @@ class ServerMetrics:
             )
             for name, what in PROCESS.items()
         }
-        self._of_process = ProcessCollector(registry=None)  # type: ignore[arg-type]
+        self._of_process = ProcessCollector(registry=None)
         self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._tasks = {"": ""}
 
@@ -106,9 +106,9 @@ class ServerMetrics:
                 os.kill(process, 0)
             except ProcessLookupError:
                 with suppress(FileNotFoundError):  # another process has done it
-                    mark_process_dead(process, folder)
+                    mark_process_dead(process, folder)  # type: ignore[no-untyped-call]
         everything = CollectorRegistry()
-        MultiProcessCollector(everything, folder)
+        MultiProcessCollector(everything, folder)  # type: ignore[no-untyped-call]
         return generate_latest(everything)
 
 
@@ -132,5 +132,5 @@ class CountCalls:
             await send(message)
 
         await self._app(scope, receive, watch)
-        route = scope.get(ROUTE) or getattr(scope.get("route"), "path", OTHER)
+        route = str(scope.get(ROUTE) or getattr(scope.get("route"), "path", OTHER))
         self._metrics.answered(scope["method"], route, status, perf_counter() - started)

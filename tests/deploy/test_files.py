@@ -26,13 +26,13 @@ MANIFESTS = sorted(
 )
 
 
-def run(program: str, *arguments: str, **options: Any) -> str:
+def run(program: str, *arguments: str, folder: Path | None = None) -> str:
     """What a program prints; the test is skipped where it is not installed."""
     found = shutil.which(program)
     if found is None:
         pytest.skip(f"{program} is not installed")
     done = subprocess.run(
-        [found, *arguments], capture_output=True, text=True, check=False, **options
+        [found, *arguments], capture_output=True, text=True, check=False, cwd=folder
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -129,7 +129,7 @@ def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
 )
 def test_promtool_accepts_the_alerts(check: tuple[str, ...]) -> None:
     """Their syntax, and when three of them sound."""
-    assert "SUCCESS" in run("promtool", *check, cwd=DEPLOY / "prometheus")
+    assert "SUCCESS" in run("promtool", *check, folder=DEPLOY / "prometheus")
 
 
 def test_alerts_and_dashboard_ask_for_metrics_that_there_are() -> None:
