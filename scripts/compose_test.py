@@ -105,16 +105,19 @@ def run_test(stack: Stack) -> None:
     def counted() -> int:
         return int(client.get(f"/v1/tasks/{task['id']}/status").json()["reports"])
 
+    def wait_for(reports: int) -> None:
+        wait(lambda: counted() >= reports)
+
     stack.say(f"{AGENTS} agents answer for {len(fair_survey.load().holders)} holders")
     for least, service in ((KILL_CURATOR, "curator"), (KILL_DATABASE, "database")):
-        wait(lambda least=least: counted() >= least)
+        wait_for(least)
         stack.say(f"{counted()} reports are counted")
         stack.restart_killed(service)
     wait(lambda: has_finished(stack))
     stack.say(f"all agents have finished; {counted()} reports are counted, the relay has the rest")
     stack.compose("up", "--detach", "--no-deps", "relay", RELAY_LEAST="1")
     holders = len(fair_survey.load().holders)
-    wait(lambda: counted() >= holders)
+    wait_for(holders)
     check(counted() == holders, f"{counted()} reports of {holders} holders")
     stack.say(f"{holders} reports are counted, one of each holder")
     check_database(stack)
