@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 JOBS ?= auto
 ARGS ?=
 
-.PHONY: help demo test check quick format bench load vectors reproduce reproduce-quick audit up test-compose constraints clean
+.PHONY: help demo test check quick format docs bench load vectors reproduce reproduce-quick audit up test-compose constraints clean
 
 help:  ## print this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -50,6 +50,10 @@ format: $(VENV)/dev.installed  ## put the code into its style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+docs: $(VENV)/dev.installed  ## the documentation site, into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "Look at it with: $(PYTHON) -m http.server --directory site"
+
 bench: $(VENV)/dev.installed  ## speed, as ratios against references in the same run
 	@$(BIN)/python -m bench $(ARGS)
 
@@ -84,4 +88,4 @@ constraints:  ## pin the newest versions that pip finds
 	rm -rf $(VENV)/fresh build
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache privet-data build *.egg-info
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache privet-data build site *.egg-info

@@ -357,32 +357,51 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
 
     Parameters
     ----------
-    epsilon : what one holder spends in all.
-    grower, depth, criterion, min_leaf : how the partition is grown on the public records;
-        ``depth=None`` derives it from the numbers of records, epsilon and the features.
-    mechanism : local randomizer of every report.
-    questions, allocation : as in a task's settings, for methods that ask more than once; one dict
-        per question overrides grower, depth, mechanism, epsilon, ...
-    estimator, estimator_parameters : how the model is fitted; the curator's default if None.
-    public_model : what `distilled` cells and `drift` start from in place of Privet's own model: any
+    epsilon : float
+        What one holder spends in all.
+    grower, criterion, min_leaf
+        How the partition is grown on the public records.
+    depth : int or None
+        Splits per path; None derives them from the numbers of records, epsilon and the features.
+    mechanism : str
+        Local randomizer of every report.
+    questions, allocation
+        As in a task's settings, for methods that ask more than once; one dict per question
+        overrides grower, depth, mechanism, epsilon, ...
+    estimator, estimator_parameters
+        How the model is fitted; the curator's default if None.
+    public_model : estimator or bytes
+        What `distilled` cells and `drift` start from in place of Privet's own model: any
         scikit-learn classifier, which is cloned and fitted to the encoded public records, or the
         bytes of an ONNX file as a task takes it (docs/estimation.md).
-    public_fraction : share of the records that plays the public data where ``fit`` gets none.
-    random_state : which collection is simulated.
+    public_fraction : float
+        Share of the records that plays the public data where ``fit`` gets none.
+    random_state : int or RandomState
+        Which collection is simulated.
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_ : as in scikit-learn.
-    task_ : the published task. model_ : the fitted ``privet.curator.estimation.Model``.
-    n_reports_, report_bytes_ : reports received, and the length of all answers of one.
-    private_score_, public_score_ : accuracy (R² of a number) on the private records, at most 10 000
-        of them, with the reports and without any; ``summary()`` says whether they differ.
-    public_share_ : part of the cells' values that comes from public data, 0 to 1.
-    public_indices_ : rows of ``X`` that played the public records, None if ``fit`` was given some.
-    insight_ : what the reports say that the public records do not; None if no question asks for
-        the label in the model's cells.
-    feature_importances_ : part of the variance of the cells' values that splits on each feature
-        explain, ``(features,)``; with a public model, predictions depend on more than the tree.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    task_ : Task
+        The published task.
+    model_ : Model
+        What was fitted, a ``privet.curator.estimation.Model``.
+    n_reports_, report_bytes_ : int
+        Reports received, and the length of all answers of one.
+    private_score_, public_score_ : float
+        Accuracy (R² of a number) on the private records, at most 10 000 of them, with the reports
+        and without any; ``summary()`` says whether they differ.
+    public_share_ : float
+        Part of the cells' values that comes from public data, 0 to 1.
+    public_indices_ : array or None
+        Rows of ``X`` that played the public records, None if ``fit`` was given some.
+    insight_ : Insight or None
+        What the reports say that the public records do not; None if no question asks for the
+        label in the model's cells.
+    feature_importances_ : array
+        Part of the variance of the cells' values that splits on each feature explain,
+        ``(features,)``; with a public model, predictions depend on more than the tree.
     """
 
     def fit(

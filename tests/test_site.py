@@ -1,0 +1,116 @@
+"""The documentation site builds without a warning and loads nothing from elsewhere."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import privet
+from scripts.notebooks import NOTEBOOKS
+
+ROOT = Path(__file__).parent.parent
+LOADED = {"href": {"link"}, "src": None, "srcset": None, "data": {"object"}, "poster": None}
+"""Attributes by which a page loads a file, and of which tags if not of all."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built strictly: every warning, as of a link that leads nowhere, is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        build, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+class _Loaded(HTMLParser):
+    """Collects the addresses of all that a page loads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            tags = LOADED.get(name, set())
+            if value and (tags is None or tag in tags):
+                self.addresses.append(value)
+
+
+def loaded(site: Path) -> Iterator[tuple[str, str]]:
+    for page in site.rglob("*.html"):
+        parser = _Loaded()
+        parser.feed(page.read_text(encoding="utf-8"))
+        yield from ((page.name, address) for address in parser.addresses)
+    for sheet in site.rglob("*.css"):
+        text = sheet.read_text(encoding="utf-8")
+        yield from ((sheet.name, a) for a in re.findall(r"url\([\"']?([^)\"']+)", text))
+        yield from ((sheet.name, a) for a in re.findall(r"@import [\"']([^\"']+)", text))
+
+
+@pytest.mark.slow
+def test_it_loads_nothing_from_elsewhere(site: Path) -> None:
+    """Scripts, styles, fonts and pictures are in the site itself."""
+    addresses = list(loaded(site))
+    assert len(addresses) > 100
+    assert [a for a in addresses if re.match(r"(?:https?:)?//", a[1])] == []
+
+
+@pytest.mark.slow
+def test_it_has_every_page_a_search_and_a_reference(site: Path) -> None:
+    """Pages, the README, notebooks with their pictures, and the public API's docstrings."""
+    pages = {path.stem for path in site.rglob("*.html")}
+    assert {path.stem for path in (ROOT / "docs").rglob("*.md")} - {"template"} <= pages
+    assert {"start", *(path.stem for path in NOTEBOOKS)} <= pages
+    reference = (site / "reference.html").read_text(encoding="utf-8")
+    for name in set(privet.__all__) - {"__version__"}:
+        assert re.search(rf'id="privet\.[\w.]*\b{name}"', reference), name
+    assert "<svg" in (site / "examples" / "survey.html").read_text(encoding="utf-8")
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    assert any("epsilon" in entry["text"] for entry in index["docs"])
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_keep_their_outputs_and_use_the_front_door(path: Path) -> None:
+    """A reader sees results, and needs no module that ``import privet`` does not name."""
+    code = code_of(path)
+    outputs = [output.get("data", {}) for cell in code for output in cell["outputs"]]
+    assert any("<svg" in "".join(data.get("text/html", "")) for data in outputs)
+    assert all(cell["execution_count"] for cell in code)
+    source = "\n".join("".join(cell["source"]) for cell in code)
+    assert set(re.findall(r"^(?:from|import) (privet[\w.]*)", source, re.MULTILINE)) == {"privet"}
+    assert "Traceback" not in path.read_text(encoding="utf-8")
+    assert str(ROOT) not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_run(path: Path, tmp_path: Path) -> None:
+    """Every cell succeeds in a fresh kernel, with outputs of the stored kinds."""
+    copy = tmp_path / path.name
+    copy.write_bytes(path.read_bytes())
+    command = [sys.executable, "-m", "scripts.notebooks", str(copy)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert shape(copy) == shape(path)
+
+
+def shape(path: Path) -> list[list[str]]:
+    """The kinds of each cell's outputs."""
+    return [[output["output_type"] for output in cell["outputs"]] for cell in code_of(path)]
+
+
+def code_of(path: Path) -> list[dict[str, Any]]:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [cell for cell in cells if cell["cell_type"] == "code"]
