@@ -206,10 +206,10 @@ class LPDT(Baseline):
             min_leaf = max(1, len(public) >> depth)
         cells = grow(self.partition, label, public, depth, min_leaf, rng)
         number = label if isinstance(label, Range) else Range(name=LABEL, low=0.0, high=1.0)
-        question = ask("randomized_response", self.epsilon, number, cells, X, y, rng)
-        model = fit("ratio", number, public, [question])
+        self.question_ = ask("randomized_response", self.epsilon, number, cells, X, y, rng)
+        model = fit("ratio", number, public, [self.question_])
         middle = (number.low + number.high) / 2
-        empty = question.counts.sum(axis=1) <= 0
+        empty = self.question_.counts.sum(axis=1) <= 0
         self.model_ = replace(model, values=np.where(empty[:, None], middle, model.values))
 
 

@@ -40,26 +40,29 @@ The authors' code, run by us with its tree grown on public records, is the refer
 prints no numbers. The best of a large grid is above its expectation, the more so the fewer
 replications."""
 ON_LPCT_TABLES = """\
-PHIST has the text's overlapping windows and is left out where their array does not fit; the
-published code has disjoint cubes (PHIST cubes) and one draw of noise for the sum of all
-holders. Trees stop where a cell has no public record; the published code tunes the leaf size as
-well. CT-W and CT-Q are scikit-learn's trees over the text's depths 1 to 16; the published numbers
-are met where the split is known, and CT-Q on census, whose public and private sizes are swapped in
-Table 1, is not. The published PGLM code predicts 1 where a log odds exceeds 1/2 rather than 0.
-PSGD-N has at most 20 000 weights, which is 6 units on email where the text has 1500 to 6000. Which
-300 rows of rice are private is not known. LPCT-prune has calibrated constants; the published ones
-are not printed. Privet runs with its defaults; every other private method is shown at the best
-point of its grid on the test data."""
+- PHIST has the text's overlapping windows and is left out where their array does not fit; the
+  published code has disjoint cubes (PHIST cubes) and one draw of noise for the sum of all holders.
+- CT-W and CT-Q are scikit-learn's trees at the best of the text's depths, 1 to 16. CT-W agrees with
+  print. The printed CT-Q is below such a tree on every set but anonymity (.728 where ours has .780
+  on email, .829 for .873 on census), so that it ranks lower in print.
+- LPCT's trees stop where a cell has no public record; the published code tunes the leaf size as
+  well. LPCT-prune has calibrated constants; those of the published results are not printed.
+- The published PGLM code predicts 1 where a log odds exceeds 1/2 rather than 0.
+- PSGD-N has at most 20 000 weights, which is 6 units on email where the text has 1500 to 6000.
+- Which 300 rows of rice are private is not known.
+- Privet runs with its defaults. Every other private method is shown at the best point of its grid
+  on the test data."""
 ON_TIMES = """\
 Each is fitted once and predicts the test rows, at the middle of its grid; numbers are divided by
 CT-W's in the same run, and the printed ones by the printed CT-W. The paper's trees are Python and
 its CT is scikit-learn's."""
 ON_LPDT_TABLES = """\
-Predictions stay within the label's declared range; the published DECONV and APHIST do not,
-hence their errors beyond any range. APHIST predicts the middle of the range where there is
-little mass, the published one 0. The paper chooses parameters by cross-validation, we by the test
-data. DT is scikit-learn's tree over depths; which stopping rule the paper's had is not said, and on
-airfoil and concrete ours is far better."""
+- Predictions stay within the label's declared range; the published DECONV and APHIST do not, hence
+  their errors beyond any range. APHIST predicts the middle of the range where there is little mass,
+  the published one 0.
+- The paper chooses parameters by cross-validation, we by the test data.
+- DT is scikit-learn's tree at its best depth; the printed errors are those of depth 4, at which we
+  find 22.5 on airfoil, 93.2 on concrete, 21.6 on ccpp and 5.6 on abalone."""
 
 
 def on_the_design(

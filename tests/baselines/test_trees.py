@@ -62,6 +62,28 @@ def test_another_weight_needs_no_new_reports() -> None:
     assert np.array_equal(one.predict_proba(X), before)
 
 
+@pytest.mark.parametrize("mechanism", ["laplace", "subset"])
+def test_cells_have_the_labels_of_the_larger_count(mechanism: str) -> None:
+    """``labels_at`` says without shares what ``with_weight`` predicts."""
+    X, y = quadrants(2000)
+    model = LPCTClassifier(0.5, depth=6, mechanism=mechanism, random_state=3).fit(X, y)
+    assert model.question_.mechanism.name == mechanism
+    for weight in (0.0, 1.0, 9.0, np.inf):
+        expected = model.with_weight(weight).model_.values.argmax(axis=1)
+        assert np.array_equal(model.labels_at(weight), expected)
+
+
+def test_a_cell_without_noisy_mass_is_empty() -> None:
+    """It predicts the middle of the range; hardly any ε, so that about half of 64 are."""
+    X, y = quadrants(500)
+    model = LPDTRegressor(0.01, depth=6, min_leaf=0, label_range=(0.0, 3.0), random_state=0)
+    model.fit(X, y)
+    empty = model.question_.counts.sum(axis=1) <= 0
+    assert 10 < empty.sum() < 54  # by chance outside: 2e-8
+    assert (model.model_.values[empty] == 1.5).all()
+    assert (model.model_.values[~empty] != 1.5).any()
+
+
 @pytest.mark.parametrize("partition", ["max_edge", "cart"])
 def test_informed_partitions_split_the_column_that_matters(partition: str) -> None:
     """Where y depends on the second column alone, depth 1 splits there; LPCT-R does not know."""

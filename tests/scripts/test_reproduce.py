@@ -9,6 +9,7 @@ import pytest
 
 from privet.baselines import LPCTClassifier
 from scripts.reproduce import contestants, derived, driver, pages
+from scripts.reproduce.__main__ import main
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION, Split
 from scripts.reproduce.experiment import Experiment, Job, Numbers, jobs, printed
 from scripts.reproduce.experiments import EXPERIMENTS
@@ -280,3 +281,72 @@ def test_every_method_runs_and_says_how_good_it_is(name: str) -> None:
     for series, point, scores in found:
         assert any(series in e.series for e in EXPERIMENTS for j in e.jobs if j.method == name)
         assert np.isfinite(list(scores.values())).all(), point
+
+
+DOC = Path(__file__).parents[2] / "docs" / "reproduction.md"
+
+
+@pytest.mark.slow
+def test_the_documented_file_adds_a_method_and_a_data_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As printed, with the command that follows it; the set that is not there is named."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    _, _, rest = DOC.read_text().partition("```python\n")
+    Path("mine.py").write_text(rest.partition("```")[0])
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 2)).round(3)
+    rows = [f"{a},{b},{int(a > 0.5)}" for a, b in X]
+    Path("clinic.csv").write_text("\n".join(["a,b,label", *rows]))
+    known = len(EXPERIMENTS), set(METHODS), set(PROBLEMS)
+    try:
+        main(add=Path("mine.py"), data=tmp_path, jobs=1, replications=2)
+    finally:
+        del EXPERIMENTS[known[0] :], METHODS["mine"], PROBLEMS["clinic"]
+    assert (set(METHODS), set(PROBLEMS)) == known[1:]
+    table = pd.read_csv("privet-data/reproduce/results/mine.csv")
+    assert table["series"].tolist() == ["mine", "LPCT CART", "Privet"]
+    assert set(table["problem"]) == {"clinic"}
+    assert table["mean"].min() > 0.8
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_quick_run_needs_no_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All of the papers that is synthetic is measured and shown, and missing sets are named."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    main(only="lpct,lpdt,abm,mechanisms", quick=True, replications=1, data=tmp_path, jobs=1)
+    names = {each.stem for each in Path("privet-data/reproduce/results").glob("*.csv")}
+    synthetic = {
+        each.name
+        for each in EXPERIMENTS
+        if not any(getattr(PROBLEMS[job.problem], "files", ()) for job in each.jobs)
+        and each.name.startswith(("lpct", "lpdt", "abm", "mechanisms"))
+    }
+    assert names == synthetic
+    page = Path("privet-data/reproduce/results.md").read_text()
+    assert all(each.title in page for each in EXPERIMENTS if each.name in synthetic)
+    assert "diabetes is skipped" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_gives_the_same_scores(tmp_path: Path) -> None:
+    """A real local cluster of two processes gives what one process gives."""
+    distributed = pytest.importorskip("distributed")
+    made = jobs("sine", ("LPDT-M",), (2.0, 8.0), n_private=(60,), n_public=(20,))
+    experiment = Experiment("e", "E", made, ("LPDT-M",), x="epsilon", replications=2, best="min")
+    here, _ = driver.run([experiment], driver.Store(tmp_path / "a", tmp_path), n_jobs=1)
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+    ) as cluster:
+        there, _ = driver.run(
+            [experiment],
+            driver.Store(tmp_path / "b", tmp_path),
+            n_jobs=2,
+            scheduler=cluster.scheduler_address,
+        )
+    pd.testing.assert_frame_equal(here, there)
