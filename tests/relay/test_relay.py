@@ -107,6 +107,23 @@ async def test_the_curators_signature_passes_through(tmp_path: Path) -> None:
         assert (await to.offer(to.address(url))).signature == signature
 
 
+async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(tmp_path: Path) -> None:
+    """They fetch a task, send reports and ask about them; they see no status and send no batch."""
+    task, origin = f"{RELAY}/v1/tasks/{BOTH.id}", {"Origin": "https://elsewhere.example"}
+    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (to, _):
+        for method, path, shown in [
+            ("GET", "", "*"),
+            ("POST", "/reports", "*"),
+            ("GET", f"/reports/{'0' * 32}", "*"),
+            ("GET", "/status", None),
+            ("POST", "/reports/batch", None),
+            ("POST", "/admissions", None),
+        ]:
+            answer = await to._http.request(method, task + path, headers=origin | FROM_A_RELAY)
+            assert answer.headers.get("access-control-allow-origin") == shown, path
+            assert "access-control-allow-credentials" not in answer.headers
+
+
 async def answer(to: ReportClient, task: Task, count: int) -> list[Report]:
     """``count`` holders answer through the relay."""
     url = f"{RELAY}/v1/tasks/{task.id}"

@@ -110,6 +110,20 @@ def test_what_went_out_is_not_sent_in_other_company(tmp_path: Path) -> None:
         assert spool.add(invited(2, first=9)) == ["task-not-found"] * 2
 
 
+def test_one_that_is_refused_in_a_batch_that_counts_stays_refused(tmp_path: Path) -> None:
+    """It is not sent with others, and the others hid among those that the curator took."""
+    with Spool(tmp_path / "spool") as spool:
+        sent = reports(5)
+        spool.add(sent)
+        spool.seal("t", BOTH, 5, 5)
+        (number,) = spool.sealed()
+        refused, *_ = sent
+        spool.settle(number, Account({"counted": 4}, {"report-conflict": [refused.id]}), DAY)
+        assert spool.tallies("t")["smallest_batch"] == 4
+        assert spool.add(sent) == ["report-conflict", *["counted"] * 4]
+        assert spool.tallies("t")["waiting"] == 0
+
+
 def test_admitted_reports_wait_for_company(tmp_path: Path) -> None:
     """Few that were taken of many go out with those of other admissions, never alone."""
     with Spool(tmp_path / "spool") as spool:

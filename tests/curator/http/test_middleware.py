@@ -99,6 +99,31 @@ async def test_other_sites_are_let_in_by_name_only() -> None:
         assert answer.headers.get("access-control-allow-origin") == allowed
 
 
+async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(http: Http) -> None:
+    """They fetch a task and send reports, without credentials; no other answer is shown to them."""
+    names = {"task_id": await http.task(), "number": 1, "other": 1, "alias": "a", "name": "a"}
+    task, origin = f"/v1/tasks/{names['task_id']}", {"Origin": "https://elsewhere.example"}
+    shown = set()
+    for path, calls in (await http.get("/openapi.json")).json()["paths"].items():
+        for method in calls:
+            answer = await http.request(method, path.format(**names), headers=origin)
+            assert "access-control-allow-credentials" not in answer.headers
+            allowed = answer.headers.get("access-control-allow-origin")
+            assert allowed in {None, "*"}
+            if allowed:
+                shown.add((method.upper(), path))
+    reports = "/v1/tasks/{task_id}/reports"
+    assert shown == {("GET", "/v1/tasks/{task_id}"), ("POST", reports)}
+    for method in ("GET", "POST", "DELETE"):
+        asked = {"Access-Control-Request-Method": method}
+        asked["Access-Control-Request-Headers"] = "authorization"
+        answer = await http.options(task, headers=origin | asked)
+        assert answer.headers["access-control-allow-methods"] == "GET, POST"
+        assert "authorization" not in answer.headers["access-control-allow-headers"].lower()
+        others = await http.options(f"{task}/status", headers=origin | asked)
+        assert "access-control-allow-origin" not in others.headers
+
+
 @pytest.mark.parametrize("path", ["", "/status", "/models"])
 async def test_head_has_the_headers_of_get(http: Http, path: str) -> None:
     """Status, type, length and tag are those of the GET; the body is empty."""
