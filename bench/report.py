@@ -31,6 +31,9 @@ MARKS = (
     ),
     Mark("intake", "single", "over_empty_route", 1 / 1.6, False, "takes single POSTs"),
     Mark("intake", "batch=", "processor", 1.0, False, "adds up a million reports a second"),
+    Mark("worst_tasks", "", "drawing_over_wait", 0.1, False, "draws in a tenth of the wait"),
+    Mark("worst_tasks", "", "time", 1.0, False, "takes a device less than a second"),
+    Mark("worst_tasks", "", "memory", 64.0, False, "takes a device less than 64 MiB"),
     Mark("fitting", "records=1000000", "times_faster", 1_000, True, "fits a million holders"),
 )
 
@@ -75,9 +78,15 @@ ABOUT = {
     "rest_predict": "`POST /v1/tasks/{id}/predict`, 256 cells, one call at a time, by a tree alone "
     "(`weighted`) and by the default estimator with its public model (`drift`). `first_record`: "
     "the first call after fitting.",
+    "worst_calls": "One call to a curator with default settings, after a small one of its kind: "
+    "processor time of all its processes, and by how much they grow. `most_reports` is counted, "
+    "`all_refused` has impossible payloads and names each id in its answer; `most_rows` is "
+    "predicted by `drift`; `empty_records` and `report` are refused when they have been read. "
+    "Bodies that arrive slowly cost their bytes, and `PRIVET_MAX_BODY_MEMORY` bounds all of them.",
     "worst_tasks": "One task on a holder's device: read, recompute epsilon, explain, answer. Each "
     "is close to a limit of docs/protocol.md, and a search found none that costs more; `time` "
-    "is of one core, `memory` the peak of what Python and numpy allocate.",
+    "is of one core, `memory` the peak of what Python and numpy allocate; `drawing_over_wait` is "
+    "the time of encoding and drawing over the least that a report waits before it is sent.",
 }
 
 

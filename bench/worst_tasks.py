@@ -11,6 +11,7 @@ from time import process_time
 from typing import Any
 
 from bench.figures import Effort, Figure
+from privet.client.departure import longest_seconds
 from privet.client.explanation import Explanation
 from privet.protocol.limits import MAX_CELLS, MAX_COLUMNS
 from privet.protocol.report import make_report
@@ -65,6 +66,18 @@ def processor_time(data: bytes) -> float:
     return process_time() - begun
 
 
+def drawing_over_wait(data: bytes) -> float:
+    """The time of a report from its record, over the least that holders wait before they send it.
+
+    Tables are there already: no record decides what they cost.
+    """
+    task = Task.parse(data)
+    make_report(task, {"label": 0}, os.urandom)
+    begun = process_time()
+    make_report(task, {"label": 0}, os.urandom)
+    return (process_time() - begun) / longest_seconds(task)
+
+
 def peak_mib(data: bytes) -> float:
     """The most memory that ``answer`` holds at once."""
     tracemalloc.start()
@@ -84,6 +97,7 @@ def holding(effort: Effort) -> Iterator[Figure]:
         yield Figure("worst_tasks", name, "task", len(data), "B")
         yield Figure("worst_tasks", name, "time", elapsed, "s")
         yield Figure("worst_tasks", name, "memory", peak_mib(data), "MiB")
+        yield Figure("worst_tasks", name, "drawing_over_wait", drawing_over_wait(data), "x")
 
 
 def _task(

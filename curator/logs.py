@@ -48,6 +48,9 @@ _IN_TEXT = tuple(
 _TOKEN = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])(?:[\w-]{43}|[\w-]{22})(?![\w-])")
 """32 or 16 random bytes, as ``secrets.token_urlsafe`` writes tokens and invitations."""
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Characters that would act on the terminal that a log is read in."""
+
 _SHARED: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
@@ -83,7 +86,7 @@ class SecretsHider:
             text = text.replace(secret, HIDDEN)
         for pattern in _IN_TEXT:
             text = pattern.sub(rf"\g<kept>{HIDDEN}", text)
-        return _TOKEN.sub(HIDDEN, text)
+        return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _TOKEN.sub(HIDDEN, text))
 
 
 def set_up_logs(level: str, form: str, secrets: Collection[str] = ()) -> None:

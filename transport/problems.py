@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -54,7 +55,7 @@ class Failures:
             return
         self._waiting[kind] = now, 0
         since = f", and {held} times more since the last such line" if held else ""
-        log.warning("%s answered %d: %s%s", instance or "a connection", status, cause, since)
+        log.warning("%s answered %d: %s%s", quote(instance) or "a connection", status, cause, since)
 
 
 _failures = Failures()

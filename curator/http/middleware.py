@@ -1,5 +1,7 @@
 """ASGI middleware around the application: security headers, a rate limit, HEAD for every GET."""
 
+from ipaddress import IPv6Address, IPv6Network
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from privet.curator.rate_limit import Rate
@@ -91,8 +93,18 @@ class TokenTries:
 
 
 def client_address(scope: Scope) -> str:
-    """The address that a request came from; empty if the server does not say."""
-    return str((scope.get("client") or ("", 0))[0])
+    """The address that a request came from; empty if the server does not say.
+
+    Of IPv6 the first 64 bits, since whoever has one such address has all that begin so.
+    """
+    address = str((scope.get("client") or ("", 0))[0])
+    if ":" not in address:
+        return address
+    try:
+        parsed = IPv6Address(address)
+    except ValueError:  # what a proxy says may be anything
+        return address
+    return str(parsed.ipv4_mapped or IPv6Network((parsed, 64), strict=False))
 
 
 async def _refuse(

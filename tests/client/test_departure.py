@@ -1,6 +1,5 @@
 """What somebody who sees a holder's messages can tell from them: compared for pairs of records."""
 
-import os
 import time
 from typing import Any
 
@@ -8,12 +7,10 @@ import httpx
 import pytest
 from scipy.stats import mannwhitneyu
 
-from bench.worst_tasks import worst_tasks
 from privet.client import Holder, MemoryLedger, departure
-from privet.client.departure import Departure, longest_seconds
+from privet.client.departure import Departure
 from privet.protocol.features import Numeric
 from privet.protocol.partition import LEAF, Partition, Tree
-from privet.protocol.report import make_report
 from privet.protocol.task import TASK_MEDIA_TYPE, Question, Task
 from tests.client.fakes import Network, media, receipt
 from tests.protocol.examples import make_task
@@ -104,13 +101,3 @@ def test_the_moment_is_fixed_before_and_kept() -> None:
     planned = Departure(moment=10.0, period=2.0)
     assert [now + planned.seconds_left(now) for now in (0.0, 9.0, 10.0)] == [10.0, 10.0, 10.0]
     assert [now + planned.seconds_left(now) for now in (10.5, 12.0, 13.0)] == [12.0, 12.0, 14.0]
-
-
-@pytest.mark.parametrize("name", ["many_subsets", "most_columns", "most_cells", "many_spaces"])
-def test_the_moment_leaves_time_for_the_worst_tasks(name: str) -> None:
-    """A fifth of it, in processor time and with lines counted, is enough to draw a report here."""
-    task = Task.checked(worst_tasks()[name])
-    assert task.log_ratio  # builds tables, which no record decides
-    started = time.process_time()
-    make_report(task, {"label": 0}, os.urandom)
-    assert 5 * (time.process_time() - started) < longest_seconds(task)

@@ -32,6 +32,14 @@ def test_json_lines_hide_secrets(capsys: pytest.CaptureFixture[str]) -> None:
     assert (lines[0]["name"], lines[0]["token"], lines[0]["client"]) == ("ops", HIDDEN, HIDDEN)
 
 
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_texts_do_not_act_on_the_terminal(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a caller put into an address is shown, not obeyed."""
+    set_up_logs("info", form)
+    logging.getLogger("x").info("%s was cancelled", "/v1/tasks/\x1b]0;owned\x07/predict")
+    assert not set("\x1b\x07") & set(capsys.readouterr().err)
+
+
 def test_less_important_events_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     """The level holds for everybody's logs."""
     set_up_logs("warning", "console")

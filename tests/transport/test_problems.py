@@ -4,8 +4,14 @@ import logging
 
 import pytest
 
-from privet.protocol.errors import InvalidRequest, StorageFailed
+from privet.protocol.errors import InvalidRequest, PrivetError, StorageFailed
 from privet.transport.problems import Failures, problem_response
+
+
+def test_an_address_cannot_forge_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Its line breaks and control characters stay as they were sent."""
+    problem_response(PrivetError("no"), "/v1/x\nall is well\x1b[2J")
+    assert caplog.records[0].getMessage() == "/v1/x%0Aall%20is%20well%1B%5B2J answered 500: no"
 
 
 def test_a_failure_is_logged_with_its_cause(caplog: pytest.LogCaptureFixture) -> None:

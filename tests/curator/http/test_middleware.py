@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse
 
 from privet.curator.app import create_app
 from privet.curator.datastore import open_store
-from privet.curator.http.middleware import HEADERS, RateLimit, SecurityHeaders
+from privet.curator.http.middleware import HEADERS, RateLimit, SecurityHeaders, client_address
 from privet.curator.rate_limit import MINUTE, Rate
 from privet.curator.settings import Settings
 from privet.protocol.errors import PROBLEMS, TooManyRequests
@@ -35,6 +35,23 @@ async def test_posts_per_address_are_limited() -> None:
         assert set(HEADERS) <= set(refusal.headers.raw)
         now = MINUTE
         assert (await http.post("/x")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("192.0.2.1", "192.0.2.2", False),
+        ("2001:db8::1", "2001:db8::ffff:2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+        ("fe80::1%eth0", "fe80::2%eth0", True),
+        ("unix:", "unix:", True),
+    ],
+)
+def test_addresses_that_one_caller_has_count_as_one(one: str, other: str, alike: bool) -> None:
+    """Who has one IPv6 address has 2^64 of them; IPv4 addresses are counted singly."""
+    first, second = (client_address({"client": (address, 1)}) for address in (one, other))
+    assert (first == second) is alike
 
 
 async def test_wrong_tokens_are_limited(http: Http) -> None:
