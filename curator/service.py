@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.curator.clock import Clock
 from privet.curator.datastore.base import (
@@ -47,6 +48,7 @@ from privet.curator.estimation.node_shares import NodeShares, node_shares
 from privet.curator.models.cache import FittedModel, ModelCache, summary_of
 from privet.curator.models.card import write_card
 from privet.curator.models.encode import encode_columns, encode_records
+from privet.curator.models.export import EXPORTS
 from privet.curator.models.picture import Layout, lay_out
 from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
@@ -289,26 +291,28 @@ class Curator:
         self.store.name_model(task_id, alias, number)
         return self._models.info(task_id, number)
 
-    def compare(self, task_id: str, one: int, other: int) -> "Change":
+    def compare(self, task_id: str, one: int, other: int, run: Run = run_here) -> "Change":
         """What changes in predictions for the public records; raises as ``model`` does."""
-        first, second = (self._models.get(task_id, number).model for number in (one, other))
-        return self.change(task_id, first, second)
+        first, second = (self._document(task_id, number)[1] for number in (one, other))
+        return run(compare_models, first, second, self._compared_rows(task_id))
 
     def change(self, task_id: str, first: Model, second: Model) -> "Change":
         """What changes in predictions for a task's public records; raises ``TaskNotFound``."""
+        return change_of(first, second, self._compared_rows(task_id))
+
+    def _compared_rows(self, task_id: str) -> NDArray[np.float64]:
         X = self.store.public_data(task_id).X
-        X = X[:: max(1, -(-len(X) // COMPARED_ROWS))]
-        before, after = first.predict(X), second.predict(X)
-        changed = np.abs(after.values - before.values)
-        outside = (after.values < before.low) | (after.values > before.high)
-        labels = before.labels(first.label) == after.labels(first.label)
-        return Change(
-            records=len(X),
-            same_label=float(labels.mean()) if isinstance(first.label, Classes) else None,
-            mean=float(changed.mean()),
-            largest=float(changed.max()),
-            outside=float(outside.any(axis=1).mean()),
-        )
+        return X[:: max(1, -(-len(X) // COMPARED_ROWS))]
+
+    def export(self, task_id: str, number: int, form: str, run: Run = run_here) -> bytes:
+        """A model as a file of a form in ``EXPORTS``; raises as ``model`` does."""
+        info, document = self._document(task_id, number)
+        canonical = self.store.task(task_id).task.canonical
+        return run(write_export, canonical, info.number, info.created, document, form)
+
+    def _document(self, task_id: str, number: int) -> tuple[ModelInfo, bytes]:
+        info = self._models.info(task_id, number)
+        return info, self.store.model(task_id, info.number)
 
     def models(self, task_id: str) -> list[ModelInfo]:
         """Summaries of a task's models, oldest first; raises ``TaskNotFound``."""
@@ -442,6 +446,34 @@ def fit_model(
     task = Task.parse(canonical)
     model = fit(estimator, task.label, public, counts_of(task, sums), **parameters)
     return json.dumps(model.to_document()).encode(), summary_of(model, relayed)
+
+
+def compare_models(one: bytes, other: bytes, X: NDArray[np.float64]) -> Change:
+    """What changes for encoded records from one model's document to another's."""
+    return change_of(*(Model.from_document(json.loads(each)) for each in (one, other)), X)
+
+
+def change_of(first: Model, second: Model, X: NDArray[np.float64]) -> Change:
+    """What changes in predictions for encoded records."""
+    before, after = first.predict(X), second.predict(X)
+    changed = np.abs(after.values - before.values)
+    outside = (after.values < before.low) | (after.values > before.high)
+    labels = before.labels(first.label) == after.labels(first.label)
+    return Change(
+        records=len(X),
+        same_label=float(labels.mean()) if isinstance(first.label, Classes) else None,
+        mean=float(changed.mean()),
+        largest=float(changed.max()),
+        outside=float(outside.any(axis=1).mean()),
+    )
+
+
+def write_export(
+    canonical: bytes, number: int, created: float, document: bytes, form: str
+) -> bytes:
+    """A model's document as a file of a form in ``EXPORTS``."""
+    task, model = Task.parse(canonical), Model.from_document(json.loads(document))
+    return EXPORTS[form].write(task, FittedModel(task.id, number, created, model))
 
 
 def predict_rows(

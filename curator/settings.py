@@ -136,13 +136,13 @@ class Settings(BaseSettings):
     max_predictions: int = Field(
         default=1,
         ge=1,
-        description="Large predictions (bodies above 8 KiB) that are computed at a time, each in a "
-        "process of its own.",
+        description="Large predictions (bodies above 8 KiB), exports and comparisons of models "
+        "that are computed at a time, each in a process of its own.",
     )
     max_waiting_predictions: int = Field(
         default=8,
         ge=0,
-        description="Large predictions that may wait for that; above it the answer is 503.",
+        description="Calls that may wait for that; above it the answer is 503.",
     )
     max_header_bytes: int = Field(
         default=32 * 1024, gt=0, description="Longest head of a request, in bytes."

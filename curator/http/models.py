@@ -25,6 +25,7 @@ from privet.curator.http.requests import (
     Handler,
     ModelNumber,
     ModelReader,
+    NoDraft,
     StrictRequest,
     StrictRoute,
     TaskId,
@@ -76,12 +77,12 @@ class PredictRoute(StrictRoute):
 router = APIRouter(
     prefix="/v1/tasks/{task_id}",
     route_class=StrictRoute,
-    dependencies=[ModelReader],
+    dependencies=[ModelReader, NoDraft],
 )
 predictions = APIRouter(
     prefix="/v1/tasks/{task_id}",
     route_class=PredictRoute,
-    dependencies=[ModelReader],
+    dependencies=[ModelReader, NoDraft],
 )
 
 
@@ -257,13 +258,14 @@ class ChangeView(Answer):
     "/models/{number}/compare/{other}",
     tags=["models"],
     summary="Compare two models",
-    responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
+    responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest, Overloaded),
 )
-def compare_models(
-    task_id: TaskId, number: ModelNumber, other: ModelNumber, curator: TheCurator
+async def compare_models(
+    task_id: TaskId, number: ModelNumber, other: ModelNumber, curator: TheCurator, request: Request
 ) -> ChangeView:
     """What changes from the first to the other, before it is promoted."""
-    return ChangeView(**asdict(curator.compare(task_id, number, other)))
+    compare = partial(curator.compare, task_id, number, other)
+    return ChangeView(**asdict(await in_worker(request, compare, request.app.state.predictors)))
 
 
 class DifferenceView(Answer):
@@ -338,20 +340,22 @@ def read_insight(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> I
             "description": "The whole model; never a pickle.",
             "content": {export.media_type: {} for export in EXPORTS.values()},
         },
-        **described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
+        **described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest, Overloaded),
     },
 )
-def export_model(
+async def export_model(
     task_id: TaskId,
     number: ModelNumber,
     curator: TheCurator,
+    request: Request,
     format_: Annotated[str, Query(alias="format", description="One of GET /v1/methods.")] = "json",
 ) -> Response:
     """The model as a file that other programs can predict with."""
     if format_ not in EXPORTS:
         raise InvalidRequest(f"Unknown format {format_!r}: use one of {', '.join(EXPORTS)}.")
     export = EXPORTS[format_]
-    body = export.write(curator.task(task_id).task, curator.model(task_id, number))
+    write = partial(curator.export, task_id, number, format_)
+    body = await in_worker(request, write, request.app.state.predictors)
     name = f"privet-{task_id[:12]}-{number}.{export.suffix}"
     headers: dict[str, Any] = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(body, media_type=export.media_type, headers=headers)

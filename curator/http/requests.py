@@ -14,9 +14,11 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict
 from starlette.concurrency import run_in_threadpool
 
+from privet.curator.datastore.base import no_task
 from privet.curator.service import Curator
 from privet.curator.workers import Run, Workers
 from privet.protocol.errors import InvalidRequest, NotAuthorized, Overloaded, TooLarge
+from privet.protocol.lifecycle import State
 
 EXAMPLE_ID = "6f1ed002ab5595859014ebf0951522d9" * 2
 ADMIN_SCHEME, READER_SCHEME, COUNTS_SCHEME = "admin token", "reader token", "counts"
@@ -90,6 +92,18 @@ def _require_counts(
     _check_reader(request, credentials, "counts of the reports so far")
 
 
+def _require_shown(
+    request: Request,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_reader)],
+) -> None:
+    """To strangers a draft is not there, nor are its models."""
+    if _is_reader(request, credentials) or request.app.state.open_drafts:
+        return
+    task_id = request.path_params["task_id"]
+    if request.app.state.curator.task(task_id).state is State.DRAFT:
+        raise no_task(task_id)
+
+
 def _is_reader(
     request: Request,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_reader)],
@@ -109,6 +123,7 @@ AdminOnly: Any = Depends(_require_admin)
 ModelReader: Any = Depends(_require_reader)
 MetricsReader: Any = Depends(_require_operator)
 CountsReader: Any = Depends(_require_counts)
+NoDraft: Any = Depends(_require_shown)
 IsReader = Annotated[bool, Depends(_is_reader)]
 TheCurator = Annotated[Curator, Depends(_curator)]
 TaskId = Annotated[str, Path(description="The task's id.", examples=[EXAMPLE_ID])]
@@ -195,7 +210,9 @@ class StrictRoute(APIRoute):
         """The handler, over a ``StrictRequest``."""
         handle = super().get_route_handler()
         asked = {each.dependency for each in self.dependencies}
-        checks = [check for check in (_require_admin, _require_reader) if check in asked]
+        checks = [
+            check for check in (_require_admin, _require_reader, _require_shown) if check in asked
+        ]
 
         async def strictly(request: Request) -> Response:
             credentials = await _bearer(request) if checks else None

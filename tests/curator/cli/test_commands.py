@@ -392,7 +392,7 @@ def test_rows_that_do_not_fit_have_no_prediction(cli: Cli, survey: str, tmp_path
     rows = list(csv.DictReader(out.read_text().splitlines()))
     assert [(row["id"], bool(row["prediction"]), row["problem"]) for row in rows] == [
         ("a1", True, ""),
-        ("a2", False, "The field 'job' is 'pilot': it must be one of nurse, smith."),
+        ("a2", False, "The field 'job' is 'pilot': it must be one of farmer, nurse, smith."),
         ("a3", False, "The field 'age' is missing: give it a value."),
         ("a4", True, ""),
     ]

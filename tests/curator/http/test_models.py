@@ -21,6 +21,7 @@ from privet.protocol.errors import (
     ModelNotFound,
     NotAuthorized,
     NotEnoughReports,
+    Overloaded,
     PrivetError,
     TooLarge,
 )
@@ -334,6 +335,20 @@ async def test_a_card_says_what_the_model_is(http: Http) -> None:
         assert words in response.text
     missing = await http.get(f"/v1/tasks/{task_id}/models/2/card", headers=http.admin)
     assert_problem(missing, ModelNotFound)
+
+
+async def test_exports_and_comparisons_are_bounded(http: Http, app: CuratorApp) -> None:
+    """Anybody may ask for them, so they share the places of large predictions."""
+    task_id = await http.task()
+    for _ in range(2):
+        await http.fit(task_id, estimator="public")
+    paths = [f"/v1/tasks/{task_id}/models/1/{end}" for end in ("export", "compare/2")]
+    assert [(await http.get(path)).status_code for path in paths] == [200, 200]
+    free, app.state.predictors = app.state.predictors, Workers(at_a_time=1, waiting=-1)
+    for path in paths:
+        assert_problem(await http.get(path), Overloaded)
+    app.state.predictors.close()
+    app.state.predictors = free
 
 
 async def test_one_report_changes_nothing_that_strangers_see(http: Http) -> None:

@@ -122,6 +122,16 @@ async def test_drafts_are_for_readers(http: Http, app: CuratorApp) -> None:
         assert_problem(await http.get(path, headers=bytes_of_it), TaskNotFound)
         assert_problem(await http.get(path), TaskNotFound)
         assert (await http.get(path, headers=http.admin)).status_code == 200
+    await http.fit(task_id, estimator="public")
+    for path in ("models", "models/1", "models/1/export", "models/1/compare/1"):
+        assert_problem(await http.get(f"{address}/{path}"), TaskNotFound)
+        assert (await http.get(f"{address}/{path}", headers=http.admin)).status_code == 200
+    for rows in (1, 1_000):  # in a thread, and in a worker process
+        asked = {"columns": {"age": [50] * rows, "hours": [40] * rows}}
+        asked["columns"] |= {"job": ["smith"] * rows, "member": [True] * rows}
+        assert_problem(await http.post(f"{address}/predict", json=asked), TaskNotFound)
+        found = await http.post(f"{address}/predict", json=asked, headers=http.admin)
+        assert found.status_code == 200
     assert (await http.get("/v1/tasks")).json() == []
     assert len((await http.get("/v1/tasks", headers=http.admin)).json()) == 1
     shown = await http.get(address, headers=bytes_of_it | http.admin)
