@@ -450,7 +450,8 @@ def fit_model(
 
 def compare_models(one: bytes, other: bytes, X: NDArray[np.float64]) -> Change:
     """What changes for encoded records from one model's document to another's."""
-    return change_of(*(Model.from_document(json.loads(each)) for each in (one, other)), X)
+    first, second = (Model.from_document(json.loads(document)) for document in (one, other))
+    return change_of(first, second, X)
 
 
 def change_of(first: Model, second: Model, X: NDArray[np.float64]) -> Change:

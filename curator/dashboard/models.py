@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
 
 from privet.curator.dashboard.pages import PageRoute, page
 from privet.curator.dashboard.visitor import (
@@ -160,7 +161,7 @@ def promote(request: Request, task_id: str, number: int, curator: TheCurator) ->
 
 
 @router.get("/compare")
-def compare(
+async def compare(
     request: Request,
     task_id: str,
     one: int,
@@ -169,18 +170,20 @@ def compare(
     visitor: TheVisitor,
 ) -> Response:
     """Two models side by side."""
-    task = shown_task(request, task_id, curator, visitor)
-    sides: list[dict[str, Any]] = []
-    for number in (one, other):
+    task = await run_in_threadpool(shown_task, request, task_id, curator, visitor)
+    change = await calls.compare_models(task_id, one, other, curator, request)
+
+    def side(number: int) -> dict[str, Any]:
         model = curator.model(task_id, number).model
         info = calls.read_model(task_id, number, curator)
-        sides.append({"info": info, **picture(task, model, curator, visitor, f"model {number}")})
-    change = calls.compare_models(task_id, one, other, curator)
+        return {"info": info, **picture(task, model, curator, visitor, f"model {number}")}
+
+    sides = [await run_in_threadpool(side, number) for number in (one, other)]
     return page(request, "compare.html", task=task, sides=sides, change=change)
 
 
 @router.get("/models/{number}/export")
-def export(
+async def export(
     request: Request,
     task_id: str,
     number: int,
@@ -189,8 +192,8 @@ def export(
     format: str = "json",  # noqa: A002 - as the API has it
 ) -> Response:
     """The model as a file."""
-    shown_task(request, task_id, curator, visitor)
-    return calls.export_model(task_id, number, curator, format)
+    await run_in_threadpool(shown_task, request, task_id, curator, visitor)
+    return await calls.export_model(task_id, number, curator, request, format)
 
 
 @router.get("/models/{number}/card", dependencies=[Readers])

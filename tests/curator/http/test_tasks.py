@@ -127,8 +127,8 @@ async def test_drafts_are_for_readers(http: Http, app: CuratorApp) -> None:
         assert_problem(await http.get(f"{address}/{path}"), TaskNotFound)
         assert (await http.get(f"{address}/{path}", headers=http.admin)).status_code == 200
     for rows in (1, 1_000):  # in a thread, and in a worker process
-        asked = {"columns": {"age": [50] * rows, "hours": [40] * rows}}
-        asked["columns"] |= {"job": ["smith"] * rows, "member": [True] * rows}
+        person = {"age": 50, "hours": 40, "job": "smith", "member": True}
+        asked = {"columns": {name: [value] * rows for name, value in person.items()}}
         assert_problem(await http.post(f"{address}/predict", json=asked), TaskNotFound)
         found = await http.post(f"{address}/predict", json=asked, headers=http.admin)
         assert found.status_code == 200
