@@ -36,10 +36,24 @@ def test_holders_of_the_survey_are_all_counted(tmp_path: Path) -> None:
     assert set(labels) <= {"yes", "no"}
 
 
-def run_load(*options: str) -> "subprocess.CompletedProcess[str]":
+def run_load(*options: str, token: str = "") -> "subprocess.CompletedProcess[str]":
     """The load test as a process of its own."""
     command = [sys.executable, "-m", "scripts.load_test", "--cells", "16", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    own = os.environ | {"PRIVET_TOKEN": token}
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=240, check=False, env=own
+    )
+
+
+def test_load_test_loads_a_curator_that_runs_already(tmp_path: Path) -> None:
+    """It knows its reports from those of others, and cannot say what the curator took."""
+    with running_curator(tmp_path / "curator") as curator:
+        options = ("--holders", "500", "--curator", curator.url, "--out", str(tmp_path))
+        result = run_load(*options, token=curator.token)
+    assert result.returncode == 0, result.stdout + result.stderr
+    found = json.loads((tmp_path / "load.json").read_text())
+    assert (found["counted"], found["checksum_matches"]) == (500, True)
+    assert set(found["cpu_seconds"]) == {"sender"}
 
 
 @pytest.mark.parametrize("through", [[], ["--through-relay"]], ids=["direct", "through_relay"])
