@@ -31,6 +31,12 @@ class Metrics(ServerMetrics):
             registry=self.registry,
             buckets=SIZES,
         )
+        self._report_seconds = Histogram(
+            "privet_report_seconds",
+            "Of each commit, the longest time that a single report waited for it.",
+            registry=self.registry,
+            buckets=SECONDS,
+        )
         self._queue = Gauge(
             "privet_queue_reports",
             "Reports that wait for the disk.",
@@ -63,6 +69,10 @@ class Metrics(ServerMetrics):
         """one transaction of reports became durable."""
         self._commit_seconds.observe(seconds)
         self._commit_reports.observe(reports)
+
+    def waited(self, seconds: float) -> None:
+        """The report of a commit that came first had waited so long."""
+        self._report_seconds.observe(seconds)
 
     def fitted(self, estimator: str, seconds: float) -> None:
         """One model was fitted."""

@@ -83,9 +83,10 @@ def report(
     population, admin = fair_survey.load(), _admin()
     if "RELAY_URL" in os.environ:
         _wait_for_relay(task_url, int(os.environ["LEAST"]))
-    reports = int(admin.status(task_url)["reports"])
-    longest = int(admin.task(task_url)["report_bytes"])
-    results = compare(admin, task_url, population)
+    task = task_url.rpartition("/")[2]
+    reports = int(admin.status(task)["reports"])
+    longest = int(admin.task(task)["report_bytes"])
+    results = compare(admin, task, population)
     if as_json:
         print(json.dumps([asdict(result) for result in results]))
         return

@@ -8,7 +8,6 @@ layout, queued, and answered after the commit. Whatever else comes is read the s
 import hashlib
 import json
 from collections.abc import Sequence
-from time import perf_counter
 
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -30,7 +29,6 @@ from privet.transport.bodies import BodyBudget, Head, Share, read_body
 from privet.transport.problems import problem_response
 
 TASKS = "/v1/tasks/"
-ROUTE = "/v1/tasks/{task_id}/reports"
 BINARY_TYPES = frozenset({b"", REPORT_MEDIA_TYPE.encode()})
 JSON_TYPE = b"application/json"
 
@@ -75,7 +73,6 @@ class ReportUpload:
         if task_id is None:
             await self._app(scope, receive, send)
             return
-        started = perf_counter()
         try:
             task = self._tasks.get(task_id) or await self._tasks.load(task_id)
             head = Head.of(scope)
@@ -91,16 +88,11 @@ class ReportUpload:
             response = problem_response(error, scope["path"])
             response.raw_headers.extend(self._headers)
             await response(scope, receive, send)
-            self._answered(response.status_code, started)
             return
         status, end, headers = self._receipts[counted]
         receipt = b'{"report":"%b%b' % (layout.report_id(body).hex().encode(), end)
         await send({"type": "http.response.start", "status": status, "headers": [*headers]})
         await send({"type": "http.response.body", "body": receipt})
-        self._answered(status, started)
-
-    def _answered(self, status: int, started: float) -> None:
-        self._metrics.answered("POST", ROUTE, status, perf_counter() - started)
 
     async def _body(self, task: CachedTask, head: Head, receive: Receive, share: Share) -> bytes:
         """The report in its canonical form, or what was sent in its place."""

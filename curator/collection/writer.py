@@ -51,6 +51,8 @@ class WaitingReport:
     invitation: bytes | None
     """SHA-256 of its invitation, if it came with one."""
     counted: "asyncio.Future[bool]"
+    since: float
+    """When it came, as ``perf_counter`` says."""
 
 
 @dataclass(slots=True, eq=False)
@@ -90,7 +92,7 @@ class Writer:
             raise _overloaded()
         counted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._queued += 1
-        self._enqueue(WaitingReport(task, layout, body, invitation, counted))
+        self._enqueue(WaitingReport(task, layout, body, invitation, counted, perf_counter()))
         return counted
 
     def put_batch(self, group: ReportGroup) -> "asyncio.Future[Outcomes]":
@@ -201,6 +203,7 @@ class Writer:
             replayed = sum(results[place] is False for place in own)
             self._metrics.reported("counted", task_id, counted)
             self._metrics.reported("replayed", task_id, replayed)
+        self._metrics.waited(perf_counter() - reports[0].since)
         return results
 
     def _take(self, groups: Sequence[ReportGroup]) -> list[Outcomes]:

@@ -16,7 +16,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from sqlalchemy import Connection, delete, exists, insert, select, update
+from sqlalchemy import Connection, delete, exists, insert, select, text, update
 from starlette.concurrency import run_in_threadpool
 
 from privet.curator.clock import Clock
@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 Ripe = list[tuple[Removal, int, str]]
 """What is to be removed: of which task, by number and id."""
 
+FIRST_SEEN = "INSERT INTO seen (no, time) VALUES (1, :time) ON CONFLICT (no) DO NOTHING"
+"""Of several curators that start at once on a new database, one inserts it."""
 DAY = 86_400.0
 EVERY_SECONDS = 3_600.0
 EXPIRED = {Removal.TASK: "task expired", Removal.IDS: "report ids expired"}
@@ -67,7 +69,7 @@ def bring_forward(connection: Connection, now: float) -> float:
     before = connection.scalar(select(seen.c.time))
     time = seen_time(before, now)
     if before is None:
-        connection.execute(insert(seen).values(no=1, time=time))
+        connection.execute(text(FIRST_SEEN), {"time": time})
     else:
         connection.execute(update(seen).values(time=time))
     return time

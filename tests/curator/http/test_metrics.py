@@ -54,7 +54,6 @@ async def test_calls_are_counted_by_the_routes_that_there_are(http: Http) -> Non
         ("GET", "/v1/tasks/{task_id}/status", "404"): 1,
         ("GET", "other", "404"): 1,
         ("other", "other", "404"): 1,
-        ("POST", "/v1/tasks/{task_id}/reports", "404"): 1,
         ("POST", "/v1/tasks/{task_id}/reports/batch", "401"): 1,
     }
     assert values(text, "privet_reports_total") == {
