@@ -18,6 +18,7 @@ from bench.answering import answering
 from bench.figures import Effort, Figure, Section
 from bench.growing import growing
 from bench.intake import intake
+from bench.pages import showing
 from bench.predicting import predicting
 from bench.privatizing import privatizing
 from bench.report import document, judged
@@ -36,6 +37,7 @@ SECTIONS: dict[str, Section] = {
     "simulating": simulating,
     "intake": intake,
     "rest_predict": answering,
+    "pages": showing,
     "worst_tasks": holding,
     "worst_calls": calling,
 }

@@ -34,6 +34,7 @@ MARKS = (
     Mark("worst_tasks", "", "drawing_over_wait", 0.1, False, "draws in a tenth of the wait"),
     Mark("worst_tasks", "", "time", 1.0, False, "takes a device less than a second"),
     Mark("worst_tasks", "", "memory", 64.0, False, "takes a device less than 64 MiB"),
+    Mark("pages", "first_page,tasks=1000", "time", 0.1, False, "shows a thousand tasks"),
     Mark("fitting", "records=1000000", "times_faster", 1_000, True, "fits a million holders"),
 )
 
@@ -83,6 +84,8 @@ ABOUT = {
     "`all_refused` has impossible payloads and names each id in its answer; `most_rows` is "
     "predicted by `drift`; `empty_records` and `report` are refused when they have been read. "
     "Bodies that arrive slowly cost their bytes, and `PRIVET_MAX_BODY_MEMORY` bounds all of them.",
+    "pages": "The dashboard's first page over HTTP, one call at a time by a stranger, from SQLite "
+    "with so many open tasks. `first_time`: the first call of a new process.",
     "worst_tasks": "One task on a holder's device: read, recompute epsilon, explain, answer. Each "
     "is close to a limit of docs/protocol.md, and a search found none that costs more; `time` "
     "is of one core, `memory` the peak of what Python and numpy allocate; `drawing_over_wait` is "

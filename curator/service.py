@@ -22,6 +22,7 @@ from privet.curator.datastore.base import (
     RESTORED,
     SERVING,
     InvitationCounts,
+    ListedTask,
     ModelInfo,
     QuestionSums,
     Status,
@@ -162,7 +163,7 @@ class Curator:
         """One task; raises ``TaskNotFound``."""
         return self.store.task(task_id)
 
-    def tasks(self) -> list[StoredTask]:
+    def tasks(self) -> list[ListedTask]:
         """All tasks, oldest first."""
         return self.store.tasks()
 

@@ -37,12 +37,17 @@ def list_tasks(
     first: Annotated[int, Query(ge=0)] = 0,
 ) -> Response:
     """The tasks, latest first."""
-    tasks = calls.list_tasks(request, curator, visitor.reader)[::-1]
-    found = [task for task in tasks if name.casefold() in task.name.casefold()]
+    found = [
+        listed
+        for listed in reversed(curator.tasks())
+        if name.casefold() in listed.published.name.casefold()
+        and calls.is_shown(request, listed, visitor.reader)
+    ]
+    now = curator.clock.now()
     return page(
         request,
         "tasks.html",
-        tasks=found[first : first + PER_PAGE],
+        tasks=[calls.TaskSummary.of(each, now) for each in found[first : first + PER_PAGE]],
         name=name,
         first=first,
         more=first + PER_PAGE if len(found) > first + PER_PAGE else None,

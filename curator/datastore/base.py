@@ -16,11 +16,11 @@ from enum import Enum, IntEnum
 from functools import lru_cache
 from hashlib import sha256
 from math import fsum
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from privet.curator.public_data import PublicData
 from privet.protocol import wire
@@ -126,8 +126,10 @@ class _Asked(BaseModel):
     epsilon: float
 
 
-class EarlierTask(BaseModel):
-    """What is known of a task of an earlier version: it is closed, and can be deleted."""
+class TaskHead(BaseModel):
+    """What lists show of a task, and all that is known of one of an earlier version."""
+
+    model_config = ConfigDict(frozen=True)
 
     id: str
     version: int
@@ -135,24 +137,34 @@ class EarlierTask(BaseModel):
     label: _Named
     questions: tuple[_Asked, ...]
     allocation: Literal["all", "one"]
+    opens: int | None = None
+    closes: int | None = None
+
+    @classmethod
+    def read(cls, task_id: str, canonical: bytes) -> Self:
+        """The head of a task from its canonical bytes; raises ``ValueError`` if it has none."""
+        return cls.model_validate({"id": task_id, **wire.unpack(canonical, TASK_BOUNDS)})
 
     @property
     def epsilon(self) -> float:
-        """What one holder spent."""
+        """What one holder spends."""
         spent = [question.epsilon for question in self.questions]
         return fsum(spent) if self.allocation == "all" else max(spent)
 
 
 @lru_cache(maxsize=64)
-def published_task(task_id: str, canonical: bytes) -> Task | EarlierTask:
-    """A task from its canonical bytes; raises ``InvalidTask`` if they are damaged."""
+def published_task(task_id: str, canonical: bytes) -> Task | TaskHead:
+    """A task from its canonical bytes, or the head of one of an earlier version.
+
+    Raises ``InvalidTask`` if they are damaged.
+    """
     try:
         return Task.parse(canonical, task_id)
     except InvalidTask:
         with suppress(ValueError):
-            fields = wire.unpack(canonical, TASK_BOUNDS)
-            if fields["version"] < TASK_VERSION and sha256(canonical).hexdigest() == task_id:
-                return EarlierTask.model_validate({"id": task_id, **fields})
+            head = TaskHead.read(task_id, canonical)
+            if head.version < TASK_VERSION and sha256(canonical).hexdigest() == task_id:
+                return head
         raise
 
 
@@ -160,7 +172,7 @@ def published_task(task_id: str, canonical: bytes) -> Task | EarlierTask:
 class StoredTask:
     """A published task with the curator's own data about it."""
 
-    published: Task | EarlierTask
+    published: Task | TaskHead
     state: State
     settings: Mapping[str, Any]
     created: float
@@ -172,7 +184,7 @@ class StoredTask:
     @property
     def task(self) -> Task:
         """The task; raises ``InvalidTask`` for one of an earlier version."""
-        if isinstance(self.published, EarlierTask):
+        if isinstance(self.published, TaskHead):
             raise InvalidTask(
                 f"The task is of version {self.published.version} and this curator reads "
                 f"{TASK_VERSION}: its models are listed and it can be deleted, but nothing else "
@@ -193,12 +205,26 @@ class StoredTask:
     def is_over(self, now: float) -> bool:
         """Whether no report can count any more: it is of an earlier version, or has closed."""
         task = self.published
-        return isinstance(task, EarlierTask) or (task.closes is not None and now >= task.closes)
+        return isinstance(task, TaskHead) or (task.closes is not None and now >= task.closes)
 
     def takes_reports(self, now: float) -> bool:
         """Whether it is open and ``now`` lies within its published dates."""
         task = self.published
         return isinstance(task, Task) and is_open(self.state, task.opens, task.closes, now)
+
+
+@dataclass(frozen=True)
+class ListedTask:
+    """A task as lists show it, which takes no parsing of its trees."""
+
+    published: TaskHead
+    state: State
+    created: float
+    marked: float | None = None
+
+    def takes_reports(self, now: float) -> bool:
+        """Whether it is open and ``now`` lies within its published dates."""
+        return is_open(self.state, self.published.opens, self.published.closes, now)
 
 
 @dataclass(frozen=True, eq=False)
@@ -457,7 +483,7 @@ class Store(ABC):
         """The task; raises ``TaskNotFound``."""
 
     @abstractmethod
-    def tasks(self) -> list[StoredTask]:
+    def tasks(self) -> list[ListedTask]:
         """All tasks, oldest first."""
 
     @abstractmethod

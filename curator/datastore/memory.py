@@ -16,6 +16,7 @@ from privet.curator.datastore.base import (
     Bucket,
     Expired,
     InvitationCounts,
+    ListedTask,
     ModelInfo,
     Outcome,
     Outcomes,
@@ -26,6 +27,7 @@ from privet.curator.datastore.base import (
     Store,
     StoredTask,
     StoredToken,
+    TaskHead,
     checksum_text,
     due,
     hidden,
@@ -147,9 +149,18 @@ class MemoryStore(Store):
     def task(self, task_id: str) -> StoredTask:
         return self._entry(task_id).stored
 
-    def tasks(self) -> list[StoredTask]:
+    def tasks(self) -> list[ListedTask]:
         with self._lock:
-            return [entry.stored for entry in self._entries.values()]
+            every = [entry.stored for entry in self._entries.values()]
+        return [
+            ListedTask(
+                TaskHead.read(stored.task.id, stored.task.canonical),
+                stored.state,
+                stored.created,
+                stored.marked,
+            )
+            for stored in every
+        ]
 
     def public_data(self, task_id: str) -> PublicData:
         return self._entry(task_id).public

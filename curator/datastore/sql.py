@@ -27,12 +27,14 @@ from privet.curator.datastore.base import (
     Bucket,
     Expired,
     InvitationCounts,
+    ListedTask,
     ModelInfo,
     QuestionSums,
     Removal,
     Status,
     StoredTask,
     StoredToken,
+    TaskHead,
     checksum_text,
     hidden,
     no_model,
@@ -52,7 +54,7 @@ from privet.curator.datastore.garbage_collection import (
 from privet.curator.public_data import PublicData
 from privet.protocol.errors import StorageFailed
 from privet.protocol.lifecycle import Move, State, after
-from privet.protocol.task import Task
+from privet.protocol.task import TASK_VERSION, Task
 
 DIGESTS_AT_ONCE = 1_000
 """Invitations in one statement."""
@@ -64,6 +66,9 @@ AnyRow = Row[*tuple[Any, ...]]
 
 class SqlStore(CountingStore):
     """Tasks, sums, ids and models in a database that several curators may share."""
+
+    _heads: Mapping[str, TaskHead] = {}
+    """Of the tasks that were last listed; a task never changes."""
 
     def create_task(
         self,
@@ -108,9 +113,14 @@ class SqlStore(CountingStore):
         with self._reading() as connection:
             return _stored(_need(connection, task_id))
 
-    def tasks(self) -> list[StoredTask]:
+    def tasks(self) -> list[ListedTask]:
+        known = self._heads
         with self._reading() as connection:
-            return [_stored(row) for row in connection.execute(ALL_TASKS)]
+            rows = connection.execute(LISTED).all()
+            new = next((row.no for row in rows if row.id not in known), None)
+            read = {} if new is None else _heads_from(connection, new)
+        self._heads = heads = {row.id: known.get(row.id) or read[row.id] for row in rows}
+        return [_listed(row, heads[row.id]) for row in rows]
 
     def public_data(self, task_id: str) -> PublicData:
         table = schema.public_data
@@ -532,7 +542,9 @@ def _read_status(connection: Connection, task_no: int, questions: int) -> Status
     )
 
 
-ALL_TASKS = select(schema.tasks).order_by(schema.tasks.c.no)
+LISTED = select(
+    *(schema.tasks.c[name] for name in ("no", "id", "state", "created", "marked"))
+).order_by(schema.tasks.c.no)
 
 
 def insert_audit(connection: Connection, entry: AuditEntry) -> None:
@@ -560,6 +572,18 @@ def _need(connection: Connection, task_id: str) -> AnyRow:
     if row is None:
         raise no_task(task_id)
     return row
+
+
+def _heads_from(connection: Connection, no: int) -> dict[str, TaskHead]:
+    """The heads of the tasks from this one on, by id."""
+    table = schema.tasks
+    rows = connection.execute(select(table.c.id, table.c.canonical).where(table.c.no >= no))
+    return {id_: TaskHead.read(id_, bytes(canonical)) for id_, canonical in rows}
+
+
+def _listed(row: AnyRow, head: TaskHead) -> ListedTask:
+    state = State(row.state) if head.version == TASK_VERSION else State.CLOSED
+    return ListedTask(head, state, row.created, row.marked)
 
 
 def _stored(row: AnyRow) -> StoredTask:

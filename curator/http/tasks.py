@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
-from privet.curator.datastore.base import Status, StoredTask, no_task
+from privet.curator.datastore.base import ListedTask, Status, StoredTask, no_task
 from privet.curator.http.problems import described
 from privet.curator.http.requests import (
     EXAMPLE_ID,
@@ -110,7 +110,7 @@ class TaskSummary(Answer):
     )
 
     @classmethod
-    def of(cls, stored: StoredTask, now: float) -> "TaskSummary":
+    def of(cls, stored: StoredTask | ListedTask, now: float) -> "TaskSummary":
         """The summary of a stored task at the time ``now``."""
         task = stored.published
         return cls(
@@ -254,7 +254,7 @@ class StatusView(Answer):
         )
 
 
-def is_shown(request: Request, stored: StoredTask, reader: bool) -> bool:
+def is_shown(request: Request, stored: StoredTask | ListedTask, reader: bool) -> bool:
     """Whether the caller may know of a task; drafts are for readers."""
     return stored.state is not State.DRAFT or reader or request.app.state.open_drafts
 

@@ -18,7 +18,7 @@ from bench.samples import LABEL, full_tree, mechanism, records, reports
 from privet.curator.simulation import simulate_question
 from privet.protocol.mechanisms import OptimizedUnary
 
-SERVED = ("intake", "rest_predict", "worst_calls")
+SERVED = ("intake", "pages", "rest_predict", "worst_calls")
 TRUTHFUL = 40.0
 """At this epsilon a bit is wrong with probability below 1e-17, unless it is the own one."""
 

@@ -12,6 +12,7 @@ from scripts.screenshots import sign_in
 from scripts.servers import running_relay
 from tests.browsing import MARKS, violations
 from tests.curator import samples
+from tests.end_to_end.population import answer_all, survey
 from tests.end_to_end.running_curator import RunningCurator
 
 pytestmark = MARKS
@@ -143,6 +144,34 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     assert [entry["action"] for entry in audit[:2]] == ["model promoted", "model fitted"]
 
 
+def test_reports_are_read_and_other_weights_tried_at_once(
+    curator: RunningCurator, admin: Any
+) -> None:
+    """What the holders said, beside the public data; and λ on a slider refits without a click."""
+    task = curator.create(
+        samples.survey(), name="weights", label="label", epsilon=2, depth=2, grower="cart"
+    )
+    answer_all(f"{curator.url}/v1/tasks/{task}", survey(30, seed=1))
+    curator.post(f"/v1/tasks/{task}/models", {"estimator": "public"})
+    admin.goto(f"{curator.url}/tasks/{task}")
+    assert reports(admin) == 30
+    assert "What the holders said" in admin.inner_text("#collection")
+    admin.get_by_role("link", name="1", exact=True).click()
+    admin.locator(".tree .node a").first.click()
+    admin.locator("#node", has_text="of the holders are here").wait_for()
+    admin.get_by_label("Estimator").select_option("weighted")
+    admin.locator("#trial h3", has_text="λ 1.0").wait_for(timeout=60_000)
+    admin.get_by_role("slider").focus()
+    admin.keyboard.press("ArrowRight")
+    admin.locator("#trial h3", has_text="λ 1.78").wait_for(timeout=60_000)
+    assert "Beside model 1" in admin.inner_text("#trial")
+    assert len(curator.get(f"/v1/tasks/{task}/models")) == 1
+    admin.goto(f"{curator.url}/tasks/{task}")
+    admin.get_by_role("button", name="Close the task").click()
+    admin.get_by_role("button", name="Open the task").wait_for()
+    assert curator.get(f"/v1/tasks/{task}")["state"] == "closed"
+
+
 def test_markup_in_a_task_is_text(curator: RunningCurator, admin: Any, task: str) -> None:
     """Names, descriptions and categories with markup are shown as they are, on every page."""
     for path in pages(task):
@@ -163,6 +192,9 @@ def test_axe_finds_nothing(
     admin.set_viewport_size({"width": width, "height": 740})
     for path in pages(task):
         admin.goto(curator.url + path)
+        if path.endswith("/models/1"):
+            admin.locator(".tree .node[data-cell] a").first.click()
+            admin.locator("#node table").wait_for()
         assert violations(admin) == [], path
         assert admin.evaluate("document.documentElement.scrollWidth") <= width, path
     file = tmp_path / "survey.csv"

@@ -1,0 +1,56 @@
+"""The dashboard's pages, asked for one at a time of a curator of its own on this machine."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+import httpx
+
+from bench.figures import Effort, Figure, timed
+from bench.samples import LABEL, full_tree, records
+from privet.curator.datastore import open_store
+from privet.protocol.features import Numeric
+from privet.protocol.lifecycle import State
+from privet.protocol.partition import Tree
+from privet.protocol.task import Task
+from scripts.servers import running_curator
+
+TASKS = {Effort.TINY: 5, Effort.QUICK: 1_000, Effort.FULL: 1_000}
+CALLS = {Effort.TINY: 2, Effort.QUICK: 30, Effort.FULL: 100}
+CELLS, COLUMNS = 64, 8
+
+
+def showing(effort: Effort) -> Iterator[Figure]:
+    """Seconds until the first page is there, by a stranger; its first time stands alone."""
+    with tempfile.TemporaryDirectory(prefix="privet-bench-") as name:
+        folder = Path(name)
+        _fill(folder / "privet.db", TASKS[effort])
+        with running_curator(folder) as curator, httpx.Client(base_url=curator.url) as http:
+
+            def ask() -> None:
+                http.get("/").raise_for_status()
+
+            first, times = timed(ask), [timed(ask) for _ in range(CALLS[effort])]
+    case = f"first_page,tasks={TASKS[effort]}"
+    yield Figure("pages", case, "first_time", first, "s")
+    yield Figure("pages", case, "time", median(times), "s")
+
+
+def _fill(database: Path, tasks: int) -> None:
+    """A database with so many open tasks that differ in their names."""
+    tree = Tree.of(full_tree(CELLS, COLUMNS))
+    public = records(100, COLUMNS)
+    store = open_store(f"sqlite:///{database}", 86_400)
+    for number in range(tasks):
+        task = Task.checked(
+            {
+                "name": f"Task {number}",
+                "features": [Numeric(name=f"x{i}", low=0.0, high=1.0) for i in range(COLUMNS)],
+                "label": LABEL,
+                "partitions": [tree],
+                "questions": [{"partition": 0, "mechanism": "subset", "epsilon": 1.0}],
+            }
+        )
+        store.create_task(task, {}, public, float(number), State.OPEN)
+    store.close()
