@@ -141,6 +141,25 @@ async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(http: Http
         assert "access-control-allow-origin" not in others.headers
 
 
+@pytest.mark.parametrize("settings", [{}, {"rate_limit": 100}])
+async def test_a_setting_keeps_pages_of_other_origins_out(settings: dict[str, Any]) -> None:
+    """Then no answer allows them the calls of holders, nor the browser's question beforehand."""
+    app = create_app(Settings(cors_holders=False, **settings), store=open_store("memory:"))
+    origin, task = {"origin": "https://a.example"}, f"/v1/tasks/{'0' * 64}"
+    ask = {**origin, "access-control-request-method": "POST"}
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
+        answers = [
+            await http.get(task, headers=origin),
+            await http.post(f"{task}/reports", headers=origin),
+            await http.options(f"{task}/reports", headers=ask),
+        ]
+    for answer in answers:
+        assert "access-control-allow-origin" not in answer.headers
+    app.state.writer.stop()
+    app.state.rejects.close()
+
+
 @pytest.mark.parametrize("path", ["", "/status", "/models"])
 async def test_head_has_the_headers_of_get(http: Http, path: str) -> None:
     """Status, type, length and tag are those of the GET; the body is empty."""
