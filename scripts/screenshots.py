@@ -38,24 +38,22 @@ def main(
         raise typer.BadParameter(why)
     folder.mkdir(exist_ok=True)
     population = fair_survey.load()
-    with (
-        TemporaryDirectory() as data,
-        running_curator(Path(data)) as curator,
-        chromium() as browser,
-    ):
+    with TemporaryDirectory() as data, running_curator(Path(data)) as curator:
         admin = CuratorClient(curator.url, curator.token)
         settings = fair_survey.settings(EPSILON, len(population.holders))
         task = admin.create(fair_survey.as_csv(population.public), **settings)
-        for name, tab in answer_page(browser, admin.task_url(task), population.holders[0]):
-            shoot(tab, folder / f"answer-page-{name}.png")
+        with chromium() as browser:
+            for name, tab in answer_page(browser, admin.task_url(task), population.holders[0]):
+                shoot(tab, folder / f"answer-page-{name}.png")
         sent = answer_all(
             admin.task_url(task), population.holders, lambda: None, insecure_http=False
         )
         asyncio.run(sent)
         admin.fit(task)
         admin.fit(task, "weighted", weight=1.0)
-        for name, tab in dashboard(browser, curator, admin.task_id(task)):
-            shoot(tab, folder / f"dashboard-{name}.png")
+        with chromium() as browser:
+            for name, tab in dashboard(browser, curator, admin.task_id(task)):
+                shoot(tab, folder / f"dashboard-{name}.png")
 
 
 def answer_page(
@@ -75,7 +73,7 @@ def answer_page(
 
 
 def dashboard(browser: Any, curator: RunningCurator, task: str) -> Iterator[tuple[str, Any]]:
-    """A collection in each look, and the tree of its model in the light."""
+    """A collection and the tree of its model in each look."""
     for name, look in LOOKS.items():
         tab = browser.new_context(**look).new_page()
         sign_in(tab, curator.url, curator.token)
@@ -96,7 +94,7 @@ def sign_in(tab: Any, url: str, token: str) -> None:
 
 
 def shoot(tab: Any, path: Path) -> None:
-    """Write what the tab shows, and close it."""
+    """Write what the tab shows."""
     tab.screenshot(path=path, full_page=True)
     typer.echo(f"{path}: {path.stat().st_size} bytes")
 

@@ -158,7 +158,7 @@ class TaskView(TaskSummary):
     task: dict[str, Any] = Field(description="The published task, as holders answer it.")
 
     @classmethod
-    def of(cls, stored: StoredTask, now: float) -> "TaskView":
+    def whole(cls, stored: StoredTask, now: float) -> "TaskView":
         """The full view of a stored task at the time ``now``."""
         task = stored.task
         views = [
@@ -290,7 +290,7 @@ async def create_task(request: Request, response: Response, curator: TheCurator)
     response.headers["Location"] = f"/v1/tasks/{stored.task.id}"
     if not created:
         response.status_code = status.HTTP_200_OK
-    return TaskView.of(stored, curator.clock.now())
+    return TaskView.whole(stored, curator.clock.now())
 
 
 async def publish(
@@ -353,7 +353,7 @@ def read_task(
         kept = "no-store" if stored.state is State.DRAFT else A_DAY
         headers |= {"ETag": f'"{stored.task.id}"', "Cache-Control": kept}
         return _unless_known(if_none_match, headers, stored.task.canonical, TASK_MEDIA_TYPE)
-    view = TaskView.of(stored, curator.clock.now())
+    view = TaskView.whole(stored, curator.clock.now())
     headers |= {"ETag": _json_tag(stored, view), "Cache-Control": "no-cache"}
     return _unless_known(
         if_none_match, headers, view.model_dump_json().encode(), "application/json"
