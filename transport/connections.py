@@ -13,6 +13,7 @@ This subclasses uvicorn's protocol for httptools, whose methods and attributes a
 
 import asyncio
 import errno
+import logging
 import resource
 import socket
 from asyncio import BaseTransport, TimerHandle, Transport
@@ -41,6 +42,9 @@ OTHER_FILES = 256
 LINGER_SECONDS = 0.5
 MAX_SMALL = 65_536
 """Bytes of a body that is copied to be written together with its head."""
+FAILURES = logging.getLogger(__name__)
+"""Of this server alone: uvicorn warns of all that is not HTTP, which could fill a disk."""
+FAILURES.setLevel(logging.ERROR)
 NOTHING, HEAD, BODY = range(3)
 """What part of a request is arriving; plain numbers, since every request passes all of them."""
 
@@ -64,6 +68,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def __init__(self, limits: ConnectionLimits, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.logger = FAILURES
         self._limits = limits
         self._clock: TimerHandle | None = None
         self._stage = NOTHING

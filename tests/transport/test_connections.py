@@ -111,6 +111,30 @@ async def trickle(writer: asyncio.StreamWriter, piece: bytes) -> None:
         return
 
 
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        b"Content-Length: 4\r\n" + CHUNKED,
+        CHUNKED + b"Content-Length: 4\r\n",
+        b"Content-Length: 4\r\nContent-Length: 5\r\n",
+        b"Content-Length: +4\r\n",
+        b"Transfer-Encoding: chunked, identity\r\n",
+        b"Transfer-Encoding : chunked\r\n",
+    ],
+)
+async def test_a_body_has_one_length(fields: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    """A proxy in front could take what follows for another caller's request, so all is refused; and
+    a stranger's thousand broken requests are no thousand lines of a log."""
+    async with serving() as connect:
+        reader, writer = await connect()
+        writer.write(b"POST / HTTP/1.1\r\nHost: a\r\n" + fields + b"\r\n0\r\n\r\n" + GET)
+        assert (await refusal(reader))[0] == 400
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize(
     "start",
     [b"GET /", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nX-A: "],
