@@ -67,7 +67,7 @@ vectors: $(VENV)/dev.installed  ## write the test vectors anew
 reproduce: $(VENV)/dev.installed  ## every figure and table of the papers (ARGS="--data FOLDER --write-docs")
 	$(BIN)/python -m scripts.reproduce $(ARGS)
 
-reproduce-quick: $(VENV)/dev.installed  ## the same from one or two replications
+reproduce-quick: $(VENV)/dev.installed  ## the same from one replication, in minutes
 	$(BIN)/python -m scripts.reproduce --quick $(ARGS)
 
 audit: $(VENV)/dev.installed  ## known vulnerabilities of the pinned dependencies

@@ -23,7 +23,7 @@ def main(
         "../shared/data"
     ),
     quick: Annotated[
-        bool, typer.Option("--quick", help="One or two replications, for a first look.")
+        bool, typer.Option("--quick", help="One replication, for a first look.")
     ] = False,
     replications: Annotated[
         int, typer.Option(min=0, help="At most so many replications each; 0 for all.")
@@ -60,8 +60,7 @@ def main(
         narrowed = [
             driver.narrowed(
                 each,
-                quick=quick,
-                most=replications,
+                most=1 if quick else replications,
                 methods=[name for name in methods.split(";") if name],
                 problems=[name for name in problems.split(";") if name],
             )

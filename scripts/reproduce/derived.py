@@ -40,9 +40,9 @@ def rank_sums(experiment: Experiment, table: pd.DataFrame, without: tuple[str, .
         for name, row in zip(sums.index, sums.to_numpy(), strict=True)
     )
     text = markdown(head, rows)
-    if "printed" not in sums:
-        return text
     both = sums.dropna()
+    if "printed" not in sums or len(both) < 2:
+        return text
     tau = kendalltau(both["as in print"], both["printed"]).statistic
     return (
         f"{text}\n*As in print*: our means of the {len(both)} methods in print, ranked as the "
@@ -67,21 +67,24 @@ def ranks(table: pd.DataFrame, best: str) -> "pd.Series[float]":
 
 
 def mechanisms_noise(experiment: Experiment, table: pd.DataFrame) -> str:
-    """What LPDT's eq. 3 and 4 alone add to the error of a tree with one cell."""
+    """The variance of a cell's prediction by LPDT's eq. 3 and 4, for one cell and for two halves.
+
+    Y's noise counts with Ũ². Where U is 1, Ũ is 1 - p with probability 1 - p and -p otherwise;
+    where U is 0 it is -p and 1 - p.
+    """
     del experiment
     epsilon = float(table["epsilon"].max())
-    flip = 1.0 / (1.0 + np.exp(epsilon / 4.0))
-    # Ũ is 1 - p with probability 1 - p and -p otherwise, where U is 1
-    square = (1.0 - flip) ** 3 + flip**3
-    variance = 2.0 * (4.0 / epsilon) ** 2 * square / (1.0 - 2.0 * flip) ** 2
+    p = 1.0 / (1.0 + np.exp(epsilon / 4.0))
+    inside, outside = (1.0 - p) ** 3 + p**3, p * (1.0 - p)
+    unit = 2.0 * (4.0 / epsilon) ** 2 / (1.0 - 2.0 * p) ** 2
+    one, half = unit * inside, 4.0 * unit * (inside + outside) / 2.0
     added = ", ".join(
-        f"{variance * half**2 / n:.2g} on {name}" for name, (half, n) in HALF_RANGES.items()
+        f"{one * M**2 / n:.2g} and {half * M**2 / n:.2g} on {name}"
+        for name, (M, n) in HALF_RANGES.items()
     )
     return (
-        f"In a tree of one cell, the Laplace noise of eq. 4, multiplied by the bits of eq. 3, has "
-        f"variance {variance:.3g} M²/n: {added}. LPDT cannot come closer to the label's variance "
-        "than that, whatever its cells; printed errors of LPDT below their sum need less noise "
-        "than the text's.\n"
+        f"By eq. 3 and 4 noise has variance {one:.3g} M²/n in the prediction of a single cell, and "
+        f"{half:.3g} M²/n in that of each of two equal cells: {added}.\n"
     )
 
 

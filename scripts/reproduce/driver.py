@@ -175,13 +175,12 @@ def _python(source: Path) -> list[Path]:
 def narrowed(
     experiment: Experiment,
     *,
-    quick: bool,
     most: int,
     methods: Iterable[str],
     problems: Iterable[str],
 ) -> Experiment:
     """With fewer replications and jobs; ``most`` = 0 and empty names set no limit."""
-    number = experiment.quick if quick else experiment.replications
+    number = experiment.replications
     kept = tuple(
         job
         for job in experiment.jobs

@@ -47,7 +47,6 @@ class Experiment:
     line: tuple[str, ...] = ("series",)
     panels: tuple[str, ...] = ()
     replications: int = 20
-    quick: int = 2
     best: Literal["max", "min"] = "max"
     kind: Literal["figure", "table"] = "table"
     measures: tuple[str, ...] = ("score",)
