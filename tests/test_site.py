@@ -5,8 +5,11 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import pytest
 
 import privet
 from scripts.notebooks import NOTEBOOKS
+from tests.browsing import AXE, MARKS
 
 ROOT = Path(__file__).parent.parent
 LOADED = {"href": {"link"}, "src": None, "srcset": None, "data": {"object"}, "poster": None}
@@ -78,6 +82,33 @@ def test_it_has_every_page_a_search_and_a_reference(site: Path) -> None:
     assert "<svg" in (site / "examples" / "survey.html").read_text(encoding="utf-8")
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     assert any("epsilon" in entry["text"] for entry in index["docs"])
+
+
+@MARKS[0]
+@MARKS[1]
+def test_a_browser_searches_it_and_calls_nobody_else(site: Path, tab: Any) -> None:
+    """Scripts run without errors and ask this machine alone; the tree's picture is accessible."""
+    asked: list[str] = []
+    faults: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.on("pageerror", lambda error: faults.append(str(error)))
+    files = partial(SimpleHTTPRequestHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), files) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            home = "http://{}:{}/".format(*server.server_address)
+            tab.goto(f"{home}examples/survey.html")
+            tab.evaluate(AXE.read_text(encoding="utf-8"))
+            assert tab.evaluate("axe.run('svg[role=img]')")["violations"] == []
+            tab.keyboard.press("/")
+            tab.keyboard.type("invitation")
+            tab.wait_for_selector(".md-search-result__item")
+        finally:
+            server.shutdown()
+            thread.join()
+    assert faults == []
+    assert [url for url in asked if not url.startswith((home, "data:", "blob:"))] == []
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -386,7 +386,8 @@ def _relay_status(relay_url: str, task_id: str, most: int) -> dict[str, Any]:
     Raises ``PrivetError`` if it is no relay's, or speaks of more reports than were counted.
     """
     try:
-        document: dict[str, Any] = CuratorClient(relay_url).get(f"/v1/tasks/{task_id}/status")
+        relay = connect(relay_url, doing="Waiting for the relay ...")
+        document: dict[str, Any] = relay.get(f"/v1/tasks/{task_id}/status")
     except CuratorUnreachable:
         raise CuratorUnreachable(
             f"No relay answers at {relay_url}: check the address, and that 'privet-relay serve' "

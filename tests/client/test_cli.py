@@ -190,6 +190,16 @@ def test_caps_are_shown_and_changed_by_a_command(command: Command) -> None:
     assert as_json(command("cap", "--json")) == changed
 
 
+def test_what_is_shown_fits_a_narrow_terminal(curator: StubCurator, command: Command) -> None:
+    """Explanations and tables, without colours in a pipe."""
+    answered = command.answer(curator.url, "--yes")
+    shown = [answered, command("show", curator.url), command("budget"), command("cap")]
+    for result in shown:
+        assert result.exit_code == 0, result.output
+        assert "\x1b" not in result.output
+        assert max(map(len, result.stdout.splitlines())) <= 80
+
+
 def test_the_same_question_again_gets_the_same_answer(command: Command) -> None:
     """Two tasks that differ in their name alone are shown as such, and the second costs nothing."""
     with (
