@@ -21,6 +21,8 @@ from privet.relay.cli import app as relay
 ROOT = Path(__file__).parent.parent
 PROGRAMS = {"privet": curator, "privet-holder": holder, "privet-relay": relay}
 WIDTH = 80
+SHELLS = {"", "sh", "console"}
+"""Languages of code blocks with commands."""
 
 
 def walk(command: Any, *path: str) -> Iterator[tuple[str, ...]]:
@@ -70,6 +72,33 @@ def test_help_has_an_example_that_parses(
     words = shlex.split(line)
     assert tuple(words[: len(path)]) == path
     found(path).make_context(" ".join(path), words[len(path) :])
+
+
+def documented() -> Iterator[tuple[str, list[str]]]:
+    """The lines of code blocks that start with one of the programs, by page."""
+    for page in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]:
+        text = page.read_text(encoding="utf-8")
+        for language, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            lines = block.replace("\\\n", " ").splitlines() if language in SHELLS else []
+            for line in (each.removeprefix("$ ") for each in lines):
+                if line.partition(" ")[0] in PROGRAMS:
+                    yield page.name, shlex.split(line, comments=True)
+
+
+def test_documented_commands_exist_with_their_options() -> None:
+    """In every code block of the pages; files, tasks and values are the reader's."""
+    lines = list(documented())
+    assert len(lines) > 30
+    for page, (program, *words) in lines:
+        path = [program]
+        while hasattr(found(tuple(path)), "commands"):
+            path.append(words.pop(0))
+        known = {
+            "--help",
+            *(o for p in found(tuple(path)).params for o in (*p.opts, *p.secondary_opts)),
+        }
+        used = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        assert used <= known, (page, path, used - known)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

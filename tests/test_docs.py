@@ -1,5 +1,7 @@
 """The documents link each other and name what exists."""
 
+import ast
+import json
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +14,7 @@ PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md"])
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 CODE_FILE = re.compile(r"`([a-z_]+(?:/[\w.]+)+\.(?:py|json|md|csv|toml))`")
 MODULE = re.compile(r"python -m ((?:privet|scripts|bench)[\w.]*)")
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 TARGET = re.compile(r"(?:^|`|\$ )make ([a-z]+)", re.MULTILINE)
 
 
@@ -54,6 +57,16 @@ def test_files_and_commands_exist(page: Path) -> None:
     assert [path for path in CODE_FILE.findall(text) if not (ROOT / path).exists()] == []
     assert [module for module in MODULE.findall(text) if find_spec(module) is None] == []
     assert set(TARGET.findall(text)) <= targets
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_code_blocks_are_code(page: Path) -> None:
+    """Python compiles, also with an await outside a function, and JSON is JSON."""
+    for language, block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if language == "python":
+            compile(block, str(page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST)
+        elif language == "json":
+            json.loads(block)
 
 
 def test_the_ways_through_the_code_are_as_described() -> None:
