@@ -359,17 +359,25 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
     ----------
     epsilon : float
         What one holder spends in all.
-    grower, criterion, min_leaf
+    grower : str
         How the partition is grown on the public records.
     depth : int or None
         Splits per path; None derives them from the numbers of records, epsilon and the features.
+    criterion : str or None
+        The split criterion; None is the task's default.
+    min_leaf : int
+        Fewest public records on each side of a split.
     mechanism : str
         Local randomizer of every report.
-    questions, allocation
-        As in a task's settings, for methods that ask more than once; one dict per question
-        overrides grower, depth, mechanism, epsilon, ...
-    estimator, estimator_parameters
+    questions : list of dict
+        For methods that ask more than once: a dict per question, which overrides grower, depth,
+        mechanism, epsilon, ...
+    allocation : str
+        `all` questions are asked of every holder, or `one`.
+    estimator : str or None
         How the model is fitted; the curator's default if None.
+    estimator_parameters : dict or None
+        Parameters of the estimator.
     public_model : estimator or bytes
         What `distilled` cells and `drift` start from in place of Privet's own model: any
         scikit-learn classifier, which is cloned and fitted to the encoded public records, or the
