@@ -41,7 +41,7 @@ def test_every_command_of_the_handbook_runs(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    "section", ["Install", "Tokens", "Monitoring", "Backup", "Upgrade", "What"]
+    "section", ["Install", "Tokens", "Monitoring", "Backup", "Upgrade", "Rotate", "Scale", "What"]
 )
 def test_the_handbook_has_every_part(section: str) -> None:
     """What an operator looks for."""
