@@ -16,6 +16,7 @@ from sqlalchemy import (
     func,
     insert,
     select,
+    text,
     update,
 )
 
@@ -58,6 +59,12 @@ from privet.protocol.task import TASK_VERSION, Task
 
 DIGESTS_AT_ONCE = 1_000
 """Invitations in one statement."""
+
+NOTE = """
+INSERT INTO facts (name, value) VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
+"""One statement, since curators that start at once note the same."""
 
 log = logging.getLogger(__name__)
 
@@ -390,10 +397,8 @@ class SqlStore(CountingStore):
             return connection.scalar(select(table.c.value).where(table.c.name == name))
 
     def note(self, name: str, value: str) -> None:
-        table = schema.facts
         with self._writing() as connection:
-            connection.execute(delete(table).where(table.c.name == name))
-            connection.execute(insert(table).values(name=name, value=value))
+            connection.execute(text(NOTE), {"name": name, "value": value})
 
     def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
         with self._writing() as connection:

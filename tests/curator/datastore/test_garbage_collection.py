@@ -175,8 +175,8 @@ async def test_each_removal_is_noted(store: Store, monkeypatch: pytest.MonkeyPat
     assert notes == [("report ids expired", made.id), ("task expired", made.id)]
 
 
-def test_curators_that_start_together_all_expire() -> None:
-    """The first round of each succeeds, though none of them has seen the time before."""
+def test_curators_that_start_together_all_come_up() -> None:
+    """Each notes its key and expires, though none of them has seen the time before."""
     url = new_database()
     try:
         stores = [open_store(url) for _ in range(4)]
@@ -184,6 +184,7 @@ def test_curators_that_start_together_all_expire() -> None:
 
         def first_round(store: Store) -> Expired:
             barrier.wait(30)
+            store.note("signing_key", "ab")
             return store.expire(NOW, DAY, None)
 
         with ThreadPoolExecutor(len(stores)) as pool:
