@@ -15,6 +15,7 @@ import typer
 
 from bench.aggregating import accumulating, fitting
 from bench.answering import answering
+from bench.collecting import collecting
 from bench.figures import Effort, Figure, Section
 from bench.growing import growing
 from bench.intake import intake
@@ -36,6 +37,7 @@ SECTIONS: dict[str, Section] = {
     "predicting": predicting,
     "simulating": simulating,
     "intake": intake,
+    "collecting": collecting,
     "rest_predict": answering,
     "pages": showing,
     "worst_tasks": holding,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from bench.aggregating import FIT
+from bench.collecting import IN_A_FILE
 from bench.figures import MOST_ROUNDS, Effort, Figure
 from bench.intake import AT_A_TIME
 from bench.traffic import CONNECTIONS
@@ -76,6 +77,8 @@ ABOUT = {
     f"connections, batches {AT_A_TIME} at a time; clients and servers share the machine. The "
     "reference is a FastAPI route that reads the body and answers. `processor` is the server's "
     "processor time.",
+    "collecting": f"`privet collect`: sealed batches of {IN_A_FILE} reports as files, read and "
+    "added up by a process per core, and taken into SQLite by one. `processor` is that of all.",
     "rest_predict": "`POST /v1/tasks/{id}/predict`, 256 cells, one call at a time, by a tree alone "
     "(`weighted`) and by the default estimator with its public model (`drift`). `first_record`: "
     "the first call after fitting.",

@@ -104,6 +104,13 @@ def serve(
     max_body_memory: Annotated[
         int, typer.Option(min=1, help="Bytes of all bodies in memory; at least one batch's 16 MiB.")
     ] = MAX_BODY_MEMORY,
+    batches: Annotated[
+        str | None,
+        typer.Option(
+            help="A folder or object store to write batches to, for 'privet collect', in place of "
+            "posting them."
+        ),
+    ] = None,
     insecure_http: Insecure = False,
 ) -> None:
     """Take holders' reports, forget who sent them, and forward them in shuffled batches.
@@ -114,9 +121,18 @@ def serve(
     with _faults():
         limits = _Limits(keep_fates_days, max_spool_bytes, max_body_memory)
         at, tokens = (host, port), _Tokens(token, peer_token, metrics_token)
-        asyncio.run(
-            _serve(curator, spool, at, least, every, tokens, limits, insecure_http=insecure_http)
+        serving = _serve(
+            curator,
+            spool,
+            at,
+            least,
+            every,
+            tokens,
+            limits,
+            batches,
+            insecure_http=insecure_http,
         )
+        asyncio.run(serving)
 
 
 @app.command(epilog="Example: privet-relay status https://relay.example/v1/tasks/c463082017fb")
@@ -169,6 +185,7 @@ async def _serve(
     every: float,
     tokens: _Tokens,
     own: _Limits,
+    batches: str | None,
     *,
     insecure_http: bool,
 ) -> None:
@@ -185,7 +202,11 @@ async def _serve(
         )
     except ImportError:
         raise CannotServe("A relay needs a web server: pip install 'privet[relay]'.") from None
-    limits = ConnectionLimits()
+    limits, folder = ConnectionLimits(), None
+    if batches is not None:
+        from privet.transport.batch_files import BatchFolder
+
+        folder = BatchFolder(batches)
     async with ReportClient(insecure_http=insecure_http, token=tokens.own) as client:
         with Spool(path, own.spool_bytes) as spool, listen(*at) as listener:
             relay = Relay(
@@ -197,7 +218,13 @@ async def _serve(
                 peer_token=tokens.peer,
             )
             forwarder = Forwarder(
-                client, relay.address, spool, least, relay.watch, keep_days=own.keep_days
+                client,
+                relay.address,
+                spool,
+                least,
+                relay.watch,
+                keep_days=own.keep_days,
+                folder=folder,
             )
             allow_connections(limits.connections)
             config = uvicorn.Config(

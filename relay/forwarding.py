@@ -15,10 +15,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from privet.protocol.batch import Admission
+from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import (
     NotAdmitted,
     PrivetError,
@@ -35,6 +36,9 @@ from privet.transport.address import TaskAddress
 from privet.transport.errors import UnexpectedAnswer
 from privet.transport.report_client import Collection, ReportClient
 
+if TYPE_CHECKING:
+    from privet.transport.batch_files import BatchFolder
+
 MAX_BATCH = 50_000
 KEEP_FATES_DAYS = 30
 DAY_SECONDS = 86_400
@@ -50,7 +54,8 @@ class Forwarder:
     """Forwards a task's reports as soon as ``least`` of them wait, never fewer together.
 
     ``address`` says where the curator publishes a task, by the task's id. What became of reports is
-    known for ``keep_days`` after they have left.
+    known for ``keep_days`` after they have left. With a ``folder``, batches are written there for
+    ``privet collect``, not posted.
     """
 
     def __init__(
@@ -63,7 +68,9 @@ class Forwarder:
         *,
         keep_days: int = KEEP_FATES_DAYS,
         clock: Callable[[], float] = time.time,
+        folder: "BatchFolder | None" = None,
     ) -> None:
+        self._folder = folder
         self._client = client
         self._address = address
         self._spool = spool
@@ -182,9 +189,7 @@ class Forwarder:
         _, batch = await to_thread.run_sync(self._spool.batch, number)
         ids = [row.tobytes() for row in batch.ids]
         try:
-            account = account_of(
-                await self._client.send_batch(self._address(task), batch.pack()), ids
-            )
+            account = account_of(await self._deliver(task, batch), ids)
         except TaskNotFound:
             await self._abandon(task, GONE, sealed=True)
             return False
@@ -206,6 +211,13 @@ class Forwarder:
         for reason, own in account.refused.items():
             _log_refusal(task, len(own), reason)
         return True
+
+    async def _deliver(self, task: str, batch: Batch) -> bytes:
+        """Send a batch, or write it; the answer, or one that says it is held."""
+        if self._folder is None:
+            return await self._client.send_batch(self._address(task), batch.pack())
+        await to_thread.run_sync(self._folder.write, task, batch)
+        return json.dumps({"held": len(batch), "failed": {}}).encode()
 
     async def _look(self, task: str) -> Collection | None:
         """Whether the task takes reports, as far as is known; drops what waits for a gone one."""

@@ -53,6 +53,7 @@ for command, example in (
     (database.restore, "restore backup.db --database sqlite:///restored.db"),
     (database.verify, "verify --database sqlite:///clinic.db"),
     (database.migrate, "migrate --database sqlite:///clinic.db"),
+    (database.collect, "collect /srv/batches --database sqlite:///clinic.db"),
 ):
     app.command(epilog=f"Example: privet {example}")(command)
 

@@ -1,18 +1,22 @@
-"""``privet backup``, ``restore``, ``verify``, ``migrate``: work on the database itself."""
+"""Commands that work on the database itself: backup, restore, verify, migrate, collect."""
 
+import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from privet.curator.cli.options import AsJson
 from privet.curator.cli.output import PLAIN, SHORT_ID, err, print_json, print_table
 from privet.curator.settings import Settings
-from privet.protocol.errors import StorageFailed
+from privet.protocol.errors import MalformedReport, PrivetError, StorageFailed
 from privet.transport.terminal import waiting
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ Database = Annotated[
     str,
     typer.Option(envvar="PRIVET_DATABASE", help="Address of the database, as for 'privet serve'."),
 ]
+CORES = os.cpu_count() or 1
 DEFAULT: str = Settings.model_fields["database"].default
 
 
@@ -112,6 +117,89 @@ def migrate(database: Database = DEFAULT) -> None:
     with waiting("Migrating ..."), _opened(database) as engine:
         backup.migrate(engine)
     err().print("The database has this version's tables.")
+
+
+def collect(
+    folder: Annotated[
+        str, typer.Argument(help="Folder or address of an object store with sealed batches.")
+    ],
+    database: Database = DEFAULT,
+    *,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="Address of a Dask scheduler; else processes of this machine."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes of this machine.")] = CORES,
+    source: Annotated[
+        str, typer.Option(help="Name under which a task's status counts these reports.")
+    ] = "files",
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Remove each file once its reports are durable.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count the reports in batches that relays wrote to a folder (privet-relay serve --batches).
+
+    Curators may go on meanwhile. Every report counts once, however often its file is collected.
+    Exits with 1 if a file could not be read; the others are counted all the same.
+    """
+    from privet.curator.collection.files import collect as collected
+    from privet.curator.datastore import open_store
+    from privet.transport.batch_files import BatchFolder
+
+    counts, faults = dict[str, Counter[str]](), []
+    with (
+        waiting("Collecting ..."),
+        closing(open_store(database)) as store,
+        _executor(scheduler, jobs) as executor,
+    ):
+        for task_id in BatchFolder(folder).tasks():
+            own = counts[task_id] = Counter({"files": 0})
+            try:
+                task = store.task(task_id).task
+            except PrivetError as error:
+                faults.append(f"{task_id[:SHORT_ID]}: {error.detail}")
+                continue
+            for file in collected(
+                store, task, folder, executor, time.time, source=source, remove=remove
+            ):
+                own.update({"files": 1, **file.outcomes})
+                if file.fault:
+                    faults.append(file.fault)
+    if as_json:
+        print_json({"tasks": counts, "faults": faults})
+    else:
+        rows = [
+            (task_id[:SHORT_ID], own["files"], ", ".join(_words(own)) or "no reports")
+            for task_id, own in counts.items()
+        ]
+        print_table("Collected", ("task", "files", "reports"), rows)
+        for fault in faults:
+            err().print(fault, **PLAIN)
+    if faults:
+        raise MalformedReport(f"{len(faults)} things could not be collected; the rest is counted.")
+
+
+def _words(counts: Mapping[str, int]) -> list[str]:
+    return [f"{count} {name}" for name, count in counts.items() if count and name != "files"]
+
+
+@contextmanager
+def _executor(scheduler: str | None, jobs: int) -> Iterator[Executor]:
+    """The cluster of a Dask scheduler, or processes of this machine."""
+    if scheduler is None:
+        with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as executor:
+            yield executor
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise StorageFailed(
+            "A Dask cluster needs its client: pip install 'privet[bulk]'."
+        ) from None
+    connect: Callable[[str], Any] = Client
+    with connect(scheduler) as client, client.get_executor() as executor:
+        yield executor
 
 
 @contextmanager

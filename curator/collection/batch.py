@@ -155,7 +155,7 @@ class BatchUpload:
         outcomes = await self._writer.put_batch(batch.valid)
         if (outcomes == Outcome.NOT_ADMITTED).any():
             raise refusal(Outcome.NOT_ADMITTED, task)
-        failed = _failed(task, batch, outcomes)
+        failed = failed_of(task, batch, outcomes)
         for reason, ids in failed.items():
             self._rejects.add(task_id, reason, len(ids))
             self._metrics.reported(reason, task_id, len(ids))
@@ -188,8 +188,8 @@ class BatchUpload:
             )
 
 
-def _failed(task: Task, batch: CheckedBatch, outcomes: Outcomes) -> dict[str, Ids]:
-    """The ids of the refused reports by reason."""
+def failed_of(task: Task, batch: CheckedBatch, outcomes: Outcomes) -> dict[str, Ids]:
+    """The ids of a batch's refused reports by reason."""
     failed = {
         problem_of(refusal(outcome, task)).name: batch.valid.ids[outcomes == outcome]
         for outcome in REFUSALS
@@ -204,7 +204,11 @@ def _listed(failed: dict[str, Ids]) -> dict[str, list[str]]:
 
 def check_batch(task: CachedTask, body: bytes, max_reports: int, relay: str) -> CheckedBatch:
     """The reports of a batch that came with a token of this name; raises as ``Batch.unpack``."""
-    batch = Batch.unpack(body, task.task, max_reports)
+    return checked(task, Batch.unpack(body, task.task, max_reports), relay)
+
+
+def checked(task: CachedTask, batch: Batch, relay: str) -> CheckedBatch:
+    """The valid reports of a batch with their total, and the ids of the others."""
     answers = [Answers(question, payloads) for question, payloads in batch.answers(task.task)]
     group = task.group(batch.ids, answers)
     group = replace(group, admissions=batch.admissions, relay=relay)

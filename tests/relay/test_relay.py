@@ -42,6 +42,7 @@ from privet.relay.cli import app
 from privet.relay.errors import SpoolFailed
 from privet.relay.forwarding import Forwarder, account_of, batch_size
 from privet.relay.spool import Group, Spool
+from privet.transport.batch_files import BatchFolder
 from tests.client.fakes import Network, media, problem
 from tests.protocol.examples import RECORD, make_task
 
@@ -82,13 +83,16 @@ class BatchCurator:
 
 @contextlib.asynccontextmanager
 async def relaying(
-    curator: Callable[[httpx.Request], httpx.Response], path: Path, least: int = 3
+    curator: Callable[[httpx.Request], httpx.Response],
+    path: Path,
+    least: int = 3,
+    folder: BatchFolder | None = None,
 ) -> AsyncIterator[tuple[ReportClient, Forwarder]]:
     """A relay in this process: the holders' way to it, and its forwarder."""
     client = Network([curator]).client(attempts=1)
     with Spool(path) as spool:
         relay = Relay(client, CURATOR, spool, least, peer_token=PEER)
-        forwarder = Forwarder(client, relay.address, spool, least, relay.watch)
+        forwarder = Forwarder(client, relay.address, spool, least, relay.watch, folder=folder)
         transport = httpx.ASGITransport(create_app(relay), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport) as http:
             running = asyncio.create_task(relay.run())
@@ -161,6 +165,27 @@ async def test_reports_pass_through_unchanged_and_once(task: Task, tmp_path: Pat
         for r in reports
     }
     assert sum(len(columns["ids"]) for columns in curator.batches) == 40 * 16
+
+
+@pytest.mark.parametrize("task", [BOTH, ONE], ids=["all", "one"])
+async def test_batches_go_to_a_folder_in_place_of_the_curator(task: Task, tmp_path: Path) -> None:
+    """What holders sent is in the files, once; the relay says that it is held, not counted."""
+    curator, folder = BatchCurator(task), BatchFolder(str(tmp_path / "batches"))
+    async with relaying(curator, tmp_path / "spool", least=1, folder=folder) as (relay, forwarder):
+        reports = await answer(relay, task, 40)
+        await forwarder.forward()
+        await forwarder.forward()
+        told = await status(relay, task)
+    assert (told["waiting"], told["held"], told["counted"]) == (0, 40, 0)
+    assert not curator.batches
+    arrived = set()
+    for name in folder.names(task.id):
+        batch = folder.read(name, task)
+        rows = zip(batch.ids, batch.payloads, strict=True)
+        arrived |= {(i.tobytes(), batch.questions, p.tobytes()) for i, p in rows}
+    assert arrived == {
+        (r.id, tuple(q for q, _ in r.answers), b"".join(p for _, p in r.answers)) for r in reports
+    }
 
 
 async def test_few_reports_wait_for_company(tmp_path: Path) -> None:

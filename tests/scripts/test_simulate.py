@@ -76,7 +76,7 @@ def test_a_dask_cluster_gives_the_serial_numbers() -> None:
     distributed = pytest.importorskip("distributed")
     serial = [simulate(stripes(), job) for job in jobs()]
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
     ) as cluster:
         found = sweep(stripes(), jobs(), backend="dask", scheduler=cluster.scheduler_address)
     assert found == serial

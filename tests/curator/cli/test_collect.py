@@ -1,0 +1,83 @@
+"""``privet collect`` over a folder, with processes of its own and with a Dask cluster."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from privet.curator.cli import main
+from privet.curator.datastore import open_store
+from privet.protocol.report import Report
+from privet.transport.batch_files import BatchFolder
+from tests.curator.collection.test_files import batch_of
+from tests.curator.datastore.made import kept, open_task, report, task, total
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    """A database with one open task."""
+    address = f"sqlite:///{tmp_path / 'privet.db'}"
+    with closing(open_store(address)) as store:
+        open_task(store, task())
+    return address
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> list[Report]:
+    """What three files hold."""
+    made = [report(task()) for _ in range(30)]
+    for start in range(0, 30, 10):
+        BatchFolder(str(tmp_path / "batches")).write(task().id, batch_of(made[start : start + 10]))
+    return made
+
+
+def test_files_are_counted_once(
+    database: str, reports: list[Report], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Processes of this machine; a second time nothing is added, and then the files go."""
+    folder, own = str(tmp_path / "batches"), task().id
+    command = ["collect", folder, "--database", database, "--jobs", "1"]
+    assert main([*command, "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    expected = {"files": 3, "counted": 30, "replayed": 0}
+    assert printed == {"tasks": {own: expected}, "faults": []}
+    assert main([*command, "--remove", "--source", "site"]) == 0
+    assert "30 replayed" in capsys.readouterr().out
+    assert BatchFolder(folder).names(own) == []
+    with closing(open_store(database)) as store:
+        assert kept(store, task()) == total(task(), reports)
+        assert store.status(own).relayed == {"files": 30}
+
+
+def test_what_cannot_be_collected_is_named(
+    database: str, reports: list[Report], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that is damaged and the folder of an unknown task: exit 1, and the rest counts."""
+    folder = tmp_path / "batches"
+    (folder / task().id / "damaged.parquet").write_bytes(b"no batch")
+    (folder / ("0" * 64)).mkdir()
+    assert main(["collect", str(folder), "--database", database, "--jobs", "1"]) == 1
+    printed = capsys.readouterr()
+    assert "30 counted" in printed.out
+    assert "damaged.parquet is no sealed batch" in printed.err
+    assert "000000000000: " in printed.err
+    assert "2 things could not be collected" in printed.err
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_collects(
+    database: str, reports: list[Report], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Any scheduler's, named by its address."""
+    distributed = pytest.importorskip("distributed")
+
+    folder = str(tmp_path / "batches")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
+    ) as cluster:
+        address = cluster.scheduler_address
+        assert main(["collect", folder, "--database", database, "--scheduler", address]) == 0
+    assert "30 counted" in capsys.readouterr().out
+    with closing(open_store(database)) as store:
+        assert kept(store, task()) == total(task(), reports)
