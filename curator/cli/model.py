@@ -425,7 +425,16 @@ def _facts(model: dict[str, Any]) -> dict[str, Any]:
         "estimator": model["estimator"],
         "parameters": model["parameters"],
         "reports": model["reports"],
+        **dict(map(_way, model["ways"])),
         "cells": model["cells"],
         "fitted": when(model["created"]),
         **model["facts"],
     }
+
+
+def _way(way: dict[str, Any]) -> tuple[str, str]:
+    """How some of the reports came, and what they can have done if they were dishonest."""
+    name = "singly" if way["relay"] is None else f"in batches of {way['relay']}"
+    return f"came {name}", (
+        f"{way['reports']}, which can have moved a value by {way['influence']:.3g} if dishonest"
+    )

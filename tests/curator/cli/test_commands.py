@@ -2,13 +2,17 @@
 
 import csv
 import json
+import os
 import re
 import stat
 from pathlib import Path
 
+import httpx
 import pytest
 import typer
 
+from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
 from tests.curator.cli.conftest import TOKEN, Cli
 
@@ -137,6 +141,17 @@ def test_fit_models_and_status(cli: Cli, survey: str) -> None:
     status = json.loads(cli("status", task_id, "--json").out)
     assert (status["reports"], status["models"]) == (0, 2)
     assert "takes reports now" in cli("status", task_id).out
+
+
+def test_a_fit_says_how_the_reports_came(cli: Cli, survey: str, curator_url: str) -> None:
+    """And how far so many could have moved a value."""
+    url = f"{curator_url}/v1/tasks/{created(cli, survey)}"
+    task = Task.parse(httpx.get(url, headers={"Accept": TASK_MEDIA_TYPE}).content)
+    body = make_report(task, {**json.loads(PERSON), "label": 1}, os.urandom).pack()
+    sent = httpx.post(f"{url}/reports", content=body, headers={"Content-Type": REPORT_MEDIA_TYPE})
+    assert sent.status_code == 201
+    printed = " ".join(cli("fit", task.id, "--estimator", "weighted").out.split())
+    assert re.search(r"came singly │ 1, which can have moved a value by [\d.]+ if", printed)
 
 
 def test_predict_one_record(cli: Cli, survey: str) -> None:
