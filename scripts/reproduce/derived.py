@@ -79,7 +79,7 @@ def mechanisms_noise(experiment: Experiment, table: pd.DataFrame) -> str:
     unit = 2.0 * (4.0 / epsilon) ** 2 / (1.0 - 2.0 * p) ** 2
     one, half = unit * inside, 4.0 * unit * (inside + outside) / 2.0
     added = ", ".join(
-        f"{one * M**2 / n:.2g} and {half * M**2 / n:.2g} on {name}"
+        f"{one * M**2 / n:.3g} and {half * M**2 / n:.3g} on {name}"
         for name, (M, n) in HALF_RANGES.items()
     )
     return (

@@ -58,7 +58,7 @@ ON_LPCT_TABLES = """\
 ON_TIMES = """\
 Each is fitted once and predicts the test rows, at the middle of its grid; numbers are divided by
 CT-W's in the same run, and the printed ones by the printed CT-W. The paper's trees are Python and
-its CT is scikit-learn's."""
+its CT is scikit-learn's. Privet's time is that of its public model."""
 ON_LPDT_TABLES = """\
 - Predictions stay within the label's declared range; the published DECONV and APHIST do not, hence
   their errors beyond any range. APHIST predicts the middle of the range where there is little mass,
