@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -151,7 +152,8 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     task = curator.create(
         samples.survey(), name="weights", label="label", epsilon=2, depth=2, grower="cart"
     )
-    answer_all(f"{curator.url}/v1/tasks/{task}", survey(30, seed=1))
+    with ThreadPoolExecutor(1) as thread:  # since Playwright's loop runs in this one
+        thread.submit(answer_all, f"{curator.url}/v1/tasks/{task}", survey(30, seed=1)).result()
     curator.post(f"/v1/tasks/{task}/models", {"estimator": "public"})
     admin.goto(f"{curator.url}/tasks/{task}")
     assert reports(admin) == 30
