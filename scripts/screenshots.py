@@ -82,6 +82,7 @@ def dashboard(browser: Any, curator: RunningCurator, task: str) -> Iterator[tupl
         tab.goto(f"{curator.url}/tasks/{task}/models/1")
         tab.locator(".tree .node[data-cell] a").first.click()
         tab.wait_for_selector("#node table")
+        tab.locator(".tree").evaluate("tree => { tree.scrollLeft = 0; }")
         yield f"model-{name}", tab
 
 

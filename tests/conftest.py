@@ -35,9 +35,9 @@ def ledger(tmp_path: Path) -> SqliteLedger:
     return SqliteLedger(tmp_path / "data" / "answers.sqlite3")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """One Chromium for all tests of a process."""
+    """One Chromium for a module: its event loop must have ended before other tests run theirs."""
     with chromium() as running:
         yield running
 

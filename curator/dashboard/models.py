@@ -27,11 +27,14 @@ from privet.curator.http.requests import TheCurator, in_worker
 from privet.curator.models.export import EXPORTS
 from privet.curator.models.picture import to_svg
 from privet.curator.service import Curator
+from privet.curator.trees import describe_node
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
 
 SEE_OTHER = 303
+MOST_DRAWN = 512
+"""Cells of a tree that is drawn; a person reads no larger one."""
 WEIGHTED = "weighted"
 """The estimator with λ."""
 FIELD = "field."
@@ -85,17 +88,15 @@ def show_node(
     model = curator.model(task_id, number).model
     if not 0 <= node < model.partition.nodes:
         raise InvalidRequest(f"The tree has the nodes 0 to {model.partition.nodes - 1}.")
-    layout = curator.layout(task_id, model, reported=False)
-    at = layout.nodes[node]
+    cell = int(model.partition.cell_of_node[node])
     return page(
         request,
         "node.html",
         task=task,
         number=number,
-        splits=layout.path(at),
-        rows=[] if at.cell is None else values_of_cell(task, model, at.cell),
-        cell=at.cell,
-        public_share=None if at.cell is None else float(model.public_share[at.cell]),
+        splits=describe_node(model.partition, task.columns, node),
+        rows=[] if cell < 0 else values_of_cell(task, model, cell),
+        public_share=None if cell < 0 else float(model.public_share[cell]),
         shares=curator.node_shares(task_id, number, node) if visitor.reader else None,
         is_share=isinstance(task.label, Classes),
     )
@@ -228,18 +229,27 @@ def picture(
     whose: str,
     nodes: str | None = None,
 ) -> dict[str, Any]:
-    """The tree of a model as a drawing, whose nodes link below ``nodes``, and as a table."""
+    """The tree of a model as a drawing, whose nodes link below ``nodes``, and as a table.
+
+    Without both if it has more than ``MOST_DRAWN`` cells.
+    """
+    parts = {
+        "task": task,
+        "whose": whose,
+        "nodes": nodes,
+        "is_share": isinstance(task.label, Classes),
+        "number_of_cells": model.partition.cells,
+    }
+    if model.partition.cells > MOST_DRAWN:
+        return {**parts, "svg": None, "cells": []}
     layout = curator.layout(task.id, model, reported=visitor.reader)
     href = None if nodes is None else (lambda node: f"{nodes}/{node.number}")
     name = whose.replace(" ", "-")
     svg = to_svg(layout, name=name, title=f"The tree of {whose}", href=href)
     return {
-        "task": task,
+        **parts,
         "svg": Markup(svg),  # noqa: S704 - what it holds is escaped
-        "whose": whose,
         "cells": [(node, layout.path(node)) for node in layout.nodes if node.cell is not None],
-        "nodes": nodes,
-        "is_share": isinstance(task.label, Classes),
     }
 
 

@@ -61,10 +61,34 @@ def show_task(
     task_id: str,
     curator: TheCurator,
     visitor: TheVisitor,
-    relay: str | None = None,
     wanted: Annotated[float, Query(gt=0.0, le=100.0)] = WANTED,
 ) -> Response:
     """A collection: its reports, what they say, its models, and how holders get to it."""
+    return task_page(request, task_id, curator, visitor, wanted)
+
+
+@router.post("/tasks/{task_id}/link", dependencies=[Admins])
+def make_link(
+    request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm
+) -> Response:
+    """The same with a link to the answer page of a relay.
+
+    Only an admin's own form names the relay: a link to this curator shall not make it recommend
+    anybody's page.
+    """
+    relay = str(form.get("relay", ""))
+    return task_page(request, task_id, curator, visitor, WANTED, relay)
+
+
+def task_page(
+    request: Request,
+    task_id: str,
+    curator: Curator,
+    visitor: Visitor,
+    wanted: float,
+    relay: str = "",
+) -> Response:
+    """The page of a task."""
     values = collection(request, task_id, curator, visitor, wanted)
     stored = curator.task(task_id)
     readable = visitor.reader or not request.app.state.guard_models
@@ -79,7 +103,7 @@ def show_task(
         estimators=[n for n, e in ESTIMATORS.items() if e.serves(stored.task.label)],
         invitations=calls.count_invitations(task_id, curator) if visitor.admin else None,
         link=holders_link(request, task_id, relay),
-        relay=relay or "",
+        relay=relay,
     )
 
 
@@ -141,7 +165,7 @@ def _insight(task_id: str, curator: Curator) -> model_calls.InsightView | None:
         return None
 
 
-def holders_link(request: Request, task_id: str, relay: str | None) -> dict[str, Any]:
+def holders_link(request: Request, task_id: str, relay: str) -> dict[str, Any]:
     """Where holders answer: the page of a relay, or the task's own address; as a QR code too."""
     own = f"{request.base_url}v1/tasks/{task_id}"
     address = own

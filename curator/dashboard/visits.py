@@ -4,6 +4,7 @@ import re
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
 
 from privet.curator.dashboard.pages import STATIC, PageRoute, page
 from privet.curator.dashboard.visitor import (
@@ -41,7 +42,7 @@ def ask_token(request: Request, then: str = "/") -> Response:
 
 
 @router.post("/sign-in")
-def sign_in(request: Request, form: TheForm) -> Response:
+async def sign_in(request: Request, form: TheForm) -> Response:
     """Start a session, if the token is good; wrong ones are noted and limited as in the API."""
     token, then = str(form.get("token", "")).strip(), str(form.get("then", "/"))
     state, address = request.app.state, client_address(request.scope)
@@ -49,14 +50,14 @@ def sign_in(request: Request, form: TheForm) -> Response:
     if seconds:
         raise TooManyRequests(f"Too many wrong tokens came from here: try in {seconds} seconds.")
     try:
-        state.tokens.check(token, Scope.READER)
+        await run_in_threadpool(state.tokens.check, token, Scope.READER)
     except NotAuthorized as error:
         state.token_tries.count(address)
         return page(request, "sign_in.html", 401, then=then, fault=error.detail)
     response = RedirectResponse(then if OWN_PAGE.fullmatch(then) else "/", SEE_OTHER)
     response.set_cookie(
         COOKIE,
-        Sessions(state).seal(token),
+        await run_in_threadpool(Sessions(state).seal, token),
         max_age=SESSION_SECONDS,
         secure=request.url.scheme == "https",
         httponly=True,

@@ -1,7 +1,5 @@
 """The splits of a partition in the features' own units, for people to read."""
 
-from itertools import pairwise
-
 from privet.protocol.features import Column, Numeric
 from privet.protocol.partition import Partition
 
@@ -21,7 +19,15 @@ def describe_split(partition: Partition, columns: tuple[Column, ...], node: int,
 
 def describe_path(partition: Partition, columns: tuple[Column, ...], cell: int) -> list[str]:
     """The conditions on the path from the root to a cell; empty if there is one cell."""
-    return [
-        describe_split(partition, columns, node, left=int(partition.left[node]) == child)
-        for node, child in pairwise(partition.path(cell))
-    ]
+    return describe_node(partition, columns, int(partition.leaves[cell]))
+
+
+def describe_node(partition: Partition, columns: tuple[Column, ...], node: int) -> list[str]:
+    """The conditions on the path from the root to a node; empty for the root."""
+    conditions = []
+    while node:
+        parent = int(partition.parent[node])
+        left = int(partition.left[parent]) == node
+        conditions.append(describe_split(partition, columns, parent, left))
+        node = parent
+    return conditions[::-1]

@@ -129,7 +129,7 @@ async def test_only_admins_act(http: Http, scope: str) -> None:
     await http.fit(task, estimator="public")
     form_token = await sign_in(http, await issue(http, scope)) if scope else ""
     data = {"form_token": form_token, "move": "close"}
-    for path in ("move", "fit", "models/1/promote"):
+    for path in ("move", "fit", "link", "models/1/promote"):
         assert (await http.post(f"/tasks/{task}/{path}", data=data)).status_code == 401
     for path in ("/new", "/new/columns", "/new/plan"):
         answer = await http.post(path, data=data, files={"public": ("a.csv", samples.survey())})
@@ -236,6 +236,36 @@ async def test_nothing_is_inline_or_from_elsewhere(http: Http) -> None:
         answer = await http.get(f"/static/{name}")
         assert answer.headers["content-type"].split(";")[0] == kind
         assert "//" not in re.sub(r"//.*|/\*[\s\S]*?\*/", "", answer.text)
+
+
+async def test_a_tree_too_large_to_read_is_not_drawn(
+    http: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page says so, and has the files and the form of predictions."""
+    task = await http.task(depth=3, grower="cart")
+    await http.fit(task, estimator="public")
+    assert "<svg" in (await http.get(f"/tasks/{task}/models/1")).text
+    monkeypatch.setattr("privet.curator.dashboard.models.MOST_DRAWN", 1)
+    text = (await http.get(f"/tasks/{task}/models/1")).text
+    assert "cells, too many to draw" in text
+    assert "<svg" not in text
+    assert "Try a prediction" in text
+
+
+@pytest.mark.parametrize("relay", ["javascript:alert(1)", "relay.example", ""])
+async def test_a_link_leads_to_a_relay_over_http(http: Http, relay: str) -> None:
+    """Anything else is refused, or taken for none; and a link to the page names no relay."""
+    task = await http.task()
+    form_token = await sign_in(http)
+    data = {"form_token": form_token, "relay": relay}
+    answer = await http.post(f"/tasks/{task}/link", data=data)
+    assert answer.status_code == (422 if relay else 200)
+    data["relay"] = "https://relay.example/"
+    assert (
+        f"https://relay.example/answer/{task}"
+        in (await http.post(f"/tasks/{task}/link", data=data)).text
+    )
+    assert "evil" not in (await http.get(f"/tasks/{task}?relay=https://evil.example")).text
 
 
 async def test_errors_are_pages(http: Http) -> None:
