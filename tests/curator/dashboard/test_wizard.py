@@ -1,0 +1,98 @@
+"""From the wizard's form to the settings of a task."""
+
+import re
+
+import pytest
+from starlette.datastructures import FormData
+
+from privet.curator.dashboard.wizard import settings_of
+from privet.protocol.errors import InvalidRequest
+from tests.curator import samples
+from tests.curator.dashboard.test_pages import sign_in
+from tests.curator.http.conftest import Http
+
+FORM = {
+    "name": "survey",
+    "label": "y",
+    "epsilon": "1",
+    "holders": "500",
+    "name.0": "x",
+    "use.0": "on",
+    "inferred.0": "numeric",
+    "kind.0": "numeric",
+    "low.0": "0.0",
+    "found_low.0": "0.0",
+    "high.0": "9.0",
+    "found_high.0": "9.0",
+    "name.1": "job",
+    "use.1": "on",
+    "inferred.1": "categorical",
+    "kind.1": "categorical",
+    "categories.1": "a\r\nb",
+    "found.1": "a\nb",
+    "name.2": "y",
+    "use.2": "on",
+    "inferred.2": "numeric",
+    "kind.2": "numeric",
+    "low.2": "1.0",
+    "found_low.2": "1.0",
+    "high.2": "5.0",
+    "found_high.2": "5.0",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, {}),
+        ({"low.0": "-1"}, {"features": {"x": {"low": -1.0}}}),
+        ({"kind.0": "categorical"}, {"features": {"x": {"kind": "categorical"}}}),
+        ({"categories.1": "a\r\nb\r\nc"}, {"features": {"job": {"categories": ("a", "b", "c")}}}),
+        ({"use.1": ""}, {"ignore": ("job",)}),
+        (
+            {"description.1": "Your job?", "unit.0": "years"},
+            {"describe": {"job": {"description": "Your job?"}, "x": {"unit": "years"}}},
+        ),
+        ({"label_type": "range"}, {"label_type": "range"}),
+        (
+            {"label_type": "range", "high.2": "6"},
+            {"label_type": "range", "label_range": (1.0, 6.0)},
+        ),
+        ({"label": "job", "categories.1": "b\r\na"}, {"label": "job", "classes": ("b", "a")}),
+        ({"draft": "on", "invited": "on"}, {"open": False, "invited": True}),
+    ],
+)
+def test_what_was_changed_is_declared(changed: dict[str, str], expected: dict[str, object]) -> None:
+    """And nothing else, so that a form that was left alone infers what the API would."""
+    whole = settings_of(FormData(FORM | changed)).model_dump(exclude_defaults=True)
+    plain = {"name": "survey", "label": "y", "epsilon": 1.0, "holders": 500}
+    found = {name: value for name, value in whole.items() if plain.get(name) != value}
+    assert found == expected
+
+
+@pytest.mark.parametrize("name", ["epsilon", "holders", "low.0"])
+def test_a_number_that_is_none_is_named(name: str) -> None:
+    """By the field's own name."""
+    with pytest.raises(InvalidRequest, match=name.split(".", maxsplit=1)[0]):
+        settings_of(FormData(FORM | {name: "many"}))
+
+
+async def test_a_plan_and_two_models_are_shown(http: Http) -> None:
+    """The plan of the form's settings; models side by side, each with its tree."""
+    data = {"form_token": await sign_in(http), "name": "plan", "label": "label", "epsilon": "1"}
+    files = {"public": ("a.csv", samples.survey(60))}
+    columns = [f"name.{place}" for place in range(4)]
+    fields = dict(zip(columns, ("age", "hours", "job", "member"), strict=True))
+    used = {f"use.{place}": "on" for place in range(4)}
+    answer = await http.post(
+        "/new/plan", data={**data, **fields, **used, "holders": "300"}, files=files
+    )
+    assert answer.status_code == 200, answer.text
+    assert "If the public data are fair" in answer.text
+    assert "300 (planned)" in answer.text
+    task = await http.task(grower="cart")
+    for _ in range(2):
+        await http.fit(task, estimator="public")
+    page = (await http.get(f"/tasks/{task}/compare?one=1&other=2")).text
+    assert len(re.findall("<svg[^>]*role=", page)) == 2
+    assert "likeliest class stays for 100.0%" in page
