@@ -30,8 +30,8 @@ a = 1 - S r, off the diagonal: with D the diagonal plus c a^2 their precision is
 D^-1 + gamma D^-1 a a' D^-1, one rank more.
 
 **Posterior.** (2) is linearised at the current theta until that stays (Gauss and Newton); then all
-is normal, and linear in the cells, but for the two additions of rank one. Slots are fitted one by
-one, and count (S - 1) / S each, since contrasts add up to 0 over a cell.
+is normal, and linear in the cells, but for the two additions of rank one. Each slot has deviations
+and evidence of its own, so that one class may move alone; two slots mirror each other.
 """
 
 from dataclasses import dataclass, replace
@@ -50,16 +50,19 @@ from privet.protocol.partition import Partition
 
 NO_SHIFT = (0.02, 0.0, 0.02)
 """(root, slope, path) of "no shift": 0.02 of log-odds is half a point of probability."""
-GRID = (NO_SHIFT, *product((0.2, 1.0), (0.0, 1.0), (0.1, 0.3, 1.0, 2.0)))
-"""Deviations in log-odds, by reasoning: a shift of 0.2 is hardly worth asking for, 1.0 turns 25 %
-into 48 %; a slope of deviation 1 reaches both none and twice the expected one; single cells from
-nearly equal to unlike. Neighbouring values are a factor of 2 to 5 apart."""
+GRID = (NO_SHIFT, *product((0.6, 3.0), (0.0, 1.0), (0.1, 0.3, 1.0, 2.0)))
+"""Deviations in log-odds, by reasoning: 0.6 turns 25 % into 38 %, and 3.0 reaches classes that
+public data lack; a slope of deviation 1 reaches both none and twice the expected one; single cells
+from nearly equal to unlike."""
+LARGE, LARGE_SHIFTS = 3.0, 0.05
+"""One shift in twenty has this deviation at the root. Were it one in two, reports that say nothing
+would cost a thousandth of Brier score."""
 NO_SHIFT_OF_CLASSES, NO_SHIFT_OF_NUMBERS = 0.5, 0.8
 """Classes: as likely as not. Numbers: four to one, since the same theta is more of their standard
 deviations, and a squared error has no bound."""
-INTERVAL_PATH = 1.0
-"""Intervals are made from the part of ``GRID`` whose cells differ by this much or more. They cover
-then also where few reports have not shown yet that cells differ."""
+INTERVAL_DEVIATION = 1.0
+"""Intervals are made from the part of ``GRID`` where everything may move, and cells differ, by this
+much or more. They cover then also what few reports have not shown yet."""
 LEAST_EXPECTED = 0.01
 """Spread evenly over the classes, it is mixed into q: nothing that public data lack is excluded."""
 NONE_LIKELY = -np.log(0.025)
@@ -142,7 +145,7 @@ class Shift:
     """theta after the data under each prior of ``GRID``, arrays ``(priors, cells, slots)``.
 
     ``shares`` are p at the mode ``theta`` and ``derivative`` theirs; ``prior_variance`` and
-    ``variance`` are theta's before and after; ``log_evidence`` has shape ``(priors,)``.
+    ``variance`` are theta's before and after; ``log_evidence`` has shape ``(priors, slots)``.
     The posterior covariance is that of the tree with information ``J``, and a vector times itself
     for the slope and, subtracted, for the noise between cells: ``by_slope``, ``by_noise``.
     ``slope``, ``(priors, slots)``, is the slope's mean.
@@ -204,7 +207,7 @@ def _normal(
 ) -> Shift:
     """The posterior with (2) linearised at ``theta``."""
     R, D, a, size = contrasts.values, contrasts.variance, contrasts.direction, contrasts.size
-    gamma, slots = contrasts.common_precision, R.shape[1]
+    gamma = contrasts.common_precision
     p, derivative = expected.shares(theta)
     b = size * derivative
     e = R - size * (p - contrasts.reference) + b * theta
@@ -238,7 +241,7 @@ def _normal(
         derivative=derivative,
         prior_variance=_sums_down(tree, steps) + slope_variance[:, :, None] * z**2,
         variance=np.maximum(variance, 0.0),
-        log_evidence=(slots - 1.0) / slots * evidence.sum(axis=1),
+        log_evidence=evidence,
         J=J,
         by_slope=y * np.sqrt(of_slope)[:, None],
         by_noise=Cu * np.sqrt(gain)[:, None],
@@ -334,22 +337,26 @@ def _positive_part(mean: Floats, deviation: Floats) -> Floats:
 def prior_probabilities(*, numeric: bool) -> Floats:
     """Of each prior in ``GRID``."""
     no_shift = NO_SHIFT_OF_NUMBERS if numeric else NO_SHIFT_OF_CLASSES
-    others = (1.0 - no_shift) / (len(GRID) - 1)
-    return np.array([no_shift, *[others] * (len(GRID) - 1)])
+    large = np.array([root == LARGE for root, *_ in GRID[1:]])
+    others = np.where(large, LARGE_SHIFTS / large.sum(), (1.0 - LARGE_SHIFTS) / (~large).sum())
+    return np.array([no_shift, *(1.0 - no_shift) * others])
 
 
 def weights_of(shift: Shift, prior: Floats) -> Floats:
-    """Posterior probabilities of the priors in ``GRID``."""
+    """Posterior probabilities of the priors in ``GRID`` for each slot, ``(priors, slots)``."""
     with np.errstate(divide="ignore"):
-        odds = np.log(prior) + shift.log_evidence
-    weights = np.exp(odds - odds.max())
-    return np.asarray(weights / weights.sum())
+        odds = np.log(prior)[:, None] + shift.log_evidence
+    weights = np.exp(odds - odds.max(axis=0))
+    return np.asarray(weights / weights.sum(axis=0))
 
 
 def mean_shares(shift: Shift, *, numeric: bool) -> Floats:
     """Posterior mean shares, ``(cells, slots)``, on the simplex."""
     weights = weights_of(shift, prior_probabilities(numeric=numeric))
-    return project_on_simplex(_mixed(weights, shift.shares))
+    shares = _mixed(weights, shift.shares)
+    if numeric:  # not between 0 and 1 by themselves
+        return project_on_simplex(shares)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 def to_estimates(
@@ -358,7 +365,9 @@ def to_estimates(
     """``shares`` with intervals, public share and influence."""
     prior = prior_probabilities(numeric=expected.numeric)
     weights = weights_of(shift, prior)
-    wide = weights_of(shift, prior * np.array([path >= INTERVAL_PATH for *_, path in GRID]))
+    wide = weights_of(
+        shift, prior * np.array([min(root, path) >= INTERVAL_DEVIATION for root, _, path in GRID])
+    )
     mean, centre = (_mixed(each, shift.theta) for each in (weights, wide))
     variance = _mixed(wide, shift.variance + (shift.theta - centre) ** 2)
     deviation = np.sqrt(variance + (centre - mean) ** 2)
@@ -374,7 +383,7 @@ def to_estimates(
         high=high,
         public_share=np.clip(_mixed(weights, unmoved).mean(axis=1), 0.0, 1.0),
         influence=np.minimum(influence(question, contrasts, shift, weights), 1.0),
-        base_slope=slope_within(expected, shares, weights @ shift.slope),
+        base_slope=slope_within(expected, shares, (weights * shift.slope).sum(axis=0)),
     )
 
 
@@ -419,7 +428,7 @@ def influence(
     for each in (shift.by_slope, shift.by_noise):
         C = C + np.abs(each) * (np.abs(each) * most).sum(axis=1, keepdims=True)
     deviation = np.sqrt(shift.variance)
-    for g in np.flatnonzero(weights > 1e-3):
+    for g in np.flatnonzero((weights > 1e-3).any(axis=1)):
         joint = together(deviation[g] * b_D[g])
         joint = joint + (deviation[g] * np.abs(b_D[g] * contrasts.direction)).sum(axis=0) * of_noise
         C[g] = np.minimum(C[g], deviation[g] * joint)
@@ -430,10 +439,9 @@ def influence(
         np.sqrt(_mixed(weights, (each - _mixed(weights, each)) ** 2))
         for each in (shift.shares, by_R)
     )
-    of_odds = question.total_influence(np.einsum("ks,kst->kt", apart_R, by_counts))
-    return np.asarray(within + apart_p * of_odds * (slots - 1.0) / slots)
+    return np.asarray(within + apart_p * together(apart_R))
 
 
 def _mixed(weights: Floats, values: Floats) -> Floats:
     """The mean over the priors of ``GRID``."""
-    return np.asarray(np.einsum("g,gks->ks", weights, values))
+    return np.asarray(np.einsum("gs,gks->ks", weights, values))

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from privet.baselines.semi_private import excess_error
+from scripts.reproduce.ablations import ABLATIONS, DESIGNS
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION
 from scripts.reproduce.derived import mechanisms_noise, rank_sums, share_of_the_way
@@ -455,6 +456,22 @@ OURS = [
         panels=("shift",),
         series=tuple(f"{case.estimator}, {case.name}" for case in CASES),
         replications=4,
+    ),
+    Experiment(
+        "ablations",
+        "How the holders differ, and the error without a part of the prior",
+        jobs(
+            "16 cells",
+            tuple(f"ablation: {each.name}" for each in ABLATIONS),
+            BUDGETS,
+            design=tuple(DESIGNS),
+        ),
+        x="design",
+        panels=("epsilon",),
+        series=tuple(each.name for each in ABLATIONS),
+        best="min",
+        measures=("score", "coverage"),
+        replications=30,
     ),
     *(
         Experiment(

@@ -30,6 +30,7 @@ from privet.baselines import (
     SemiPrivateClassifier,
 )
 from privet.baselines.histogram import MAX_COLUMNS
+from scripts.reproduce.ablations import ABLATIONS
 from scripts.reproduce.contestants import DEPTHS, Lpct, Method, Timed, Tuned
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import Split
@@ -155,6 +156,7 @@ METHODS: dict[str, Method] = {
         )
     },
     **{f"{case.estimator}, {case.name}": case for case in CASES},
+    **{f"ablation: {each.name}": each for each in ABLATIONS},
 }
 
 COMPARED = (

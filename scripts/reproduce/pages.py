@@ -20,6 +20,7 @@ PAGES = {
         "accuracy-numbers",
         "shifts",
         "coverage",
+        "ablations",
     ),
     "planning.md": ("plans-one-population", "plans-as-collected"),
 }

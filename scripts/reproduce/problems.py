@@ -13,6 +13,7 @@ import numpy as np
 
 from privet.curator.public_data import PublicData
 from privet.protocol.features import Range
+from scripts.reproduce.ablations import Population
 from scripts.reproduce.coverage import Quadrants
 from scripts.reproduce.datasets import (
     CLASSIFICATION,
@@ -171,6 +172,7 @@ PROBLEMS: dict[str, Problem] = {
     "synthetic, one population": without_files(partial(design, gamma=1.0, n_public=300)),
     "sine": without_files(sine),
     "noisy threshold": without_files(noisy_threshold),
+    "16 cells": Problem(lambda _folder, _seed, **settings: Population(**settings)),
     "quadrants": Problem(lambda _folder, _seed, **settings: Quadrants(**settings)),
     "portion of diabetes": of_set(portion, "diabetes"),
     "mixed wine": of_set(

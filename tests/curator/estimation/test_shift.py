@@ -58,7 +58,7 @@ def test_the_posterior_of_numbers_is_that_of_dense_algebra(seed: int) -> None:
     found = posterior(tree, Contrasts(reference, values, variance, size, common), known)
     steps, of_slope = prior_variances(tree)
     z = known.slope - np.average(known.slope, axis=0, weights=size[:, 0])
-    evidence = np.zeros(len(GRID))
+    evidence = np.zeros((len(GRID), 2))
     for slot in range(2):
         B = np.diag(size[:, 0] / 4.0)
         mean = size[:, 0] * (known.q - reference)[:, slot]
@@ -72,10 +72,10 @@ def test_the_posterior_of_numbers_is_that_of_dense_algebra(seed: int) -> None:
             np.testing.assert_allclose(found.theta[prior, :, slot], gain @ residual, atol=1e-8)
             after = np.diag(P - gain @ B @ P)
             np.testing.assert_allclose(found.variance[prior, :, slot], after, atol=1e-8)
-            evidence[prior] -= 0.25 * residual @ np.linalg.solve(S, residual)
-            evidence[prior] -= 0.25 * np.linalg.slogdet(S)[1]
+            evidence[prior, slot] -= 0.5 * residual @ np.linalg.solve(S, residual)
+            evidence[prior, slot] -= 0.5 * np.linalg.slogdet(S)[1]
     apart = found.log_evidence - evidence
-    np.testing.assert_allclose(apart, apart[0], atol=1e-8)
+    np.testing.assert_allclose(apart - apart[0], 0.0, atol=1e-8)
 
 
 def test_theta_of_classes_is_where_the_posterior_is_greatest() -> None:
@@ -181,14 +181,14 @@ def test_cells_with_hardly_any_holders_have_no_phantom_ones(estimator: str) -> N
 
 
 def test_classes_that_public_data_lack_are_found() -> None:
-    """Expected nowhere, but 5 % of holders have the class: intervals hold it from 100 000 of them.
+    """Expected nowhere, but 5 % of holders have the class: 100 000 of them find it at epsilon 2.
 
-    Estimates follow from 200 000: one errs by .006, so that the mean of 20 is off by .01 once in
-    10^8 trials. With half as many holders one collection in four still estimates about 1 %.
+    Their estimates have the mean .0464 and the deviation .012 over 40 collections, so that the mean
+    of 20 is off by .015 once in 10^5 trials; with twice as many the deviation is .006.
     """
     q = np.stack([np.linspace(0.2, 0.8, 16), np.linspace(0.8, 0.2, 16), np.zeros(16)], axis=1)
     truth = 0.95 * q + np.array([0.0, 0.0, 0.05])
-    for holders in (6250, 12_500):
+    for holders, tolerance in ((6250, 0.015), (12_500, 0.01)):
         counts = np.round(holders * truth)
         found = [
             estimate_shift(reports(complete(4), counts, 2.0, seed), expected(q))
@@ -196,7 +196,23 @@ def test_classes_that_public_data_lack_are_found() -> None:
         ]
         inside = [(each.low[:, 2] < 0.05) & (each.high[:, 2] > 0.05) for each in found]
         assert np.mean(inside) > 0.93
-    assert np.mean([each.shares[:, 2] for each in found]) == pytest.approx(0.05, abs=0.01)
+        mean = np.mean([each.shares[:, 2] for each in found])
+        assert mean == pytest.approx(0.05, abs=tolerance)
+
+
+def test_intervals_hold_a_class_that_public_data_lack_also_where_reports_say_little() -> None:
+    """30 % of 10 000 holders at epsilon 0.5, which the estimate does not follow: 93 % of 320.
+
+    Under a prior whose cells may all move by 3 or more no interval missed it; one that allows no
+    more than 1 had none that held it.
+    """
+    q = np.stack([np.linspace(0.2, 0.8, 16), np.linspace(0.8, 0.2, 16), np.zeros(16)], axis=1)
+    counts = np.round(625 * (0.7 * q + np.array([0.0, 0.0, 0.3])))
+    found = [
+        estimate_shift(reports(complete(4), counts, 0.5, seed), expected(q)) for seed in range(20)
+    ]
+    inside = [(each.low[:, 2] < 0.3) & (each.high[:, 2] > 0.3) for each in found]
+    assert np.mean(inside) > 0.93
 
 
 def test_reversed_labels_are_recognised_at_a_small_budget() -> None:

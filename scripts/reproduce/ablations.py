@@ -1,0 +1,127 @@
+"""What each part of the shift's prior is for: 16 cells whose holders differ in known ways.
+
+The public model is 16 cells' shares, of 200 public records; as many holders are in each cell, and
+reports are simulated exactly. Scored are the root mean squared error of the last class's shares and
+how many of their 95 % intervals hold the truth, by the default and without one part of it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.curator.estimation import shift
+from privet.curator.estimation.counts import QuestionCounts
+from privet.curator.partitioning import GROWERS
+from privet.protocol.mechanisms import SubsetSelection
+from privet.protocol.partition import Partition
+from scripts.reproduce.contestants import Scored
+
+Floats = NDArray[np.float64]
+
+CELLS, DEPTH, PUBLIC_ROWS, HOLDERS = 16, 4, 200, 10_000
+LOGITS = np.linspace(-2.0, 2.0, CELLS)
+
+
+@dataclass(frozen=True)
+class Design:
+    """Expected and true log-odds of the last class, each a number or ``(cells,)``.
+
+    The deviation of cells is ``unlike``; a ``new`` part of the holders has a further class.
+    """
+
+    q: Floats | float
+    p: Floats | float
+    unlike: float = 0.0
+    new: float = 0.0
+    holders: int = HOLDERS
+
+
+def logit(p: float) -> float:
+    """Log-odds."""
+    return float(np.log(p / (1.0 - p)))
+
+
+DESIGNS = {
+    "none": Design(LOGITS, LOGITS),
+    "all cells by .7": Design(LOGITS, LOGITS + 0.7),
+    "prevalence .1 to .2": Design(logit(0.1), logit(0.2)),
+    "overconfident × 2.5": Design(2.5 * LOGITS, LOGITS),
+    "reversed": Design(LOGITS, -LOGITS),
+    "cells by N(0, .7²)": Design(LOGITS, LOGITS, unlike=0.7),
+    "4 cells by 1.5": Design(LOGITS, LOGITS + 1.5 * (np.arange(CELLS) < 4)),
+    "sure and wrong: .97 to .7": Design(logit(0.97), logit(0.7)),
+    "rare: .002 to .05 of 100 000": Design(logit(0.002), logit(0.05), holders=100_000),
+    "30 % of a class that public data lack": Design(LOGITS, LOGITS, new=0.3),
+    "5 % of one, 100 000 holders": Design(LOGITS, LOGITS, new=0.05, holders=100_000),
+}
+
+
+@dataclass(frozen=True)
+class Population:
+    """16 cells of one of ``DESIGNS``."""
+
+    design: str
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """``drift`` for cells, with ``parts`` of its module replaced."""
+
+    name: str
+    parts: Mapping[str, Any]
+
+    def __call__(self, population: Population, epsilon: float, seed: int) -> Iterator[Scored]:
+        design, rng = DESIGNS[population.design], np.random.default_rng([seed, 16])
+        of_public = np.broadcast_to(design.q, CELLS)
+        truth = design.p + design.unlike * rng.standard_normal(CELLS)
+        q, p = (_shares(logits) for logits in (of_public, truth))
+        if design.new:
+            q = np.column_stack([q, np.zeros(CELLS)])
+            p = np.column_stack([(1.0 - design.new) * p, np.full(CELLS, design.new)])
+        counts = rng.multinomial(design.holders // CELLS, p)
+        mechanism = SubsetSelection.create(epsilon, CELLS, p.shape[1])
+        question = QuestionCounts(cells(), mechanism, mechanism.simulate(counts, rng), counts.sum())
+        points = np.full(CELLS, 8000.0 / CELLS)
+        expected = shift.Expected.classes(q, points, PUBLIC_ROWS)
+        with patch.multiple(shift, **self.parts):
+            found = shift.estimate_shift(question, expected)
+        low = np.minimum(found.low, found.shares)[:, -1]
+        high = np.maximum(found.high, found.shares)[:, -1]
+        inside = (low <= p[:, -1]) & (p[:, -1] <= high)
+        error = np.sqrt(np.mean((found.shares - p)[:, -1] ** 2))
+        yield self.name, {}, {"score": float(error), "coverage": float(inside.mean())}
+
+
+def _shares(logits: Floats) -> Floats:
+    """Of two classes, ``(cells, 2)``."""
+    p = 1.0 / (1.0 + np.exp(-logits))
+    return np.column_stack([1.0 - p, p])
+
+
+@cache
+def cells() -> Partition:
+    """The full tree of 16 cells."""
+    rows = np.random.default_rng(0).random((100, 2))
+    return GROWERS["max_edge"](rows, (np.arange(100) % 2).astype(float), depth=DEPTH, classes=2)
+
+
+def without(place: int) -> tuple[tuple[float, ...], ...]:
+    """``GRID`` with one deviation, of (root, slope, path), as for "no shift"."""
+    none = shift.NO_SHIFT
+    rest = ((*each[:place], none[place], *each[place + 1 :]) for each in shift.GRID[1:])
+    return (none, *dict.fromkeys(rest))
+
+
+ABLATIONS = (
+    Ablation("default", {"GRID": shift.GRID}),
+    Ablation("no common step", {"GRID": without(0), "INTERVAL_DEVIATION": 0.0}),
+    Ablation("no slope", {"GRID": without(1)}),
+    Ablation("no steps below", {"GRID": without(2), "INTERVAL_DEVIATION": 0.0}),
+    Ablation("shift for certain", {"NO_SHIFT_OF_CLASSES": 0.0}),
+    Ablation("one round", {"ROUNDS": 1}),
+)
