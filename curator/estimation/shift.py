@@ -56,7 +56,7 @@ public data lack; a slope of deviation 1 reaches both none and twice the expecte
 from nearly equal to unlike."""
 LARGE, LARGE_SHIFTS = 3.0, 0.05
 """One shift in twenty has this deviation at the root. Were it one in two, reports that say nothing
-would cost a thousandth of Brier score."""
+would cost .0014 of Brier score (ADR 0113)."""
 NO_SHIFT_OF_CLASSES, NO_SHIFT_OF_NUMBERS = 0.5, 0.8
 """Classes: as likely as not. Numbers: four to one, since the same theta is more of their standard
 deviations, and a squared error has no bound."""
