@@ -88,6 +88,7 @@ def test_from_a_file_to_the_first_answer(
     admin.get_by_label("Holders expected").fill("500")
     admin.get_by_role("button", name="See the plan").click()
     admin.get_by_text("If the public data are fair").wait_for(timeout=120_000)
+    assert violations(admin) == []
     admin.get_by_role("button", name="Publish").click()
     admin.wait_for_url("**/tasks/*", timeout=60_000)
     admin.get_by_role("heading", name="Who is a member").wait_for()
@@ -102,6 +103,7 @@ def test_from_a_file_to_the_first_answer(
         admin.get_by_role("button", name="Make the link").click()
         admin.locator("#link[href*='/answer/']").wait_for()
         assert "QR code" in admin.get_attribute("img.code", "alt")
+        assert violations(admin) == []
         holder = admin.context.new_page()
         holder.goto(admin.get_attribute("#link", "href"))
         holder.wait_for_selector("#form:not([hidden])")
@@ -129,6 +131,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     admin.get_by_label(re.compile("^member")).select_option("0")
     admin.get_by_role("button", name="Predict").click()
     admin.get_by_text("Because ").wait_for()
+    assert violations(admin) == []
     admin.get_by_label("Estimator").select_option("public")
     admin.get_by_text("public, not kept").wait_for(timeout=60_000)
     assert "likeliest class stays for 100.0%" in admin.inner_text("#trial")
