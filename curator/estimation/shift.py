@@ -338,7 +338,8 @@ def prior_probabilities(*, numeric: bool) -> Floats:
     """Of each prior in ``GRID``."""
     no_shift = NO_SHIFT_OF_NUMBERS if numeric else NO_SHIFT_OF_CLASSES
     large = np.array([root == LARGE for root, *_ in GRID[1:]])
-    others = np.where(large, LARGE_SHIFTS / large.sum(), (1.0 - LARGE_SHIFTS) / (~large).sum())
+    of_large = LARGE_SHIFTS / max(large.sum(), 1)
+    others = np.where(large, of_large, (1.0 - LARGE_SHIFTS) / (~large).sum())
     return np.array([no_shift, *(1.0 - no_shift) * others])
 
 

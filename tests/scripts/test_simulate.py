@@ -72,11 +72,11 @@ def test_processes_and_threads_give_the_serial_numbers() -> None:
 
 @pytest.mark.slow
 def test_a_dask_cluster_gives_the_serial_numbers() -> None:
-    """A real local cluster of two processes gives exactly what a plain loop gives."""
+    """A real local cluster gives exactly what a plain loop gives."""
     distributed = pytest.importorskip("distributed")
     serial = [simulate(stripes(), job) for job in jobs()]
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
     ) as cluster:
         found = sweep(stripes(), jobs(), backend="dask", scheduler=cluster.scheduler_address)
     assert found == serial

@@ -72,10 +72,9 @@ def test_hopeless_reports_are_not_collected() -> None:
 def test_more_reports_reveal_smaller_shifts() -> None:
     """In the same cells, with holders and with epsilon; public records' own chance remains."""
     by_holders = [
-        planned(**QUICK, holders=holders).here.overall_shift or 1.0
-        for holders in (10**3, 10**5, 10**9)
+        planned(**QUICK, holders=holders).here.overall_shift or 1.0 for holders in (10**3, 10**9)
     ]
-    by_epsilon = [planned(**QUICK, epsilon=e).here.cell_shift or 1.0 for e in (0.5, 2.0, 8.0)]
+    by_epsilon = [planned(**QUICK, epsilon=e).here.cell_shift or 1.0 for e in (0.5, 8.0)]
     assert by_holders == sorted(by_holders, reverse=True)
     assert by_epsilon == sorted(by_epsilon, reverse=True)
     assert by_holders[-1] > 2.0 * np.sqrt(0.25 / 100)
