@@ -35,8 +35,8 @@ from privet.protocol.task import Task
 
 log = logging.getLogger(__name__)
 
-QUIET_ROUNDS = 4
-"""Of the event loop: one answers, one hears the next requests, one reads them, and one is spare."""
+QUIET_ROUNDS = 3
+"""Of the event loop: one answers, one hears the next requests, and one reads them."""
 GATHER_SECONDS = 0.005
 """About as long as an fsync takes: waiting longer would cost more than a commit of its own."""
 
