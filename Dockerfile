@@ -8,6 +8,7 @@ FROM ${PYTHON} AS base
 RUN useradd --uid 1000 --no-create-home privet \
     && install -d -o privet -g privet /data
 ENV PATH=/opt/privet/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 ORT_DISABLE_TELEMETRY=1
+ENV PIP_CACHE_DIR=/var/cache/pip
 WORKDIR /data
 
 # What all roles need; a role's image adds its own to it, so that layers are shared.
@@ -28,19 +29,19 @@ COPY client client
 COPY relay relay
 COPY curator curator
 COPY baselines baselines
-RUN --mount=type=cache,target=/root/.cache/pip $INSTALL --no-deps --prefix /code .
+RUN --mount=type=cache,target=/var/cache/pip $INSTALL --no-deps --prefix /code .
 
 FROM build AS for-holder
-RUN --mount=type=cache,target=/root/.cache/pip $INSTALL ".[pinned]" \
+RUN --mount=type=cache,target=/var/cache/pip $INSTALL ".[pinned]" \
     && pip --python /opt/privet/bin/python uninstall --quiet --yes --root-user-action ignore privet
 
 FROM build AS for-relay
-RUN --mount=type=cache,target=/root/.cache/pip $INSTALL ".[relay]" \
+RUN --mount=type=cache,target=/var/cache/pip $INSTALL ".[relay]" \
     && pip --python /opt/privet/bin/python uninstall --quiet --yes --root-user-action ignore privet
 
 # Tests, headers and sources of extension modules are a fifth of the scientific packages.
 FROM build AS for-curator
-RUN --mount=type=cache,target=/root/.cache/pip $INSTALL ".[curator,postgres]" \
+RUN --mount=type=cache,target=/var/cache/pip $INSTALL ".[curator,postgres]" \
     && pip --python /opt/privet/bin/python uninstall --quiet --yes --root-user-action ignore privet \
     && cd /opt/privet/lib/python3*/site-packages \
     && find . -type d \( -name tests -o -name include \) -prune -exec rm -r {} + \
@@ -81,7 +82,7 @@ CMD ["serve"]
 FROM curator AS demo
 USER root
 COPY constraints.txt /opt/demo/
-RUN --mount=type=cache,target=/root/.cache/pip \
+RUN --mount=type=cache,target=/var/cache/pip \
     pip --python /opt/privet/bin/python --disable-pip-version-check install --quiet \
     --root-user-action ignore --constraint /opt/demo/constraints.txt statsmodels psutil
 COPY scripts /opt/demo/scripts
