@@ -118,9 +118,7 @@ class Curator:
         self.clock = clock
         self.max_rows = max_rows
         self._models = ModelCache(store)
-        if store.fact(STEPS_KEY) is None:
-            store.note(STEPS_KEY, secrets.token_hex())
-        self._steps_key = store.fact(STEPS_KEY) or ""
+        self._steps_key = store.note_first(STEPS_KEY, secrets.token_hex())
         restored = store.fact(RESTORED)
         self.restored = None if restored is None else float(restored)
         """When the backup was made that the database was restored from, Unix time."""

@@ -72,9 +72,8 @@ class Sessions:
         return Fernet(self._key())
 
     def _key(self) -> str:
-        if self._store.fact(KEY) is None:
-            self._store.note(KEY, Fernet.generate_key().decode())
-        return str(self._store.fact(KEY))
+        key: str | None = self._store.fact(KEY)
+        return key or str(self._store.note_first(KEY, Fernet.generate_key().decode()))
 
 
 def visitor_of(request: Request) -> Visitor:

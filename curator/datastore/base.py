@@ -626,6 +626,13 @@ class Store(ABC):
         """Note a fact, in place of any earlier one of that name."""
 
     @abstractmethod
+    def note_first(self, name: str, value: str) -> str:
+        """Note a fact unless there is one of that name; the one that is there from now on.
+
+        Of several that do so at once all get the same.
+        """
+
+    @abstractmethod
     def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
         """One round: mark what may go, and remove what was marked ``GRACE_SECONDS`` ago.
 

@@ -341,6 +341,9 @@ class MemoryStore(Store):
     def note(self, name: str, value: str) -> None:
         self._facts[name] = value
 
+    def note_first(self, name: str, value: str) -> str:
+        return self._facts.setdefault(name, value)
+
     def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
         with self._lock:
             seen = self._seen = seen_time(self._seen, now)

@@ -60,6 +60,7 @@ from privet.protocol.task import TASK_VERSION, Task
 DIGESTS_AT_ONCE = 1_000
 """Invitations in one statement."""
 
+NOTE_FIRST = "INSERT INTO facts (name, value) VALUES (:name, :value) ON CONFLICT DO NOTHING"
 NOTE = """
 INSERT INTO facts (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
@@ -399,6 +400,11 @@ class SqlStore(CountingStore):
     def note(self, name: str, value: str) -> None:
         with self._writing() as connection:
             connection.execute(text(NOTE), {"name": name, "value": value})
+
+    def note_first(self, name: str, value: str) -> str:
+        with self._writing() as connection:
+            connection.execute(text(NOTE_FIRST), {"name": name, "value": value})
+        return self.fact(name) or value
 
     def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
         with self._writing() as connection:

@@ -510,6 +510,9 @@ def test_facts_are_kept(store: Store) -> None:
     store.note("colour", "red")
     store.note("colour", "blue")
     assert store.fact("colour") == "blue"
+    assert store.note_first("colour", "green") == "blue"
+    assert store.note_first("shape", "round") == "round"
+    assert store.fact("shape") == "round"
 
 
 def test_invitations_end_and_are_revoked_and_counted(store: Store) -> None:
