@@ -5,11 +5,10 @@ from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
-from privet.curator.dashboard.pages import PageRoute, page
+from privet.curator.dashboard.pages import PageRoute, page, see_other
 from privet.curator.dashboard.visitor import (
     Admins,
     ModelReaders,
@@ -32,7 +31,6 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
 
-SEE_OTHER = 303
 MOST_DRAWN = 512
 """Cells of a tree that is drawn; a person reads no larger one."""
 WEIGHTED = "weighted"
@@ -151,14 +149,14 @@ async def fit(request: Request, task_id: str, curator: TheCurator, form: TheForm
     name = fields.get("estimator", DEFAULT_ESTIMATOR)
     body = calls.FitRequest(estimator=name, parameters=given(name, fields))
     fitted = await calls.fit_model(task_id, curator, request, Response(), body)
-    return RedirectResponse(f"/tasks/{task_id}/models/{fitted.number}", SEE_OTHER)
+    return see_other(f"/tasks/{task_id}/models/{fitted.number}")
 
 
 @router.post("/models/{number}/promote", dependencies=[Admins, OwnForm])
 def promote(request: Request, task_id: str, number: int, curator: TheCurator) -> Response:
     """Let a model serve."""
     calls.promote_model(task_id, SERVING, calls.PromoteRequest(number=number), curator, request)
-    return RedirectResponse(f"/tasks/{task_id}#models", SEE_OTHER)
+    return see_other(f"/tasks/{task_id}#models")
 
 
 @router.get("/compare")

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
@@ -71,6 +71,11 @@ def page(request: Request, template: str, code: int = 200, **values: Any) -> HTM
         visitor=request.state.visitor, path=request.url.path, **values
     )
     return HTMLResponse(text, code)
+
+
+def see_other(url: str) -> RedirectResponse:
+    """The answer to a form that changed something: the page that shows it."""
+    return RedirectResponse(url, 303)
 
 
 class PageRoute(APIRoute):

@@ -3,10 +3,9 @@
 from typing import Annotated, Any
 
 import segno
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import RedirectResponse
+from fastapi import APIRouter, Depends, Query, Request, Response
 
-from privet.curator.dashboard.pages import PageRoute, page
+from privet.curator.dashboard.pages import PageRoute, page, see_other
 from privet.curator.dashboard.visitor import Admins, TheForm, TheVisitor, Visitor
 from privet.curator.datastore.base import SERVING
 from privet.curator.estimation import ESTIMATORS
@@ -22,7 +21,6 @@ from privet.protocol.task import Task
 PER_PAGE = 50
 WANTED = 2.0
 """Points, or percent of a number's range, to which the overall figures are wanted."""
-SEE_OTHER = 303
 MOVES = {Move.OPEN: calls.open_task, Move.CLOSE: calls.close_task}
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -55,83 +53,12 @@ def list_tasks(
     )
 
 
-@router.get("/tasks/{task_id}")
-def show_task(
-    request: Request,
-    task_id: str,
-    curator: TheCurator,
-    visitor: TheVisitor,
-    wanted: Annotated[float, Query(gt=0.0, le=100.0)] = WANTED,
-) -> Response:
-    """A collection: its reports, what they say, its models, and how holders get to it."""
-    return task_page(request, task_id, curator, visitor, wanted)
-
-
-@router.post("/tasks/{task_id}/link", dependencies=[Admins])
-def make_link(
-    request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm
-) -> Response:
-    """The same with a link to the answer page of a relay.
-
-    Only an admin's own form names the relay: a link to this curator shall not make it recommend
-    anybody's page.
-    """
-    relay = str(form.get("relay", ""))
-    return task_page(request, task_id, curator, visitor, WANTED, relay)
-
-
-def task_page(
-    request: Request,
-    task_id: str,
-    curator: Curator,
-    visitor: Visitor,
-    wanted: float,
-    relay: str = "",
-) -> Response:
-    """The page of a task."""
-    values = collection(request, task_id, curator, visitor, wanted)
-    stored = curator.task(task_id)
-    readable = visitor.reader or not request.app.state.guard_models
-    models = model_calls.list_models(task_id, curator) if readable else None
-    return page(
-        request,
-        "task.html",
-        **values,
-        stored=stored,
-        models=models,
-        serving=next((m.number for m in models or () if SERVING in m.aliases), None),
-        estimators=[n for n, e in ESTIMATORS.items() if e.serves(stored.task.label)],
-        invitations=calls.count_invitations(task_id, curator) if visitor.admin else None,
-        link=holders_link(request, task_id, relay),
-        relay=relay,
-    )
-
-
-@router.get("/tasks/{task_id}/collection")
-def show_collection(
-    request: Request,
-    task_id: str,
-    curator: TheCurator,
-    visitor: TheVisitor,
-    wanted: Annotated[float, Query(gt=0.0, le=100.0)] = WANTED,
-) -> Response:
-    """The part of the page that changes while reports come in."""
-    values = collection(request, task_id, curator, visitor, wanted)
-    return page(request, "collection.html", **values)
-
-
-@router.post("/tasks/{task_id}/move", dependencies=[Admins])
-def move_task(request: Request, task_id: str, curator: TheCurator, form: TheForm) -> Response:
-    """Open or close a task."""
-    asked = str(form.get("move"))
-    if asked not in MOVES:
-        raise InvalidRequest("A task is opened or closed here, and nothing else.")
-    MOVES[Move(asked)](task_id, curator, request)
-    return RedirectResponse(f"/tasks/{task_id}", SEE_OTHER)
-
-
 def collection(
-    request: Request, task_id: str, curator: Curator, visitor: Visitor, wanted: float
+    request: Request,
+    task_id: str,
+    curator: TheCurator,
+    visitor: TheVisitor,
+    wanted: Annotated[float, Query(gt=0.0, le=100.0)] = WANTED,
 ) -> dict[str, Any]:
     """What the part that changes shows; what is for readers only is None for strangers."""
     status = calls.read_status(task_id, request, curator, visitor.reader)
@@ -148,6 +75,66 @@ def collection(
         "needed": needed,
         "insight": insight,
     }
+
+
+TheCollection = Annotated[dict[str, Any], Depends(collection)]
+
+
+@router.get("/tasks/{task_id}")
+def show_task(
+    request: Request, curator: TheCurator, visitor: TheVisitor, values: TheCollection
+) -> Response:
+    """A collection: its reports, what they say, its models, and how holders get to it."""
+    return task_page(request, curator, visitor, values)
+
+
+@router.post("/tasks/{task_id}/link", dependencies=[Admins])
+def make_link(
+    request: Request, curator: TheCurator, visitor: TheVisitor, values: TheCollection, form: TheForm
+) -> Response:
+    """The same with a link to the answer page of a relay.
+
+    Only an admin's own form names the relay: a link to this curator shall not make it recommend
+    anybody's page.
+    """
+    return task_page(request, curator, visitor, values, str(form.get("relay", "")))
+
+
+def task_page(
+    request: Request, curator: Curator, visitor: Visitor, values: dict[str, Any], relay: str = ""
+) -> Response:
+    """The page of a task."""
+    task_id = values["task"].id
+    readable = visitor.reader or not request.app.state.guard_models
+    models = model_calls.list_models(task_id, curator) if readable else None
+    return page(
+        request,
+        "task.html",
+        **values,
+        stored=curator.task(task_id),
+        models=models,
+        serving=next((m.number for m in models or () if SERVING in m.aliases), None),
+        estimators=[n for n, e in ESTIMATORS.items() if e.serves(values["task"].label)],
+        invitations=calls.count_invitations(task_id, curator) if visitor.admin else None,
+        link=holders_link(request, task_id, relay),
+        relay=relay,
+    )
+
+
+@router.get("/tasks/{task_id}/collection")
+def show_collection(request: Request, values: TheCollection) -> Response:
+    """The part of the page that changes while reports come in."""
+    return page(request, "collection.html", **values)
+
+
+@router.post("/tasks/{task_id}/move", dependencies=[Admins])
+def move_task(request: Request, task_id: str, curator: TheCurator, form: TheForm) -> Response:
+    """Open or close a task."""
+    asked = str(form.get("move"))
+    if asked not in MOVES:
+        raise InvalidRequest("A task is opened or closed here, and nothing else.")
+    MOVES[Move(asked)](task_id, curator, request)
+    return see_other(f"/tasks/{task_id}")
 
 
 def half_width(task: Task, wanted: float) -> float:

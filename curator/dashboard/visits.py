@@ -3,10 +3,9 @@
 import re
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from privet.curator.dashboard.pages import STATIC, PageRoute, page
+from privet.curator.dashboard.pages import STATIC, PageRoute, page, see_other
 from privet.curator.dashboard.visitor import (
     COOKIE,
     SESSION_SECONDS,
@@ -18,7 +17,6 @@ from privet.curator.http.middleware import client_address
 from privet.curator.tokens import Scope
 from privet.protocol.errors import NotAuthorized, TaskNotFound, TooManyRequests
 
-SEE_OTHER = 303
 OWN_PAGE = re.compile(r"/(?!/)[\w/-]*")
 """Where a visitor may go on after signing in."""
 MEDIA_TYPES = {"page.js": "text/javascript", "style.css": "text/css"}
@@ -54,7 +52,7 @@ async def sign_in(request: Request, form: TheForm) -> Response:
     except NotAuthorized as error:
         state.token_tries.count(address)
         return page(request, "sign_in.html", 401, then=then, fault=error.detail)
-    response = RedirectResponse(then if OWN_PAGE.fullmatch(then) else "/", SEE_OTHER)
+    response = see_other(then if OWN_PAGE.fullmatch(then) else "/")
     response.set_cookie(
         COOKIE,
         await run_in_threadpool(Sessions(state).seal, token),
@@ -69,6 +67,6 @@ async def sign_in(request: Request, form: TheForm) -> Response:
 @router.post("/sign-out", dependencies=[OwnForm])
 def sign_out() -> Response:
     """End the session in this browser."""
-    response = RedirectResponse("/", SEE_OTHER)
+    response = see_other("/")
     response.delete_cookie(COOKIE)
     return response

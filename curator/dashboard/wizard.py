@@ -8,10 +8,9 @@ from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData, UploadFile
 
-from privet.curator.dashboard.pages import PageRoute, page
+from privet.curator.dashboard.pages import PageRoute, page, see_other
 from privet.curator.dashboard.visitor import Admins, TheForm
 from privet.curator.http import tasks as calls
 from privet.curator.http.requests import TheCurator, in_worker
@@ -23,7 +22,6 @@ from privet.curator.service import register, registered
 from privet.curator.workers import Run
 from privet.protocol.errors import InvalidRequest
 
-SEE_OTHER = 303
 MOST_COLUMNS = 300
 """Columns that the form shows; more are for the command line."""
 COLUMNS, PLAN, CREATE = "/new/columns", "/new/plan", "/new"
@@ -66,7 +64,7 @@ async def create(request: Request, curator: TheCurator, form: TheForm) -> Respon
     """Publish the task."""
     public, settings = await _file(form), settings_of(form)
     stored, _ = await calls.publish(request, curator, settings, public)
-    return RedirectResponse(f"/tasks/{stored.task.id}#holders", SEE_OTHER)
+    return see_other(f"/tasks/{stored.task.id}#holders")
 
 
 def settings_of(form: FormData) -> TaskSettings:
