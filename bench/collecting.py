@@ -36,7 +36,8 @@ def collecting(effort: Effort) -> Iterator[Figure]:
             closing(open_store(database)) as store,
             ProcessPoolExecutor(cpu_count(), mp_context=get_context("spawn")) as executor,
         ):
-            files = list(collect(store, task, folder, executor, time, source="files"))
+            ahead = 2 * (cpu_count() or 1)
+            files = list(collect(store, task, folder, executor, time, ahead=ahead, source="files"))
         elapsed, used = perf_counter() - started, _used() - before
         counted = sum(file.outcomes["counted"] for file in files)
         if counted != count:

@@ -69,18 +69,20 @@ class BatchFolder:
     def tasks(self) -> list[str]:
         """The tasks that have a folder here."""
         try:
-            paths = self._list("")
-        except FileNotFoundError as error:
+            paths = self._files.ls(self._root, detail=False)
+        except OSError as error:
             raise _failed(self.url, error) from error
-        return [path.rsplit("/", 1)[-1] for path in paths if not path.endswith(ENDING)]
+        return sorted(path.rsplit("/", 1)[-1] for path in paths if not path.endswith(ENDING))
 
     def names(self, task_id: str) -> list[str]:
         """The names of a task's files, in an order that says nothing."""
+        folder = f"{self._root}/{task_id}"
         try:
-            paths = self._list(task_id)
-        except FileNotFoundError:
-            return []
-        return [f"{task_id}/{path.rsplit('/', 1)[-1]}" for path in paths if path.endswith(ENDING)]
+            paths = self._files.ls(folder, detail=False) if self._files.isdir(folder) else []
+        except OSError as error:
+            raise _failed(f"{self.url}/{task_id}", error) from error
+        names = (path.rsplit("/", 1)[-1] for path in paths)
+        return sorted(f"{task_id}/{name}" for name in names if name.endswith(ENDING))
 
     def read(self, name: str, task: Task) -> Batch:
         """The batch in a file, checked as one in a message is; see ``Batch.unpack``."""
@@ -100,14 +102,6 @@ class BatchFolder:
             self._files.rm_file(f"{self._root}/{name}")
         except OSError as error:
             raise _failed(f"{self.url}/{name}", error) from error
-
-    def _list(self, folder: str) -> list[str]:
-        try:
-            return sorted(self._files.ls(f"{self._root}/{folder}".rstrip("/"), detail=False))
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise _failed(f"{self.url}/{folder}", error) from error
 
     def _put(self, name: str, content: bytes) -> None:
         """Beside its name, then under it, on a disk; object stores show whole files only."""

@@ -151,7 +151,7 @@ def collect(
     with (
         waiting("Collecting ..."),
         closing(open_store(database)) as store,
-        _executor(scheduler, jobs) as executor,
+        _executor(scheduler, jobs) as (executor, workers),
     ):
         for task_id in BatchFolder(folder).tasks():
             own = counts[task_id] = Counter({"files": 0})
@@ -161,7 +161,14 @@ def collect(
                 faults.append(f"{task_id[:SHORT_ID]}: {error.detail}")
                 continue
             for file in collected(
-                store, task, folder, executor, time.time, source=source, remove=remove
+                store,
+                task,
+                folder,
+                executor,
+                time.time,
+                ahead=2 * workers,
+                source=source,
+                remove=remove,
             ):
                 own.update({"files": 1, **file.outcomes})
                 if file.fault:
@@ -185,11 +192,11 @@ def _words(counts: Mapping[str, int]) -> list[str]:
 
 
 @contextmanager
-def _executor(scheduler: str | None, jobs: int) -> Iterator[Executor]:
-    """The cluster of a Dask scheduler, or processes of this machine."""
+def _executor(scheduler: str | None, jobs: int) -> Iterator[tuple[Executor, int]]:
+    """The cluster of a Dask scheduler, or processes of this machine, and how many workers."""
     if scheduler is None:
         with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as executor:
-            yield executor
+            yield executor, jobs
         return
     try:
         from distributed import Client
@@ -199,7 +206,7 @@ def _executor(scheduler: str | None, jobs: int) -> Iterator[Executor]:
         ) from None
     connect: Callable[[str], Any] = Client
     with connect(scheduler) as client, client.get_executor() as executor:
-        yield executor
+        yield executor, sum(client.nthreads().values())
 
 
 @contextmanager

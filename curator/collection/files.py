@@ -20,9 +20,6 @@ from privet.protocol.errors import PrivetError
 from privet.protocol.task import Task
 from privet.transport.batch_files import BatchFolder
 
-AHEAD = 4
-"""Files that are prepared while one is taken, so that no process waits."""
-
 
 @dataclass(frozen=True)
 class CollectedFile:
@@ -40,20 +37,22 @@ def collect(
     executor: Executor,
     clock: Callable[[], float],
     *,
+    ahead: int,
     source: str,
     remove: bool = False,
 ) -> Iterator[CollectedFile]:
     """Count the reports of all files for ``task`` in a folder, in transactions of a file each.
 
-    ``source`` is the name under which a status and a card show how many came this way. A file is
-    removed, if so asked, once its reports are durable. Raises ``StorageFailed`` if the folder or
-    the store fails; what was collected until then stays so.
+    ``ahead`` files, more than there are workers, are prepared while one is taken. ``source`` is the
+    name under which a status and a card show how many came this way. A file is removed, if so
+    asked, once its reports are durable. Raises ``StorageFailed`` if the folder or the store fails;
+    what was collected until then stays so.
     """
     batches = BatchFolder(folder)
     names = deque(batches.names(task.id))
     waiting: deque[tuple[str, Future[CheckedBatch]]] = deque()
     while names or waiting:
-        while names and len(waiting) < AHEAD:
+        while names and len(waiting) < ahead:
             name = names.popleft()
             waiting.append((name, executor.submit(prepare, folder, name, task.canonical, source)))
         name, future = waiting.popleft()

@@ -48,7 +48,7 @@ def collected(
 ) -> list[CollectedFile]:
     """All files of a task, collected."""
     found = collect(
-        store, cached.task, folder, executor, lambda: NOW, source="files", remove=remove
+        store, cached.task, folder, executor, lambda: NOW, ahead=2, source="files", remove=remove
     )
     return list(found)
 
