@@ -154,8 +154,9 @@ class Spool:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
-        self._db.close()
+        """Close the file when what another thread is doing there has ended; later verbs fail."""
+        with self._lock:
+            self._db.close()
 
     def add(self, reports: Sequence[StoredReport]) -> list[str]:
         """Keep reports; says for each whether it is ``held``, or was ``counted`` already.

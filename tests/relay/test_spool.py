@@ -2,8 +2,11 @@ import contextlib
 import hashlib
 import stat
 from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -314,3 +317,33 @@ def test_a_spool_has_a_most_and_can_still_be_emptied(tmp_path: Path) -> None:
         for number in spool.sealed():
             spool.settle(number, Account({"counted": len(spool.batch(number)[1])}), DAY)
         assert spool.add(reports(1)) == ["held"]
+
+
+class SlowToRead(list[StoredReport]):
+    """Reports whose reader waits in the middle of its transaction."""
+
+    def __init__(self, *given: StoredReport) -> None:
+        super().__init__(given)
+        self.begun, self.go_on = Event(), Event()
+
+    def __iter__(self) -> Iterator[StoredReport]:
+        self.begun.set()
+        assert self.go_on.wait(30)
+        return super().__iter__()
+
+
+def test_closing_waits_for_another_thread(tmp_path: Path) -> None:
+    """A file that is closed while a thread writes to it takes the process down with it."""
+    slow, spool = SlowToRead(*reports(2)), Spool(tmp_path / "spool")
+    with ThreadPoolExecutor(2) as threads:
+        kept = threads.submit(spool.add, slow)
+        assert slow.begun.wait(30)
+        closed = threads.submit(spool.close)
+        assert wait([closed], timeout=0.1).not_done
+        slow.go_on.set()
+        assert kept.result(30) == ["held", "held"]
+        closed.result(30)
+    with pytest.raises(SpoolFailed, match="closed"):
+        spool.tallies("t")
+    with Spool(tmp_path / "spool") as again:
+        assert again.tallies("t") == {"waiting": 2}
