@@ -7,7 +7,9 @@ that name.
 
 import hashlib
 import hmac
+import logging
 import secrets
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -27,6 +29,12 @@ WAY_BACK = (
     "Without an admin token, restart the curator: it then makes one and shows it, or takes the one "
     "in PRIVET_ADMIN_TOKEN."
 )
+SHOWN_BEFORE = (
+    "The database's admin token has not been used yet. The curator that made it showed it at its "
+    "start; if it is lost, restart with one of your own in PRIVET_ADMIN_TOKEN."
+)
+
+log = logging.getLogger("privet")
 
 
 class Scope(StrEnum):
@@ -81,12 +89,21 @@ class Tokens:
         return found
 
     def first_start(self) -> str | None:
-        """An admin token, made now; None if the settings or the store have one that is good."""
-        if self._own is not None or self._admins_besides(""):
-            return None
-        token = self._put(FIRST, Scope.ADMIN, None)
-        self.audit.note(NOBODY, "token issued at a start without one", FIRST, scope="admin")
-        return token
+        """An admin token, made now; None if the settings or the store have one that is good.
+
+        Of curators that start at once one makes it; the others log that another showed it, as does
+        every start until it is used.
+        """
+        known = self.listed()
+        if not self._good_admins(known):
+            token, made = self._made(FIRST, Scope.ADMIN, None)
+            old = next((each for each in known if each.name == FIRST), None)
+            if self._store.replace_token(old, made):
+                self.audit.note(NOBODY, "token issued at a start without one", FIRST, scope="admin")
+                return token
+        if [(each.name, each.used) for each in self._good_admins(self.listed())] == [(FIRST, None)]:
+            log.warning(SHOWN_BEFORE)
+        return None
 
     def issue(
         self, name: str, scope: Scope, days: float | None = None, *, last: bool = False
@@ -100,7 +117,9 @@ class Tokens:
             raise InvalidRequest("Give the token a name of its own, of 1 to 64 letters.")
         if scope is not Scope.ADMIN:
             self._keep_an_admin(name, last=last)
-        return self._put(name, scope, days)
+        token, made = self._made(name, scope, days)
+        self._store.put_token(made)
+        return token
 
     def revoke(self, name: str, *, last: bool = False) -> bool:
         """End a token; False if there is none of that name.
@@ -121,26 +140,25 @@ class Tokens:
         own = [] if self._own is None else [self._own]
         return [*self._store.tokens(), *own]
 
-    def _put(self, name: str, scope: Scope, days: float | None) -> str:
+    def _made(self, name: str, scope: Scope, days: float | None) -> tuple[str, StoredToken]:
+        """A new token, and what is kept of it."""
         token, now = secrets.token_urlsafe(32), self._clock.now()
         expires = None if days is None else now + days * DAY
-        self._store.put_token(StoredToken(name, scope.value, digest_of(token), now, expires))
-        return token
+        return token, StoredToken(name, scope.value, digest_of(token), now, expires)
 
-    def _admins_besides(self, name: str) -> list[str]:
-        """Names of the other admin tokens that are good."""
+    def _good_admins(self, known: Iterable[StoredToken]) -> list[StoredToken]:
         now = self._clock.now()
         return [
-            each.name
-            for each in self.listed()
-            if each.name != name
-            and each.scope == Scope.ADMIN
-            and (each.expires is None or each.expires > now)
+            each
+            for each in known
+            if each.scope == Scope.ADMIN and (each.expires is None or each.expires > now)
         ]
 
     def _keep_an_admin(self, name: str, *, last: bool) -> None:
-        admins = {each.name for each in self.listed() if each.scope == Scope.ADMIN}
-        if name in admins and not last and not self._admins_besides(name):
+        known = self.listed()
+        admins = {each.name for each in known if each.scope == Scope.ADMIN}
+        others = {each.name for each in self._good_admins(known)} - {name}
+        if name in admins and not last and not others:
             raise InvalidRequest(
                 f"{name!r} is the last admin token: issue another first, or say --last "
                 f"(?last=true). {WAY_BACK}"

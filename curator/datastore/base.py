@@ -594,6 +594,13 @@ class Store(ABC):
         """Keep a token under its name, in place of any earlier one of that name."""
 
     @abstractmethod
+    def replace_token(self, old: StoredToken | None, new: StoredToken) -> bool:
+        """Keep ``new`` in place of ``old``, which has its name, or of none.
+
+        False if another of that name is kept by now: of several that do so at once one gets True.
+        """
+
+    @abstractmethod
     def tokens(self) -> list[StoredToken]:
         """All tokens, by name."""
 

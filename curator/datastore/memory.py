@@ -308,6 +308,13 @@ class MemoryStore(Store):
         with self._lock:
             self._tokens[token.name] = token
 
+    def replace_token(self, old: StoredToken | None, new: StoredToken) -> bool:
+        with self._lock:
+            known = self._tokens.get(new.name)
+            if known is None or (old is not None and known.digest == old.digest):
+                self._tokens[new.name] = known = new
+            return known is new
+
     def tokens(self) -> list[StoredToken]:
         with self._lock:
             return [self._tokens[name] for name in sorted(self._tokens)]

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import Any
 
@@ -66,6 +66,10 @@ INSERT INTO facts (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 """One statement, since curators that start at once note the same."""
+PUT_FIRST = """
+INSERT INTO tokens (name, scope, digest, created, expires, used)
+VALUES (:name, :scope, :digest, :created, :expires, :used) ON CONFLICT DO NOTHING
+"""
 
 log = logging.getLogger(__name__)
 
@@ -337,16 +341,15 @@ class SqlStore(CountingStore):
         table = schema.tokens
         with self._writing() as connection:
             connection.execute(delete(table).where(table.c.name == token.name))
-            connection.execute(
-                insert(table).values(
-                    name=token.name,
-                    scope=token.scope,
-                    digest=token.digest,
-                    created=token.created,
-                    expires=token.expires,
-                    used=token.used,
-                )
-            )
+            connection.execute(insert(table).values(asdict(token)))
+
+    def replace_token(self, old: StoredToken | None, new: StoredToken) -> bool:
+        table = schema.tokens
+        with self._writing() as connection:
+            if old is not None:
+                same = (table.c.name == old.name) & (table.c.digest == old.digest)
+                connection.execute(delete(table).where(same))
+            return connection.execute(text(PUT_FIRST), asdict(new)).rowcount > 0
 
     def tokens(self) -> list[StoredToken]:
         table = schema.tokens

@@ -4,6 +4,8 @@ import json
 import signal
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -15,8 +17,9 @@ from privet.curator.settings import Settings
 from privet.protocol.errors import PrivetError, StorageFailed
 from privet.protocol.report import REPORT_MEDIA_TYPE
 from scripts.crash_test import Count, Curators, run_trial
-from scripts.servers import running_curator
+from scripts.servers import RunningCurator, running_curator
 from tests.curator.datastore.made import kept, open_task, report, task, total
+from tests.curator.datastore.servers import drop_database, new_database
 
 
 def test_a_stop_signal_drains(tmp_path: Path) -> None:
@@ -108,6 +111,29 @@ def test_a_restored_database_is_not_served_with_another_key(tmp_path: Path) -> N
         serve(settings, show=lambda _url, _token: None)
     with running_curator(tmp_path, new_signing_key="true") as curator:
         assert httpx.get(f"{curator.url}/v1/key").json()["key"] != key
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+def test_of_curators_that_start_together_one_shows_a_token(backend: str, tmp_path: Path) -> None:
+    """On an empty database: its token works, and the others say that another showed it."""
+    database = f"sqlite:///{tmp_path}/privet.db" if backend == "sqlite" else new_database()
+
+    def start(place: int) -> RunningCurator:
+        started = running_curator(tmp_path / f"{place}", database=database, admin_token=None)
+        return running.enter_context(started)
+
+    try:
+        with ExitStack() as running, ThreadPoolExecutor(3) as pool:
+            curators = list(pool.map(start, range(3)))
+            (token,) = (curator.token for curator in curators if curator.token)
+            others = [curator for curator in curators if not curator.token]
+            assert all("showed it at its start" in curator.log.read_text() for curator in others)
+            admin = {"Authorization": f"Bearer {token}"}
+            for curator in curators:
+                assert httpx.get(f"{curator.url}/v1/tokens", headers=admin).is_success
+    finally:
+        if backend == "postgresql":
+            drop_database(database)
 
 
 def test_json_logs_have_no_plain_lines(tmp_path: Path) -> None:

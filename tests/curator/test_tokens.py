@@ -1,11 +1,14 @@
 """Tokens: what they allow, how they are kept, that they end."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from privet.curator.clock import ManualClock
 from privet.curator.datastore import open_store
+from privet.curator.datastore.base import StoredToken
+from privet.curator.datastore.memory import MemoryStore
 from privet.curator.tokens import ENVIRONMENT, Scope, Tokens
 from privet.protocol.errors import InvalidRequest, NotAuthorized
 
@@ -29,6 +32,27 @@ def test_the_first_start_makes_one_admin_token(tokens: Tokens) -> None:
     tokens.check(token, Scope.READER)
     assert tokens.first_start() is None
     assert all(token.encode() not in stored.digest for stored in tokens.listed())
+
+
+class Beaten(MemoryStore):
+    """A store in which another curator's first token comes just before one's own."""
+
+    def replace_token(self, old: StoredToken | None, new: StoredToken) -> bool:
+        super().replace_token(old, replace(new, digest=b"2" * 32))
+        return super().replace_token(old, new)
+
+
+@pytest.mark.parametrize("ended", [None, 1.0])
+def test_a_token_that_another_start_made_stays(
+    ended: float | None, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In place of none or of one that has ended; the later start says who showed it."""
+    store = Beaten()
+    if ended is not None:
+        store.put_token(StoredToken("first", "admin", b"1" * 32, 0.0, ended))
+    assert Tokens(store, clock).first_start() is None
+    assert [each.digest for each in store.tokens()] == [b"2" * 32]
+    assert "showed it" in caplog.text
 
 
 def test_a_given_token_is_listed_and_not_written_down(clock: ManualClock) -> None:

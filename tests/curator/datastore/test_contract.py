@@ -3,12 +3,16 @@
 import hashlib
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 import pytest
 
 from privet.curator.collection.task_cache import CachedTask
+from privet.curator.datastore import open_store
 from privet.curator.datastore.base import (
     HOLD_SECONDS,
     PUBLIC_MODEL,
@@ -394,9 +398,28 @@ def test_tokens_are_kept_by_name(store: Store) -> None:
     newer = StoredToken("a", "reader", b"3" * 32, NOW + 1)
     store.put_token(newer)
     assert store.tokens() == [newer, two]
+    assert not store.replace_token(None, one)
+    assert not store.replace_token(one, one)
+    assert store.tokens() == [newer, two]
+    assert store.replace_token(newer, one)
+    assert store.tokens() == [one, two]
     assert store.drop_token("a")
     assert not store.drop_token("a")
     assert store.tokens() == [two]
+    assert store.replace_token(one, newer)
+    assert store.tokens() == [newer, two]
+
+
+@pytest.mark.parametrize("ended", [None, StoredToken("a", "admin", b"0" * 32, NOW, NOW)])
+def test_of_tokens_that_replace_at_once_one_stays(ended: StoredToken | None, url: str) -> None:
+    """Of curators on one database, whether there was none or one that has ended."""
+    new = [StoredToken("a", "admin", bytes([place]) * 32, NOW) for place in range(8)]
+    with ExitStack() as stack, ThreadPoolExecutor(len(new)) as pool:
+        stores = [stack.enter_context(closing(open_store(url))) for _ in new]
+        if ended is not None:
+            stores[0].put_token(ended)
+        done = list(pool.map(lambda store, token: store.replace_token(ended, token), stores, new))
+        assert stores[0].tokens() == list(compress(new, done))
 
 
 def test_expiry_keeps_what_a_replay_could_need(store: Store) -> None:
