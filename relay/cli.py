@@ -11,7 +11,6 @@ import logging
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, cast
@@ -36,24 +35,6 @@ Insecure = Annotated[
 ]
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class _Limits:
-    """What a relay keeps at most, and for how long."""
-
-    keep_days: int
-    spool_bytes: int
-    body_memory: int
-
-
-@dataclass(frozen=True)
-class _Tokens:
-    """The token for the curator, that of other relays for this one, and that of its metrics."""
-
-    own: str | None
-    peer: str | None
-    metrics: str | None
 
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -119,20 +100,23 @@ def serve(
     among stay in the spool; a smaller --least lets them go.
     """
     with _faults():
-        limits = _Limits(keep_fates_days, max_spool_bytes, max_body_memory)
-        at, tokens = (host, port), _Tokens(token, peer_token, metrics_token)
-        serving = _serve(
-            curator,
-            spool,
-            at,
-            least,
-            every,
-            tokens,
-            limits,
-            batches,
-            insecure_http=insecure_http,
+        asyncio.run(
+            _serve(
+                curator,
+                spool,
+                listen_at=(host, port),
+                least=least,
+                every=every,
+                token=token,
+                peer_token=peer_token,
+                metrics_token=metrics_token,
+                keep_days=keep_fates_days,
+                spool_bytes=max_spool_bytes,
+                body_memory=max_body_memory,
+                batches=batches,
+                insecure_http=insecure_http,
+            )
         )
-        asyncio.run(serving)
 
 
 @app.command(epilog="Example: privet-relay status https://relay.example/v1/tasks/c463082017fb")
@@ -180,13 +164,17 @@ async def _status(url: str, *, insecure_http: bool) -> bytes:
 async def _serve(
     curator: str,
     path: Path,
-    at: tuple[str, int],
+    *,
+    listen_at: tuple[str, int],
     least: int,
     every: float,
-    tokens: _Tokens,
-    own: _Limits,
+    token: str | None,
+    peer_token: str | None,
+    metrics_token: str | None,
+    keep_days: int,
+    spool_bytes: int,
+    body_memory: int,
     batches: str | None,
-    *,
     insecure_http: bool,
 ) -> None:
     try:
@@ -207,28 +195,17 @@ async def _serve(
         from privet.transport.batch_files import BatchFolder
 
         folder = BatchFolder(batches)
-    async with ReportClient(insecure_http=insecure_http, token=tokens.own) as client:
-        with Spool(path, own.spool_bytes) as spool, listen(*at) as listener:
+    async with ReportClient(insecure_http=insecure_http, token=token) as client:
+        with Spool(path, spool_bytes) as spool, listen(*listen_at) as listener:
             relay = Relay(
-                client,
-                curator,
-                spool,
-                least,
-                body_memory=own.body_memory,
-                peer_token=tokens.peer,
+                client, curator, spool, least, body_memory=body_memory, peer_token=peer_token
             )
             forwarder = Forwarder(
-                client,
-                relay.address,
-                spool,
-                least,
-                relay.watch,
-                keep_days=own.keep_days,
-                folder=folder,
+                client, relay.address, spool, least, relay.watch, keep_days=keep_days, folder=folder
             )
             allow_connections(limits.connections)
             config = uvicorn.Config(
-                create_app(relay, RelayMetrics(spool) if tokens.metrics else None, tokens.metrics),
+                create_app(relay, RelayMetrics(spool) if metrics_token else None, metrics_token),
                 access_log=False,
                 log_level="error",
                 http=cast("type[asyncio.Protocol]", partial(BoundedConnection, limits)),

@@ -19,7 +19,7 @@ import hashlib
 import os
 import sqlite3
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -202,8 +202,27 @@ class Spool:
         False if fewer than ``least`` different invitations wait. A rest of fewer joins them. Of
         several reports with one invitation the others stay.
         """
+        key = (task, _text(questions))
         with self._transaction() as db:
-            return _draw(db, (task, _text(questions)), least, about)
+            where = "FROM waiting WHERE task = ? AND questions = ? AND invitation IS NOT NULL"
+            (there,) = db.execute(f"SELECT count(DISTINCT invitation) {where}", key).fetchone()
+            if there < least or not there:
+                return False
+            wanted = there if there - about < least else max(least, about)
+            by_chance = f"{where} GROUP BY invitation ORDER BY random() LIMIT ?"
+            rows = db.execute(
+                f"SELECT min(id), payload, invitation {by_chance}", (*key, wanted)
+            ).fetchall()
+            ids, payloads, invitations = zip(*rows, strict=True)
+            _remove_singles(db, key, ids)
+            order = random_order(len(rows))
+            batch = Batch(questions, _rows(ids)[order], _rows(payloads)[order])
+            paired = _rows(invitations)[order].tobytes()
+            number = _insert(db, task, batch, sealed=False, tracked=True, invitations=paired)
+            asked = Admission.of(os.urandom(ADMISSION_ID_BYTES), invitations)
+            row = (asked.id, number, asked.invitations.tobytes())
+            db.execute("INSERT INTO admissions VALUES (?, ?, ?)", row)
+            return True
 
     def drawn(self) -> dict[int, str]:
         """The batches whose invitations the curator is asked about: numbers, and tasks."""
@@ -222,13 +241,27 @@ class Spool:
             for own, asked in rows
         ]
 
-    def admit(self, number: int, refused: Collection[bytes], day: int) -> int:
+    def admit(self, number: int, refused: Set[bytes], day: int) -> int:
         """Forget which report of a drawn batch came with which invitation; how many leave.
 
         Those whose invitations are ``refused`` leave, the others wait to be sealed.
         """
         with self._transaction() as db:
-            return _admit(db, number, set(refused), day)
+            query = "SELECT task, invitations FROM batches WHERE number = ?"
+            task, paired = db.execute(query, (number,)).fetchone()
+            batch, invitations = _read(db, number), _split(paired, INVITATION_DIGEST_BYTES)
+            stays = np.array([own not in refused for own in invitations])
+            kept, (own,) = batch.take(stays), batch.admissions
+            left = batch.ids[~stays]
+            db.execute("DELETE FROM batches WHERE number = ?", (number,))
+            if len(kept):
+                admitted = Admission.of(own, set(invitations) - refused)
+                _insert(db, task, kept, sealed=False, tracked=True)
+                update = "UPDATE admissions SET invitations = ? WHERE id = ?"
+                db.execute(update, (admitted.invitations.tobytes(), own))
+            else:
+                db.execute("DELETE FROM admissions WHERE id = ?", (own,))
+            return _leave(db, task, [row.tobytes() for row in left], [], NOT_INVITED, day)
 
     def turn_away(self, task: str, day: int) -> int:
         """Remove the reports of a task for invited holders that came without an invitation."""
@@ -256,8 +289,29 @@ class Spool:
         the batch, unless that grows too large. Where holders are ``invited``, of those who were
         admitted.
         """
+        key = (task, _text(questions))
         with self._transaction() as db:
-            return _seal(db, (task, _text(questions)), least, about, invited=invited)
+            numbers, rest = _open_batches(db, key, least, about, invited=invited)
+            singles = None if invited else _singles(db, key, least, rest)
+            parts = [_read(db, number) for number in numbers]
+            if singles is not None:
+                parts.append(singles)
+            if not parts:
+                return False
+            batch = parts[0] if len(numbers) == len(parts) == 1 else _shuffled(_joined(parts))
+            if len(batch) < least:
+                return False
+            if batch is parts[0]:  # shuffled when it came
+                db.execute("UPDATE batches SET sealed = 1 WHERE number = ?", numbers)
+                return True
+            tracked = singles is not None
+            for number in numbers:
+                delete = "DELETE FROM batches WHERE number = ? RETURNING tracked"
+                tracked |= bool(db.execute(delete, (number,)).fetchall()[0][0])
+            if singles is not None:
+                _remove_singles(db, key, [row.tobytes() for row in singles.ids])
+            _insert(db, task, batch, sealed=True, tracked=tracked)
+            return True
 
     def sealed(self) -> dict[int, str]:
         """The batches that are ready to be sent: their numbers, and the task of each."""
@@ -506,73 +560,6 @@ def _read(db: sqlite3.Connection, number: int) -> Batch:
     ids, payloads = (np.frombuffer(column, np.uint8).reshape(count, -1) for column in columns)
     named = db.execute("SELECT id FROM admissions WHERE batch = ? ORDER BY id", (number,))
     return Batch(_numbers(questions), ids, payloads, tuple(own for (own,) in named))
-
-
-def _draw(db: sqlite3.Connection, key: tuple[str, str], least: int, about: int) -> bool:
-    """See ``Spool.draw``; ``key`` is the task and its questions as text."""
-    where = "FROM waiting WHERE task = ? AND questions = ? AND invitation IS NOT NULL"
-    (there,) = db.execute(f"SELECT count(DISTINCT invitation) {where}", key).fetchone()
-    if there < least or not there:
-        return False
-    wanted = there if there - about < least else max(least, about)
-    by_chance = f"{where} GROUP BY invitation ORDER BY random() LIMIT ?"
-    rows = db.execute(f"SELECT min(id), payload, invitation {by_chance}", (*key, wanted)).fetchall()
-    ids, payloads, invitations = zip(*rows, strict=True)
-    _remove_singles(db, key, ids)
-    order = random_order(len(rows))
-    batch = Batch(_numbers(key[1]), _rows(ids)[order], _rows(payloads)[order])
-    paired = _rows(invitations)[order].tobytes()
-    number = _insert(db, key[0], batch, sealed=False, tracked=True, invitations=paired)
-    asked = Admission.of(os.urandom(ADMISSION_ID_BYTES), invitations)
-    row = (asked.id, number, asked.invitations.tobytes())
-    db.execute("INSERT INTO admissions VALUES (?, ?, ?)", row)
-    return True
-
-
-def _admit(db: sqlite3.Connection, number: int, refused: set[bytes], day: int) -> int:
-    """See ``Spool.admit``."""
-    query = "SELECT task, invitations FROM batches WHERE number = ?"
-    task, paired = db.execute(query, (number,)).fetchone()
-    batch, invitations = _read(db, number), _split(paired, INVITATION_DIGEST_BYTES)
-    stays = np.array([own not in refused for own in invitations])
-    kept, (own,) = batch.take(stays), batch.admissions
-    left = batch.ids[~stays]
-    db.execute("DELETE FROM batches WHERE number = ?", (number,))
-    if len(kept):
-        admitted = Admission.of(own, set(invitations) - refused)
-        _insert(db, task, kept, sealed=False, tracked=True)
-        update = "UPDATE admissions SET invitations = ? WHERE id = ?"
-        db.execute(update, (admitted.invitations.tobytes(), own))
-    else:
-        db.execute("DELETE FROM admissions WHERE id = ?", (own,))
-    return _leave(db, task, [row.tobytes() for row in left], [], NOT_INVITED, day)
-
-
-def _seal(
-    db: sqlite3.Connection, key: tuple[str, str], least: int, about: int, *, invited: bool
-) -> bool:
-    """See ``Spool.seal``; ``key`` is the task and its questions as text."""
-    numbers, rest = _open_batches(db, key, least, about, invited=invited)
-    singles = None if invited else _singles(db, key, least, rest)
-    parts = [_read(db, number) for number in numbers]
-    if singles is not None:
-        parts.append(singles)
-    if not parts:
-        return False
-    batch = parts[0] if len(numbers) == len(parts) == 1 else _shuffled(_joined(parts))
-    if len(batch) < least:
-        return False
-    if batch is parts[0]:  # shuffled when it came
-        db.execute("UPDATE batches SET sealed = 1 WHERE number = ?", numbers)
-        return True
-    tracked = singles is not None
-    for number in numbers:
-        delete = "DELETE FROM batches WHERE number = ? RETURNING tracked"
-        tracked |= bool(db.execute(delete, (number,)).fetchall()[0][0])
-    if singles is not None:
-        _remove_singles(db, key, [row.tobytes() for row in singles.ids])
-    _insert(db, key[0], batch, sealed=True, tracked=tracked)
-    return True
 
 
 def _open_batches(

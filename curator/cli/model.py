@@ -26,7 +26,6 @@ from privet.curator.publishing.table import Columns, count_rows, read_table
 from privet.protocol.errors import InvalidRecord, InvalidRequest, PrivetError
 from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value
 from privet.protocol.task import Task
-from privet.transport.errors import CuratorUnreachable
 
 ROWS_SHOWN = 20
 
@@ -181,24 +180,13 @@ def _compared(name: str, row: dict[str, Any]) -> tuple[str, ...]:
     return name, reported, f"{low} to {high}", public
 
 
-def status(
-    task: TaskName,
-    relay: Annotated[
-        str | None, typer.Option(help="Address of a relay; show what its shuffling adds.")
-    ] = None,
-    url: Url = URL,
-    token: Token = None,
-    as_json: AsJson = False,
-) -> None:
+def status(task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
     """Show how a collection stands; without a token only about how many reports there are."""
     document = connect(url, token).status(task)
-    reports, step = document["reports"], document["step"]
-    if relay is not None:
-        most = reports + 2 * (step - 1)
-        document["relay"] = _relay_status(relay, document["id"], most)
     if as_json:
         print_json(document)
         return
+    reports, step = document["reports"], document["step"]
     facts = {
         "state": document["state"],
         "takes reports now": document["collecting"],
@@ -211,8 +199,6 @@ def status(
             "refused": document["rejects"],
             "checksum": document["checksum"],
         }
-    if relay is not None:
-        facts |= _relay_facts(document["relay"])
     print_facts(f"Task {document['id'][:12]}", facts)
 
 
@@ -378,46 +364,6 @@ def _write(target: Path, header: list[str], rows: list[list[Any]]) -> None:
             csv.writer(file).writerows([header, *rows])
     except OSError as error:
         raise PrivetError(f"Cannot write {target}: {error.strerror}.") from None
-
-
-def _relay_status(relay_url: str, task_id: str, most: int) -> dict[str, Any]:
-    """The relay's own status of a task that the curator has counted at most ``most`` reports of.
-
-    Raises ``PrivetError`` if it is no relay's, or speaks of more reports than were counted.
-    """
-    try:
-        relay = connect(relay_url, doing="Waiting for the relay ...")
-        document: dict[str, Any] = relay.get(f"/v1/tasks/{task_id}/status")
-    except CuratorUnreachable:
-        raise CuratorUnreachable(
-            f"No relay answers at {relay_url}: check the address, and that 'privet-relay serve' "
-            "runs there."
-        ) from None
-    if not {"counted", "local_epsilon", "central"} <= set(document):
-        raise PrivetError(f"{relay_url} is not a relay: give the address that holders send to.")
-    if document["counted"] > most:
-        raise PrivetError(
-            f"The relay states that it delivered {document['counted']} reports and this curator "
-            f"counted {most} at most: it is a relay of another curator."
-        )
-    return document
-
-
-def _relay_facts(status: dict[str, Any]) -> dict[str, Any]:
-    """The two guarantees, each on a line of its own."""
-    through = f"the {status['counted']} reports or more that came through this relay"
-    central = status["central"]
-    stated = f"no more than the local one, for {through}: too few went together"
-    if central is not None:
-        stated = (
-            f"({central['epsilon']:.3g}, {central['delta']:g}) against who sees the curator's "
-            f"side alone, for {through} in shuffled batches of {central['reports']} or more, "
-            f"{central['condition']}"
-        )
-    return {
-        "local epsilon": f"{status['local_epsilon']:g} against everybody, for every report",
-        "central (epsilon, delta)": stated,
-    }
 
 
 def _facts(model: dict[str, Any]) -> dict[str, Any]:

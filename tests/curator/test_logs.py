@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import structlog
 
 from privet.curator.logs import HIDDEN, set_up_logs
 
@@ -19,17 +18,17 @@ def restored() -> Iterator[None]:
     handlers, level = root.handlers, root.level
     yield
     root.handlers, root.level = handlers, level
-    structlog.reset_defaults()
 
 
 def test_json_lines_hide_secrets(capsys: pytest.CaptureFixture[str]) -> None:
     """Each event is one JSON object, and fields that may hold secrets are hidden."""
     set_up_logs("info", "json")
-    structlog.get_logger("curator").info("issued", name="ops", token="abc", client="10.0.0.1")
+    fields = {"by": "ops", "token": "abc", "client": "10.0.0.1"}
+    logging.getLogger("curator").info("issued", extra=fields)
     logging.getLogger("a.library").info("started")
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [line["event"] for line in lines] == ["issued", "started"]
-    assert (lines[0]["name"], lines[0]["token"], lines[0]["client"]) == ("ops", HIDDEN, HIDDEN)
+    assert (lines[0]["by"], lines[0]["token"], lines[0]["client"]) == ("ops", HIDDEN, HIDDEN)
 
 
 @pytest.mark.parametrize("form", ["json", "console"])
@@ -80,12 +79,11 @@ class Described:
 def test_no_way_of_logging_tells_a_secret(
     form: str, message: str, arguments: Any, extra: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a message, its arguments or extra fields, of the standard library or of structlog."""
+    """In a message, its arguments or extra fields."""
     set_up_logs("info", form, ["operator's own words"])
     logging.getLogger("a.library").warning(message, *arguments, extra=extra)
-    structlog.get_logger("curator").warning(message, *arguments, **extra)
     text = capsys.readouterr().err
-    assert text.count(HIDDEN) >= 2
+    assert HIDDEN in text
     for secret in (TOKEN, "s3cret", "operator's own words"):
         assert secret not in text
 

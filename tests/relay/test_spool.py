@@ -100,7 +100,7 @@ def test_what_went_out_is_not_sent_in_other_company(tmp_path: Path) -> None:
         spool.add(sent)
         spool.draw("t", BOTH, 3, 3)
         (number,) = spool.drawn()
-        spool.admit(number, [], DAY)
+        spool.admit(number, set(), DAY)
         spool.seal("t", BOTH, 3, 3, invited=True)
         (number,) = spool.sealed()
         ids = [report.id for report in sent]
