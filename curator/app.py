@@ -1,7 +1,8 @@
 """Assembly of the application: store, clock, uploads, worker processes, routes, middleware."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
@@ -13,7 +14,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from privet.curator import dashboard
 from privet.curator.audit import NOBODY
-from privet.curator.clock import Clock, SystemClock
 from privet.curator.collection.batch import BatchLimits, BatchUpload
 from privet.curator.collection.rejects import Rejects
 from privet.curator.collection.task_cache import TaskCache
@@ -70,7 +70,7 @@ def create_app(
     settings: Settings,
     *,
     store: Store | None = None,
-    clock: Clock | None = None,
+    clock: Callable[[], float] = time.time,
     signer: Signer | None = None,
     workers: Workers | None = None,
 ) -> CuratorApp:
@@ -81,7 +81,6 @@ def create_app(
     Reports are taken in as soon as it is called; the lifespan's end finishes what has been
     accepted and closes the store. Raises ``StorageFailed`` if the store cannot be opened.
     """
-    clock = clock or SystemClock()
     store = store or open_store(settings.database, settings.bucket_seconds)
     metrics = Metrics()
     writer = Writer(store, clock, metrics, max_queue=settings.max_queue)

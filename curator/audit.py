@@ -5,9 +5,9 @@ an invitation or a network address.
 """
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
-from privet.curator.clock import Clock
 from privet.curator.datastore.base import AuditEntry, Store
 from privet.protocol.errors import StorageFailed
 
@@ -21,7 +21,7 @@ NOBODY = ""
 class Audit:
     """The audit log of one store."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
 
@@ -31,11 +31,11 @@ class Audit:
         What is done stays done if the database does not take the entry: the log has it then, and
         says so.
         """
-        self._write(AuditEntry(self._clock.now(), actor, action, subject, detail))
+        self._write(AuditEntry(self._clock(), actor, action, subject, detail))
 
     def note_refused(self, reason: str) -> None:
         """Note a failed sign-in; those of an hour are one entry, which counts them."""
-        entry = AuditEntry(self._clock.now(), NOBODY, "sign-in failed", "", {"reason": reason})
+        entry = AuditEntry(self._clock(), NOBODY, "sign-in failed", "", {"reason": reason})
         self._write(entry, join_since=entry.at // HOUR * HOUR)
 
     def _write(self, entry: AuditEntry, join_since: float | None = None) -> None:

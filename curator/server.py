@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import time
 from collections.abc import Callable
 from functools import partial
 from tempfile import TemporaryDirectory
@@ -13,7 +14,6 @@ from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
 from privet.curator.app import create_app
-from privet.curator.clock import SystemClock
 from privet.curator.datastore import open_store
 from privet.curator.logs import set_up_logs
 from privet.curator.settings import Settings
@@ -68,7 +68,7 @@ def _prepare(settings: Settings) -> str | None:
         signer = signer_for(settings, store.fact(SIGNING_KEY) or "")
         store.note(SIGNING_KEY, "" if signer is None else signer.key.hex())
         return Tokens(
-            store, SystemClock(), None if token is None else token.get_secret_value()
+            store, time.time, None if token is None else token.get_secret_value()
         ).first_start()
     finally:
         store.close()

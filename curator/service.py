@@ -7,7 +7,7 @@ functions at the end of this file, which ``run`` may execute in a worker process
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.curator.clock import Clock
 from privet.curator.datastore.base import (
     PUBLIC_MODEL,
     RESTORED,
@@ -113,7 +112,9 @@ class Change:
 class Curator:
     """The use cases over one store."""
 
-    def __init__(self, store: Store, clock: Clock, max_rows: int = MAX_PREDICTED_ROWS) -> None:
+    def __init__(
+        self, store: Store, clock: Callable[[], float], max_rows: int = MAX_PREDICTED_ROWS
+    ) -> None:
         self.store = store
         self.clock = clock
         self.max_rows = max_rows
@@ -137,7 +138,7 @@ class Curator:
         is; raises ``InvalidTask`` if it has another public model. If that task was deleted, they
         lead to its next edition, since holders who answered it would not answer it again.
         """
-        now = self.clock.now()
+        now = self.clock()
         closes = unix_seconds(settings.closes)
         if closes is not None and closes <= now:
             raise InvalidTask("The task would close in the past: give a later closing time.")
@@ -170,7 +171,7 @@ class Curator:
 
         Opening one of an earlier version raises ``InvalidTask``.
         """
-        now, stored = self.clock.now(), self.store.task(task_id)
+        now, stored = self.clock(), self.store.task(task_id)
         closes = stored.task.closes if move is Move.OPEN else None
         if closes is not None and closes <= now:
             raise IllegalMove(
@@ -201,13 +202,13 @@ class Curator:
         From then on the task counts invited reports only. Raises ``TaskNotFound``.
         """
         invitations = [secrets.token_urlsafe(INVITATION_BYTES) for _ in range(count)]
-        expires = None if days is None else self.clock.now() + days * DAY
+        expires = None if days is None else self.clock() + days * DAY
         self.store.invite(task_id, digests_of(invitations), expires)
         return invitations
 
     def invitations(self, task_id: str) -> InvitationCounts:
         """What became of a task's invitations; raises ``TaskNotFound``."""
-        return self.store.invitations(task_id, self.clock.now())
+        return self.store.invitations(task_id, self.clock())
 
     def revoke_invitations(self, task_id: str, invitations: Sequence[str] | None) -> int:
         """Take back the unused ones of these invitations, or of all; how many they were.
@@ -236,7 +237,7 @@ class Curator:
         Raises ``NotEnoughReports`` or ``InvalidRequest``.
         """
         document, summary = self._fitted(task_id, estimator, parameters, run)
-        added = self.store.add_model(task_id, document, summary, self.clock.now())
+        added = self.store.add_model(task_id, document, summary, self.clock())
         if promote or not any(SERVING in info.aliases for info in self.store.models(task_id)):
             return self.promote(task_id, added.number)
         return added

@@ -9,13 +9,12 @@ import hashlib
 import hmac
 import logging
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
 from privet.curator.audit import NOBODY, Audit
-from privet.curator.clock import Clock
 from privet.curator.datastore.base import Store, StoredToken
 from privet.protocol.errors import InvalidRequest, NotAuthorized
 
@@ -48,7 +47,9 @@ class Scope(StrEnum):
 class Tokens:
     """The tokens of one curator's store."""
 
-    def __init__(self, store: Store, clock: Clock, admin_token: str | None = None) -> None:
+    def __init__(
+        self, store: Store, clock: Callable[[], float], admin_token: str | None = None
+    ) -> None:
         self._store = store
         self._clock = clock
         self.audit = Audit(store, clock)
@@ -56,7 +57,7 @@ class Tokens:
         self._own: StoredToken | None = None
         if admin_token is not None:
             digest = digest_of(admin_token)
-            self._own = StoredToken(ENVIRONMENT, Scope.ADMIN, digest, clock.now())
+            self._own = StoredToken(ENVIRONMENT, Scope.ADMIN, digest, clock())
 
     def check(self, token: str, scope: str) -> str:
         """The name of ``token``; raises ``NotAuthorized`` unless it allows what needs ``scope``."""
@@ -67,7 +68,7 @@ class Tokens:
 
     def find(self, token: str) -> StoredToken:
         """The stored ``token``; raises ``NotAuthorized`` if it is unknown or has expired."""
-        digest, found, now = digest_of(token), None, self._clock.now()
+        digest, found, now = digest_of(token), None, self._clock()
         for known in self.listed():
             if hmac.compare_digest(digest, known.digest):
                 found = known
@@ -142,12 +143,12 @@ class Tokens:
 
     def _made(self, name: str, scope: Scope, days: float | None) -> tuple[str, StoredToken]:
         """A new token, and what is kept of it."""
-        token, now = secrets.token_urlsafe(32), self._clock.now()
+        token, now = secrets.token_urlsafe(32), self._clock()
         expires = None if days is None else now + days * DAY
         return token, StoredToken(name, scope.value, digest_of(token), now, expires)
 
     def _good_admins(self, known: Iterable[StoredToken]) -> list[StoredToken]:
-        now = self._clock.now()
+        now = self._clock()
         return [
             each
             for each in known

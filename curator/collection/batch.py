@@ -14,7 +14,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from privet.curator.clock import Clock
 from privet.curator.collection.rejects import Rejects
 from privet.curator.collection.task_cache import CachedTask, TaskCache
 from privet.curator.collection.upload import task_of_call
@@ -84,7 +83,7 @@ class BatchUpload:
         budget: BodyBudget,
         tokens: Tokens,
         store: Store,
-        clock: Clock,
+        clock: Callable[[], float],
     ) -> None:
         self._app = app
         self._tasks = tasks
@@ -145,7 +144,7 @@ class BatchUpload:
 
     def _hold(self, task_id: str, body: bytes) -> JSONResponse:
         asked = Admission.unpack(body, self._limits.reports)
-        now = self._clock.now()
+        now = self._clock()
         refused = self._store.admit(task_id, asked.id, asked.digests, now)
         listed = [digest.hex() for digest in refused]
         return JSONResponse({"held": len(asked) - len(refused), "refused": listed})

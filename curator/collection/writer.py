@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from privet.curator.clock import Clock
 from privet.curator.collection.task_cache import CachedTask, Layout
 from privet.curator.datastore.base import Outcome, Outcomes, ReportGroup, Store, no_task, not_open
 from privet.curator.metrics import Metrics
@@ -69,7 +68,9 @@ T = TypeVar("T", WaitingReport, ReportGroup)
 class Writer:
     """The queue and its thread, which starts with the first report."""
 
-    def __init__(self, store: Store, clock: Clock, metrics: Metrics, *, max_queue: int) -> None:
+    def __init__(
+        self, store: Store, clock: Callable[[], float], metrics: Metrics, *, max_queue: int
+    ) -> None:
         self._store = store
         self._clock = clock
         self._metrics = metrics
@@ -210,7 +211,7 @@ class Writer:
         if not any(map(len, groups)):
             return [np.empty(0, dtype=np.int8) for _ in groups]
         started = perf_counter()
-        outcomes = self._store.take(groups, self._clock.now())
+        outcomes = self._store.take(groups, self._clock())
         self._metrics.committed(perf_counter() - started, sum(map(len, groups)))
         return outcomes
 

@@ -41,7 +41,7 @@ def list_tasks(
         if name.casefold() in listed.published.name.casefold()
         and calls.is_shown(request, listed, visitor.reader)
     ]
-    now = curator.clock.now()
+    now = curator.clock()
     return page(
         request,
         "tasks.html",

@@ -54,12 +54,12 @@ class Sessions:
 
     def seal(self, token: str) -> str:
         """The cookie of a new session."""
-        return self._fernet().encrypt_at_time(token.encode(), int(self._clock.now())).decode()
+        return self._fernet().encrypt_at_time(token.encode(), int(self._clock())).decode()
 
     def open(self, cookie: str) -> str | None:
         """The token in a cookie; None if it is not one of ours, or too old."""
         try:
-            now = int(self._clock.now())
+            now = int(self._clock())
             return self._fernet().decrypt_at_time(cookie.encode(), SESSION_SECONDS, now).decode()
         except InvalidToken:
             return None

@@ -19,7 +19,6 @@ from collections.abc import Callable
 from sqlalchemy import Connection, delete, exists, insert, select, text, update
 from starlette.concurrency import run_in_threadpool
 
-from privet.curator.clock import Clock
 from privet.curator.datastore.base import (
     GRACE_SECONDS,
     Expired,
@@ -114,7 +113,7 @@ def expire(store: Store, settings: Settings, now: float) -> Expired:
 
 
 async def collect_garbage(
-    store: Store, settings: Settings, clock: Clock, note: Callable[[str, str], None]
+    store: Store, settings: Settings, clock: Callable[[], float], note: Callable[[str, str], None]
 ) -> None:
     """Expire now and every hour, until cancelled; whatever fails is logged and tried again.
 
@@ -122,7 +121,7 @@ async def collect_garbage(
     """
     while True:
         try:
-            removed = await run_in_threadpool(expire, store, settings, clock.now())
+            removed = await run_in_threadpool(expire, store, settings, clock())
             for removal, task_id in removed.removals:
                 await run_in_threadpool(note, EXPIRED[removal], task_id)
             if removed.tasks or removed.ids:

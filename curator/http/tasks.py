@@ -290,7 +290,7 @@ async def create_task(request: Request, response: Response, curator: TheCurator)
     response.headers["Location"] = f"/v1/tasks/{stored.task.id}"
     if not created:
         response.status_code = status.HTTP_200_OK
-    return TaskView.whole(stored, curator.clock.now())
+    return TaskView.whole(stored, curator.clock())
 
 
 async def publish(
@@ -310,7 +310,7 @@ async def publish(
 @router.get("", summary="List tasks", responses=described(NotAuthorized))
 def list_tasks(request: Request, curator: TheCurator, reader: IsReader) -> list[TaskSummary]:
     """All tasks, oldest first; drafts for readers only."""
-    now = curator.clock.now()
+    now = curator.clock()
     tasks = [stored for stored in curator.tasks() if is_shown(request, stored, reader)]
     return [TaskSummary.of(stored, now) for stored in tasks]
 
@@ -353,7 +353,7 @@ def read_task(
         kept = "no-store" if stored.state is State.DRAFT else A_DAY
         headers |= {"ETag": f'"{stored.task.id}"', "Cache-Control": kept}
         return _unless_known(if_none_match, headers, stored.task.canonical, TASK_MEDIA_TYPE)
-    view = TaskView.whole(stored, curator.clock.now())
+    view = TaskView.whole(stored, curator.clock())
     headers |= {"ETag": _json_tag(stored, view), "Cache-Control": "no-cache"}
     return _unless_known(
         if_none_match, headers, view.model_dump_json().encode(), "application/json"
@@ -376,7 +376,7 @@ def read_status(
     """
     stored = shown(request, curator.task(task_id), reader)
     models = len(curator.store.models(task_id))
-    now, restored = curator.clock.now(), curator.restored
+    now, restored = curator.clock(), curator.restored
     view = StatusView.of(stored, curator.status(task_id), models, now, restored)
     if reader:
         return view
@@ -513,7 +513,7 @@ def revoke_invitations(
 
 def _moved(task_id: str, curator: TheCurator, move: Move, request: Request) -> TaskSummary:
     note(request, f"task {curator.move(task_id, move)}", task_id)
-    return TaskSummary.of(curator.task(task_id), curator.clock.now())
+    return TaskSummary.of(curator.task(task_id), curator.clock())
 
 
 async def _read_upload(request: Request) -> tuple[bytes, TaskSettings, bytes | None]:

@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from privet.curator.clock import ManualClock
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.memory import MemoryStore
 from privet.curator.estimation import ESTIMATORS
@@ -34,6 +33,7 @@ from privet.protocol.mechanisms import choose
 from privet.protocol.report import make_report
 from privet.protocol.task import Task
 from tests.curator import samples
+from tests.manual_clock import ManualClock
 from tests.stat_checks import check_frequencies
 
 
@@ -63,7 +63,7 @@ def answer(curator: Curator, task: Task, records: Sequence[Mapping[str, Any]]) -
     known = [(layout, body) for layout, body in found if layout is not None]
     assert len(known) == len(records)
     group = cached.group_of_bodies(known, [None] * len(known))
-    curator.store.take([group], curator.clock.now())
+    curator.store.take([group], curator.clock())
 
 
 def thirds(n: int, seed: int = 1) -> list[dict[str, Any]]:
@@ -268,21 +268,21 @@ def test_settings_are_one_strict_form(text: str, advice: str) -> None:
 
 def test_collecting_follows_state_and_clock(curator: Curator, clock: ManualClock) -> None:
     """Reports would count only while the task is open and between its published dates."""
-    start = int(clock.now()) + 100
+    start = int(clock()) + 100
     stored, _ = curator.create_task(settings(opens=start, closes=start + 100), samples.survey())
     seen = []
     for moment in (start - 1, start, start + 99, start + 100):
         clock.move_to(moment)
-        seen.append(stored.takes_reports(clock.now()))
+        seen.append(stored.takes_reports(clock()))
     assert seen == [False, True, True, False]
     clock.move_to(start)
     curator.move(stored.task.id, Move.CLOSE)
-    assert not curator.task(stored.task.id).takes_reports(clock.now())
+    assert not curator.task(stored.task.id).takes_reports(clock())
 
 
 def test_a_task_past_its_end_is_not_opened_again(curator: Curator, clock: ManualClock) -> None:
     """Its closing time is published, so it would be open in name only."""
-    closes = datetime.fromtimestamp(clock.now() + 60, UTC)
+    closes = datetime.fromtimestamp(clock() + 60, UTC)
     task = survey_task(curator, closes=closes)
     curator.move(task.id, Move.CLOSE)
     clock.advance(60)

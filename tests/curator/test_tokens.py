@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from privet.curator.clock import ManualClock
 from privet.curator.datastore import open_store
 from privet.curator.datastore.base import StoredToken
 from privet.curator.datastore.memory import MemoryStore
 from privet.curator.tokens import ENVIRONMENT, Scope, Tokens
 from privet.protocol.errors import InvalidRequest, NotAuthorized
+from tests.manual_clock import ManualClock
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_given_token_is_listed_and_not_written_down(clock: ManualClock) -> Non
     assert tokens.check("given", Scope.ADMIN) == ENVIRONMENT
     assert store.tokens() == []
     (listed,) = tokens.listed()
-    assert (listed.name, listed.used) == (ENVIRONMENT, clock.now())
+    assert (listed.name, listed.used) == (ENVIRONMENT, clock())
     with pytest.raises(InvalidRequest, match="out of its environment"):
         tokens.revoke(ENVIRONMENT)
     with pytest.raises(InvalidRequest, match="name of its own"):
@@ -87,7 +87,7 @@ def test_the_last_use_of_a_token_is_kept(tokens: Tokens, clock: ManualClock) -> 
     """At most once a minute, so that calls do not wait for it."""
     token = tokens.issue("ops", Scope.ADMIN)
     assert tokens.listed()[0].used is None
-    first = clock.now()
+    first = clock()
     for seconds, used in ((0, first), (59, first), (1, first + 60)):
         clock.advance(seconds)
         tokens.check(token, Scope.ADMIN)

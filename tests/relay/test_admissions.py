@@ -14,7 +14,6 @@ import pytest
 
 from privet.client import Answer, Holder, MemoryLedger, ReportClient, Retry, State
 from privet.curator.app import create_app as create_curator
-from privet.curator.clock import ManualClock
 from privet.curator.datastore.base import Store
 from privet.curator.datastore.memory import MemoryStore
 from privet.curator.settings import Settings
@@ -28,6 +27,7 @@ from privet.relay.spool import Spool
 from privet.transport.address import TaskAddress
 from tests.client.fakes import problem
 from tests.curator.datastore.made import NOW, open_task, task
+from tests.manual_clock import ManualClock
 
 CURATOR, RELAY = "https://curator.example", "http://127.0.0.1:8100"
 LEAST = 4
@@ -129,11 +129,9 @@ async def relaying(
         httpx.AsyncClient(transport=behind), retry=Retry(attempts=1), token=token
     )
     with Spool(path) as spool:
-        relay = Relay(
-            to_curator, CURATOR, spool, least, peer_token=PEER, clock=ManualClock(NOW).now
-        )
+        relay = Relay(to_curator, CURATOR, spool, least, peer_token=PEER, clock=ManualClock(NOW))
         forwarder = Forwarder(
-            to_curator, relay.address, spool, least, relay.watch, clock=ManualClock(NOW).now
+            to_curator, relay.address, spool, least, relay.watch, clock=ManualClock(NOW)
         )
         front = httpx.ASGITransport(create_app(relay))
         client = ReportClient(httpx.AsyncClient(transport=front), retry=Retry(attempts=1))

@@ -13,7 +13,6 @@ import pytest
 
 from privet.client import Holder, MemoryLedger, ReportClient, Retry, State
 from privet.curator.app import create_app as create_curator
-from privet.curator.clock import ManualClock
 from privet.curator.datastore.base import Store
 from privet.curator.datastore.memory import MemoryStore
 from privet.curator.settings import Settings
@@ -26,6 +25,7 @@ from privet.relay.forwarding import Forwarder
 from privet.relay.spool import Spool
 from privet.transport.address import TaskAddress
 from tests.curator.datastore.made import NOW, open_task, task
+from tests.manual_clock import ManualClock
 
 CURATOR, RELAY = "https://curator.example", "http://127.0.0.1:8100"
 CLOSES = int(NOW) + 1_000
@@ -45,10 +45,10 @@ class Setting:
     spool: Spool
 
     def holder(self, name: str = "me") -> Holder:
-        return Holder(self.client, MemoryLedger(), name, clock=self.clock.now)
+        return Holder(self.client, MemoryLedger(), name, clock=self.clock)
 
     def move(self, move: Move) -> None:
-        self.store.move(self.address.id, move, self.clock.now())
+        self.store.move(self.address.id, move, self.clock())
 
     @property
     def counted(self) -> int:
@@ -78,9 +78,9 @@ async def relayed(path: Path) -> AsyncIterator[Setting]:
     token = curator.state.tokens.issue("relay", Scope.RELAY)
     to_curator = ReportClient(behind, retry=Retry(attempts=1), token=token)
     with Spool(path) as spool:
-        relay = Relay(to_curator, CURATOR, spool, 1, clock=clock.now)
+        relay = Relay(to_curator, CURATOR, spool, 1, clock=clock)
         forwarder = Forwarder(
-            to_curator, relay.address, spool, 1, relay.watch, clock=clock.now, keep_days=30
+            to_curator, relay.address, spool, 1, relay.watch, clock=clock, keep_days=30
         )
         front = httpx.AsyncClient(transport=httpx.ASGITransport(create_app(relay)))
         client = ReportClient(front, retry=Retry(attempts=1))

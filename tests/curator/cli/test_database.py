@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from privet.curator.cli import main
-from privet.curator.clock import ManualClock
 from privet.curator.datastore import open_store
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.service import Curator
 from tests.curator import samples
+from tests.manual_clock import ManualClock
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ import httpx
 import pytest
 
 from privet.curator.app import CuratorApp, create_app
-from privet.curator.clock import ManualClock
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.base import Store
 from privet.curator.settings import Settings
 from privet.curator.tokens import Scope
 from tests.curator.datastore.made import NOW, open_task, task
+from tests.manual_clock import ManualClock
 
 TOKEN = "the-admin-token-of-these-tests"
 ADMIN = {"Authorization": f"Bearer {TOKEN}"}

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from privet.curator.app import CuratorApp, create_app
-from privet.curator.clock import ManualClock
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.base import Outcomes, ReportGroup, Store
 from privet.curator.settings import Settings
@@ -21,6 +20,7 @@ from privet.protocol.report import Report
 from tests.curator.collection.conftest import ADMIN, TOKEN
 from tests.curator.collection.test_upload import refused, send
 from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
+from tests.manual_clock import ManualClock
 
 
 def pack(reports: Sequence[Report], *admissions: bytes) -> bytes:

@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import event
 
 from privet.curator.app import CuratorApp, create_app
-from privet.curator.clock import ManualClock
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.sql import SqlStore
 from privet.curator.settings import Settings
 from tests.curator.collection.test_upload import refused, send
 from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
+from tests.manual_clock import ManualClock
 
 
 class Limited:

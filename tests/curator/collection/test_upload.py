@@ -9,7 +9,6 @@ import httpx
 import pytest
 
 from privet.curator.app import CuratorApp
-from privet.curator.clock import ManualClock
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.base import Store
 from privet.protocol.errors import PROBLEM_BASE
@@ -17,6 +16,7 @@ from privet.protocol.lifecycle import Move
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from tests.curator.collection.conftest import ADMIN
 from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
+from tests.manual_clock import ManualClock
 
 BINARY = {"content-type": REPORT_MEDIA_TYPE}
 

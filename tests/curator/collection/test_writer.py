@@ -7,7 +7,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from privet.curator.clock import ManualClock
 from privet.curator.collection.task_cache import CachedTask, TaskCache
 from privet.curator.collection.writer import Writer
 from privet.curator.datastore.base import Outcomes, ReportGroup, Store
@@ -15,6 +14,7 @@ from privet.curator.datastore.report_ids import BULK
 from privet.curator.metrics import Metrics
 from privet.protocol.errors import Overloaded, PrivetError, StorageFailed
 from tests.curator.datastore.made import group, kept, report, total
+from tests.manual_clock import ManualClock
 
 
 def put(writer: Writer, cached: CachedTask, body: bytes) -> "asyncio.Future[bool]":

@@ -10,7 +10,6 @@ from unittest.mock import Mock
 import pytest
 from sqlalchemy import func, select
 
-from privet.curator.clock import ManualClock
 from privet.curator.datastore import garbage_collection, open_store
 from privet.curator.datastore.base import Expired, Outcome, Store
 from privet.curator.datastore.garbage_collection import collect_garbage
@@ -23,6 +22,7 @@ from privet.protocol.errors import StorageFailed
 from privet.protocol.lifecycle import Move, State
 from tests.curator.datastore.made import NOW, group, many, open_task, pass_time, report, task
 from tests.curator.datastore.servers import drop_database, new_database
+from tests.manual_clock import ManualClock
 
 DAY = 86_400
 
@@ -163,11 +163,10 @@ async def test_each_removal_is_noted(store: Store, monkeypatch: pytest.MonkeyPat
 
     def advance() -> float:
         clock.advance(3_600.0)
-        return ManualClock.now(clock)
+        return clock()
 
-    monkeypatch.setattr(clock, "now", advance)
     settings = Settings(keep_ids_days=1, keep_tasks_days=3)
-    running = asyncio.create_task(collect_garbage(store, settings, clock, note))
+    running = asyncio.create_task(collect_garbage(store, settings, advance, note))
     await asyncio.wait_for(done.wait(), 60)
     running.cancel()
     with suppress(asyncio.CancelledError):

@@ -12,7 +12,6 @@ import pytest
 
 from privet.curator.app import create_app
 from privet.curator.cli import main
-from privet.curator.clock import ManualClock
 from privet.curator.datastore import open_store
 from privet.curator.service import Curator
 from privet.curator.settings import Settings
@@ -24,6 +23,7 @@ from privet.protocol.task import TASK_BOUNDS
 from tests.curator.datastore.made import NOW, group, open_task, report, task
 from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import TOKEN, Http
+from tests.manual_clock import ManualClock
 
 OLD = task("old")
 BYTES = wire.pack({**wire.unpack(OLD.canonical, TASK_BOUNDS), "version": 1})

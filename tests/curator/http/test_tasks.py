@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from privet.curator.app import CuratorApp
-from privet.curator.clock import ManualClock
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,
@@ -27,6 +26,7 @@ from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
 from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import Http
+from tests.manual_clock import ManualClock
 
 NOWHERE = "0" * 64
 
@@ -82,7 +82,7 @@ async def test_a_known_task_is_not_sent_again(http: Http, tags: str) -> None:
 
 async def test_the_json_view_is_fresh_after_a_move(http: Http, clock: ManualClock) -> None:
     """The JSON view's ETag changes with the state and with the clock, since the view does."""
-    start = int(clock.now()) + 10
+    start = int(clock()) + 10
     task_id = await http.task(opens=start)
     tags: list[str] = []
     for step in ("wait", "begin", "close"):
