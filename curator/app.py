@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from privet.curator import dashboard
 from privet.curator.audit import NOBODY
-from privet.curator.collection.batch import BatchLimits, BatchUpload
+from privet.curator.collection.batch import BatchUpload
 from privet.curator.collection.rejects import Rejects
 from privet.curator.collection.task_cache import TaskCache
 from privet.curator.collection.upload import ReportUpload
@@ -134,8 +134,9 @@ def create_app(
     budget = BodyBudget(max(settings.max_body_memory, settings.max_batch_bytes))
     _add_routes(api, settings, budget)
     tasks = TaskCache(store)
-    limits = _batch_limits(settings)
-    batch = BatchUpload(api, tasks, writer, rejects, metrics, limits, budget, tokens, store, clock)
+    batch = BatchUpload(
+        api, tasks, writer, rejects, metrics, settings, budget, tokens, store, clock
+    )
     others: ASGIApp = SecurityHeaders(TokenTries(batch, api.state.token_tries))
     others = CountCalls(others, metrics)
     single = ReportUpload(
@@ -190,14 +191,3 @@ def _around(app: ASGIApp, settings: Settings) -> ASGIApp:
     if settings.rate_limit:
         app = RateLimit(app, Rate(settings.rate_limit))
     return SecurityHeaders(cors.HolderCors(app) if settings.cors_holders else app)
-
-
-def _batch_limits(settings: Settings) -> BatchLimits:
-    return BatchLimits(
-        settings.max_batch_bytes,
-        settings.max_batch_reports,
-        settings.max_batches,
-        settings.max_waiting_batches,
-        settings.body_seconds,
-        settings.relay_rate_limit,
-    )

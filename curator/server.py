@@ -75,12 +75,13 @@ def _prepare(settings: Settings) -> str | None:
 
 
 def _config(settings: Settings) -> uvicorn.Config:
+    limits = ConnectionLimits(settings.header_seconds, settings.max_connections)
     return uvicorn.Config(
         partial(_application, settings),
         factory=True,
         log_config=None,
         access_log=False,
-        http=cast("type[asyncio.Protocol]", partial(BoundedConnection, _limits(settings))),
+        http=cast("type[asyncio.Protocol]", partial(BoundedConnection, limits)),
         ws="none",
         server_header=False,
         proxy_headers=bool(settings.trusted_proxies),
@@ -89,15 +90,6 @@ def _config(settings: Settings) -> uvicorn.Config:
         timeout_graceful_shutdown=max(1, round(settings.shutdown_seconds)),
         timeout_worker_healthcheck=WORKER_SECONDS,
         workers=settings.workers,
-    )
-
-
-def _limits(settings: Settings) -> ConnectionLimits:
-    return ConnectionLimits(
-        bytes=settings.max_header_bytes,
-        headers=settings.max_headers,
-        seconds=settings.header_seconds,
-        connections=settings.max_connections,
     )
 
 

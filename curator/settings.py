@@ -145,10 +145,6 @@ class Settings(BaseSettings):
         ge=0,
         description="Calls that may wait for that; above it the answer is 503.",
     )
-    max_header_bytes: int = Field(
-        default=32 * 1024, gt=0, description="Longest head of a request, in bytes."
-    )
-    max_headers: int = Field(default=100, gt=0, description="Most headers of a request.")
     max_connections: int = Field(
         default=4096,
         gt=0,

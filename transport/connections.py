@@ -56,10 +56,10 @@ class ConnectionLimits:
     ``stalled`` is for how many seconds a client may take nothing of its answer.
     """
 
-    bytes: int = 32 * 1024
-    headers: int = 100
     seconds: float = 10.0
     connections: int = 4096
+    bytes: int = 32 * 1024
+    headers: int = 100
     stalled: float = 60.0
 
 

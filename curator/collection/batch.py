@@ -22,6 +22,7 @@ from privet.curator.datastore.base import Answers, Ids, Mask, Outcome, Outcomes,
 from privet.curator.datastore.report_ids import keys_of
 from privet.curator.metrics import Metrics
 from privet.curator.rate_limit import Rate
+from privet.curator.settings import Settings
 from privet.curator.tokens import Scope as TokenScope
 from privet.curator.tokens import Tokens
 from privet.protocol.batch import Admission, Batch
@@ -33,7 +34,7 @@ from privet.protocol.errors import (
     problem_of,
 )
 from privet.protocol.task import Task
-from privet.transport.bodies import BodyBudget, Head, Turns, read_body
+from privet.transport.bodies import BodyBudget, Head, Share, Turns, read_body
 from privet.transport.metrics import ROUTE
 from privet.transport.problems import problem_response
 
@@ -46,19 +47,6 @@ REFUSALS = (
 )
 Take = Callable[[str, Scope, Receive], Awaitable[Response]]
 WRONG_PAYLOAD = problem_of(WrongPayload("")).name
-
-
-@dataclass(frozen=True)
-class BatchLimits:
-    """How much one batch may take; how many are counted at a time, and may wait for that."""
-
-    bytes: int
-    reports: int
-    at_a_time: int
-    waiting: int
-    body_seconds: float
-    per_minute: int = 0
-    """Reports per minute and token; 0 sets no limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +67,7 @@ class BatchUpload:
         writer: Writer,
         rejects: Rejects,
         metrics: Metrics,
-        limits: BatchLimits,
+        settings: Settings,
         budget: BodyBudget,
         tokens: Tokens,
         store: Store,
@@ -90,13 +78,13 @@ class BatchUpload:
         self._writer = writer
         self._rejects = rejects
         self._metrics = metrics
-        self._limits = limits
-        self._turns = Turns(limits.at_a_time, limits.waiting)
+        self._settings = settings
+        self._turns = Turns(settings.max_batches, settings.max_waiting_batches)
         self._budget = budget
         self._tokens = tokens
         self._store = store
         self._clock = clock
-        self._rate = Rate(limits.per_minute)
+        self._rate = Rate(settings.relay_rate_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a POST of a batch or an admission; pass all other calls on."""
@@ -118,32 +106,34 @@ class BatchUpload:
 
     async def _take(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
         """Count a batch."""
-        limits, head = self._limits, Head.of(scope)
+        head = Head.of(scope)
         relay = await self._authorized(head)
         task = self._tasks.get(task_id) or await self._tasks.load(task_id)
         with self._budget.share() as share:
-            body = await read_body(
-                receive, head, limit=limits.bytes, seconds=limits.body_seconds, share=share
-            )
+            body = await self._body(receive, head, share)
             async with self._turns:
-                batch = await run_in_threadpool(check_batch, task, body, limits.reports, relay)
+                batch = await run_in_threadpool(
+                    check_batch, task, body, self._settings.max_batch_reports, relay
+                )
                 self._check_rate(relay)  # others may have been counted meanwhile
                 self._rate.count(relay, len(batch.valid) + len(batch.invalid))
                 return await self._count(task_id, task.task, batch)
 
+    async def _body(self, receive: Receive, head: Head, share: Share) -> bytes:
+        limit, seconds = self._settings.max_batch_bytes, self._settings.body_seconds
+        return await read_body(receive, head, limit=limit, seconds=seconds, share=share)
+
     async def _admit(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
         """Hold invitations for a batch to come."""
-        limits, head = self._limits, Head.of(scope)
+        head = Head.of(scope)
         await self._authorized(head)
         with self._budget.share() as share:
-            body = await read_body(
-                receive, head, limit=limits.bytes, seconds=limits.body_seconds, share=share
-            )
+            body = await self._body(receive, head, share)
             async with self._turns:
                 return await run_in_threadpool(self._hold, task_id, body)
 
     def _hold(self, task_id: str, body: bytes) -> JSONResponse:
-        asked = Admission.unpack(body, self._limits.reports)
+        asked = Admission.unpack(body, self._settings.max_batch_reports)
         now = self._clock()
         refused = self._store.admit(task_id, asked.id, asked.digests, now)
         listed = [digest.hex() for digest in refused]
