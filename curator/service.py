@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
 
 from privet.curator.datastore.base import (
     PUBLIC_MODEL,
@@ -95,18 +96,20 @@ class Answers:
     """The splits that lead to each cell of the predictions."""
 
 
-@dataclass(frozen=True)
-class Change:
-    """What changes from one model to another, in predictions for public records."""
+class Change(BaseModel):
+    """What changes from one model to another, in predictions for the public records."""
+
+    model_config = ConfigDict(frozen=True)
 
     records: int
-    same_label: float | None
-    """Share of records whose likeliest class stays; None for a numeric label."""
-    mean: float
-    """Mean absolute change of a value: of a probability, or in the label's units."""
-    largest: float
-    outside: float
-    """Share of records with a value outside the first model's 95 % interval."""
+    same_label: float | None = Field(
+        description="Share of records whose likeliest class stays; null for a numeric label."
+    )
+    mean: float = Field(description="Mean absolute change of a value, in the label's units.")
+    largest: float = Field(description="Largest absolute change of a value.")
+    outside: float = Field(
+        description="Share of records with a value outside the first model's 95 % interval."
+    )
 
 
 class Curator:

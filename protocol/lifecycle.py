@@ -1,8 +1,9 @@
-"""The life of a task as one table; a move that is not in it is illegal."""
+"""The life of a task as one table, and why it takes no report."""
 
 from enum import StrEnum
 
-from privet.protocol.errors import IllegalMove
+from privet.protocol.errors import IllegalMove, NotAuthorized, TaskNotOpen
+from privet.protocol.task import Task
 
 
 class State(StrEnum):
@@ -38,3 +39,22 @@ def after(state: State, move: Move) -> State:
         allowed = ", ".join(m.value for (s, m) in MOVES if s == state) or "nothing"
         raise IllegalMove(f"A task that is {state} cannot {move}: it allows {allowed}.")
     return MOVES[state, move]
+
+
+def not_open(task: Task) -> TaskNotOpen:
+    """The error for a report to a task that takes none now."""
+    opens, closes = (
+        "not set" if at is None else f"Unix time {at}" for at in (task.opens, task.closes)
+    )
+    return TaskNotOpen(
+        "The task takes no reports now: it is not open, or outside its dates (opens: "
+        f"{opens}, closes: {closes}). Keep the report and send the same bytes when it is open."
+    )
+
+
+def not_invited() -> NotAuthorized:
+    """The error for a report without an unused invitation, where one is needed."""
+    return NotAuthorized(
+        "This task counts invited reports only: send an unused invitation in the header "
+        "Privet-Invitation (privet-holder answer --invitation)."
+    )

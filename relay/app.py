@@ -42,6 +42,7 @@ from privet.protocol.errors import (
     WrongPayload,
     problem_of,
 )
+from privet.protocol.lifecycle import not_invited, not_open
 from privet.protocol.limits import MAX_REPORT_BYTES
 from privet.protocol.report import Receipt, Report
 from privet.protocol.signature import SIGNATURE_HEADER
@@ -262,16 +263,8 @@ class Relay:
         found = await self.watch.look(task.id)
         closed = task.closes is not None and self._clock() >= task.closes
         if closed if found is None else not found.collecting:
-            return TaskNotOpen(
-                "The task takes no reports now: it is not open, or outside its dates. Keep the "
-                "report and send the same bytes when it is open."
-            )
-        if found is not None and found.invited:
-            return NotAuthorized(
-                "This task counts invited reports only: send an unused invitation in the header "
-                "Privet-Invitation (privet-holder answer --invitation)."
-            )
-        return None
+            return not_open(task)
+        return not_invited() if found is not None and found.invited else None
 
     async def _offer(self, request: Request) -> Offer:
         """The task that a request's path names, from the curator and checked."""

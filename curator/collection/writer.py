@@ -19,17 +19,17 @@ from typing import Any, TypeVar
 import numpy as np
 
 from privet.curator.collection.task_cache import CachedTask, Layout
-from privet.curator.datastore.base import Outcome, Outcomes, ReportGroup, Store, no_task, not_open
+from privet.curator.datastore.base import Outcome, Outcomes, ReportGroup, Store, no_task
 from privet.curator.metrics import Metrics
 from privet.protocol.errors import (
     NotAdmitted,
-    NotAuthorized,
     Overloaded,
     PrivetError,
     QuotaReached,
     ReportConflict,
     WrongPayload,
 )
+from privet.protocol.lifecycle import not_invited, not_open
 from privet.protocol.task import Task
 
 log = logging.getLogger(__name__)
@@ -223,10 +223,7 @@ def refusal(outcome: Outcome, task: Task) -> PrivetError:
     if outcome is Outcome.NOT_OPEN:
         return not_open(task)
     if outcome is Outcome.NOT_INVITED:
-        return NotAuthorized(
-            "This task counts invited reports only: send an unused invitation in the header "
-            "Privet-Invitation (privet-holder answer --invitation)."
-        )
+        return not_invited()
     if outcome is Outcome.NOT_ADMITTED:
         return NotAdmitted(
             "The batch has more new reports than invitations are held for the admissions that it "

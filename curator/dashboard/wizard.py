@@ -55,8 +55,7 @@ async def show_plan(request: Request, form: TheForm) -> Response:
     """The third step: what to expect of the reports."""
     public, settings = await _file(form), settings_of(form)
     made = await in_worker(request, partial(_plan, public, settings))
-    every = sorted([made.here, *made.others], key=lambda each: (each.epsilon, each.holders))
-    return page(request, "plan.html", plan=made, every=every)
+    return page(request, "plan.html", plan=made)
 
 
 @router.post(CREATE)

@@ -29,7 +29,6 @@ from privet.protocol.errors import (
     InvalidTask,
     ModelNotFound,
     TaskNotFound,
-    TaskNotOpen,
 )
 from privet.protocol.lifecycle import Move, State
 from privet.protocol.task import TASK_BOUNDS, TASK_VERSION, Task
@@ -664,17 +663,6 @@ def hidden(digest: bytes) -> bytes:
     So nobody who reads the database or a backup can present an unused invitation.
     """
     return sha256(digest).digest()
-
-
-def not_open(task: Task) -> TaskNotOpen:
-    """The error for a task that takes no reports now."""
-    opens, closes = (
-        "not set" if at is None else f"Unix time {at}" for at in (task.opens, task.closes)
-    )
-    return TaskNotOpen(
-        "The task takes no reports now: it is not open, or outside its dates (opens: "
-        f"{opens}, closes: {closes}). Keep the report and send the same bytes when it is open."
-    )
 
 
 def other_invitations() -> InvalidRequest:

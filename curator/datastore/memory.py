@@ -33,12 +33,11 @@ from privet.curator.datastore.base import (
     hidden,
     no_model,
     no_task,
-    not_open,
     other_invitations,
     seen_time,
 )
 from privet.curator.public_data import PublicData
-from privet.protocol.lifecycle import Move, State, after
+from privet.protocol.lifecycle import Move, State, after, not_open
 from privet.protocol.task import Task
 
 

@@ -40,7 +40,6 @@ from privet.curator.datastore.base import (
     hidden,
     no_model,
     no_task,
-    not_open,
     other_invitations,
     published_task,
 )
@@ -54,7 +53,7 @@ from privet.curator.datastore.garbage_collection import (
 )
 from privet.curator.public_data import PublicData
 from privet.protocol.errors import StorageFailed
-from privet.protocol.lifecycle import Move, State, after
+from privet.protocol.lifecycle import Move, State, after, not_open
 from privet.protocol.task import TASK_VERSION, Task
 
 DIGESTS_AT_ONCE = 1_000

@@ -37,7 +37,7 @@ from privet.curator.http.requests import (
 )
 from privet.curator.models.cache import FittedModel
 from privet.curator.models.export import EXPORTS
-from privet.curator.service import Answers, Curator, predict_rows, register, registered
+from privet.curator.service import Answers, Change, Curator, predict_rows, register, registered
 from privet.curator.workers import Run
 from privet.protocol.errors import (
     InvalidRecord,
@@ -240,20 +240,6 @@ def promote_model(
     return ModelView.of(task_id, promoted)
 
 
-class ChangeView(Answer):
-    """What changes from one model to another, in predictions for the public records."""
-
-    records: int
-    same_label: float | None = Field(
-        description="Share of records whose likeliest class stays; null for a numeric label."
-    )
-    mean: float = Field(description="Mean absolute change of a value.")
-    largest: float = Field(description="Largest absolute change of a value.")
-    outside: float = Field(
-        description="Share of records with a value outside the first model's 95 % interval."
-    )
-
-
 @router.get(
     "/models/{number}/compare/{other}",
     tags=["models"],
@@ -262,10 +248,10 @@ class ChangeView(Answer):
 )
 async def compare_models(
     task_id: TaskId, number: ModelNumber, other: ModelNumber, curator: TheCurator, request: Request
-) -> ChangeView:
+) -> Change:
     """What changes from the first to the other, before it is promoted."""
     compare = partial(curator.compare, task_id, number, other)
-    return ChangeView(**asdict(await in_worker(request, compare, request.app.state.predictors)))
+    return await in_worker(request, compare, request.app.state.predictors)
 
 
 class DifferenceView(Answer):

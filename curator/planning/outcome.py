@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from html import escape
 from math import sqrt
-from typing import Any, Self
+from typing import Any
 
 from privet.curator.models.display import pyplot
 from privet.curator.public_data import Floats
@@ -85,9 +85,27 @@ class Plan:
         """Of the gains as they are shown, times 100."""
         return "points of accuracy" if self.score == "accuracy" else "% of the label's variance"
 
-    def plot(self, ax: Any = None) -> "PlanDisplay":
-        """``PlanDisplay.from_plan(self).plot(ax)``; needs matplotlib."""
-        return PlanDisplay.from_plan(self).plot(ax)
+    def plot(self, ax: Any = None) -> Any:
+        """One row of gains per shift, a colour for each number of holders and epsilon.
+
+        Drawn into matplotlib's ``ax``, or into a figure of its own; returns the axes. Raises
+        ``ImportError`` without matplotlib.
+        """
+        if ax is None:
+            _, ax = pyplot().subplots(figsize=(7.0, 3.0), layout="constrained")
+        for each in self.prospects:
+            ax.plot(
+                [100 * gain for gain in each.gains.values()],
+                list(each.gains),
+                "s" if each is self.here else "o",
+                alpha=0.8,
+                label=f"{each.holders:,}, ε = {each.epsilon:g}",
+            )
+        ax.axvline(0.0, color="0.6", linewidth=0.8)
+        ax.margins(y=0.15)
+        ax.set_xlabel(f"gain in {self.unit}")
+        ax.legend(title="holders", fontsize="small")
+        return ax
 
     def _repr_html_(self) -> str:
         """The reason and a table of gains, in a notebook."""
@@ -105,40 +123,6 @@ class Plan:
             f"{_row('th', ('holders', 'ε', 'cells', *self.here.gains))}</thead>"
             f"<tbody>{''.join(_row('td', row) for row in rows)}</tbody></table>"
         )
-
-
-class PlanDisplay:
-    """A plan's gains under each shift; ``plot`` sets ``ax_`` and ``figure_``."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-
-    @classmethod
-    def from_plan(cls, plan: Plan) -> Self:
-        """The display of what ``privet.plan`` returned."""
-        return cls(plan)
-
-    def plot(self, ax: Any = None) -> Self:
-        """One row of points per shift, a colour for each number of holders and epsilon.
-
-        Raises ``ImportError`` without matplotlib.
-        """
-        if ax is None:
-            _, ax = pyplot().subplots(figsize=(7.0, 3.0), layout="constrained")
-        for each in self.plan.prospects:
-            ax.plot(
-                [100 * gain for gain in each.gains.values()],
-                list(each.gains),
-                "s" if each is self.plan.here else "o",
-                alpha=0.8,
-                label=f"{each.holders:,}, ε = {each.epsilon:g}",
-            )
-        ax.axvline(0.0, color="0.6", linewidth=0.8)
-        ax.margins(y=0.15)
-        ax.set_xlabel(f"gain in {self.plan.unit}")
-        ax.legend(title="holders", fontsize="small")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _row(tag: str, cells: Iterable[object]) -> str:

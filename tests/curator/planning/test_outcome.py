@@ -2,7 +2,7 @@
 
 from matplotlib import pyplot as plt
 
-from privet.curator.planning import Figure, Plan, PlanDisplay, Prospect, Verdict
+from privet.curator.planning import Figure, Plan, Prospect, Verdict
 
 GAINS = {"scarce": 0.001, "<volunteers>": 0.05}
 PLAN = Plan(
@@ -37,9 +37,7 @@ def test_a_plan_draws_its_gains() -> None:
     """A point for each shift and variation, in points of accuracy."""
     plt.switch_backend("Agg")
     _, ax = plt.subplots()
-    display = PLAN.plot(ax)
-    assert isinstance(display, PlanDisplay)
-    assert display.ax_ is ax
+    assert PLAN.plot(ax) is ax
     other, here = ax.get_lines()[:2]
     assert list(here.get_xdata()) == [0.1, 5.0]
     assert here.get_label() == "10,000, ε = 1"
