@@ -22,12 +22,12 @@ from bench.traffic import (
     curator_server,
     empty_server,
     open_task,
-    processor_seconds,
     run_load,
     single_posts,
 )
 from privet.protocol.task import Task
 from scripts.load.sender import Message, Outcomes
+from scripts.load_test import cpu_seconds
 
 ROUNDS = {Effort.TINY: 1, Effort.QUICK: 2, Effort.FULL: 5}
 SINGLES = {Effort.TINY: 100, Effort.QUICK: 5_000, Effort.FULL: 20_000}
@@ -56,9 +56,9 @@ def singles(folder: Path, effort: Effort) -> Iterator[Figure]:
         for _ in range(ROUNDS[effort]):
             for name, (port, pid) in (("empty", empty), ("curator", curator)):
                 requests = single_posts(task, count)
-                before = processor_seconds(pid)
+                before = cpu_seconds([psutil.Process(pid)])
                 runs[name].append(_sent([port], requests))
-                work[name].append((processor_seconds(pid) - before) / count * 1e6)
+                work[name].append((cpu_seconds([psutil.Process(pid)]) - before) / count * 1e6)
     rates = {name: median(load.rate for load in loads) for name, loads in runs.items()}
     for name, case in (("curator", f"single,categories={CATEGORIES}"), ("empty", "empty route")):
         yield _figure(case, "rate", rates[name], "reports/s")
@@ -75,9 +75,9 @@ def batches(folder: Path, effort: Effort) -> Iterator[Figure]:
     database, count, rounds = f"sqlite:///{folder}/batches.db", BATCH[effort], ROUNDS[effort]
     task = open_task(database)
     with curator_server(folder, database) as (port, pid):
-        before = processor_seconds(pid)
+        before = cpu_seconds([psutil.Process(pid)])
         rates = [_batch_round(port, task, count, AT_A_TIME) for _ in range(rounds)]
-        used = processor_seconds(pid) - before
+        used = cpu_seconds([psutil.Process(pid)]) - before
     sent = rounds * 2 * AT_A_TIME * count
     _check_counted(database, task, sent)
     case = f"batch={count},categories={CATEGORIES}"

@@ -13,18 +13,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
-import psutil
 import uvloop
 
-from bench.samples import reports
+from bench.samples import EPSILON, reports
 from privet.curator.datastore import open_store
 from privet.curator.public_data import PublicData
 from privet.protocol.batch import BATCH_MEDIA_TYPE, Batch
-from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import State
-from privet.protocol.partition import Tree
-from privet.protocol.task import Question, Task
-from scripts.crash_test import halving
+from privet.protocol.task import Task
+from scripts.crash_test import unique_task
 from scripts.load.sender import Message, Outcomes, Sender
 from scripts.load.traffic import Address, requests
 from scripts.servers import running_curator
@@ -79,13 +76,11 @@ def empty_app() -> object:
 
 def open_task(database: str, categories: int = CATEGORIES) -> Task:
     """A new open task of ``categories`` categories."""
-    task = Task(
-        name=f"bench {time.time_ns()}",
-        features=(Numeric(name="x", low=0.0, high=1.0),),
-        label=Classes(name="y", classes=("no", "yes")),
-        partitions=(Tree.of(halving(categories // 2)),),
-        questions=(Question(partition=0, mechanism="subset", epsilon=1.0),),
-    )
+    return keep_open(database, unique_task(f"bench {time.time_ns()}", categories, EPSILON))
+
+
+def keep_open(database: str, task: Task) -> Task:
+    """Keep a task in a database, where it is open."""
     store = open_store(database)
     public = PublicData(np.zeros((2, 1)), np.arange(2.0))
     store.create_task(task, {}, public, time.time(), State.OPEN)
@@ -133,12 +128,6 @@ def counted(database: str, task: Task) -> int:
         return store.status(task.id).reports
     finally:
         store.close()
-
-
-def processor_seconds(pid: int) -> float:
-    """Processor time that a process has used so far."""
-    times = psutil.Process(pid).cpu_times()
-    return float(times.user + times.system)
 
 
 def _wait(port: int, process: subprocess.Popen[bytes]) -> None:

@@ -6,7 +6,6 @@ processors; memory is by how much they have grown at most (``VmHWM`` in /proc, o
 
 import json
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,15 +15,13 @@ import numpy as np
 import psutil
 
 from bench.figures import Effort, Figure
-from bench.traffic import TOKEN, open_task, random_reports
+from bench.traffic import TOKEN, keep_open, open_task, random_reports
 from bench.worst_tasks import worst_tasks
 from privet import CuratorClient
-from privet.curator.datastore import open_store
-from privet.curator.public_data import PublicData
 from privet.protocol.batch import BATCH_MEDIA_TYPE
-from privet.protocol.lifecycle import State
 from privet.protocol.task import Task
 from scripts.load import population
+from scripts.load_test import cpu_seconds, family_of
 from scripts.servers import running_curator
 
 JSON = "application/json"
@@ -74,7 +71,7 @@ def _calls(
         open_task(database, 4),
         open_task(database, 2**8 if effort is Effort.TINY else 2**16),
     )
-    largest = _kept(database, Task.checked(worst_tasks()["most_random_numbers"]))
+    largest = keep_open(database, Task.checked(worst_tasks()["most_random_numbers"]))
     task_url = population.publish(admin, cells=256, epsilon=1.0)
     predicting = task_url.removeprefix(admin.url)
     first = _batch(predicting, random_reports(population.fetch(task_url), 50).pack())
@@ -123,40 +120,21 @@ def _batch(task: str, body: bytes) -> Call:
     return Call(f"{task}/reports/batch", body, BATCH_MEDIA_TYPE)
 
 
-def _kept(database: str, task: Task) -> Task:
-    store = open_store(database)
-    store.create_task(
-        task, {}, PublicData(np.zeros((2, 1)), np.arange(2.0)), time.time(), State.OPEN
-    )
-    store.close()
-    return task
-
-
 def _cost(http: httpx.Client, curator: int, call: Call) -> tuple[float, float]:
     """Processor seconds and MiB that a call takes, at least a tick of the clock and a page.
 
     Raises ``RuntimeError`` for another answer than that call's.
     """
-    family = _family(curator)
+    family = family_of(curator)
     for each in family:
         Path(f"/proc/{each.pid}/clear_refs").write_text("5")  # the peak is what it has now
-    used, resident = _seconds(family), sum(each.memory_info().rss for each in family)
+    used, resident = cpu_seconds(family), sum(each.memory_info().rss for each in family)
     answer = http.post(call.path, content=call.body, headers=call.headers)
     if answer.status_code != call.status:
         raise RuntimeError(f"{call.path} answered {answer.status_code}: {answer.text[:500]}")
-    family = _family(curator)
+    family = family_of(curator)
     grown = sum(map(_peak, family)) - resident
-    return max(_seconds(family) - used, 0.01), max(grown, 2**12) / 2**20
-
-
-def _family(process: int) -> list[psutil.Process]:
-    parent = psutil.Process(process)
-    return [parent, *parent.children(recursive=True)]
-
-
-def _seconds(family: list[psutil.Process]) -> float:
-    times = [each.cpu_times() for each in family]
-    return float(sum(each.user + each.system for each in times))
+    return max(cpu_seconds(family) - used, 0.01), max(grown, 2**12) / 2**20
 
 
 def _peak(process: psutil.Process) -> int:

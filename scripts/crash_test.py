@@ -114,14 +114,14 @@ class Sender:
         connection.close()
 
 
-def unique_task(name: str, reports: int) -> Task:
+def unique_task(name: str, reports: int, epsilon: float = TRUTHFUL) -> Task:
     """A task with a category for each of an even number of reports, and one more for misfits."""
     return Task(
         name=name,
         features=(Numeric(name="x", low=0.0, high=1.0),),
         label=Classes(name="y", classes=("no", "yes")),
         partitions=(Tree.of(halving(reports // 2)),),
-        questions=(Question(partition=0, mechanism="subset", epsilon=TRUTHFUL),),
+        questions=(Question(partition=0, mechanism="subset", epsilon=epsilon),),
     )
 
 

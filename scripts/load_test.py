@@ -12,14 +12,13 @@ import random
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import httpx
-import numpy as np
 import psutil
 import typer
 import uvloop
@@ -27,6 +26,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from privet import CuratorClient
+from privet.curator.datastore.base import CHECKSUM_MODULUS, checksum
 from privet.protocol.task import Task
 from scripts.load import population
 from scripts.load.holders import Shard, privatize
@@ -45,7 +45,6 @@ LEAST, EVERY = 1_000, 0.2
 LOOK_SECONDS, DRAIN_SECONDS = 0.5, 10.0
 LIVE = 20_000
 """Answers that the latencies on show are those of."""
-CHECKSUM_MODULUS = 2**64
 console = Console()
 
 
@@ -116,8 +115,7 @@ def main(
             console.print("Interrupted before any report was sent: there is nothing to sum up.")
             raise typer.Exit(INTERRUPTED) from None
     console.print(summary.table())
-    for path in write(summary, out):
-        console.print(f"[dim]wrote {path}[/dim]")
+    console.print(f"[dim]wrote {write(summary, out)}[/dim]")
     if write_docs:
         section = f"load {mode} through relay" if through_relay else f"load {mode}"
         fill(PERFORMANCE, {section: summary.markdown()})
@@ -310,33 +308,32 @@ def audit(
     matches = None
     if sent == acknowledged:
         difference = int(after["checksum"], 16) - int(before["checksum"], 16)
-        matches = difference % CHECKSUM_MODULUS == checksum(task, shards, sent)
+        matches = difference % CHECKSUM_MODULUS == _checksum(task, shards, sent)
     return max(acknowledged - counted, 0), max(counted - sent, 0), matches
 
 
-def checksum(task: Task, shards: Sequence[Shard], count: int) -> int:
-    """The sum of the 64-bit halves of the ids of the first ``count`` reports, modulo 2^64."""
+def _checksum(task: Task, shards: Sequence[Shard], count: int) -> int:
+    """The checksum of the ids of the first ``count`` reports."""
     total = 0
     for shard in shards:
         if count > 0:
             ids = shard.batch(task).ids[:count]
-            total += int(np.ascontiguousarray(ids).view(">u8").sum(dtype=np.uint64))
+            total += checksum(ids)
             count -= len(ids)
     return total % CHECKSUM_MODULUS
 
 
 def cpu_of(servers: dict[str, int]) -> dict[str, float]:
     """Processor seconds so far of servers, their workers included, and of this process."""
-    families = {side: _family(process) for side, process in servers.items()}
+    families = {side: family_of(process) for side, process in servers.items()}
     families["sender"] = [psutil.Process()]
-    times = {side: [each.cpu_times() for each in family] for side, family in families.items()}
-    return {side: sum(each.user + each.system for each in own) for side, own in times.items()}
+    return {side: cpu_seconds(family) for side, family in families.items()}
 
 
 def memory_of(servers: dict[str, int]) -> dict[str, int]:
     """Resident bytes of servers, their workers included."""
     return {
-        side: sum(each.memory_info().rss for each in _family(process))
+        side: sum(each.memory_info().rss for each in family_of(process))
         for side, process in servers.items()
     }
 
@@ -347,9 +344,16 @@ def children_cpu() -> float:
     return float(times.children_user + times.children_system)
 
 
-def _family(process: int) -> list[psutil.Process]:
+def family_of(process: int) -> list[psutil.Process]:
+    """A process, and all that it has started."""
     parent = psutil.Process(process)
     return [parent, *parent.children(recursive=True)]
+
+
+def cpu_seconds(processes: Iterable[psutil.Process]) -> float:
+    """Processor time that processes have used so far."""
+    times = [each.cpu_times() for each in processes]
+    return float(sum(each.user + each.system for each in times))
 
 
 def _accuracies(admin: CuratorClient, task_url: str, task: Task, holders: int) -> dict[str, float]:

@@ -4,7 +4,6 @@ import json
 import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
@@ -96,13 +95,6 @@ class Summary:
             f"### {self.title}\n\n{self.machine}.\n\n{markdown(['figure', 'value'], self.rows())}"
         )
 
-    def document(self) -> dict[str, Any]:
-        """For a program; a quantile of nothing is null."""
-        return {
-            name: None if isinstance(value, float) and math.isnan(value) else value
-            for name, value in asdict(self).items()
-        }
-
     def _per_report(self, seconds: float) -> str:
         share = seconds / max(self.acknowledged, 1)
         return (
@@ -128,13 +120,16 @@ CHECKSUM_WORDS = {
 }
 
 
-def write(summary: Summary, folder: Path) -> list[Path]:
-    """Write Markdown and JSON; their paths."""
+def write(summary: Summary, folder: Path) -> Path:
+    """Write a JSON file, in which a quantile of nothing is null; its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    markdown, document = folder / "load.md", folder / "load.json"
-    markdown.write_text(f"# Load test\n\n{summary.markdown()}", encoding="utf-8")
-    document.write_text(json.dumps(summary.document(), indent=1), encoding="utf-8")
-    return [markdown, document]
+    document = {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in asdict(summary).items()
+    }
+    path = folder / "load.json"
+    path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    return path
 
 
 def _list(*numbers: int) -> str:
