@@ -88,17 +88,22 @@ def share_influence(question: QuestionCounts, counts: Floats) -> Floats:
     return np.where(mass > 0.0, np.minimum(change, 1.0), 1.0)
 
 
-def fieller_interval(counts: Floats, covariance: Floats, z: float = Z95) -> tuple[Floats, Floats]:
-    """Ends of each share's confidence interval within [0, 1], two arrays ``(cells, slots)``.
+def fieller_interval(
+    counts: Floats, covariance: Floats, holders: Floats | float = 0.0
+) -> tuple[Floats, Floats]:
+    """Ends of each share's 95 % confidence interval in [0, 1], two arrays ``(cells, slots)``.
 
     The set of v with (A - v B)^2 <= z^2 Var(A - v B) (Fieller, 1954): exact for normal noise
     however small the mass is. Where the mass is not distinguished from zero it is all of [0, 1].
+    If ``covariance`` is that of noise alone, ``holders``, ``(cells, 1)``, are how many are in a
+    cell; their sampling adds holders v (1 - v), as in Wilson's interval (1927), which holds also
+    near 0 and 1.
     """
     of_slot, with_mass, of_mass = moments(covariance)
     mass = counts.sum(axis=1)[:, None]
-    a = mass**2 - z**2 * of_mass[:, None]
-    b = counts * mass - z**2 * with_mass
-    c = counts**2 - z**2 * of_slot
+    a = mass**2 - Z95**2 * (of_mass[:, None] - holders)
+    b = counts * mass - Z95**2 * (with_mass - holders / 2.0)
+    c = counts**2 - Z95**2 * of_slot
     bounded = (a > 0.0) & (mass > 0.0)
     root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
     safe = np.where(bounded, a, 1.0)

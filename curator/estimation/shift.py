@@ -32,6 +32,8 @@ D^-1 + gamma D^-1 a a' D^-1, one rank more.
 **Posterior.** (2) is linearised at the current theta until that stays (Gauss and Newton); then all
 is normal, and linear in the cells, but for the two additions of rank one. Each slot has deviations
 and evidence of its own, so that one class may move alone; two slots mirror each other.
+
+**Intervals** are those of the reports alone: what holds for every shift cannot lean on a prior.
 """
 
 from dataclasses import dataclass, replace
@@ -42,7 +44,7 @@ from scipy.special import log_ndtr
 
 from privet.curator.estimation.counts import Z95, QuestionCounts, sampling_covariance
 from privet.curator.estimation.model import SlotEstimates
-from privet.curator.estimation.ratio import moments, project_on_simplex
+from privet.curator.estimation.ratio import fieller_interval, moments, project_on_simplex
 from privet.curator.estimation.tree_smoothing import smooth
 from privet.curator.public_data import Floats
 from privet.curator.trees import node_depth
@@ -60,14 +62,8 @@ would cost .0014 of Brier score (ADR 0113)."""
 NO_SHIFT_OF_CLASSES, NO_SHIFT_OF_NUMBERS = 0.5, 0.8
 """Classes: as likely as not. Numbers: four to one, since the same theta is more of their standard
 deviations, and a squared error has no bound."""
-INTERVAL_DEVIATION = 1.0
-"""Intervals are made from the part of ``GRID`` where everything may move, and cells differ, by this
-much or more. They cover then also what few reports have not shown yet."""
 LEAST_EXPECTED = 0.01
 """Spread evenly over the classes, it is mixed into q: nothing that public data lack is excluded."""
-NONE_LIKELY = -np.log(0.025)
-"""Where fewer holders than this are expected in a slot, its share may be 0 by chance alone; an
-interval that reaches so low starts at 0, and likewise ends at 1."""
 LEAST_SPREAD = 0.02
 """Least p (1 - p) in (1), that of p = .02: a share that is taken to be 0 still varies."""
 LEAST_SHARE = 1e-3
@@ -164,7 +160,7 @@ class Shift:
 
 
 def estimate_shift(question: QuestionCounts, expected: Expected) -> SlotEstimates:
-    """The holders' shares: posterior means with 95 % intervals for the cells' true shares."""
+    """The holders' shares: posterior means, and for the true shares the reports' 95 % intervals."""
     shares = expected.q
     for _ in range(ROUNDS):
         contrasts = contrasts_of(question, shares, cell_masses(question, shares, expected))
@@ -364,18 +360,9 @@ def to_estimates(
     question: QuestionCounts, expected: Expected, contrasts: Contrasts, shift: Shift, shares: Floats
 ) -> SlotEstimates:
     """``shares`` with intervals, public share and influence."""
-    prior = prior_probabilities(numeric=expected.numeric)
-    weights = weights_of(shift, prior)
-    wide = weights_of(
-        shift, prior * np.array([min(root, path) >= INTERVAL_DEVIATION for root, _, path in GRID])
-    )
-    mean, centre = (_mixed(each, shift.theta) for each in (weights, wide))
-    variance = _mixed(wide, shift.variance + (shift.theta - centre) ** 2)
-    deviation = np.sqrt(variance + (centre - mean) ** 2)
-    low, high = (expected.shares(mean + side * Z95 * deviation)[0] for side in (-1.0, 1.0))
-    few = NONE_LIKELY / np.maximum(contrasts.size, 1e-300)
-    low, high = np.where(low < few, 0.0, low), np.where(1.0 - high < few, 1.0, high)
-    low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+    weights = weights_of(shift, prior_probabilities(numeric=expected.numeric))
+    holders = question.plausible.sum(axis=1, keepdims=True)
+    low, high = fieller_interval(question.counts, question.noise, holders)
     unmoved = shift.variance / np.maximum(shift.prior_variance, 1e-12)
     return SlotEstimates(
         shares=shares,

@@ -470,7 +470,6 @@ OURS = [
         panels=("epsilon",),
         series=tuple(each.name for each in ABLATIONS),
         best="min",
-        measures=("score", "coverage"),
         replications=30,
     ),
     *(

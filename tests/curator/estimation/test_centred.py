@@ -47,20 +47,17 @@ def fitted(
 def test_one_centre_for_all_cells_is_a_narrower_range(name: str) -> None:
     """With every centre at 1 the model is that of the range [1 - radius, 1 + radius].
 
-    But for intervals, which reach beyond that range, and errors of `drift`, whose prior for them is
-    another one around centres.
+    But for intervals, which reach beyond that range.
     """
     public = public_rows(NUMBER, 80, seed=2)
     narrow = Range(name="y", low=1.0 - RADIUS, high=1.0 + RADIUS)
     centred = fitted(name, NUMBER, public, around_centres(NUMBER, np.full(4, 1.0)), 1.0)
     plain = reports(TREE, COUNTS, 2.0, 1, regression=True)
     twin = fitted(name, narrow, public, plain, 1.0)
-    error = () if name == "drift" else ("standard_error",)
-    for array in ("values", "public_share", "influence", *error):
+    for array in ("values", "public_share", "influence", "standard_error"):
         np.testing.assert_allclose(getattr(centred, array), getattr(twin, array), atol=1e-9)
-    if name != "drift":
-        assert (centred.low <= twin.low + 1e-9).all()
-        assert (centred.high >= twin.high - 1e-9).all()
+    assert (centred.low <= twin.low + 1e-9).all()
+    assert (centred.high >= twin.high - 1e-9).all()
     np.testing.assert_allclose(centred.influence_of(10**9), twin.influence_of(10**9))
 
 
@@ -184,12 +181,11 @@ def _means(question: QuestionCounts, scale: LabelScale, size: np.ndarray) -> np.
     return np.asarray(scale.low + scale.width * (1.0 + contrast) / 2.0)
 
 
-@pytest.mark.parametrize(("name", "least"), [("private", 0.9), ("drift", 0.8)])
-def test_intervals_cover_cell_means_that_differ_from_their_centres(name: str, least: float) -> None:
+@pytest.mark.parametrize("name", ["private", "drift"])
+def test_intervals_cover_cell_means_that_differ_from_their_centres(name: str) -> None:
     """480 intervals of 16 cells whose means differ from the public model's by a little in each.
 
-    Intervals of `private` cover 95 %, which 0.9 misses by five standard errors of 0.01. Those of
-    `drift` are posterior: cells that it takes to differ alike are covered less often, by design.
+    They cover 95 %, which 0.9 misses by five standard errors of 0.01.
     """
     label, tree, found = Range(name="y", low=0.0, high=100.0), complete(4), []
     slope = BaseModel(
@@ -207,7 +203,7 @@ def test_intervals_cover_cell_means_that_differ_from_their_centres(name: str, le
         question = collected(tree, holders.X, holders.y, scale, seed=run)
         model = fit(name, label, public, [question], base=slope if name == "drift" else None)
         found.append((model.low[:, 0] <= truth) & (truth <= model.high[:, 0]))
-    assert np.mean(found) > least
+    assert np.mean(found) > 0.9
 
 
 def noisy(X: np.ndarray, shift: np.ndarray, rng: np.random.Generator) -> PublicData:
