@@ -434,7 +434,7 @@ OURS = [
         ),
         panels=("problem", "shift"),
         measures=("score", "brier", "coverage"),
-        replications=10,
+        replications=20,
         notes=share_of_the_way,
     ),
     Experiment(
