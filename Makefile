@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 JOBS ?= auto
 ARGS ?=
 
-.PHONY: help demo test check quick format docs bench load vectors reproduce reproduce-quick audit up test-compose constraints clean
+.PHONY: help demo test check style types imports quick format docs bench load vectors reproduce reproduce-quick audit up test-compose constraints clean
 
 help:  ## print this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -37,10 +37,16 @@ test: check  ## all checks and tests, with the share of lines that they reach
 	@$(BIN)/python --version
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --durations 15 --cov --cov-report= $(ARGS)
 
-check: $(VENV)/dev.installed  ## style, types and import rules
+check: style types imports  ## style, types and import rules
+
+style: $(VENV)/dev.installed
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
+
+types: $(VENV)/dev.installed
 	$(BIN)/mypy
+
+imports: $(VENV)/dev.installed
 	$(BIN)/lint-imports
 
 quick: $(VENV)/dev.installed  ## the tests that take seconds

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from privet.curator.estimation.counts import (
     Z95,
@@ -189,7 +189,7 @@ def _overall(label: Label, public: PublicData, question: QuestionCounts) -> tupl
             found = Estimate(expected + distance.value, distance.variance)
             least, most = label.low, label.high
         error = np.sqrt(max(found.variance + spread * (1 / n + 1 / m), 1e-300))
-        p_value = float(2.0 * norm.sf(abs(found.value - expected) / error))
+        p_value = float(2.0 * ndtr(-abs(found.value - expected) / error))
         interval = found.interval(least, most)
         row = (interval.value, interval.low, interval.high, expected, p_value)
         rows.append(Comparison(name, *row))
@@ -216,7 +216,7 @@ def _masses(question: QuestionCounts, known: Floats) -> list[CellDifference]:
     noise = np.maximum(question.noise.sum(axis=(1, 2)), 0.0) / n**2
     pooled = np.clip((n * reported + m * public) / (n + m), 1.0 / (n + m), 1.0)
     error = np.sqrt(noise + pooled * (1.0 - pooled) * (1.0 / n + 1.0 / m))
-    p = 2.0 * norm.sf(np.abs(reported - public) / np.maximum(error, 1e-300))
+    p = 2.0 * ndtr(-np.abs(reported - public) / np.maximum(error, 1e-300))
     half = Z95 * np.sqrt(noise)
     columns = np.stack(
         [*np.clip([reported, reported - half, reported + half], 0.0, 1.0), public, p]
@@ -236,7 +236,7 @@ def _labels(label: Label, question: QuestionCounts, known: Floats) -> list[CellD
     own, with_mass, of_mass = moments(sampling_covariance(question.plausible))
     sampling = np.maximum(own - 2.0 * q * with_mass + q**2 * of_mass[:, None], 0.0)
     spread = mass[:, None] ** 2 * q * (1.0 - q) / (rows + 1.0)[:, None]
-    p = 2.0 * norm.sf(np.abs(R) / np.sqrt(np.maximum(noise + sampling + spread, 1e-300)))
+    p = 2.0 * ndtr(-np.abs(R) / np.sqrt(np.maximum(noise + sampling + spread, 1e-300)))
     with np.errstate(divide="ignore", invalid="ignore"):
         share, error = q + R / mass[:, None], np.sqrt(noise) / mass[:, None]
     names: tuple[str, ...] = label.classes if isinstance(label, Classes) else ("", label.name)

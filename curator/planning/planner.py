@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, fit
 from privet.curator.estimation.counts import Label
@@ -37,7 +37,6 @@ from privet.curator.planning.outcome import Figure, Plan, Prospect, Verdict
 from privet.curator.planning.worlds import World, few_rows
 from privet.curator.public_data import Floats, PublicData
 from privet.curator.public_model.base import BaseModel
-from privet.curator.public_model.candidates import VALIDATION_TREES, candidates
 from privet.curator.public_model.knowledge import Knowledge
 from privet.curator.publishing.build import build_encoded, check_names, encode_columns
 from privet.curator.publishing.settings import TaskSettings
@@ -313,6 +312,7 @@ def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
     A fold's predictions are weighted by what the other folds favour.
     """
     from privet.curator.public_model import stacking  # scikit-learn is slow to import
+    from privet.curator.public_model.candidates import candidates
 
     X, y = public.X, public.y
     members = candidates(len(X), X.shape[1], slots)
@@ -328,6 +328,7 @@ def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
 def stack(public: PublicData, weights: Floats, slots: int) -> BaseModel:
     """The curator's stack with fewer trees, and these weights of its members."""
     from privet.curator.public_model import stacking
+    from privet.curator.public_model.candidates import VALIDATION_TREES, candidates
 
     members = candidates(len(public), public.X.shape[1], slots)
     if stacking.too_few(public.y):
@@ -349,7 +350,7 @@ def losses(predicted: Floats, y: Floats, slots: int) -> tuple[Floats, Floats]:
 def _smallest(deviation: float, tests: int) -> float:
     """The difference that one of ``tests`` finds with probability ``POWER``."""
     level = FALSE_DISCOVERY_RATE / tests
-    return float(norm.isf(level / 2.0) + norm.isf(1.0 - POWER)) * deviation
+    return float(-ndtri(level / 2.0) - ndtri(1.0 - POWER)) * deviation
 
 
 def _asking(task: Task) -> int:

@@ -3,6 +3,8 @@
 import json
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -163,3 +165,10 @@ def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:
     shared = Settings.model_validate({"database": "memory:", "workers": 2})
     with pytest.raises(PrivetError, match="share memory"):
         serve(shared, show=lambda _url, _token: None)
+
+
+def test_a_server_leaves_fitting_to_its_workers() -> None:
+    """scikit-learn and scipy.stats take half of a start and of its memory; workers import them."""
+    code = "import privet.curator.server, sys; print(*{'sklearn', 'scipy.stats'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not done.stdout.strip()
