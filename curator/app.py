@@ -37,7 +37,7 @@ from privet.curator.service import Curator
 from privet.curator.settings import Settings
 from privet.curator.signing import Signer
 from privet.curator.tokens import Tokens
-from privet.curator.workers import Workers, start_server
+from privet.curator.workers import Workers
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.transport import cors
 from privet.transport.bodies import BodyBudget, BodyLimit, BodyLimits
@@ -92,7 +92,6 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await run_in_threadpool(start_server)
         garbage = asyncio.create_task(
             collect_garbage(store, settings, clock, partial(tokens.audit.note, NOBODY))
         )

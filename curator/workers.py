@@ -6,12 +6,12 @@ most ``at_a_time`` calls run and ``waiting`` may wait; more raise ``Overloaded``
 is cancelled kills its process. A process that has answered is reused, with its caches (of public
 models above all).
 
-Processes come from multiprocessing's fork server, which has imported what they need, so one starts
-in some 50 ms. They receive a function and its arguments as a pickle, and nothing else: no file
-descriptor of the curator's, no variable PRIVET_*. Functions are pickled by name, so an estimator or
-grower of your own must be at the top level of an importable module. Each process leads a process
-group with all that it starts, which is killed with it, and it ends when the curator does, even if
-that is killed.
+Processes come from multiprocessing's fork server, which starts with the first call and imports what
+they need; from then on one starts in some 50 ms. They receive a function and its arguments as a
+pickle, and nothing else: no file descriptor of the curator's, no variable PRIVET_*. Functions are
+pickled by name, so an estimator or grower of your own must be at the top level of an importable
+module. Each process leads a process group with all that it starts, which is killed with it, and it
+ends when the curator does, even if that is killed.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ def run_here(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) ->
     return function(*arguments, **named)
 
 
-def start_server() -> None:
+def _start_server() -> None:
     """Start or restart the fork server, without the secrets in our environment."""
     with _starting:
         _context.set_forkserver_preload(PRELOADED)
@@ -178,7 +178,7 @@ class _Process:
     """A worker process, which answers one message after the other."""
 
     def __init__(self, memory: int | None) -> None:
-        start_server()
+        _start_server()
         self._pipe, theirs = _context.Pipe()
         with theirs:
             self._process = _context.Process(target=_work, args=(theirs, memory), daemon=True)

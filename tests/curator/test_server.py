@@ -168,7 +168,9 @@ def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_server_leaves_fitting_to_its_workers() -> None:
-    """scikit-learn and scipy.stats take half of a start and of its memory; workers import them."""
-    code = "import privet.curator.server, sys; print(*{'sklearn', 'scipy.stats'} & set(sys.modules))"
+    """scikit-learn and scipy.stats would take half of the start; workers import them."""
+    code = (
+        "import privet.curator.server, sys; print(*{'sklearn', 'scipy.stats'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not done.stdout.strip()
