@@ -19,7 +19,6 @@ from privet.curator.logs import set_up_logs
 from privet.curator.settings import Settings
 from privet.curator.signing import SIGNING_KEY, signer_for
 from privet.curator.tokens import Tokens
-from privet.protocol.errors import PrivetError
 from privet.transport.connections import (
     BoundedConnection,
     ConnectionLimits,
@@ -41,11 +40,6 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
     ``PrivetError`` for an address that cannot be listened on.
     """
     set_up_logs(settings.log_level, settings.log_format, settings.secrets)
-    if settings.workers > 1 and settings.database == "memory:":
-        raise PrivetError(
-            "Several workers cannot share memory: give --workers 1, or a database of a file or "
-            "a PostgreSQL server."
-        )
     allow_connections(settings.max_connections)
     with listen(settings.host, settings.port) as listener:
         token = _prepare(settings)

@@ -39,8 +39,8 @@ class Settings(BaseSettings):
 
     database: str = Field(
         default="sqlite:///privet.db",
-        description="Where everything is kept: sqlite:///path/to/file.db, "
-        "postgresql://user@host/name, or memory: for trials that may lose everything.",
+        description="Where everything is kept: sqlite:///path/to/file.db or "
+        "postgresql://user@host/name.",
     )
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(

@@ -68,8 +68,6 @@ def signer_for(settings: Settings, known: str = "") -> Signer | None:
 def _signer_for(settings: Settings, known: str) -> Signer | None:
     if settings.signing_key:
         return read_key(Path(settings.signing_key))
-    if settings.database == "memory:":
-        return Signer(Ed25519PrivateKey.generate())
     url = make_url(settings.database)
     if url.get_backend_name() != "sqlite" or not url.database:
         return None

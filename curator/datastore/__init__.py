@@ -1,4 +1,4 @@
-"""Storage: the interface ``Store``, in memory, on SQLite and on PostgreSQL."""
+"""Storage: the interface ``Store``, on SQLite and on PostgreSQL."""
 
 from pathlib import Path
 
@@ -9,7 +9,6 @@ from sqlalchemy.exc import ArgumentError
 from privet.curator.datastore import postgres, sqlite
 from privet.curator.datastore.base import Store
 from privet.curator.datastore.counting import Backend
-from privet.curator.datastore.memory import MemoryStore
 from privet.curator.datastore.migrate import prepare
 from privet.curator.datastore.sql import SqlStore
 from privet.protocol.errors import StorageFailed
@@ -21,13 +20,11 @@ BACKENDS: dict[str, Backend] = {"sqlite": sqlite, "postgresql": postgres, "postg
 
 
 def open_store(url: str, bucket_seconds: int = 86_400) -> Store:
-    """The store at ``url``: ``memory:``, ``sqlite:///file.db`` or ``postgresql://host/name``.
+    """The store at ``url``: ``sqlite:///file.db`` or ``postgresql://host/name``.
 
     An empty database is given its tables. Raises ``StorageFailed`` for an unknown scheme, a
     database that cannot be opened or written, and a schema that this version does not know.
     """
-    if url == "memory:":
-        return MemoryStore(bucket_seconds)
     parsed, backend = _parsed(url)
     store = SqlStore(parsed, backend, bucket_seconds)
     try:
@@ -58,7 +55,7 @@ def file_of(url: str) -> Path | None:
 
 def shown_address(url: str) -> str:
     """The address of a database as it may be shown, without a password."""
-    return url if url == "memory:" else _parsed(url)[0].render_as_string()
+    return _parsed(url)[0].render_as_string()
 
 
 def _parsed(url: str) -> tuple[URL, Backend]:
@@ -68,5 +65,5 @@ def _parsed(url: str) -> tuple[URL, Backend]:
     except (ArgumentError, KeyError, ValueError):
         raise StorageFailed(
             f"Cannot use the database address {url.split(':', maxsplit=1)[0]!r}: give "
-            "sqlite:///path/to/file.db, postgresql://user@host/name or memory:."
+            "sqlite:///path/to/file.db or postgresql://user@host/name."
         ) from None

@@ -1,9 +1,10 @@
-"""The store's interface and its guarantees, the same for memory, SQLite and PostgreSQL.
+"""The store's interface and its guarantees, the same for SQLite and PostgreSQL.
 
-- A call that returns is durable; one that raises ``StorageFailed`` changed nothing. - ``take``
-counts a report id at most once per task, despite crashes, retries and races with other curators on
-the same database, and only while the task is open. - Sums are additive, so the order of arrival,
-the batching and the number of curators that share a database do not change what ``sums`` returns.
+- A call that returns is durable; one that raises ``StorageFailed`` changed nothing.
+- ``take`` counts a report id at most once per task, despite crashes, retries and races with other
+  curators on the same database, and only while the task is open.
+- Sums are additive, so the order of arrival, the batching and the number of curators that share a
+  database do not change what ``sums`` returns.
 
 Every method is synchronous and may be called from any thread.
 """

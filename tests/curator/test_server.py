@@ -158,13 +158,10 @@ def test_json_logs_have_no_plain_lines(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:
-    """A folder that is not there, and workers that would share memory."""
+    """A folder that is not there."""
     missing = Settings.model_validate({"database": f"sqlite:///{tmp_path}/no/x.db", "port": 0})
     with pytest.raises(StorageFailed, match="the folder exists"):
         serve(missing, show=lambda _url, _token: None)
-    shared = Settings.model_validate({"database": "memory:", "workers": 2})
-    with pytest.raises(PrivetError, match="share memory"):
-        serve(shared, show=lambda _url, _token: None)
 
 
 def test_a_server_leaves_fitting_to_its_workers() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore.memory import MemoryStore
 from privet.curator.estimation import ESTIMATORS
 from privet.curator.partitioning import GROWERS
 from privet.curator.publishing.settings import TaskSettings
@@ -34,6 +33,7 @@ from privet.protocol.report import make_report
 from privet.protocol.task import Task
 from tests.curator import samples
 from tests.manual_clock import ManualClock
+from tests.memory_store import MemoryStore
 from tests.stat_checks import check_frequencies
 
 

@@ -12,13 +12,13 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from privet.curator.app import create_app
-from privet.curator.datastore.memory import MemoryStore
 from privet.curator.settings import Settings
 from privet.curator.signing import Signer, make_key, read_key, signer_for
 from privet.protocol.errors import PrivetError
 from privet.protocol.signature import SIGNATURE_HEADER, Signature, signed_message
 from privet.protocol.task import TASK_MEDIA_TYPE
 from tests.curator.http.conftest import TOKEN, Http
+from tests.memory_store import MemoryStore
 
 
 def settings(database: str, signing_key: str = "") -> Settings:
@@ -123,7 +123,7 @@ async def pair(tmp_path: Path) -> tuple[Signer, Http]:
     """A curator that signs, and a client of it."""
     make_key(tmp_path / "key")
     signer = read_key(tmp_path / "key")
-    app = create_app(settings("memory:"), store=MemoryStore(), signer=signer)
+    app = create_app(settings("sqlite://"), store=MemoryStore(), signer=signer)
     return signer, Http(transport=httpx.ASGITransport(app), base_url="http://curator")
 
 
@@ -148,7 +148,7 @@ async def test_every_view_of_a_task_carries_its_signature(pair: tuple[Signer, Ht
         public.verify(signature.value, signed_message(task_id))
     assert (await http.get("/v1/key")).json() == {"key": signer.key.hex()}
 
-    unsigned = create_app(settings("memory:"), store=MemoryStore())
+    unsigned = create_app(settings("sqlite://"), store=MemoryStore())
     async with Http(transport=httpx.ASGITransport(unsigned), base_url="http://b") as other:
         assert await other.task() == task_id
         plain = await other.get(address, headers=binary)

@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from privet.curator.datastore import open_store
 from privet.curator.datastore.base import StoredToken
-from privet.curator.datastore.memory import MemoryStore
 from privet.curator.tokens import ENVIRONMENT, Scope, Tokens
 from privet.protocol.errors import InvalidRequest, NotAuthorized
 from tests.manual_clock import ManualClock
+from tests.memory_store import MemoryStore
 
 
 @pytest.fixture
@@ -21,7 +20,7 @@ def clock() -> ManualClock:
 @pytest.fixture
 def tokens(clock: ManualClock) -> Tokens:
     """No tokens yet."""
-    return Tokens(open_store("memory:"), clock)
+    return Tokens(MemoryStore(), clock)
 
 
 def test_the_first_start_makes_one_admin_token(tokens: Tokens) -> None:
@@ -57,7 +56,7 @@ def test_a_token_that_another_start_made_stays(
 
 def test_a_given_token_is_listed_and_not_written_down(clock: ManualClock) -> None:
     """The token from the environment works, shows its last use, and leaves nothing in the store."""
-    store = open_store("memory:")
+    store = MemoryStore()
     tokens = Tokens(store, clock, "given")
     assert tokens.first_start() is None
     clock.advance(5)

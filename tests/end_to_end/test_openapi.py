@@ -29,13 +29,13 @@ from schemathesis.specs.openapi.checks import (
 
 from privet.curator.app import create_app
 from privet.curator.datastore import open_store
-from privet.curator.datastore.memory import MemoryStore
 from privet.curator.settings import Settings
 from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE
 from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
 from tests.end_to_end.running_curator import RunningCurator
+from tests.memory_store import MemoryStore
 
 ANSWER = {"age": 50, "hours": 40, "job": "smith", "member": True, "label": 1}
 NO_TASK = "0" * 64

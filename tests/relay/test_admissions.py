@@ -15,7 +15,6 @@ import pytest
 from privet.client import Answer, Holder, MemoryLedger, ReportClient, Retry, State
 from privet.curator.app import create_app as create_curator
 from privet.curator.datastore.base import Store
-from privet.curator.datastore.memory import MemoryStore
 from privet.curator.settings import Settings
 from privet.curator.tokens import Scope
 from privet.protocol.errors import NotAdmitted, PrivetError
@@ -28,6 +27,7 @@ from privet.transport.address import TaskAddress
 from tests.client.fakes import problem
 from tests.curator.datastore.made import NOW, open_task, task
 from tests.manual_clock import ManualClock
+from tests.memory_store import MemoryStore
 
 CURATOR, RELAY = "https://curator.example", "http://127.0.0.1:8100"
 LEAST = 4

@@ -14,7 +14,6 @@ import pytest
 from privet.client import Holder, MemoryLedger, ReportClient, Retry, State
 from privet.curator.app import create_app as create_curator
 from privet.curator.datastore.base import Store
-from privet.curator.datastore.memory import MemoryStore
 from privet.curator.settings import Settings
 from privet.curator.tokens import Scope
 from privet.protocol.errors import NotAuthorized, ReportNotFound, TaskNotFound, TaskNotOpen
@@ -26,6 +25,7 @@ from privet.relay.spool import Spool
 from privet.transport.address import TaskAddress
 from tests.curator.datastore.made import NOW, open_task, task
 from tests.manual_clock import ManualClock
+from tests.memory_store import MemoryStore
 
 CURATOR, RELAY = "https://curator.example", "http://127.0.0.1:8100"
 CLOSES = int(NOW) + 1_000

@@ -11,11 +11,11 @@ import uvicorn
 
 from privet.curator.app import create_app
 from privet.curator.cli import main
-from privet.curator.datastore.memory import MemoryStore
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from privet.transport.connections import listen
 from tests.curator import samples
+from tests.memory_store import MemoryStore
 
 TOKEN = "token-for-tests-2Dq8cPZr5mTgVf7bNxWj"
 

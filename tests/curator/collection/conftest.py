@@ -14,6 +14,7 @@ from privet.curator.settings import Settings
 from privet.curator.tokens import Scope
 from tests.curator.datastore.made import NOW, open_task, task
 from tests.manual_clock import ManualClock
+from tests.memory_store import MemoryStore
 
 TOKEN = "the-admin-token-of-these-tests"
 ADMIN = {"Authorization": f"Bearer {TOKEN}"}
@@ -28,8 +29,8 @@ def clock() -> ManualClock:
 @pytest.fixture(params=["memory", "sqlite"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """An empty store."""
-    address = "memory:" if request.param == "memory" else f"sqlite:///{tmp_path}/privet.db"
-    opened = open_store(address)
+    is_memory = request.param == "memory"
+    opened = MemoryStore() if is_memory else open_store(f"sqlite:///{tmp_path}/privet.db")
     yield opened
     opened.close()
 

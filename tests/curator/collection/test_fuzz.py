@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from privet.curator.app import create_app
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore import open_store
 from privet.curator.datastore.base import Store
 from privet.curator.settings import Settings
 from privet.curator.tokens import Scope
 from privet.protocol.report import REPORT_MEDIA_TYPE
 from tests.curator.datastore.made import open_task, report, task
+from tests.memory_store import MemoryStore
 
 quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -28,7 +28,7 @@ class Target:
     """An application with an open task, driven from synchronous tests."""
 
     def __init__(self) -> None:
-        self.store: Store = open_store("memory:")
+        self.store: Store = MemoryStore()
         self.cached: CachedTask = open_task(self.store, task(questions=2), 0.0)
         self.app = create_app(Settings(), store=self.store)
         self.token = self.app.state.tokens.issue("relay", Scope.RELAY)

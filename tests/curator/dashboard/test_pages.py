@@ -8,11 +8,11 @@ import pytest
 
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.dashboard.visitor import COOKIE, SESSION_SECONDS
-from privet.curator.datastore.memory import MemoryStore
 from privet.curator.settings import Settings
 from tests.curator import samples
 from tests.curator.http.conftest import TOKEN, Http
 from tests.manual_clock import ManualClock
+from tests.memory_store import MemoryStore
 
 
 class Markup(HTMLParser):

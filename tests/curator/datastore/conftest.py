@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 from privet.curator.datastore import open_engine, open_store
 from privet.curator.datastore.base import Store
 from tests.curator.datastore.servers import drop_database, empty_tables, new_database
+from tests.memory_store import MemoryStore
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """An empty store of each kind."""
     if request.param == "memory":
-        opened = open_store("memory:")
+        opened: Store = MemoryStore()
     elif request.param == "sqlite":
         opened = open_store(f"sqlite:///{tmp_path}/privet.db")
     else:

@@ -13,7 +13,6 @@ from sqlalchemy import func, select
 from privet.curator.datastore import garbage_collection, open_store
 from privet.curator.datastore.base import Expired, Outcome, Store
 from privet.curator.datastore.garbage_collection import collect_garbage
-from privet.curator.datastore.memory import MemoryStore
 from privet.curator.datastore.report_ids import BULK
 from privet.curator.datastore.schema import id_pages, leftovers, report_ids
 from privet.curator.datastore.sql import SqlStore
@@ -23,6 +22,7 @@ from privet.protocol.lifecycle import Move, State
 from tests.curator.datastore.made import NOW, group, many, open_task, pass_time, report, task
 from tests.curator.datastore.servers import drop_database, new_database
 from tests.manual_clock import ManualClock
+from tests.memory_store import MemoryStore
 
 DAY = 86_400
 

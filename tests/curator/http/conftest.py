@@ -8,11 +8,11 @@ import httpx
 import pytest
 
 from privet.curator.app import CuratorApp, create_app
-from privet.curator.datastore.memory import MemoryStore
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from tests.curator import samples
 from tests.manual_clock import ManualClock
+from tests.memory_store import MemoryStore
 
 TOKEN = "token-for-tests-2Dq8cPZr5mTgVf7bNxWj"
 

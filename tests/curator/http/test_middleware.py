@@ -8,13 +8,13 @@ from pydantic import ValidationError
 from starlette.responses import PlainTextResponse
 
 from privet.curator.app import create_app
-from privet.curator.datastore import open_store
 from privet.curator.http.middleware import HEADERS, RateLimit, SecurityHeaders, client_address
 from privet.curator.rate_limit import MINUTE, Rate
 from privet.curator.settings import Settings
 from privet.protocol.errors import PROBLEMS, TooManyRequests
 from privet.protocol.task import TASK_MEDIA_TYPE
 from tests.curator.http.conftest import Http
+from tests.memory_store import MemoryStore
 
 TOO_MANY = PROBLEMS[TooManyRequests].uri
 
@@ -89,7 +89,7 @@ def test_an_admin_token_is_not_short() -> None:
 )
 async def test_every_answer_has_each_security_header_once(settings: dict[str, Any]) -> None:
     """Answers of routes, of the calls for reports, and of middleware."""
-    app = create_app(Settings(**settings), store=open_store("memory:"))
+    app = create_app(Settings(**settings), store=MemoryStore())
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
         task = f"/v1/tasks/{'0' * 64}/reports"
@@ -109,7 +109,7 @@ async def test_other_sites_are_let_in_by_name_only() -> None:
     """Without the setting no answer allows another origin; with it the named one is allowed."""
     for origins, allowed in [((), None), (("https://a.example",), "https://a.example")]:
         settings = Settings.model_validate({"cors_origins": origins})
-        app = create_app(settings, store=open_store("memory:"))
+        app = create_app(settings, store=MemoryStore())
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
             answer = await http.get("/healthz", headers={"origin": "https://a.example"})
@@ -144,7 +144,7 @@ async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(http: Http
 @pytest.mark.parametrize("settings", [{}, {"rate_limit": 100}])
 async def test_a_setting_keeps_pages_of_other_origins_out(settings: dict[str, Any]) -> None:
     """Then no answer allows them the calls of holders, nor the browser's question beforehand."""
-    app = create_app(Settings(cors_holders=False, **settings), store=open_store("memory:"))
+    app = create_app(Settings(cors_holders=False, **settings), store=MemoryStore())
     origin, task = {"origin": "https://a.example"}, f"/v1/tasks/{'0' * 64}"
     ask = {**origin, "access-control-request-method": "POST"}
     transport = httpx.ASGITransport(app)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from privet.curator.app import CuratorApp, create_app
-from privet.curator.datastore.memory import MemoryStore
 from privet.curator.http.models import LARGE_BYTES
 from privet.curator.http.requests import StrictRequest
 from privet.curator.service import STEP
@@ -30,6 +29,7 @@ from tests.curator import samples
 from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import TOKEN, Http
 from tests.manual_clock import ManualClock
+from tests.memory_store import MemoryStore
 
 JSON = {"Content-Type": "application/json"}
 PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True}

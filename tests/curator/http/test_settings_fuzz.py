@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from privet.curator.app import create_app
-from privet.curator.datastore.memory import MemoryStore
 from privet.curator.partitioning import CRITERIA, GROWERS
 from privet.curator.settings import Settings
 from privet.protocol.mechanisms import AUTO, MECHANISMS
 from tests.curator import samples
 from tests.curator.http.conftest import TOKEN, Http
+from tests.memory_store import MemoryStore
 
 numbers = (
     st.integers(-2, 20) | st.integers() | st.floats() | st.sampled_from([10**400, 2**63, True])

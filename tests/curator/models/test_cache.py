@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from privet.curator.datastore.memory import MemoryStore
 from privet.curator.models.cache import ModelCache
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.service import Curator
 from tests.curator import samples
 from tests.manual_clock import ManualClock
+from tests.memory_store import MemoryStore
 
 
 def cache_of(models: int) -> tuple[ModelCache, str, int]:

@@ -10,7 +10,6 @@ from onnx import ModelProto, TensorProto
 from onnx.helper import make_node, make_tensor_value_info
 from sklearn.ensemble import RandomForestClassifier
 
-from privet.curator.datastore.memory import MemoryStore
 from privet.curator.estimation import Model
 from privet.curator.models.encode import encoded_table
 from privet.curator.models.export import EXPORTS
@@ -26,6 +25,7 @@ from tests.curator import samples
 from tests.curator.onnx_files import STRIPES, striped, stripes
 from tests.curator.test_service import answer
 from tests.manual_clock import ManualClock
+from tests.memory_store import MemoryStore
 
 MIDDLES = (np.arange(STRIPES) + 0.5) / STRIPES
 ODD = np.arange(STRIPES) % 2 == 1
