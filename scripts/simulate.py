@@ -3,7 +3,7 @@
     python -m scripts.simulate --holders 1e9
     python -m scripts.simulate --holders 1e4,1e6 --epsilon 0.5,1,2 --depth 4,8 --seeds 0-9
     python -m scripts.simulate --public people.csv --label smokes --epsilon 1,2 --seeds 0-4
-    python -m scripts.simulate --seeds 0-99 --backend dask --scheduler tcp://10.0.0.5:8786
+    python -m scripts.simulate --seeds 0-99 --scheduler tcp://10.0.0.5:8786
 
 The sums that the curator would hold are drawn exactly in distribution, at a cost that hardly
 depends on the number of holders. Options with several values, separated by commas, make a sweep
@@ -16,8 +16,7 @@ depend on the job's seed only, so that jobs compare on equal ones.
 
 import json
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
@@ -31,7 +30,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
 import typer
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from pydantic import ValidationError
 from rich.console import Console
@@ -52,7 +51,6 @@ from scripts import pages
 from scripts.reproduce.lpct_design import draw, fine_grid
 
 Floats = NDArray[np.float64]
-Backend = Literal["loky", "threading", "dask"]
 
 TASK_FIELDS = ("grower", "mechanism", "epsilon", "depth")
 UNIT = {"low": 0.0, "high": 1.0}
@@ -186,17 +184,18 @@ def sweep(
     jobs: Sequence[Job],
     settings: Mapping[str, Any] | None = None,
     *,
-    backend: Backend | None = None,
-    scheduler: str | None = None,
-    workers: int = -1,
+    workers: int = 1,
+    scheduler: str = "",
 ) -> list[Outcome]:
     """What came of each job, in the order of ``jobs``.
 
-    ``settings`` are those of a task, by name; jobs override them. Without a ``backend`` the one
-    that joblib is configured for is used. ``dask`` needs the ``scheduler``'s address.
+    ``settings`` are those of a task, by name; jobs override them. ``workers`` run at a time, -1 for
+    all cores; ``scheduler`` is the address of a Dask cluster to run them on instead.
     """
+    from scripts.reproduce.driver import cluster  # needs more than one simulation does
+
     run = delayed(simulate)
-    with _workers(backend, scheduler, workers if len(jobs) > 1 else 1, population):
+    with cluster(workers if len(jobs) > 1 else 1, scheduler):
         return list(Parallel()(run(population, job, settings) for job in jobs))
 
 
@@ -226,27 +225,6 @@ def simulate(
         report_bytes=sum(mechanism.report_bytes for mechanism in task.mechanisms),
         seconds=perf_counter() - started,
     )
-
-
-@contextmanager
-def _workers(
-    backend: Backend | None, scheduler: str | None, workers: int, population: Population
-) -> Iterator[None]:
-    """Where joblib runs jobs; a cluster gets the population once, not with every job."""
-    if backend is None:
-        yield
-    elif backend != "dask":
-        with parallel_config(backend, n_jobs=workers):
-            yield
-    elif scheduler is None:
-        msg = "the backend dask needs the scheduler's address, as in tcp://10.0.0.5:8786"
-        raise ValueError(msg)
-    else:
-        from distributed import Client
-
-        client = Client(scheduler)  # type: ignore[no-untyped-call]  # distributed has few types
-        with client, parallel_config("dask", n_jobs=workers, scatter=[population]):
-            yield
 
 
 @lru_cache(maxsize=4)
@@ -324,9 +302,10 @@ def main(
     settings: Annotated[Path | None, typer.Option(help="JSON with a task's settings.")] = None,
     gamma: Annotated[float, typer.Option(help="Strength of the design's public data.")] = 0.5,
     n_public: Annotated[int, typer.Option(help="Public records of the design.")] = 1000,
-    backend: Annotated[Backend, typer.Option(help="What runs the jobs.")] = "loky",
-    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
-    workers: Annotated[int, typer.Option(help="At a time; -1 for all there are.")] = -1,
+    workers: Annotated[int, typer.Option(help="Jobs at a time; -1 for all cores.")] = -1,
+    scheduler: Annotated[
+        str, typer.Option(help="Address of a Dask scheduler whose workers run them instead.")
+    ] = "",
     out: Annotated[Path, typer.Option(help="Folder.")] = Path("privet-data/simulate"),
 ) -> None:
     """Simulate collections, test their models, and keep what came of each."""
@@ -345,9 +324,7 @@ def main(
         )
         chosen = json.loads(settings.read_bytes()) if settings else {}
         started = perf_counter()
-        outcomes = sweep(
-            source, jobs, chosen, backend=backend, scheduler=scheduler, workers=workers
-        )
+        outcomes = sweep(source, jobs, chosen, workers=workers, scheduler=scheduler)
     except PrivetError as error:
         raise typer.BadParameter(error.detail) from error
     except ValidationError as error:
@@ -367,8 +344,7 @@ def main(
     else:
         made_with |= {"public": str(public), "population": str(population or public)}
         made_with |= {"public_share": str(public_share), "test_share": str(test_share)}
-    for path in write(outcomes, out, made_with):
-        console.print(f"[dim]wrote {path}[/dim]")
+    console.print(f"[dim]wrote {write(outcomes, out, made_with)}[/dim]")
 
 
 def table(outcomes: Sequence[Outcome]) -> Table:
@@ -400,15 +376,14 @@ def table(outcomes: Sequence[Outcome]) -> Table:
 
 def write(
     outcomes: Sequence[Outcome], folder: Path, made_with: Mapping[str, Any] | None = None
-) -> list[Path]:
-    """One row per collection as CSV and as JSON, with what they were ``made_with``; the paths."""
+) -> Path:
+    """One row per collection as CSV, with what they were ``made_with``; the file."""
     rows = [{**asdict(outcome.job), **asdict(outcome), **(made_with or {})} for outcome in outcomes]
     for row in rows:
         del row["job"]
-    paths = [folder / "simulate.csv", folder / "simulate.json"]
-    pages.write(paths[0], rows)
-    paths[1].write_text(json.dumps(rows, indent=1), encoding="utf-8")
-    return paths
+    file = folder / "simulate.csv"
+    pages.write(file, rows)
+    return file
 
 
 def _tables(
