@@ -204,19 +204,16 @@ class CuratorClient:
 
     def export(self, task: TaskName, *, model: int | None = None, format: str = "json") -> bytes:  # noqa: A002
         """A model as a ``json`` or ``onnx`` file that other programs can predict with."""
-        number = self.model_number(task) if model is None else model
-        path = f"{self._path(task)}/models/{number}/export"
+        path = f"{self._model_path(task, model)}/export"
         return self.call("GET", path, params={"format": format}).content
 
     def insight(self, task: TaskName, *, model: int | None = None) -> Document:
         """What the holders said that the public data did not; of a model, or the one serving."""
-        number = self.model_number(task) if model is None else model
-        return self._json("GET", f"{self._path(task)}/models/{number}/insight")
+        return self._json("GET", f"{self._model_path(task, model)}/insight")
 
     def card(self, task: TaskName, *, model: int | None = None) -> str:
         """A model's card in Markdown: what it was made from, and how far to trust it."""
-        number = self.model_number(task) if model is None else model
-        return self.call("GET", f"{self._path(task)}/models/{number}/card").text
+        return self.call("GET", f"{self._model_path(task, model)}/card").text
 
     def task_url(self, task: TaskName) -> str:
         """The address that holders answer."""
@@ -270,6 +267,10 @@ class CuratorClient:
 
     def _path(self, task: TaskName) -> str:
         return f"/v1/tasks/{self.task_id(task)}"
+
+    def _model_path(self, task: TaskName, model: int | None) -> str:
+        number = self.model_number(task) if model is None else model
+        return f"{self._path(task)}/models/{number}"
 
     @cached_property
     def _tls(self) -> ssl.SSLContext | bool:

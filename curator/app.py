@@ -44,6 +44,8 @@ from privet.transport.bodies import BodyBudget, BodyLimit, BodyLimits
 from privet.transport.metrics import CountCalls
 
 REFRESH_SECONDS = 5.0
+WAITING_PREDICTIONS = 8
+"""Large predictions, exports and comparisons that may wait; above it the answer is 503."""
 DESCRIPTION = "Learns decision trees from people who never reveal their record."
 
 
@@ -88,7 +90,7 @@ def create_app(
     memory = settings.worker_memory
     if workers is None:
         workers = Workers(settings.max_jobs, settings.max_waiting_jobs, memory)
-    predictors = Workers(settings.max_predictions, settings.max_waiting_predictions, memory)
+    predictors = Workers(settings.max_predictions, WAITING_PREDICTIONS, memory)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -123,7 +125,6 @@ def create_app(
     api.state.signer = signer
     api.state.metrics = metrics
     api.state.guard_models = settings.guard_models
-    api.state.open_drafts = settings.open_drafts
     api.state.open_metrics = settings.open_metrics
     api.state.writer = writer
     api.state.rejects = rejects

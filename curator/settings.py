@@ -66,11 +66,6 @@ class Settings(BaseSettings):
         default=False,
         description="Ask for a token, of scope reader or admin, to read models and to predict.",
     )
-    open_drafts: bool = Field(
-        default=False,
-        description="Let anybody read tasks that were never open; else that takes a token of scope "
-        "reader or admin.",
-    )
     open_metrics: bool = Field(
         default=False,
         description="Let anybody read /metrics; else it asks for a token of scope reader or admin.",
@@ -100,12 +95,7 @@ class Settings(BaseSettings):
         description="Reports that may wait for the disk; above it the answer is 503 at once.",
     )
     max_batches: int = Field(
-        default=4, gt=0, description="Batches counted at a time; others wait their turn."
-    )
-    max_waiting_batches: int = Field(
-        default=64,
-        ge=0,
-        description="Complete batches that may wait for that; above it the answer is 503.",
+        default=4, gt=0, description="Batches counted at a time; 64 others wait."
     )
     max_body_memory: int = Field(
         default=256 * MIB,
@@ -138,12 +128,7 @@ class Settings(BaseSettings):
         default=1,
         ge=1,
         description="Large predictions (bodies above 8 KiB), exports and comparisons of models "
-        "that are computed at a time, each in a process of its own.",
-    )
-    max_waiting_predictions: int = Field(
-        default=8,
-        ge=0,
-        description="Calls that may wait for that; above it the answer is 503.",
+        "that are computed at a time, each in a process of its own; 8 others wait.",
     )
     max_connections: int = Field(
         default=4096,

@@ -252,12 +252,11 @@ class MemoryStore(Store):
         self.model(task_id, number)
         self._entry(task_id).aliases[alias] = number
 
-    def model(self, task_id: str, number: int | None = None) -> bytes:
+    def model(self, task_id: str, number: int) -> bytes:
         models = self._entry(task_id).models
-        index = len(models) if number is None else number
-        if not 1 <= index <= len(models):
+        if not 1 <= number <= len(models):
             raise no_model(number)
-        return models[index - 1][1]
+        return models[number - 1][1]
 
     def invite(self, task_id: str, digests: Sequence[bytes], expires: float | None = None) -> None:
         with self._lock:

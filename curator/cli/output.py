@@ -8,6 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from privet.transport.report_client import printable
+
 SHORT_ID = 12
 PLAIN: dict[str, Any] = {"soft_wrap": True, "highlight": False, "markup": False}
 """How to print what may be copied: neither wrapped nor coloured."""
@@ -92,5 +94,4 @@ def when(moment: str) -> str:
 
 def escaped(text: str) -> str:
     """Text from elsewhere, in which square brackets and control characters mean nothing."""
-    shown = (c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
-    return "".join(shown).replace("[", r"\[")
+    return printable(text, len(text)).replace("[", r"\[")

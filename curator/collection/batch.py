@@ -47,6 +47,8 @@ REFUSALS = (
 )
 Take = Callable[[str, Scope, Receive], Awaitable[Response]]
 WRONG_PAYLOAD = problem_of(WrongPayload("")).name
+MAX_WAITING = 64
+"""Complete batches that may wait to be counted; above it the answer is 503."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ class BatchUpload:
         self._rejects = rejects
         self._metrics = metrics
         self._settings = settings
-        self._turns = Turns(settings.max_batches, settings.max_waiting_batches)
+        self._turns = Turns(settings.max_batches, MAX_WAITING)
         self._budget = budget
         self._tokens = tokens
         self._store = store

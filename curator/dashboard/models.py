@@ -51,7 +51,7 @@ def show_model(
     request: Request, task_id: str, number: int, curator: TheCurator, visitor: TheVisitor
 ) -> Response:
     """One model: its tree, a form that predicts, other settings to try, and downloads."""
-    task = shown_task(request, task_id, curator, visitor)
+    task = shown_task(task_id, curator, visitor)
     info = calls.read_model(task_id, number, curator)
     model = curator.model(task_id, number).model
     return page(
@@ -82,7 +82,7 @@ def show_node(
     visitor: TheVisitor,
 ) -> Response:
     """A node's numbers: what the model says, and what reports and public records say."""
-    task = shown_task(request, task_id, curator, visitor)
+    task = shown_task(task_id, curator, visitor)
     model = curator.model(task_id, number).model
     if not 0 <= node < model.partition.nodes:
         raise InvalidRequest(f"The tree has the nodes 0 to {model.partition.nodes - 1}.")
@@ -110,7 +110,7 @@ def predict(
     form: TheForm,
 ) -> Response:
     """A prediction for the record in the form, with the path that leads to it."""
-    task = shown_task(request, task_id, curator, visitor)
+    task = shown_task(task_id, curator, visitor)
     record = {
         feature.name: text
         for place, feature in enumerate(task.features)
@@ -169,7 +169,7 @@ async def compare(
     visitor: TheVisitor,
 ) -> Response:
     """Two models side by side."""
-    task = await run_in_threadpool(shown_task, request, task_id, curator, visitor)
+    task = await run_in_threadpool(shown_task, task_id, curator, visitor)
     change = await calls.compare_models(task_id, one, other, curator, request)
 
     def side(number: int) -> dict[str, Any]:
@@ -191,16 +191,14 @@ async def export(
     format: str = "json",  # noqa: A002 - as the API has it
 ) -> Response:
     """The model as a file."""
-    await run_in_threadpool(shown_task, request, task_id, curator, visitor)
+    await run_in_threadpool(shown_task, task_id, curator, visitor)
     return await calls.export_model(task_id, number, curator, request, format)
 
 
 @router.get("/models/{number}/card", dependencies=[Readers])
-def card(
-    request: Request, task_id: str, number: int, curator: TheCurator, visitor: TheVisitor
-) -> Response:
+def card(task_id: str, number: int, curator: TheCurator, visitor: TheVisitor) -> Response:
     """The model's card in Markdown."""
-    shown_task(request, task_id, curator, visitor)
+    shown_task(task_id, curator, visitor)
     answer = calls.read_card(task_id, number, curator)
     answer.headers["Content-Disposition"] = (
         f'attachment; filename="card-{task_id[:12]}-{number}.md"'
@@ -208,9 +206,9 @@ def card(
     return answer
 
 
-def shown_task(request: Request, task_id: str, curator: Curator, visitor: Visitor) -> Task:
+def shown_task(task_id: str, curator: Curator, visitor: Visitor) -> Task:
     """The task; raises ``TaskNotFound`` for a stranger's look at a draft."""
-    return task_calls.shown(request, curator.task(task_id), visitor.reader).task
+    return task_calls.shown(curator.task(task_id), visitor.reader).task
 
 
 def given(estimator: str, fields: Mapping[str, str]) -> dict[str, Any]:

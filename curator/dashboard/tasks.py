@@ -39,7 +39,7 @@ def list_tasks(
         listed
         for listed in reversed(curator.tasks())
         if name.casefold() in listed.published.name.casefold()
-        and calls.is_shown(request, listed, visitor.reader)
+        and calls.is_shown(listed, visitor.reader)
     ]
     now = curator.clock()
     return page(
@@ -54,14 +54,13 @@ def list_tasks(
 
 
 def collection(
-    request: Request,
     task_id: str,
     curator: TheCurator,
     visitor: TheVisitor,
     wanted: Annotated[float, Query(gt=0.0, le=100.0)] = WANTED,
 ) -> dict[str, Any]:
     """What the part that changes shows; what is for readers only is None for strangers."""
-    status = calls.read_status(task_id, request, curator, visitor.reader)
+    status = calls.read_status(task_id, curator, visitor.reader)
     task = curator.task(task_id).task
     insight, needed = None, None
     if visitor.reader:

@@ -15,7 +15,7 @@ from privet.curator.dashboard.visitor import Admins, TheForm
 from privet.curator.http import tasks as calls
 from privet.curator.http.requests import TheCurator, in_worker
 from privet.curator.planning import Plan, plan
-from privet.curator.publishing.proposal import Proposal, propose
+from privet.curator.publishing.review import Proposal, propose
 from privet.curator.publishing.settings import DEFAULT_HOLDERS, TaskSettings
 from privet.curator.publishing.table import read_table
 from privet.curator.service import register, registered

@@ -552,11 +552,8 @@ class Store(ABC):
         """The task's models, oldest first, without reading them; raises ``TaskNotFound``."""
 
     @abstractmethod
-    def model(self, task_id: str, number: int | None = None) -> bytes:
-        """A model's document, the latest without a number.
-
-        Raises ``TaskNotFound`` or ``ModelNotFound``.
-        """
+    def model(self, task_id: str, number: int) -> bytes:
+        """A model's document; raises ``TaskNotFound`` or ``ModelNotFound``."""
 
     @abstractmethod
     def invite(self, task_id: str, digests: Sequence[bytes], expires: float | None = None) -> None:
@@ -679,7 +676,8 @@ def no_task(task_id: str) -> TaskNotFound:
     )
 
 
-def no_model(number: int | None) -> ModelNotFound:
-    """The error for a model that is not there; None stands for the latest."""
-    which = "no model yet" if number is None else f"no model {number}"
-    return ModelNotFound(f"The task has {which}: fit one with POST /v1/tasks/{{id}}/models.")
+def no_model(number: int) -> ModelNotFound:
+    """The error for a model that is not there."""
+    return ModelNotFound(
+        f"The task has no model {number}: fit one with POST /v1/tasks/{{id}}/models."
+    )

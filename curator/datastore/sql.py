@@ -245,18 +245,11 @@ class SqlStore(CountingStore):
             connection.execute(delete(table).where(own))
             connection.execute(insert(table).values(task_no=task_no, alias=alias, number=number))
 
-    def model(self, task_id: str, number: int | None = None) -> bytes:
+    def model(self, task_id: str, number: int) -> bytes:
         table = schema.models
         with self._reading() as connection:
-            query = (
-                select(table.c.document)
-                .where(table.c.task_no == _need(connection, task_id).no)
-                .order_by(table.c.number.desc())
-                .limit(1)
-            )
-            if number is not None:
-                query = query.where(table.c.number == number)
-            document = connection.scalar(query)
+            own = (table.c.task_no == _need(connection, task_id).no) & (table.c.number == number)
+            document = connection.scalar(select(table.c.document).where(own))
         if document is None:
             raise no_model(number)
         return bytes(document)

@@ -97,7 +97,7 @@ def _require_shown(
     credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_reader)],
 ) -> None:
     """To strangers a draft is not there, nor are its models."""
-    if _is_reader(request, credentials) or request.app.state.open_drafts:
+    if _is_reader(request, credentials):
         return
     task_id = request.path_params["task_id"]
     if request.app.state.curator.task(task_id).state is State.DRAFT:

@@ -254,14 +254,14 @@ class StatusView(Answer):
         )
 
 
-def is_shown(request: Request, stored: StoredTask | ListedTask, reader: bool) -> bool:
+def is_shown(stored: StoredTask | ListedTask, reader: bool) -> bool:
     """Whether the caller may know of a task; drafts are for readers."""
-    return stored.state is not State.DRAFT or reader or request.app.state.open_drafts
+    return reader or stored.state is not State.DRAFT
 
 
-def shown(request: Request, stored: StoredTask, reader: bool) -> StoredTask:
+def shown(stored: StoredTask, reader: bool) -> StoredTask:
     """The task; raises ``TaskNotFound`` for a stranger's look at a draft."""
-    if not is_shown(request, stored, reader):
+    if not is_shown(stored, reader):
         raise no_task(stored.published.id)
     return stored
 
@@ -308,10 +308,10 @@ async def publish(
 
 
 @router.get("", summary="List tasks", responses=described(NotAuthorized))
-def list_tasks(request: Request, curator: TheCurator, reader: IsReader) -> list[TaskSummary]:
+def list_tasks(curator: TheCurator, reader: IsReader) -> list[TaskSummary]:
     """All tasks, oldest first; drafts for readers only."""
     now = curator.clock()
-    tasks = [stored for stored in curator.tasks() if is_shown(request, stored, reader)]
+    tasks = [stored for stored in curator.tasks() if is_shown(stored, reader)]
     return [TaskSummary.of(stored, now) for stored in tasks]
 
 
@@ -347,7 +347,7 @@ def read_task(
     change, and their ETag is the id; the JSON view also has the state, so it must be revalidated.
     A draft is shown to readers only.
     """
-    stored = shown(request, curator.task(task_id), reader)
+    stored = shown(curator.task(task_id), reader)
     headers = {"Vary": "Accept", **_signature(request.app.state.signer, stored.task.id)}
     if TASK_MEDIA_TYPE in accept:
         kept = "no-store" if stored.state is State.DRAFT else A_DAY
@@ -366,15 +366,13 @@ def read_task(
     response_model_exclude_none=True,
     responses=described(NotAuthorized, TaskNotFound),
 )
-def read_status(
-    task_id: TaskId, request: Request, curator: TheCurator, reader: IsReader
-) -> StatusView:
+def read_status(task_id: TaskId, curator: TheCurator, reader: IsReader) -> StatusView:
     """Counts of reports and answers, rejects by reason, and the checksum over report ids.
 
     Without a token of scope reader or admin only the number of reports, in steps that do not show
     when a single one arrives.
     """
-    stored = shown(request, curator.task(task_id), reader)
+    stored = shown(curator.task(task_id), reader)
     models = len(curator.store.models(task_id))
     now, restored = curator.clock(), curator.restored
     view = StatusView.of(stored, curator.status(task_id), models, now, restored)

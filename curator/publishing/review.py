@@ -1,13 +1,23 @@
-"""What looks wrong about public columns, before a task that cannot be changed is made of them."""
+"""What public columns would be published as, and what looks wrong about them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
+from privet.curator.publishing.schema import infer_feature
 from privet.curator.publishing.settings import TaskSettings
 from privet.curator.publishing.table import Columns
-from privet.protocol.features import ColumnValues, category_text, is_missing, number_value
+from privet.protocol.errors import InvalidPublicData
+from privet.protocol.features import (
+    Categorical,
+    ColumnValues,
+    Numeric,
+    category_text,
+    is_missing,
+    number_value,
+)
 
 LIKE_A_NUMBER = 0.5
 """From this share of numbers on, a column of texts is probably one of numbers."""
@@ -27,6 +37,29 @@ def review(columns: Columns, settings: TaskSettings) -> list[str]:
         if name not in declared
         for remark in remarks_on(values)
     ]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The ``feature`` that a column would be, None if it cannot be one, and what looks wrong."""
+
+    name: str
+    feature: Numeric | Categorical | None
+    remarks: tuple[str, ...]
+
+
+def propose(columns: Columns) -> list[Proposal]:
+    """A proposal for every column, in file order."""
+    proposals = []
+    for name, values in columns.items():
+        remarks = tuple(f"It {remark}" for remark in remarks_on(values))
+        try:
+            feature = infer_feature(name, values)
+        except InvalidPublicData as error:
+            proposals.append(Proposal(name, None, (error.detail, *remarks)))
+        else:
+            proposals.append(Proposal(name, feature, remarks))
+    return proposals
 
 
 def remarks_on(values: ColumnValues) -> Iterator[str]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from privet.curator.app import CuratorApp, create_app
+from privet.curator.collection.batch import MAX_WAITING
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.base import Outcomes, ReportGroup, Store
 from privet.curator.settings import Settings
@@ -265,7 +266,7 @@ async def test_batches_wait_their_turn_up_to_a_bound(
         return take(groups, now)
 
     monkeypatch.setattr(store, "take", wait_and_take)
-    allowed = settings.max_batches + settings.max_waiting_batches
+    allowed = settings.max_batches + MAX_WAITING
     bodies = [pack([report(cached.task)]) for _ in range(allowed + 1)]
     sent = [asyncio.create_task(send_batch(http, cached, body)) for body in bodies]
     done, _ = await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
@@ -289,7 +290,7 @@ async def test_silent_bodies_take_no_place(
         yield b""
 
     url = f"/v1/tasks/{cached.id}/reports/batch"
-    count = settings.max_batches + settings.max_waiting_batches + 1
+    count = settings.max_batches + MAX_WAITING + 1
     quiet = [asyncio.create_task(http.post(url, content=silent())) for _ in range(count)]
     while len(begun) < count:
         await asyncio.sleep(0.01)

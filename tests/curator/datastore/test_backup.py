@@ -67,7 +67,7 @@ def test_a_backup_serves_as_the_original(
         assert restored.status(made.id) == original.status(made.id)
         again = restored.take([many(CachedTask(made), BULK, seed=1)], NOW)[0]
         assert set(again.tolist()) == {1}
-    assert restored.model(task("one").id) == b"model"
+    assert restored.model(task("one").id, 1) == b"model"
     assert restored.public_data(task("one").id).onnx is None
     assert restored.public_data(task("two").id).onnx == ONNX
     original.close()

@@ -118,7 +118,7 @@ def test_what_is_missing_is_named(store: Store) -> None:
         lambda: store.status(MISSING),
         lambda: store.add_model(MISSING, b"", {}, NOW),
         lambda: store.models(MISSING),
-        lambda: store.model(MISSING),
+        lambda: store.model(MISSING, 1),
         lambda: store.invite(MISSING, [bytes(32)]),
     ]
     for call in calls:
@@ -126,7 +126,7 @@ def test_what_is_missing_is_named(store: Store) -> None:
             call()
     store.count_rejects(MISSING, {"too-large": 1})
     store.create_task(task(), {}, public(), NOW)
-    for number in (None, 1, 0, -1):
+    for number in (1, 0, -1):
         with pytest.raises(ModelNotFound):
             store.model(task().id, number)
 
@@ -294,7 +294,7 @@ def test_models_are_numbered_and_stay(store: Store) -> None:
     second = store.add_model(made.id, b"second!", summary, NOW + 1)
     assert store.models(made.id) == [first, second]
     assert (first, second) == (ModelInfo(1, NOW, {}), ModelInfo(2, NOW + 1, summary))
-    assert store.model(made.id) == b"second!"
+    assert store.model(made.id, 2) == b"second!"
     assert store.model(made.id, 1) == b"first"
 
 

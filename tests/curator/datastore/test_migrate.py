@@ -129,7 +129,7 @@ def test_an_older_database_is_brought_up(
     assert [found.faults for found in verify(engine)] == [()]
     assert store.public_data(made.id).onnx is None
     assert store.public_data(made.id).y.tolist() == [0.0, 1.0]
-    assert json.loads(store.model(made.id)) == OLD_MODEL
+    assert json.loads(store.model(made.id, 1)) == OLD_MODEL
     (info,) = store.models(made.id)
     assert (info.number, info.created, info.aliases) == (1, 7.0, ("serving",))
     assert info.summary == {
