@@ -8,7 +8,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     tasks.router,
     reports.router,
     models.router,
-    models.predictions,
     methods.router,
     tokens.router,
 )

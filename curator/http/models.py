@@ -11,6 +11,7 @@ from typing import Annotated, Any, Self
 from fastapi import APIRouter, Path, Query, Request, Response, status
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from privet.curator.datastore.base import ModelInfo
@@ -22,11 +23,9 @@ from privet.curator.http.requests import (
     AdminOnly,
     Answer,
     CountsReader,
-    Handler,
     ModelNumber,
     ModelReader,
     NoDraft,
-    StrictRequest,
     StrictRoute,
     TaskId,
     TheCurator,
@@ -57,31 +56,9 @@ LARGE_BYTES = 8 * 1024
 """Of a prediction's body, from which on a worker process reads it and answers."""
 
 
-class PredictRoute(StrictRoute):
-    """The route of predictions: large ones are left to a worker process, unread."""
-
-    async def handle_strictly(self, request: StrictRequest, handle: Handler) -> Response:
-        """FastAPI's answer to a small body, a worker process's to a large one."""
-        try:
-            body = await request.body()
-        except ClientDisconnect:
-            raise InvalidRequest("The connection ended before the body did: ask again.") from None
-        if len(body) <= LARGE_BYTES:
-            return await handle(request)
-        state = request.app.state
-        work = partial(_predict_elsewhere, state.curator, request.path_params["task_id"], body)
-        answer = await in_worker(request, work, state.predictors)
-        return Response(answer, media_type="application/json")
-
-
 router = APIRouter(
     prefix="/v1/tasks/{task_id}",
     route_class=StrictRoute,
-    dependencies=[ModelReader, NoDraft],
-)
-predictions = APIRouter(
-    prefix="/v1/tasks/{task_id}",
-    route_class=PredictRoute,
     dependencies=[ModelReader, NoDraft],
 )
 
@@ -436,11 +413,17 @@ class ColumnPredictions(BaseModel):
     paths: dict[str, list[str]] = Field(description="The splits that lead to each cell met.")
 
 
-@predictions.post(
+@router.post(
     "/predict",
     tags=["predictions"],
     summary="Predict",
     response_model=RecordPredictions | ColumnPredictions,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": PredictRequest.model_json_schema()}},
+        }
+    },
     responses=described(
         NotAuthorized,
         TaskNotFound,
@@ -451,11 +434,24 @@ class ColumnPredictions(BaseModel):
         Overloaded,
     ),
 )
-def predict(task_id: TaskId, body: PredictRequest, curator: TheCurator) -> JSONResponse:
+async def predict(task_id: TaskId, curator: TheCurator, request: Request) -> Response:
     """Predict by the model that serves, or by the one named; a label in a record is ignored."""
-    answers = curator.predict(task_id, body.model, records=body.records, columns=body.columns)
-    by_column = body.columns is not None
-    return JSONResponse(_columns(answers) if by_column else records_of(answers))
+    try:
+        body = await request.body()
+    except ClientDisconnect:
+        raise InvalidRequest("The connection ended before the body did: ask again.") from None
+    if len(body) <= LARGE_BYTES:
+        answer = await run_in_threadpool(_predict_here, curator, task_id, body)
+    else:
+        elsewhere = partial(_predict_elsewhere, curator, task_id, body)
+        answer = await in_worker(request, elsewhere, request.app.state.predictors)
+    return Response(answer, media_type="application/json")
+
+
+def _predict_here(curator: Curator, task_id: str, body: bytes) -> bytes:
+    asked = _request_in(body)
+    answers = curator.predict(task_id, asked.model, records=asked.records, columns=asked.columns)
+    return _json(asked, answers)
 
 
 def _predict_elsewhere(curator: Curator, task_id: str, body: bytes, run: Run) -> bytes:
@@ -484,7 +480,10 @@ def predict_body(
     register(entries)
     task, asked = Task.parse(canonical), _request_in(body)
     fitted = FittedModel(task.id, number, 0.0, _model_in(document))
-    answers = predict_rows(task, fitted, asked.records, asked.columns, max_rows)
+    return _json(asked, predict_rows(task, fitted, asked.records, asked.columns, max_rows))
+
+
+def _json(asked: PredictRequest, answers: Answers) -> bytes:
     by_column = asked.columns is not None
     return bytes(JSONResponse(_columns(answers) if by_column else records_of(answers)).body)
 

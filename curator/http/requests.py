@@ -36,7 +36,6 @@ MAX_JSON_BYTES = 64 * 1024
 """Of a body that is parsed on the event loop."""
 
 T = TypeVar("T")
-Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 log = logging.getLogger(__name__)
 
 
@@ -218,13 +217,9 @@ class StrictRoute(APIRoute):
             credentials = await _bearer(request) if checks else None
             for check in checks:
                 await run_in_threadpool(check, request, credentials)
-            return await self.handle_strictly(StrictRequest(request.scope, request.receive), handle)
+            return await handle(StrictRequest(request.scope, request.receive))
 
         return strictly
-
-    async def handle_strictly(self, request: StrictRequest, handle: Handler) -> Response:
-        """The answer to a caller who may call this, by FastAPI's own ``handle``."""
-        return await handle(request)
 
 
 class _NotJson(ValueError):

@@ -16,8 +16,6 @@ from privet.protocol.errors import InvalidRecord
 from privet.protocol.features import (
     Classes,
     Column,
-    ColumnValues,
-    Numeric,
     columns_of,
     encode_table,
 )
@@ -56,36 +54,14 @@ def encode_records(task: Task, records: Sequence[Mapping[str, Any]]) -> NDArray[
     names = [feature.name for feature in task.features]
     known = {*names, task.label.name}
     for row, record in enumerate(records):
-        if not known.issuperset(record):
-            raise InvalidRecord(f"Row {row + 1}: {_unknown(record, known, names)}")
+        if unknown := sorted(map(repr, set(record) - known)):
+            raise InvalidRecord(
+                f"Row {row + 1}: Unknown fields {', '.join(unknown)}: "
+                f"the task asks for {', '.join(sorted(names))}."
+            )
     return encode_columns(task, {name: [r.get(name) for r in records] for name in names})
 
 
 def encode_columns(task: Task, columns: Columns) -> NDArray[np.float64]:
     """Columns by name as an encoded matrix, under the same rules as ``encode_records``."""
-    features = {feature.name: feature for feature in task.features}
-    if unknown := set(columns) - {*features, task.label.name}:
-        raise InvalidRecord(_unknown(unknown, set(), list(features)))
-    if len({len(values) for values in columns.values()}) != 1:
-        raise InvalidRecord("The columns must all have the same number of rows.")
-    table = {
-        name: _as_numbers(values) if isinstance(features[name], Numeric) else values
-        for name, values in columns.items()
-        if name in features
-    }
-    return encode_table(task.features, table)
-
-
-def _as_numbers(values: ColumnValues) -> ColumnValues:
-    """Plain numbers as an array, which is encoded at once; anything else as it is."""
-    if isinstance(values, np.ndarray) or not set(map(type, values)) <= {int, float}:
-        return values
-    try:
-        return np.array(values, dtype=np.float64)
-    except OverflowError:
-        return values
-
-
-def _unknown(fields: Any, known: set[str], expected: list[str]) -> str:
-    listed = ", ".join(map(repr, sorted(set(fields) - known)))
-    return f"Unknown fields {listed}: the task asks for {', '.join(sorted(expected))}."
+    return encode_table(task.features, {n: v for n, v in columns.items() if n != task.label.name})
