@@ -146,13 +146,6 @@ class Partition:
             node = child[node]
         return int(self.cell_of_node[node])
 
-    def path(self, cell: int) -> tuple[int, ...]:
-        """The nodes from the root to a cell, both included."""
-        path = [int(self.leaves[cell])]
-        while path[-1]:
-            path.append(int(self.parent[path[-1]]))
-        return tuple(reversed(path))
-
 
 class Tree(Message):
     """A ``Partition`` as a message: its arrays as lists."""

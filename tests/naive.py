@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import fsum, log
 
+from privet.protocol.partition import Partition
+
 LEAF = -1
 TIE = 1e-9
 """Part of a node's impurity by which the scores of two splits may differ and yet be equal."""
@@ -80,3 +82,11 @@ def impurity(criterion: str, labels: Sequence[float]) -> float:
 
 def replaced(corner: list[float], k: int, value: float) -> list[float]:
     return [*corner[:k], value, *corner[k + 1 :]]
+
+
+def path_to(partition: Partition, cell: int) -> list[int]:
+    """The nodes from the root to a cell, both included."""
+    path = [int(partition.leaves[cell])]
+    while path[0]:
+        path.insert(0, int(partition.parent[path[0]]))
+    return path

@@ -34,6 +34,7 @@ from privet.protocol.task import Task
 from tests.curator import samples
 from tests.manual_clock import ManualClock
 from tests.memory_store import MemoryStore
+from tests.naive import path_to
 from tests.stat_checks import check_frequencies
 
 
@@ -470,7 +471,7 @@ def test_predictions_say_why(curator: Curator) -> None:
     answers = curator.predict(task.id, records=[PERSON])
     cell = int(answers.predictions.cells[0])
     assert set(answers.paths) == {cell}
-    assert len(answers.paths[cell]) == len(task.trees[0].path(cell)) - 1
+    assert len(answers.paths[cell]) == len(path_to(task.trees[0], cell)) - 1
 
 
 def test_records_and_columns_are_one(curator: Curator) -> None:
@@ -496,7 +497,7 @@ def test_records_and_columns_are_one(curator: Curator) -> None:
         ({"records": [{**PERSON, "age": []}]}, "number"),
         ({"records": [{**PERSON, "job": "astronaut"}]}, "must be one of"),
         ({"records": [{**PERSON, "job": {}}]}, "must be one of"),
-        ({"columns": {**{k: [v] for k, v in PERSON.items()}, "age": [1, 2]}}, "same number"),
+        ({"columns": {**{k: [v] for k, v in PERSON.items()}, "age": [1, 2]}}, "unequal lengths"),
         ({"columns": {"age": [1]}}, "Missing fields"),
         ({"columns": {"wage": [1]}}, "Unknown fields 'wage'"),
     ],

@@ -9,6 +9,7 @@ from privet.protocol import partition as partitions_module
 from privet.protocol.errors import InvalidTask
 from privet.protocol.limits import MAX_DEPTH
 from privet.protocol.partition import LEAF, Index, Partition
+from tests.naive import path_to
 from tests.strategies import partitions
 
 COLUMNS = 3
@@ -26,8 +27,8 @@ def naive_cell(partition: Partition, x: list[float]) -> int:
     """The only cell none of whose ancestors sends x the other way."""
     inside = [
         cell
-        for cell, leaf in enumerate(partition.leaves)
-        if all(goes_to(partition, x, child) for child in ancestry(partition, int(leaf))[:-1])
+        for cell in range(partition.cells)
+        if all(goes_to(partition, x, child) for child in path_to(partition, cell)[1:])
     ]
     assert len(inside) == 1
     return inside[0]
@@ -40,11 +41,6 @@ def goes_to(partition: Partition, x: list[float], child: int) -> bool:
     return bool(below == (partition.left[parent] == child))
 
 
-def ancestry(partition: Partition, node: int) -> list[int]:
-    """The node, its parent, and so on up to the root."""
-    return [node] if node == 0 else [node, *ancestry(partition, int(partition.parent[node]))]
-
-
 @given(partitions(COLUMNS), points)
 def test_locate_one_equals_trying_every_cell(partition: Partition, rows: list[list[float]]) -> None:
     """Every row falls into exactly one cell."""
@@ -55,11 +51,9 @@ def test_locate_one_equals_trying_every_cell(partition: Partition, rows: list[li
 
 @given(partitions(COLUMNS))
 def test_arrays_agree_with_each_other(partition: Partition) -> None:
-    """Parents, levels and paths describe the same tree."""
-    for cell, leaf in enumerate(partition.leaves):
-        path = partition.path(cell)
-        assert [*reversed(ancestry(partition, int(leaf)))] == list(path)
-        for node, level in zip(path, partition.levels, strict=False):
+    """Parents and levels describe the same tree."""
+    for cell in range(partition.cells):
+        for node, level in zip(path_to(partition, cell), partition.levels, strict=False):
             assert node in level
     assert sorted(np.concatenate(partition.levels).tolist()) == list(range(partition.nodes))
     assert partition.cells == (partition.nodes + 1) // 2

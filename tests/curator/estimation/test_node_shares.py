@@ -9,6 +9,7 @@ from privet.curator.estimation.node_shares import cells_below, node_shares
 from privet.curator.trees import locate
 from tests.curator.estimation.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
 from tests.curator.estimation.test_insight import HOLDERS, PUBLIC, TREE, compared, counts_of
+from tests.naive import path_to
 from tests.stat_checks import ALPHA, clopper_pearson
 
 NODE = 2
@@ -18,7 +19,7 @@ NODE = 2
 def test_the_cells_below_a_node_are_those_whose_path_meets_it() -> None:
     """As the paths say it, for every node."""
     for node in range(TREE.nodes):
-        expected = [node in TREE.path(cell) for cell in range(TREE.cells)]
+        expected = [node in path_to(TREE, cell) for cell in range(TREE.cells)]
         assert cells_below(TREE, node).tolist() == expected
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from privet.protocol.partition import LEAF, Partition
+from tests.naive import path_to
 
 
 def random_tree(seed: int, cells: int) -> Partition:
@@ -22,4 +23,4 @@ def random_tree(seed: int, cells: int) -> Partition:
 
 def cells_below(tree: Partition, node: int) -> list[int]:
     """The cells whose path goes through ``node``."""
-    return [cell for cell in range(tree.cells) if node in tree.path(cell)]
+    return [cell for cell in range(tree.cells) if node in path_to(tree, cell)]

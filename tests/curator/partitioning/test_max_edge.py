@@ -13,6 +13,7 @@ from privet.curator.partitioning import GROWERS
 from privet.curator.trees import boxes, node_depth
 from privet.protocol.partition import Partition
 from tests import naive
+from tests.naive import path_to
 
 GRID = [i / 8 for i in range(9)]
 Table = Sequence[Sequence[float]] | NDArray[Any]
@@ -133,7 +134,7 @@ def test_indicator_columns_are_halved_once_while_others_remain() -> None:
     y = ((X[:, 0] + X[:, 3]) == 1).astype(float)
     partition = grow(X, y, 6, 2, "gini", 0)
     for cell in range(partition.cells):
-        path = partition.path(cell)[:-1]
+        path = path_to(partition, cell)[:-1]
         assert sorted(partition.feature[list(path)]) == [0, 1, 2, 3, 4, 5]
     assert set(partition.threshold[~partition.is_leaf]) == {0.5}
 

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from privet.curator.trees import ancestors, boxes, locate, node_depth, node_sums
 from privet.protocol.partition import Partition
+from tests.naive import path_to
 from tests.strategies import partitions
 
 COLUMNS = 3
@@ -35,7 +36,7 @@ def test_node_sums_add_up_the_cells_below(partition: Partition) -> None:
     per_cell = np.arange(partition.cells * 2).reshape(-1, 2) ** 2
     expected = np.zeros((partition.nodes, 2), dtype=np.int64)
     for cell in range(partition.cells):
-        expected[list(partition.path(cell))] += per_cell[cell]
+        expected[path_to(partition, cell)] += per_cell[cell]
     assert np.array_equal(node_sums(partition, per_cell), expected)
 
 
@@ -43,7 +44,7 @@ def test_node_sums_add_up_the_cells_below(partition: Partition) -> None:
 def test_ancestors_are_the_nodes_of_the_path(partition: Partition) -> None:
     """At each depth that of the path to the cell, or the cell itself."""
     for cell in range(partition.cells):
-        path = partition.path(cell)
+        path = path_to(partition, cell)
         assert node_depth(partition)[list(path)].tolist() == list(range(len(path)))
         for depth in range(partition.depth + 1):
             assert ancestors(partition, depth)[cell] == path[min(depth, len(path) - 1)]
