@@ -67,11 +67,11 @@ ABOUT = {
     "simulated exactly, compared with looking for each record in every cell and drawing every bit "
     "of its report in plain Python (`bench.aggregating.naive_sums`), measured on "
     f"{FIT[Effort.FULL][2]} records. `sums`: the model alone.",
-    "predicting": "One thread. `labels`: class names, compared with `predict` of scikit-learn's "
+    "predicting": "`labels`: class names, compared with `predict` of scikit-learn's "
     "tree of the same depth on the same rows; `intervals`: probabilities and both ends of their "
     "intervals, compared with its `predict_proba`. `drift`: the default estimator with its "
     "public model, a stack of several forests, boosting and linear models, compared with "
-    "`predict_proba` of a single forest of scikit-learn's.",
+    "`predict_proba` of a single forest of scikit-learn's, both on all processors.",
     "simulating": "The sums of a whole population, exact in distribution.",
     "intake": f"Reports over HTTP into SQLite, durable before they are answered, {CONNECTIONS} "
     f"connections, batches {AT_A_TIME} at a time; clients and servers share the machine. The "

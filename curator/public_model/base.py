@@ -7,8 +7,10 @@ are single-precision numbers, so "at most the threshold" has one meaning everywh
 """
 
 import base64
+import os
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 Link = Literal["identity", "softmax"]
 Single = NDArray[np.float32]
 Int32 = NDArray[np.int32]
+
+BLOCK = 1 << 13
+"""Rows that a thread predicts at a time; what it works out of them stays in its cache."""
 
 
 class Component(Protocol):
@@ -188,7 +193,17 @@ class BaseModel:
     weights: tuple[float, ...]
 
     def predict(self, X: Floats) -> Floats:
-        """Predictions for encoded rows ``(rows, columns)``, shape ``(rows, S)``."""
+        """Predictions for encoded rows ``(rows, columns)``, shape ``(rows, S)``.
+
+        A block of many rows is one thread's, of as many as there are processors.
+        """
+        if len(X) <= BLOCK:
+            return self._predict(X)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            blocks = (X[start : start + BLOCK] for start in range(0, len(X), BLOCK))
+            return np.concatenate(list(pool.map(self._predict, blocks)))
+
+    def _predict(self, X: Floats) -> Floats:
         single = X.astype(np.float32)
         total = np.zeros((len(X), self.width))
         for weight, component in zip(self.weights, self.components, strict=True):

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from privet.curator.public_model import base
 from privet.curator.public_model.base import BaseModel, mixture
 from privet.curator.public_model.candidates import as_arrays, candidates
 from privet.protocol.features import Classes, Range
@@ -66,6 +67,17 @@ def test_document_round_trip_is_exact(name: str) -> None:
     parts = sum(w * m.predict(X) for w, m in zip(weights, models, strict=True))
     np.testing.assert_allclose(whole.predict(X), parts, atol=TOLERANCE)
     assert whole.predict(X[:0]).shape == (0, parts.shape[1])
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_many_rows_are_predicted_as_few_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In blocks, on several threads, in their order."""
+    models = [arrays for _, arrays in fitted_pairs(name)]
+    whole = mixture("all", models, [1 / len(models)] * len(models))
+    X = np.random.default_rng(6).random((203, 3))
+    at_once = whole.predict(X)
+    monkeypatch.setattr(base, "BLOCK", 10)
+    np.testing.assert_allclose(whole.predict(X), at_once, rtol=1e-12)
 
 
 def test_predictions_at_the_same_time_do_not_meet() -> None:
