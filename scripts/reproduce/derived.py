@@ -99,9 +99,49 @@ HALF_RANGES = {
 """Half of the label's range M, and private records n, of LPDT's sets."""
 
 
-def share_of_the_way(experiment: Experiment, table: pd.DataFrame) -> str:
-    """How far Privet's Brier score goes from the public stack's to that of raw records."""
+def what_shifts_show(experiment: Experiment, table: pd.DataFrame) -> str:
+    """The share of the way to raw records, and where a simpler answer is better."""
     del experiment
+    return f"{share_of_the_way(table)}\n{rows_below(table)}"
+
+
+def rows_below(table: pd.DataFrame) -> str:
+    """Rows in which Privet is more than the slack of ``SLACK`` worse than a simpler answer.
+
+    Simpler are public models, ``averaged`` and the reported base rate. The best is chosen by these
+    same means, for each measure by itself.
+    """
+    lines, every = [], 0
+    for (problem, shift), own in table.groupby(["problem", "shift"], sort=False):
+        for budget in sorted(each for each in set(own["epsilon"]) if each > 0):
+            here = own[own["epsilon"].isin([budget, 0.0])].set_index("series")
+            simpler, found = here[here.index.str.startswith(SIMPLER)], []
+            for measure, (better, slack) in SLACK.items():
+                best = (better * simpler[measure]).idxmax()
+                least, own_score = simpler[measure][best], here.loc["Privet", measure]
+                worse = better * (least - own_score) > slack
+                found.append(f"{own_score:.3f} for {least:.3f} ({best})" if worse else "–")
+            every += 1
+            lines.append([f"{problem}, {shift}", f"{budget:g}", *found])
+    counts = [sum(line[place] != "–" for line in lines) for place in (2, 3)]
+    titles = [
+        f"{name}, {count} of {every}"
+        for name, count in zip(("accuracy", "Brier score"), counts, strict=True)
+    ]
+    shown = (line for line in lines if set(line[2:]) != {"–"})
+    return markdown(["worse than a simpler answer", "ε", *titles], shown)
+
+
+SLACK = {"mean": (1, 0.01), "brier": (-1, 0.005)}
+"""Per measure whether more is better, and what counts as worse: a point of accuracy."""
+SIMPLER = ("public", "averaged", "base rate")
+
+
+def share_of_the_way(table: pd.DataFrame) -> str:
+    """How far Privet's Brier score goes from the public stack's to that of raw records.
+
+    Nothing is stated where raw records are hardly better.
+    """
     lines = []
     budgets = sorted(each for each in set(table["epsilon"]) if each > 0)
     for (problem, shift), own in table.groupby(["problem", "shift"], sort=False):
@@ -109,6 +149,8 @@ def share_of_the_way(experiment: Experiment, table: pd.DataFrame) -> str:
             (s, e): b for s, e, b in zip(own["series"], own["epsilon"], own["brier"], strict=True)
         }
         start, end = brier["public stack", 0.0], brier["everybody's forest", 0.0]
-        gone = [(start - brier["Privet", each]) / (start - end) for each in budgets]
-        lines.append([f"{problem}, {shift}", *(f"{part:.2f}" for part in gone)])
+        gone = [start - brier["Privet", each] for each in budgets]
+        worth = start - end > SLACK["brier"][1]
+        parts = (f"{part / (start - end):.2f}" if worth else "–" for part in gone)
+        lines.append([f"{problem}, {shift}", *parts])
     return markdown(["share of the way", *(f"ε = {each:g}" for each in budgets)], lines)

@@ -8,7 +8,7 @@ from privet.baselines.semi_private import excess_error
 from scripts.reproduce.ablations import ABLATIONS, DESIGNS
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION
-from scripts.reproduce.derived import mechanisms_noise, rank_sums, share_of_the_way
+from scripts.reproduce.derived import mechanisms_noise, rank_sums, what_shifts_show
 from scripts.reproduce.experiment import Experiment, Numbers, jobs, printed
 from scripts.reproduce.methods import COMPARED, TIMED
 from scripts.reproduce.problems import SHIFTS, SIZES
@@ -430,12 +430,13 @@ OURS = [
         ),
         series=(
             *("public stack", *PUBLIC_ONLY, "public tree", "base rate reported"),
-            *("Privet", "averaged", "trusted curator", "everybody's forest"),
+            *("Privet", "Privet, plain tree", "averaged"),
+            *("trusted curator", "everybody's forest"),
         ),
         panels=("problem", "shift"),
         measures=("score", "brier", "coverage"),
         replications=20,
-        notes=share_of_the_way,
+        notes=what_shifts_show,
     ),
     Experiment(
         "coverage",

@@ -9,7 +9,7 @@ import pytest
 from privet.curator.public_data import PublicData
 from scripts.reproduce import problems
 from scripts.reproduce.datasets import CLASSES, Split
-from scripts.reproduce.derived import share_of_the_way
+from scripts.reproduce.derived import what_shifts_show
 from scripts.reproduce.experiment import Experiment
 from scripts.reproduce.ours import ask_centrally
 from tests.curator.estimation.examples import complete
@@ -53,13 +53,36 @@ def test_shifts_are_what_they_say() -> None:
     assert (same.y != changed.y).mean() == pytest.approx(problems.CHANGED, abs=0.16)
 
 
-def test_the_share_of_the_way_to_raw_records() -> None:
-    """Half of the way where the Brier score lies half way."""
-    columns = ["problem", "shift", "series", "epsilon", "brier"]
-    rows = [("public stack", 0.0, 0.3), ("everybody's forest", 0.0, 0.1), ("Privet", 2.0, 0.2)]
+def shown(*rows: tuple[str, float, float, float]) -> str:
+    """What follows from series with their ε, accuracy and Brier score."""
+    columns = ["problem", "shift", "series", "epsilon", "mean", "brier"]
     table = pd.DataFrame([("s", "scarce", *row) for row in rows], columns=columns)
-    shown = share_of_the_way(Experiment("e", "E", (), (), x="series"), table)
-    assert "| s, scarce | 0.50 |" in shown
+    return what_shifts_show(Experiment("e", "E", (), (), x="series"), table)
+
+
+def test_the_share_of_the_way_to_raw_records() -> None:
+    """Half of the way where the Brier score lies half way; none where raw records are no better."""
+    rows = ("public stack", 0.0, 0.7, 0.3), ("Privet", 2.0, 0.8, 0.2)
+    assert "| s, scarce | 0.50 |" in shown(*rows, ("everybody's forest", 0.0, 0.9, 0.1))
+    assert "| s, scarce | – |" in shown(*rows, ("everybody's forest", 0.0, 0.7, 0.296))
+
+
+def test_rows_in_which_a_simpler_answer_is_better() -> None:
+    """By more than a point, or .005, than the best of them; references are not simpler."""
+    rows = (
+        ("public stack", 0.0, 0.70, 0.204),
+        ("public forest", 0.0, 0.815, 0.30),
+        ("averaged", 2.0, 0.75, 0.25),
+        ("averaged", 4.0, 0.75, 0.19),
+        ("trusted curator", 2.0, 0.99, 0.01),
+        ("Privet", 2.0, 0.80, 0.208),
+        ("Privet", 4.0, 0.81, 0.20),
+        ("everybody's forest", 0.0, 0.95, 0.05),
+    )
+    text = shown(*rows)
+    assert "| accuracy, 1 of 2 | Brier score, 1 of 2 |" in text
+    assert "| s, scarce | 2 | 0.800 for 0.815 (public forest) | – |" in text
+    assert "| s, scarce | 4 | – | 0.200 for 0.190 (averaged) |" in text
 
 
 def test_a_trusted_curator_counts_with_central_noise() -> None:
