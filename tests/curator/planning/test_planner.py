@@ -71,13 +71,14 @@ def test_hopeless_reports_are_not_collected() -> None:
 
 def test_more_reports_reveal_smaller_shifts() -> None:
     """In the same cells, with holders and with epsilon; public records' own chance remains."""
-    by_holders = [
-        planned(**QUICK, holders=holders).here.overall_shift or 1.0 for holders in (10**3, 10**9)
-    ]
-    by_epsilon = [planned(**QUICK, epsilon=e).here.cell_shift or 1.0 for e in (0.5, 8.0)]
-    assert by_holders == sorted(by_holders, reverse=True)
-    assert by_epsilon == sorted(by_epsilon, reverse=True)
-    assert by_holders[-1] > 2.0 * np.sqrt(0.25 / 100)
+    planner = Planner(settings(grower="max_edge", depth=2), halves(100), "averaged", 0)
+
+    def shifts(holders: int, epsilon: float) -> list[float]:
+        task = planner.task(settings(grower="max_edge", depth=2, epsilon=epsilon), planner.fair)
+        return [found or 1.0 for found in planner.detectable(task, holders)]
+
+    assert shifts(10**3, 2.0)[0] > shifts(10**9, 2.0)[0] > 2.0 * np.sqrt(0.25 / 100)
+    assert shifts(20_000, 0.5)[1] > shifts(20_000, 8.0)[1]
 
 
 RUNS = 100
