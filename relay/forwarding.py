@@ -12,12 +12,13 @@ import json
 import logging
 import re
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
 from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import (
@@ -271,23 +272,38 @@ def batch_size(waiting: int, least: int, width: int) -> int:
     return -(-waiting // batches)
 
 
+class _BatchReply(BaseModel):
+    """What a curator, or a further relay, answers to a batch; ids in hexadecimal."""
+
+    model_config = ConfigDict(val_json_bytes="hex")
+
+    counted: NonNegativeInt = 0
+    replayed: NonNegativeInt = 0
+    held: NonNegativeInt = 0
+    failed: dict[str, list[bytes]]
+
+
+class _AdmissionReply(BaseModel):
+    """What it answers to an admission; the refused digests in hexadecimal."""
+
+    model_config = ConfigDict(val_json_bytes="hex")
+
+    held: NonNegativeInt
+    refused: list[bytes]
+
+
 def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
     """What became of the reports ``sent``; raises ``UnexpectedAnswer`` unless it is all of them.
 
     Reasons are words that cannot pass for the relay's own counts, and no id has two of them.
     """
-    try:
-        answer = json.loads(reply)
-        refused = {
-            reason: [bytes.fromhex(own) for own in ids]
-            for reason, ids in answer["failed"].items()
-            if ids
-        }
-        taken = Counter({kind: int(answer.get(kind, 0)) for kind in TAKEN})
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        refused, taken = {}, Counter()
+    taken, refused = dict[str, int](), dict[str, list[bytes]]()
+    with suppress(ValidationError):
+        answer = _BatchReply.model_validate_json(reply)
+        refused = {reason: ids for reason, ids in answer.failed.items() if ids}
+        taken = {kind: n for kind in TAKEN if (n := getattr(answer, kind))}
     named = [own for ids in refused.values() for own in ids]
-    complete = taken.total() + len(named) == len(sent) and all(n >= 0 for n in taken.values())
+    complete = sum(taken.values()) + len(named) == len(sent)
     if not (complete and len(set(named)) == len(named) and set(named) <= set(sent)):
         raise UnexpectedAnswer(
             f"The curator does not account for all {len(sent)} reports: check its address and "
@@ -295,28 +311,21 @@ def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
         )
     if not all(map(_is_reason, refused)):
         raise UnexpectedAnswer("The curator does not account for reports in words of the protocol.")
-    return Account({kind: n for kind, n in taken.items() if n}, refused)
+    return Account(taken, refused)
 
 
 def refused_in(reply: bytes, asked: Admission) -> set[bytes]:
     """The invitations that are not held; raises ``UnexpectedAnswer`` unless it is all or those."""
-    try:
-        answer = json.loads(reply)
-        refused = [bytes.fromhex(own) for own in answer["refused"]]
-        held = int(answer["held"])
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-        held, refused = -1, []
-    known = set(refused)
-    if (
-        len(known) != len(refused)
-        or held + len(refused) != len(asked)
-        or known - set(asked.digests)
-    ):
-        raise UnexpectedAnswer(
-            f"The curator does not account for all {len(asked)} invitations: check its address and "
-            "version."
-        )
-    return known
+    with suppress(ValidationError):
+        answer = _AdmissionReply.model_validate_json(reply)
+        refused = set(answer.refused)
+        once = len(refused) == len(answer.refused)
+        if once and answer.held + len(refused) == len(asked) and refused <= set(asked.digests):
+            return refused
+    raise UnexpectedAnswer(
+        f"The curator does not account for all {len(asked)} invitations: check its address and "
+        "version."
+    )
 
 
 def _is_reason(name: str) -> bool:

@@ -4,7 +4,6 @@ The file stays in the browser's form and comes with every step, so nothing is ke
 """
 
 import json
-from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -19,7 +18,6 @@ from privet.curator.publishing.review import Proposal, propose
 from privet.curator.publishing.settings import DEFAULT_HOLDERS, TaskSettings
 from privet.curator.publishing.table import read_table
 from privet.curator.service import register, registered
-from privet.curator.workers import Run
 from privet.protocol.errors import InvalidRequest
 
 MOST_COLUMNS = 300
@@ -41,7 +39,7 @@ def ask_file(request: Request) -> Response:
 async def show_columns(request: Request, form: TheForm) -> Response:
     """The second step: what each column becomes, to be corrected."""
     public = await _file(form)
-    proposals = await in_worker(request, partial(_proposals, public))
+    proposals = await in_worker(request, lambda run: run(_proposed, public))
     if len(proposals) > MOST_COLUMNS:
         raise InvalidRequest(
             f"The file has {len(proposals)} columns and this form shows {MOST_COLUMNS}: use "
@@ -54,7 +52,8 @@ async def show_columns(request: Request, form: TheForm) -> Response:
 async def show_plan(request: Request, form: TheForm) -> Response:
     """The third step: what to expect of the reports."""
     public, settings = await _file(form), settings_of(form)
-    made = await in_worker(request, partial(_plan, public, settings))
+    entries = registered()
+    made = await in_worker(request, lambda run: run(_planned, entries, public, settings))
     return page(request, "plan.html", plan=made)
 
 
@@ -148,16 +147,8 @@ async def _file(form: FormData) -> bytes:
     return await upload.read()
 
 
-def _proposals(public: bytes, run: Run) -> list[Proposal]:
-    return run(_proposed, public)
-
-
 def _proposed(public: bytes) -> list[Proposal]:
     return propose(read_table(public))
-
-
-def _plan(public: bytes, settings: TaskSettings, run: Run) -> Plan:
-    return run(_planned, registered(), public, settings)
 
 
 def _planned(entries: list[dict[str, Any]], public: bytes, settings: TaskSettings) -> Plan:

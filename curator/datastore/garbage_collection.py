@@ -21,7 +21,6 @@ from starlette.concurrency import run_in_threadpool
 
 from privet.curator.datastore.base import (
     GRACE_SECONDS,
-    Expired,
     Removal,
     Store,
     due,
@@ -104,14 +103,6 @@ def _list(connection: Connection, task_no: int) -> None:
         connection.execute(insert(leftovers).values(task_no=task_no))
 
 
-def expire(store: Store, settings: Settings, now: float) -> Expired:
-    """One round of expiry by the settings."""
-    keep_tasks = settings.keep_tasks_days
-    return store.expire(
-        now, settings.keep_ids_days * DAY, None if keep_tasks is None else keep_tasks * DAY
-    )
-
-
 async def collect_garbage(
     store: Store, settings: Settings, clock: Callable[[], float], note: Callable[[str, str], None]
 ) -> None:
@@ -119,9 +110,11 @@ async def collect_garbage(
 
     ``note(action, task_id)`` hears of each removal.
     """
+    days = settings.keep_tasks_days
+    keep_ids, keep_tasks = settings.keep_ids_days * DAY, None if days is None else days * DAY
     while True:
         try:
-            removed = await run_in_threadpool(expire, store, settings, clock())
+            removed = await run_in_threadpool(store.expire, clock(), keep_ids, keep_tasks)
             for removal, task_id in removed.removals:
                 await run_in_threadpool(note, EXPIRED[removal], task_id)
             if removed.tasks or removed.ids:
