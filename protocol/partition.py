@@ -171,11 +171,6 @@ class Tree(Message):
         """The partition; raises ``InvalidTask`` if the arrays are not a tree."""
         return Partition.build(self.columns, self.feature, self.threshold, self.left, self.right)
 
-    @property
-    def cells(self) -> int:
-        """Number of leaves."""
-        return self.left.count(LEAF)
-
 
 def _levels(tree: Partition) -> Iterator[Index]:
     nodes = np.zeros(1, dtype=np.int32)
