@@ -9,7 +9,6 @@ from functools import partial
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import State
-from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from privet.curator import dashboard
@@ -38,7 +37,6 @@ from privet.curator.settings import Settings
 from privet.curator.signing import Signer
 from privet.curator.tokens import Tokens
 from privet.curator.workers import Workers
-from privet.protocol.signature import SIGNATURE_HEADER
 from privet.transport import cors
 from privet.transport.bodies import BodyBudget, BodyLimit, BodyLimits
 from privet.transport.metrics import CountCalls
@@ -177,17 +175,8 @@ def _add_routes(api: FastAPI, settings: Settings, budget: BodyBudget) -> None:
 
 
 def _around(app: ASGIApp, settings: Settings) -> ASGIApp:
-    """Add the middleware of all calls that ``settings`` ask for; reports pay for no other."""
-    if not settings.cors_origins and not settings.rate_limit:
+    """Add the rate limit of all calls, if there is one; reports pay for no other middleware."""
+    if not settings.rate_limit:
         return app
-    if settings.cors_origins:
-        app = CORSMiddleware(
-            app,
-            allow_origins=settings.cors_origins,
-            allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "Privet-Invitation"],
-            expose_headers=[SIGNATURE_HEADER],
-        )
-    if settings.rate_limit:
-        app = RateLimit(app, Rate(settings.rate_limit))
+    app = RateLimit(app, Rate(settings.rate_limit))
     return SecurityHeaders(cors.HolderCors(app) if settings.cors_holders else app)

@@ -178,9 +178,6 @@ class Settings(BaseSettings):
         ge=0,
         description="Reports per minute that come in batches with one token; 0 sets no limit.",
     )
-    cors_origins: tuple[str, ...] = Field(
-        default=(), description="Origins whose web pages may call this curator, as a JSON list."
-    )
     cors_holders: bool = Field(
         default=True,
         description="Let web pages of any origin fetch a task and send reports, as the answer page "

@@ -53,21 +53,16 @@ def connect(
 
 def parsed(pairs: list[str] | None, option: str = "--set") -> dict[str, Any]:
     """What an ``option`` was given as ``NAME=JSON``; raises ``InvalidRequest``."""
-    parsed = {}
+    parsed: dict[str, Any] = {}
     for pair in pairs or []:
         name, equals, value = pair.partition("=")
         if not equals:
             raise InvalidRequest(f"{option} {pair}: write it as NAME=VALUE, for example seed=3.")
-        parsed[name] = parsed_value(value)
+        try:
+            parsed[name] = json.loads(value)
+        except json.JSONDecodeError:
+            parsed[name] = value  # text without quotation marks
     return parsed
-
-
-def parsed_value(text: str) -> Any:
-    """A value as JSON if it is JSON, else as text."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
 
 
 def read_settings(**values: Any) -> TaskSettings:

@@ -12,7 +12,6 @@ import typer
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from privet.curator.cli.options import parsed_value
 from privet.curator.cli.output import err
 from privet.curator.settings import Settings, unknown_variable
 from privet.protocol.errors import InvalidRequest, PrivetError
@@ -52,8 +51,6 @@ def read_settings(options: dict[str, Any]) -> Settings:
     if unknown is not None:
         raise InvalidRequest(unknown)
     set_options = {name: value for name, value in options.items() if value is not None}
-    if "cors_origins" in set_options:
-        set_options["cors_origins"] = parsed_value(set_options["cors_origins"])
     try:
         return Settings(**set_options)
     except ValidationError as error:
@@ -89,7 +86,7 @@ def announce(settings: Settings, address: str, token: str | None) -> None:
 
 def _option(name: str, field: FieldInfo) -> inspect.Parameter:
     """The command line's option for one setting; None means that it was not given."""
-    default = field.default if field.default not in (None, (), "") else "not set"
+    default = field.default if field.default not in (None, "") else "not set"
     option = typer.Option(
         None,
         f"--{name.replace('_', '-')}",

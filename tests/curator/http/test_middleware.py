@@ -84,9 +84,7 @@ def test_an_admin_token_is_not_short() -> None:
     assert Settings.model_validate({"admin_token": enough}).admin_token is not None
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"rate_limit": 4, "cors_origins": ("https://a.example",)}]
-)
+@pytest.mark.parametrize("settings", [{}, {"rate_limit": 4}])
 async def test_every_answer_has_each_security_header_once(settings: dict[str, Any]) -> None:
     """Answers of routes, of the calls for reports, and of middleware."""
     app = create_app(Settings(**settings), store=MemoryStore())
@@ -103,17 +101,6 @@ async def test_every_answer_has_each_security_header_once(settings: dict[str, An
             assert answer.headers.raw.count(header) == 1
     app.state.writer.stop()
     app.state.rejects.close()
-
-
-async def test_other_sites_are_let_in_by_name_only() -> None:
-    """Without the setting no answer allows another origin; with it the named one is allowed."""
-    for origins, allowed in [((), None), (("https://a.example",), "https://a.example")]:
-        settings = Settings.model_validate({"cors_origins": origins})
-        app = create_app(settings, store=MemoryStore())
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
-            answer = await http.get("/healthz", headers={"origin": "https://a.example"})
-        assert answer.headers.get("access-control-allow-origin") == allowed
 
 
 async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(http: Http) -> None:
