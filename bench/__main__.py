@@ -16,6 +16,7 @@ import typer
 from bench.aggregating import accumulating, fitting
 from bench.answering import answering
 from bench.collecting import collecting
+from bench.estimators import estimating
 from bench.figures import Effort, Figure, Section
 from bench.growing import growing
 from bench.intake import intake
@@ -35,6 +36,7 @@ SECTIONS: dict[str, Section] = {
     "accumulating": accumulating,
     "fitting": fitting,
     "predicting": predicting,
+    "estimators": estimating,
     "simulating": simulating,
     "intake": intake,
     "collecting": collecting,
