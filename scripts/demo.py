@@ -36,9 +36,9 @@ from scripts.fair_survey import Population, Record, has_affair, without_label
 from scripts.servers import RunningCurator, running_curator
 
 FOLDER = Path("privet-data/demo")
-CLIENTS, SHARING = 64, 4
-"""HTTP clients, and how many holders at a time share the connections of one."""
-ON_DISK_CLIENTS = 4
+CLIENTS, SHARING = 128, 2
+"""HTTP clients, and how many holders at a time share one: a call looks at all its connections."""
+ON_DISK_CLIENTS = 8
 """The same where holders share a ledger on disk, which one of them at a time can write."""
 LEAF_SIZES = (5, 10, 20)
 DATABASE = "demo.db"

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from http.cookiejar import CookieJar, DefaultCookiePolicy
+from http.cookiejar import CookieJar
 from secrets import SystemRandom
 from typing import Self
 
@@ -324,8 +324,15 @@ def new_http() -> httpx.AsyncClient:
         timeout=httpx.Timeout(30.0, connect=10.0),
         limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
         mounts=DIRECT,
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        cookies=NoCookies(),
     )
+
+
+class NoCookies(CookieJar):
+    """Takes no cookies, and no time to decide on them."""
+
+    def extract_cookies(self, response: object, request: object) -> None:
+        """Leave them."""
 
 
 @lru_cache(maxsize=1)

@@ -209,8 +209,18 @@ def test_text_from_the_curator_cannot_drive_the_terminal() -> None:
     assert len(error.detail) == 1_000
 
 
-async def test_redirects_are_not_followed_and_cookies_not_kept() -> None:
-    """A report never goes to another place, and no cookie ties two requests together."""
+async def test_cookies_are_not_kept() -> None:
+    """None ties two requests together."""
+    network = Network([httpx.Response(200, headers={"Set-Cookie": "who=me"})])
+    async with new_http() as http:
+        http._transport = httpx.MockTransport(network)
+        for _ in range(2):
+            await http.get("https://curator.example/")
+    assert [request.headers.get("cookie") for request in network.requests] == [None, None]
+
+
+async def test_redirects_are_not_followed() -> None:
+    """A report never goes to another place."""
     away = httpx.Response(307, headers={"Location": "https://elsewhere.example/"})
     network = Network([away])
     with pytest.raises(UnexpectedAnswer, match="redirect"):
