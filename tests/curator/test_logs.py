@@ -3,21 +3,11 @@
 import json
 import logging
 import secrets
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from privet.curator.logs import HIDDEN, set_up_logs
-
-
-@pytest.fixture(autouse=True)
-def restored() -> Iterator[None]:
-    """Leave logging as it was."""
-    root = logging.getLogger()
-    handlers, level = root.handlers, root.level
-    yield
-    root.handlers, root.level = handlers, level
 
 
 def test_json_lines_hide_secrets(capsys: pytest.CaptureFixture[str]) -> None:
