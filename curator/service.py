@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,7 +145,7 @@ class Curator:
         closes = unix_seconds(settings.closes)
         if closes is not None and closes <= now:
             raise InvalidTask("The task would close in the past: give a later closing time.")
-        canonical, data = run(make_task, registered(), settings, public, onnx)
+        canonical, data = run(make_task, settings, public, onnx)
         task = Task.parse(canonical)
         while self.store.was_deleted(task.id):
             task = task.model_copy(update={"edition": task.edition + 1})
@@ -277,7 +277,6 @@ class Curator:
         public = self.store.public_data(task_id)
         return run(
             fit_model,
-            registered(),
             task.canonical,
             public,
             sums,
@@ -414,29 +413,33 @@ def _fingerprint(onnx: bytes | None) -> str | None:
     return None if onnx is None else sha256(onnx).hexdigest()
 
 
-def registered() -> list[dict[str, Any]]:
-    """The contents of ``REGISTRIES`` in this process, to be sent to another."""
-    return [dict(registry) for registry in REGISTRIES]
+def with_registries(run: Run) -> Run:
+    """``run``, whose process then knows what ``REGISTRIES`` have in this one."""
+    anything: Callable[..., Any] = run
+    return cast("Run", partial(anything, _registered, [dict(each) for each in REGISTRIES]))
 
 
-def register(entries: Sequence[Mapping[str, Any]]) -> None:
-    """Add to ``REGISTRIES`` what ``registered`` returned in another process."""
+def _registered(
+    entries: Sequence[Mapping[str, Any]],
+    function: Callable[..., Any],
+    *arguments: Any,
+    **named: Any,
+) -> Any:
     for registry, added in zip(REGISTRIES, entries, strict=True):
         registry.update(added)
+    return function(*arguments, **named)
 
 
 def make_task(
-    entries: Sequence[Mapping[str, Any]], settings: TaskSettings, public: bytes, onnx: bytes | None
+    settings: TaskSettings, public: bytes, onnx: bytes | None
 ) -> tuple[bytes, PublicData]:
     """A task's canonical bytes and its encoded public data, from an uploaded table."""
-    register(entries)
     make_base = None if onnx is None else partial(tried_model, onnx)
     task, data = build_task(settings, read_table(public), make_base)
     return task.canonical, data
 
 
 def fit_model(
-    entries: Sequence[Mapping[str, Any]],
     canonical: bytes,
     public: PublicData,
     sums: Sequence[QuestionSums],
@@ -445,7 +448,6 @@ def fit_model(
     parameters: Mapping[str, Any],
 ) -> tuple[bytes, dict[str, Any]]:
     """A fitted model's document and summary."""
-    register(entries)
     task = Task.parse(canonical)
     model = fit(estimator, task.label, public, counts_of(task, sums), **parameters)
     return json.dumps(model.to_document()).encode(), summary_of(model, relayed)

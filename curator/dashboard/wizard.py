@@ -17,7 +17,6 @@ from privet.curator.planning import Plan, plan
 from privet.curator.publishing.review import Proposal, propose
 from privet.curator.publishing.settings import DEFAULT_HOLDERS, TaskSettings
 from privet.curator.publishing.table import read_table
-from privet.curator.service import register, registered
 from privet.protocol.errors import InvalidRequest
 
 MOST_COLUMNS = 300
@@ -52,8 +51,7 @@ async def show_columns(request: Request, form: TheForm) -> Response:
 async def show_plan(request: Request, form: TheForm) -> Response:
     """The third step: what to expect of the reports."""
     public, settings = await _file(form), settings_of(form)
-    entries = registered()
-    made = await in_worker(request, lambda run: run(_planned, entries, public, settings))
+    made = await in_worker(request, lambda run: run(_planned, public, settings))
     return page(request, "plan.html", plan=made)
 
 
@@ -151,7 +149,6 @@ def _proposed(public: bytes) -> list[Proposal]:
     return propose(read_table(public))
 
 
-def _planned(entries: list[dict[str, Any]], public: bytes, settings: TaskSettings) -> Plan:
-    register(entries)
+def _planned(public: bytes, settings: TaskSettings) -> Plan:
     values = settings.model_dump(mode="json", exclude_unset=True)
     return plan(public, **values)

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from functools import lru_cache, partial
@@ -36,7 +35,7 @@ from privet.curator.http.requests import (
 )
 from privet.curator.models.cache import FittedModel
 from privet.curator.models.export import EXPORTS
-from privet.curator.service import Answers, Change, Curator, predict_rows, register, registered
+from privet.curator.service import Answers, Change, Curator, predict_rows
 from privet.curator.workers import Run
 from privet.protocol.errors import (
     InvalidRecord,
@@ -458,9 +457,7 @@ def _predict_elsewhere(curator: Curator, task_id: str, body: bytes, run: Run) ->
     """The answer to a large body, which is only looked at by ``run``."""
     info = curator.model_info(task_id, run(requested_model, body))
     task, document = curator.task(task_id).task, curator.store.model(task_id, info.number)
-    return run(
-        predict_body, registered(), task.canonical, document, info.number, body, curator.max_rows
-    )
+    return run(predict_body, task.canonical, document, info.number, body, curator.max_rows)
 
 
 def requested_model(body: bytes) -> int | None:
@@ -469,7 +466,6 @@ def requested_model(body: bytes) -> int | None:
 
 
 def predict_body(
-    entries: Sequence[Mapping[str, Any]],
     canonical: bytes,
     document: bytes,
     number: int,
@@ -477,7 +473,6 @@ def predict_body(
     max_rows: int,
 ) -> bytes:
     """The JSON answer of a model to a prediction's body."""
-    register(entries)
     task, asked = Task.parse(canonical), _request_in(body)
     fitted = FittedModel(task.id, number, 0.0, _model_in(document))
     return _json(asked, predict_rows(task, fitted, asked.records, asked.columns, max_rows))

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.concurrency import run_in_threadpool
 
 from privet.curator.datastore.base import no_task
-from privet.curator.service import Curator
+from privet.curator.service import Curator, with_registries
 from privet.curator.workers import Run, Workers
 from privet.protocol.errors import InvalidRequest, NotAuthorized, Overloaded, TooLarge
 from privet.protocol.lifecycle import State
@@ -149,7 +149,7 @@ async def in_worker(
     the curator stops meanwhile.
     """
     pool: Workers = request.app.state.workers if workers is None else workers
-    work = asyncio.ensure_future(pool.call(function))
+    work = asyncio.ensure_future(pool.call(lambda run: function(with_registries(run))))
     gone = asyncio.ensure_future(_disconnected(request))
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
