@@ -53,7 +53,7 @@ def _by_default(effort: Effort) -> Iterator[Figure]:
     """The default estimator with its stack of public models, compared with one forest."""
     public = records(PUBLIC_ROWS[effort], 8)
     model = _model("drift", 8, 8, len(public))
-    forest = RandomForestClassifier(random_state=0, n_jobs=-1).fit(public.X, public.y)
+    forest = RandomForestClassifier(random_state=0).fit(public.X, public.y)
     for rows in DEFAULT_ROWS[effort]:
         X, case = records(rows, 8, seed=1).X, f"drift,rows={rows}"
         ours, theirs = seconds(partial(_intervals, model, X), partial(forest.predict_proba, X))

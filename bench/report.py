@@ -71,10 +71,10 @@ ABOUT = {
     "tree of the same depth on the same rows; `intervals`: probabilities and both ends of their "
     "intervals, compared with its `predict_proba`. `drift`: the default estimator with its "
     "public model, a stack of several forests, boosting and linear models, compared with "
-    "`predict_proba` of a single forest of scikit-learn's, both on all processors.",
+    "`predict_proba` of a single forest of scikit-learn's in one thread.",
     "estimators": "`PrivateTreeClassifier` at ε = 2 on scikit-learn's `make_classification` with "
-    "10 informative features: `fit` with all private rows answering, and one `predict_proba`, on "
-    "all processors.",
+    "10 informative features: `fit`, with all private rows answering, in one thread, and one "
+    "`predict_proba` on all processors.",
     "simulating": "The sums of a whole population, exact in distribution.",
     "intake": f"Reports over HTTP into SQLite, durable before they are answered, {CONNECTIONS} "
     f"connections, batches {AT_A_TIME} at a time; clients and servers share the machine. The "

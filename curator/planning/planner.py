@@ -316,7 +316,7 @@ def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
 
     X, y = public.X, public.y
     members = candidates(len(X), X.shape[1], slots)
-    with stacking.quietly(len(X)):
+    with stacking.quietly():
         by_member = stacking.out_of_fold(members, X, y, slots)
     found = np.empty(by_member.shape[1:])
     for others, fold in stacking.folds(y, slots).split(X, y if slots else None):

@@ -56,8 +56,6 @@ class Candidate:
 
     def predict(self, fitted: Any, X: Floats) -> Floats:
         """Probabilities of the classes it was fitted with, or numbers: ``(rows, values)``."""
-        if self.forest:
-            fitted.set_params(n_jobs=1)  # several threads would add up the trees in any order
         if not hasattr(fitted, "classes_"):
             return np.asarray(fitted.predict(X), dtype=np.float64)[:, None]
         p = fitted.predict_proba(X)
@@ -90,9 +88,7 @@ def _forests(slots: int) -> tuple[Callable[[int], Callable[[int], Any]], ...]:
     )
 
     def maker(kind: type) -> Callable[[int], Callable[[int], Any]]:
-        return lambda leaf: (
-            lambda trees: kind(trees, min_samples_leaf=leaf, random_state=0, n_jobs=-1)
-        )
+        return lambda leaf: lambda trees: kind(trees, min_samples_leaf=leaf, random_state=0)
 
     return maker(kinds[0]), maker(kinds[1])
 

@@ -8,7 +8,6 @@ more closely than these resemble one another (the same people, the same devices)
 does so less, and the part is smaller.
 """
 
-import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -46,8 +45,6 @@ VALIDATION_ROWS = 3000
 ROWS_PER_TREE = 20_000
 """Each tree of a random forest is fitted to at most this many rows, drawn anew for each."""
 HEAVY = 1e3
-ROWS_PER_THREAD = 10_000
-"""With fewer rows threads wait for each other for longer than they work."""
 
 
 def stacked(X: Floats, y: Floats, slots: int) -> BaseModel:
@@ -86,7 +83,7 @@ def fitted(
     members: Sequence[Candidate], X: Floats, y: Floats, slots: int, trees: Sequence[int]
 ) -> list[BaseModel | None]:
     """Each member fitted to all rows with so many ``trees``, and None for those with 0."""
-    with quietly(len(X)):
+    with quietly():
         return [
             as_arrays(member, _fitted(member, count, X, y), slots) if count else None
             for member, count in zip(members, trees, strict=True)
@@ -129,7 +126,7 @@ def stack_weights(members: Sequence[Candidate], X: Floats, y: Floats, slots: int
     rng = np.random.default_rng(0)
     rows = rng.permutation(len(X))[:VALIDATION_ROWS]
     X, y = X[rows], y[rows]
-    with quietly(len(X)):
+    with quietly():
         predicted = out_of_fold(members, X, y, slots)
     return weights_for(members, predicted, y, slots)
 
@@ -168,10 +165,12 @@ def _fewer(trees: int, slots: int) -> int:
 
 
 @contextmanager
-def quietly(rows: int) -> Iterator[None]:
-    """As many threads as there is work for; what did not converge is judged by its score."""
-    threads = min(1 + rows // ROWS_PER_THREAD, os.cpu_count() or 1)
-    with warnings.catch_warnings(), threadpool_limits(threads):
+def quietly() -> Iterator[None]:
+    """Arithmetic in one thread, since several wait for each other for longer than they work.
+
+    What did not converge is judged by its score.
+    """
+    with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "The number of unique classes")
         yield
