@@ -151,6 +151,7 @@ def test_the_command_writes_what_it_shows(tmp_path: Path) -> None:
     """The table has a line per combination, the files a row per collection."""
     shown = run(
         *("--holders", "1e4,1e5", "--depth", "2", "--seeds", "0-1"),
+        *("--grower", "max_edge", "--estimator", "private"),
         *("--workers", "1", "--out", str(tmp_path)),
     )
     assert "1e+04" in shown

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from privet.curator.public_model import base
 from privet.curator.public_model.base import BaseModel, mixture
 from privet.curator.public_model.candidates import as_arrays, candidates
+from privet.curator.public_model.stacking import quietly
 from privet.protocol.features import Classes, Range
 from tests.curator.estimation.examples import BINARY, NUMBER, THREE, public_rows
 
@@ -22,6 +23,7 @@ TOLERANCE = 1e-5
 Predict = Callable[[np.ndarray], np.ndarray]
 
 
+@cache
 def fitted_pairs(name: str, absent: bool = False) -> list[tuple[Predict, BaseModel]]:
     """scikit-learn's own predictions of every candidate, and its arrays; ``absent``: class 1."""
     label = LABELS[name]
@@ -31,7 +33,8 @@ def fitted_pairs(name: str, absent: bool = False) -> list[tuple[Predict, BaseMod
     if absent:
         X, y = X[y != 1], y[y != 1]
     members = candidates(len(X), 3, slots)
-    fitted = [(member, member.make(20).fit(X, y)) for member in members]
+    with quietly():
+        fitted = [(member, member.make(20).fit(X, y)) for member in members]
     return [
         (partial(member.predict, model), as_arrays(member, model, slots))
         for member, model in fitted
