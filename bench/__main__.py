@@ -1,6 +1,6 @@
 """Measure what Privet's parts cost, one line per figure.
 
-python -m bench                     everything, some fifteen minutes on two quiet cores
+python -m bench                     everything, some half an hour on two quiet cores
 python -m bench --quick             small sizes, about a minute
 python -m bench --only growing      one section; --only worst takes both that start so
 python -m bench --write-docs        everything, then the tables of docs/performance.md

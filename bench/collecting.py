@@ -18,7 +18,7 @@ from privet.curator.collection.files import collect
 from privet.curator.datastore import open_store
 from privet.transport.batch_files import BatchFolder
 
-REPORTS = {Effort.TINY: 200, Effort.QUICK: 1_000_000, Effort.FULL: 10_000_000}
+REPORTS = {Effort.TINY: 200, Effort.QUICK: 1_000_000, Effort.FULL: 100_000_000}
 IN_A_FILE = 100_000
 
 
