@@ -32,6 +32,7 @@ from scripts.load_test import cpu_seconds
 ROUNDS = {Effort.TINY: 1, Effort.QUICK: 2, Effort.FULL: 5}
 SINGLES = {Effort.TINY: 100, Effort.QUICK: 5_000, Effort.FULL: 20_000}
 BATCH = {Effort.TINY: 50, Effort.QUICK: 20_000, Effort.FULL: 100_000}
+MORE_CONNECTIONS = 256
 AT_A_TIME = 3
 """Batches under way at the same time."""
 MANY = 10_000_000
@@ -50,24 +51,26 @@ def singles(folder: Path, effort: Effort) -> Iterator[Figure]:
     """Durable single POSTs and the empty route, same client, alternating."""
     database, count = f"sqlite:///{folder}/singles.db", SINGLES[effort]
     task = open_task(database)
-    runs: dict[str, list[Outcomes]] = {"empty": [], "curator": []}
-    work: dict[str, list[float]] = {"empty": [], "curator": []}
     with empty_server() as empty, curator_server(folder, database) as curator:
-        for _ in range(ROUNDS[effort]):
-            for name, (port, pid) in (("empty", empty), ("curator", curator)):
-                requests = single_posts(task, count)
-                before = cpu_seconds([psutil.Process(pid)])
-                runs[name].append(_sent([port], requests))
-                work[name].append((cpu_seconds([psutil.Process(pid)]) - before) / count * 1e6)
-    rates = {name: median(load.rate for load in loads) for name, loads in runs.items()}
-    for name, case in (("curator", f"single,categories={CATEGORIES}"), ("empty", "empty route")):
-        yield _figure(case, "rate", rates[name], "reports/s")
-        for percent in (50, 99):
-            latency = 1e3 * median(load.quantiles(percent / 100)[0] for load in runs[name])
-            yield _figure(case, f"p{percent}", latency, "ms")
-        yield _figure(case, "processor", median(work[name]), "us/report")
-    over = rates["empty"] / rates["curator"]
-    yield _figure(f"single,categories={CATEGORIES}", "over_empty_route", over, "x")
+        for connections in (CONNECTIONS, MORE_CONNECTIONS):
+            runs: dict[str, list[Outcomes]] = {"empty route": [], "single": []}
+            work: dict[str, list[float]] = {"empty route": [], "single": []}
+            for _ in range(ROUNDS[effort]):
+                for name, (port, pid) in (("empty route", empty), ("single", curator)):
+                    requests, server = single_posts(task, count), [psutil.Process(pid)]
+                    before = cpu_seconds(server)
+                    runs[name].append(_sent([port], requests, connections))
+                    work[name].append((cpu_seconds(server) - before) / count * 1e6)
+            rates = {name: median(load.rate for load in loads) for name, loads in runs.items()}
+            for name, loads in runs.items():
+                case = f"{name},connections={connections}"
+                yield _figure(case, "rate", rates[name], "reports/s")
+                for percent in (50, 99):
+                    latency = 1e3 * median(load.quantiles(percent / 100)[0] for load in loads)
+                    yield _figure(case, f"p{percent}", latency, "ms")
+                yield _figure(case, "processor", median(work[name]), "us/report")
+            over = rates["empty route"] / rates["single"]
+            yield _figure(f"single,connections={connections}", "over_empty_route", over, "x")
 
 
 def batches(folder: Path, effort: Effort) -> Iterator[Figure]:
@@ -100,8 +103,8 @@ def two_curators(folder: Path, effort: Effort) -> Iterator[Figure]:
         curator_server(folder / "second", database) as (second, _),
     ):
         for _ in range(ROUNDS[effort]):
-            one.append(_sent([first], single_posts(task, count)).rate)
-            two.append(_sent([first, second], single_posts(task, count)).rate)
+            one.append(_sent([first], single_posts(task, count), CONNECTIONS).rate)
+            two.append(_sent([first, second], single_posts(task, count), CONNECTIONS).rate)
     yield _figure("single,postgresql,1 curator", "rate", median(one), "reports/s")
     yield _figure("single,postgresql,2 curators", "rate", median(two), "reports/s")
 
@@ -131,9 +134,9 @@ def _figure(case: str, what: str, value: float, unit: str) -> Figure:
     return Figure("intake", case, what, value, unit)
 
 
-def _sent(ports: Sequence[int], messages: Sequence[Message]) -> Outcomes:
+def _sent(ports: Sequence[int], messages: Sequence[Message], connections: int) -> Outcomes:
     """All messages sent over all ports at once; connections are shared out between them."""
-    load = run_load(ports, messages, CONNECTIONS)
+    load = run_load(ports, messages, connections)
     if set(load.answers) != {("report", 201)}:
         msg = f"a report of the benchmark was refused: {dict(load.answers)}"
         raise RuntimeError(msg)

@@ -9,7 +9,7 @@ from bench.aggregating import FIT
 from bench.collecting import IN_A_FILE
 from bench.figures import MOST_ROUNDS, Effort, Figure
 from bench.intake import AT_A_TIME
-from bench.traffic import CONNECTIONS
+from bench.traffic import CATEGORIES
 from scripts.pages import markdown, measured_on
 
 
@@ -76,10 +76,10 @@ ABOUT = {
     "10 informative features: `fit`, with all private rows answering, in one thread, and one "
     "`predict_proba` on all processors.",
     "simulating": "The sums of a whole population, exact in distribution.",
-    "intake": f"Reports over HTTP into SQLite, durable before they are answered, {CONNECTIONS} "
-    f"connections, batches {AT_A_TIME} at a time; clients and servers share the machine. The "
-    "reference is a FastAPI route that reads the body and answers. `processor` is the server's "
-    "processor time.",
+    "intake": "Reports over HTTP into SQLite, durable before they are answered: singles in "
+    f"{CATEGORIES} categories, batches {AT_A_TIME} at a time; clients and servers share the "
+    "machine. The reference is a FastAPI route that reads the body and answers. `processor` is the "
+    "server's processor time.",
     "collecting": f"`privet collect`: sealed batches of {IN_A_FILE} reports as files, read and "
     "added up by a process per core, and taken into SQLite by one. `processor` is that of all.",
     "rest_predict": "`POST /v1/tasks/{id}/predict`, 256 cells, one call at a time, by a tree alone "
