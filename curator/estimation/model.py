@@ -1,7 +1,7 @@
 """A fitted model: a value per cell, with its interval, public share and one report's influence."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -130,10 +130,6 @@ class Model:
     def predict_from(self, cells: Index, scores: Floats | None) -> Predictions:
         """Predictions for rows in these ``cells`` with the public model's ``scores``, if any."""
         return Predictions(self, cells, None if self.base_values is None else scores)
-
-    def plain(self) -> "Model":
-        """The same model without its public base: a tree that a person can read and follow."""
-        return replace(self, base=None, base_values=None, base_slope=None)
 
     def influence_of(self, k: int) -> Floats:
         """Maximum change of each value by ``k`` dishonest reports, ``(K, S)``.

@@ -165,7 +165,7 @@ def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_server_leaves_fitting_to_its_workers() -> None:
-    """scikit-learn and scipy.stats would take half of the start; workers import them."""
+    """scikit-learn and scipy.stats are slow to import; only workers need them."""
     code = (
         "import privet.curator.server, sys; print(*{'sklearn', 'scipy.stats'} & set(sys.modules))"
     )

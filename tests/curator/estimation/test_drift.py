@@ -171,7 +171,11 @@ def test_a_plain_tree_gives_each_cell_one_value() -> None:
     plain = fit("drift", BINARY, public, [question], plain=True)
     assert plain.base is None
     full = fit("drift", BINARY, public, [question])
-    np.testing.assert_array_equal(plain.values, full.plain().values)
+    np.testing.assert_array_equal(plain.values, full.values)
+    X = np.random.default_rng(14).random((50, 2))
+    predicted = plain.predict(X).values
+    np.testing.assert_array_equal(predicted, plain.values[locate(tree, X)])
+    assert not np.allclose(full.predict(X).values, predicted)
 
 
 def test_a_model_of_ones_own_can_be_the_base() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from privet.curator.estimation import Model, fit
 from privet.curator.public_model.base import BaseModel, Linear
-from privet.curator.trees import locate
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 from tests.curator.estimation.examples import (
@@ -72,15 +71,6 @@ def test_predictions_are_possible_values_within_their_intervals(name: str, based
     assert (found.values <= found.high).all()
     if isinstance(label, Classes):
         np.testing.assert_allclose(found.values.sum(axis=1), 1.0)
-
-
-def test_plain_form_follows_the_tree_alone() -> None:
-    """Without its base a model gives every record of a cell the cell's value."""
-    model = with_base(fitted(BINARY))
-    X = np.random.default_rng(7).random((50, 2))
-    plain = model.plain().predict(X)
-    np.testing.assert_array_equal(plain.values, model.values[locate(model.partition, X)])
-    assert not np.allclose(model.predict(X).values, plain.values)
 
 
 @pytest.mark.parametrize("based", [False, True])
