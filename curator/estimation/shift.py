@@ -9,14 +9,16 @@ A wrong mass w therefore scales a difference and makes none. Two rounds: the fir
 expected shares, the second the first one's posterior means, so that p = r in the sampling variance
 n w r (1 - r), and in the masses.
 
-**Shift.** For classes theta is a shift of log-odds, for numbers a quarter of a scale's width:
+**Shift.** For classes theta is a shift of log-odds, for numbers a twelfth of a scale's width:
 
-    p = q e^theta / (1 - q + q e^theta),    or    p = q + theta / 4,                            (2)
+    p = q e^theta / (1 - q + q e^theta),    or    p = q + theta / 12,                           (2)
     theta = slope * z + tree,    slope ~ N(0, b^2),    tree as in ``tree_smoothing``.           (3)
 
-z is logit q (for numbers 4 (mean - average) / width) less its mean. The root's step is what moves
-everywhere, the slope makes expected shares flatter, steeper or reversed, further steps are equal on
-average over a path. The deviations (root, slope, path) are integrated over ``GRID`` by evidence.
+z is logit q (for numbers 12 (mean - average) / width) less its mean. The unit of theta is half a
+standard deviation of the label in both: at q = 1/2 one is 1/2 and p' = 1/4, and a scale around a
+centre is six of them wide. The root's step is what moves everywhere, the slope makes expected
+shares flatter, steeper or reversed, further steps are equal on average over a path. The deviations
+(root, slope, path) are integrated over ``GRID`` by evidence.
 
 **Within a cell** expected shares q(x) differ too. To first order around q, (2) and (3) make of it
 
@@ -56,12 +58,13 @@ GRID = (NO_SHIFT, *product((0.6, 3.0), (0.0, 1.0), (0.1, 0.3, 1.0, 2.0)))
 """Deviations in log-odds, by reasoning: 0.6 turns 25 % into 38 %, and 3.0 reaches classes that
 public data lack; a slope of deviation 1 reaches both none and twice the expected one; single cells
 from nearly equal to unlike."""
+PER_THETA = 1.0 / 12.0
+"""In widths of a number's scale."""
 LARGE, LARGE_SHIFTS = 3.0, 0.05
 """One shift in twenty has this deviation at the root. Were it one in two, reports that say nothing
 would cost .0014 of Brier score (ADR 0113)."""
-NO_SHIFT_OF_CLASSES, NO_SHIFT_OF_NUMBERS = 0.5, 0.8
-"""Classes: as likely as not. Numbers: four to one, since the same theta is more of their standard
-deviations, and a squared error has no bound."""
+NO_SHIFT_OF_CLASSES, NO_SHIFT_OF_NUMBERS = 0.5, 0.9
+"""Classes: as likely as not. Numbers: nine to one, since a squared error has no bound."""
 LEAST_EXPECTED = 0.01
 """Spread evenly over the classes, it is mixed into q: nothing that public data lack is excluded."""
 LEAST_SPREAD = 0.02
@@ -124,13 +127,13 @@ class Expected:
     @classmethod
     def numbers(cls, t: Floats, position: Floats, points: Floats, rows: int) -> "Expected":
         """Expected means ``t`` on the cells' scales; ``position`` in widths from any origin."""
-        slope = 4.0 * np.stack([-position, position], axis=1)
+        slope = np.stack([-position, position], axis=1) / PER_THETA
         return cls(np.stack([1.0 - t, t], axis=1), slope, points, rows, numeric=True)
 
     def shares(self, theta: Floats) -> tuple[Floats, Floats]:
         """p and its derivative by theta: (2)."""
         if self.numeric:
-            return self.q + theta / 4.0, np.full_like(theta, 0.25)
+            return self.q + PER_THETA * theta, np.full_like(theta, PER_THETA)
         odds = np.exp(np.clip(theta, -30.0, 30.0))
         below = 1.0 - self.q + self.q * odds
         return self.q * odds / below, self.q * (1.0 - self.q) * odds / below**2

@@ -1,6 +1,6 @@
 """Partitions distilled from a public model: one small tree that holders can evaluate.
 
-A regression tree is fitted to the model's scores on the public rows and on rows recombined from
+A regression tree is fitted to the model's scores on the public rows and on rows drawn like
 them, best split first, so that the model is nearly constant within each cell, and a correction by
 private reports applies to the whole cell.
 """
@@ -21,7 +21,7 @@ def distilled(growth: Growth) -> Partition:
     """At most ``2**depth`` cells within which ``base``, or the stacked public model, varies least.
 
     Single paths may be longer than ``depth``. ``min_leaf`` counts public records and records
-    recombined from them, and is at least 2; the criterion does not matter, since splits follow the
+    drawn like them, and is at least 2; the criterion does not matter, since splits follow the
     model's scores.
     """
     X, depth, min_leaf = growth.X, growth.depth, growth.min_leaf

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from privet.curator.public_data import Floats, PublicData
 from privet.curator.public_model.base import BaseModel
@@ -15,7 +16,9 @@ from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition
 
 POINTS = 8000
-"""Reference points where there are fewer rows, recombined from them."""
+"""Reference points where there are fewer rows, drawn like them."""
+BANDWIDTH = 0.5
+"""h: three quarters of a drawn row's variance are one public row's, a quarter two others'."""
 FEWEST_FRESH = 1000
 """Points that are no public rows, below which public rows count as fresh."""
 MAX_POINTS = 20_000
@@ -96,18 +99,27 @@ def residual_centring(
 
 
 def reference_points(X: Floats) -> Floats:
-    """Public rows, and rows recombined from them until there are ``POINTS``.
+    """Public rows, and rows drawn from a smoothed bootstrap until there are ``POINTS``.
 
-    A recombined row takes a random part of its columns from one public row and the rest from
-    another. The same rows always give the same points.
+    In normal scores one is sqrt(1 - h^2) z_i + h (z_j - z_k) / sqrt(2) for three public rows, so
+    columns keep their variances and depend on each other as in public rows (Silverman and Young,
+    1987, "The bootstrap: to smooth or not to smooth?"). Every value is one that its column has. The
+    same rows always give the same points.
     """
     rng = np.random.default_rng(0)
     if len(X) >= POINTS:
         return X[rng.permutation(len(X))[:MAX_POINTS]]
-    missing = POINTS - len(X)
-    first, second = X[rng.integers(len(X), size=(2, missing))]
-    from_second = rng.random(first.shape) < 0.5 * rng.random((missing, 1))
-    return np.vstack([X, np.where(from_second, second, first)])
+    i, j, k = rng.integers(len(X), size=(3, POINTS - len(X)))
+    drawn = np.empty((POINTS - len(X), X.shape[1]))
+    for column, values in enumerate(X.T):
+        ordered = np.sort(values)
+        # equal values share the middle of their ranks
+        places = (ordered.searchsorted(values) + ordered.searchsorted(values, "right")) / 2.0
+        z = ndtri(places / len(X))
+        z /= z.std() or 1.0
+        smoothed = np.sqrt(1.0 - BANDWIDTH**2) * z[i] + BANDWIDTH / np.sqrt(2.0) * (z[j] - z[k])
+        drawn[:, column] = ordered[(ndtr(smoothed) * len(X)).astype(np.int64).clip(max=len(X) - 1)]
+    return np.vstack([X, drawn])
 
 
 def fresh_points(points: Floats, X: Floats) -> NDArray[np.bool_]:

@@ -21,6 +21,8 @@ from privet.protocol.features import Range
 from privet.protocol.partition import Partition
 from scripts.reproduce.datasets import Floats, Split
 
+LEAST_PROBABILITY = 0.001
+"""In log loss, so that one record of which a model was certain does not decide it."""
 Point = dict[str, float | str]
 Scores = dict[str, float]
 Scored = tuple[str, Point, Scores]
@@ -143,9 +145,13 @@ def scores(model: Any, split: Split) -> Scores:
 
 
 def class_scores(values: Floats, split: Split) -> Scores:
-    """``score``, and the Brier score of labels that are known, for probabilities ``(rows, 2)``."""
+    """``score``, and Brier score and log loss of known labels, for probabilities ``(rows, 2)``."""
     ones = values.argmax(axis=1) == 1
     if split.chance is not None:
         return {"score": float(np.where(ones, split.chance, 1.0 - split.chance).mean())}
-    brier = ((values[:, 1] - split.test.y) ** 2).mean()
-    return {"score": float((ones == split.test.y).mean()), "brier": float(brier)}
+    of_label = np.where(split.test.y == 1.0, values[:, 1], 1.0 - values[:, 1])
+    return {
+        "score": float((ones == split.test.y).mean()),
+        "brier": float(((1.0 - of_label) ** 2).mean()),
+        "log_loss": float(-np.log(of_label.clip(min=LEAST_PROBABILITY)).mean()),
+    }

@@ -220,4 +220,4 @@ def summarized(experiment: Experiment, scores: pd.DataFrame) -> pd.DataFrame:
     return table.loc[chosen].reset_index(drop=True)[[*experiment.key, *wanted, *point]]
 
 
-MEASURES = ("score", "brier", "coverage", "seconds")
+MEASURES = ("score", "brier", "log_loss", "coverage", "seconds")

@@ -434,7 +434,7 @@ OURS = [
             *("trusted curator", "everybody's forest"),
         ),
         panels=("problem", "shift"),
-        measures=("score", "brier", "coverage"),
+        measures=("score", "brier", "log_loss", "coverage"),
         replications=20,
         notes=what_shifts_show,
     ),

@@ -61,7 +61,7 @@ def test_the_posterior_of_numbers_is_that_of_dense_algebra(seed: int) -> None:
     z = known.slope - np.average(known.slope, axis=0, weights=size[:, 0])
     evidence = np.zeros((len(GRID), 2))
     for slot in range(2):
-        B = np.diag(size[:, 0] / 4.0)
+        B = np.diag(size[:, 0] / 12.0)
         mean = size[:, 0] * (known.q - reference)[:, slot]
         noise = np.diag(variance[:, slot]) - common * np.outer(a[:, slot], a[:, slot])
         for prior in range(len(GRID)):

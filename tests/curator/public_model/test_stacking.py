@@ -77,7 +77,7 @@ def test_equal_data_give_the_same_model_object() -> None:
     assert other is not first
 
 
-def test_reference_points_are_public_rows_and_recombinations() -> None:
+def test_reference_points_are_public_rows_and_rows_drawn_like_them() -> None:
     """Every coordinate was seen in its column, and rows the model was fitted to are not fresh."""
     X = np.random.default_rng(6).random((50, 3))
     points = reference_points(X)
@@ -92,8 +92,24 @@ def test_reference_points_are_public_rows_and_recombinations() -> None:
     assert fresh.sum() > 1_000
 
 
+def test_points_have_the_margins_and_the_dependence_of_public_rows() -> None:
+    """Two columns that hardly differ, one with two values, one that is constant.
+
+    With columns drawn apart the correlation is 0, and first and third agree for half.
+    """
+    rng = np.random.default_rng(6)
+    first = rng.exponential(size=400)
+    X = np.column_stack([first, first + 0.01 * rng.random(400), first > 1.0, np.ones(400)])
+    drawn = reference_points(X)[400:]
+    np.testing.assert_allclose(drawn[:, :2].mean(axis=0), X[:, :2].mean(axis=0), rtol=0.1)
+    assert abs(drawn[:, 2].mean() - X[:, 2].mean()) < 0.03
+    assert np.corrcoef(drawn[:, 0], drawn[:, 1])[0, 1] > 0.99
+    assert (drawn[:, 2] == (drawn[:, 0] > 1.0)).mean() > 0.8
+    assert (drawn[:, 3] == 1.0).all()
+
+
 def test_all_points_of_one_column_are_fresh() -> None:
-    """Where recombining gives nothing but public rows, there is nothing else to go by."""
+    """Where every point is a public row, there is nothing else to go by."""
     X = np.random.default_rng(6).random((50, 1))
     points = reference_points(X)
     assert set(points[:, 0]) == set(X[:, 0])
