@@ -8,10 +8,9 @@ whole multiple of w after that.
 
 import os
 import time
+from asyncio import sleep
 from dataclasses import dataclass
 from math import ceil
-
-from anyio import sleep
 
 from privet.protocol.limits import MAX_DEPTH
 from privet.protocol.mechanisms.exact import WORD

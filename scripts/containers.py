@@ -23,7 +23,8 @@ from rich.console import Console
 
 from privet import CuratorClient, SqliteLedger
 from scripts import fair_survey
-from scripts.demo import answer_all, compare, effort, print_results
+from scripts.crowd import answer_all
+from scripts.demo import compare, effort, print_results
 
 FOLDER = Path(os.environ.get("SHARDS", "/data"))
 SHARD_COUNT = 24

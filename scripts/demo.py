@@ -4,11 +4,10 @@ Starts a curator of its own, lets several thousand holders answer it, and compar
 comes out with what could be had without them.
 """
 
-import asyncio
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -19,8 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from privet import CuratorClient, Holder, MemoryLedger, PrivetError, ReportClient
-from privet.client import UNLIMITED, Ledger
+from privet import CuratorClient, PrivetError
 from privet.curator.admin_client import Document
 from privet.curator.models.encode import encode_records
 from privet.curator.partitioning import GROWERS
@@ -32,14 +30,11 @@ from privet.curator.publishing.table import read_table
 from privet.protocol.features import Classes
 from privet.protocol.mechanisms import MECHANISMS
 from scripts import fair_survey
+from scripts.crowd import Crowd
 from scripts.fair_survey import Population, Record, has_affair, without_label
 from scripts.servers import RunningCurator, running_curator
 
 FOLDER = Path("privet-data/demo")
-CLIENTS, SHARING = 128, 2
-"""HTTP clients, and how many holders at a time share one: a call looks at all its connections."""
-ON_DISK_CLIENTS = 8
-"""The same where holders share a ledger on disk, which one of them at a time can write."""
 LEAF_SIZES = (5, 10, 20)
 DATABASE = "demo.db"
 console = Console()
@@ -76,7 +71,7 @@ def main(
         itertools.islice(itertools.cycle(population.holders), holders or len(population.holders))
     )
     _remove_earlier(folder)
-    with running_curator(folder, database=_database(folder)) as curator:
+    with Crowd() as crowd, running_curator(folder, database=_database(folder)) as curator:
         admin = CuratorClient(curator.url, curator.token)
         chosen = fair_survey.settings(epsilon, len(answering), mechanism=mechanism, grower=grower)
         try:
@@ -85,9 +80,10 @@ def main(
             raise typer.BadParameter(refusal.detail) from refusal
         task_url = admin.task_url(task)
         _introduce(curator, task, task_url, population)
-        sent = _collect(task_url, answering)
+        sent, seconds = _collect(crowd, task_url, answering)
         results = compare(admin, task_url, population)
     taken = effort(len(answering), sent / len(answering), epsilon)
+    taken += f" They answered at {len(answering) / seconds:,.0f} a second."
     print_results(console, results, population, taken)
     _print_next(folder, task_url, without_label(population.test[0]))
     console.print(f"[dim]All of it took {time.perf_counter() - started:.0f} s.[/dim]")
@@ -118,12 +114,12 @@ def _introduce(
     )
 
 
-def _collect(task_url: str, records: Sequence[Record]) -> int:
+def _collect(crowd: Crowd, task_url: str, records: Sequence[Record]) -> tuple[int, float]:
     columns = (TextColumn("Holders answer"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("", total=len(records))
-        return asyncio.run(
-            answer_all(task_url, records, lambda: progress.advance(bar), insecure_http=False)
+        return crowd.answer(
+            task_url, records, lambda answered: progress.update(bar, completed=answered)
         )
 
 
@@ -162,46 +158,6 @@ def compare(admin: CuratorClient, task_url: str, population: Population) -> list
             reported,
         ),
     ]
-
-
-async def answer_all(
-    task_url: str,
-    records: Iterable[Record],
-    progress: Callable[[], None],
-    *,
-    insecure_http: bool,
-    ledger: Ledger | None = None,
-) -> int:
-    """Let one holder per record answer the task, some of them at a time; the bytes they sent.
-
-    Every holder is an object of its own with a ledger of its own, or, where one is given, a
-    subject of ``ledger``. It checks the task and sends one report; only connections are shared.
-    """
-    waiting = _by_ledger(records, ledger)
-
-    async def work(curator: ReportClient) -> int:
-        sent = 0
-        for record, own, subject in waiting:
-            holder = Holder(curator, own, subject)
-            sent += len((await holder.answer(task_url, record)).report)
-            progress()
-        return sent
-
-    async def share() -> int:
-        async with ReportClient(insecure_http=insecure_http) as curator:
-            return sum(await asyncio.gather(*(work(curator) for _ in range(SHARING))))
-
-    clients = CLIENTS if ledger is None else ON_DISK_CLIENTS
-    return sum(await asyncio.gather(*(share() for _ in range(clients))))
-
-
-def _by_ledger(
-    records: Iterable[Record], ledger: Ledger | None
-) -> Iterator[tuple[Record, Ledger, str]]:
-    for number, record in enumerate(records):
-        own, subject = MemoryLedger() if ledger is None else ledger, f"holder {number}"
-        own.set_caps(subject, UNLIMITED)
-        yield record, own, subject
 
 
 def score(

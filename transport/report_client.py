@@ -18,7 +18,6 @@ from http.cookiejar import CookieJar
 from secrets import SystemRandom
 from typing import Self
 
-import anyio
 import httpx
 from pydantic import BaseModel, ValidationError
 
@@ -132,7 +131,7 @@ class ReportClient:
         *,
         insecure_http: bool = False,
         retry: Retry | None = None,
-        sleep: Sleep = anyio.sleep,
+        sleep: Sleep = asyncio.sleep,
         token: str | None = None,
     ) -> None:
         self._http = http if http is not None else new_http()
@@ -143,7 +142,7 @@ class ReportClient:
         self._token = token
         self._offers: OrderedDict[str, Offer] = OrderedDict()
         self._fetches: dict[str, asyncio.Future[Offer]] = {}
-        self._turns = anyio.Semaphore(CONNECTIONS)
+        self._turns = asyncio.Semaphore(CONNECTIONS)
 
     async def __aenter__(self) -> Self:
         return self
@@ -302,7 +301,7 @@ class ReportClient:
             call.method, _parsed(call.url), headers=headers, content=call.content
         )
         async with self._turns:
-            with anyio.fail_after(DEADLINE):
+            async with asyncio.timeout(DEADLINE):
                 response = await self._http.send(request, stream=True, follow_redirects=False)
                 try:
                     return await _read(response, call.url, call.limit)

@@ -14,7 +14,7 @@ import pytest
 
 from privet import CuratorClient
 from scripts import fair_survey
-from scripts.demo import answer_all
+from scripts.crowd import answer_all
 from scripts.servers import running_curator
 
 pytestmark = pytest.mark.slow

@@ -1,0 +1,115 @@
+"""Thousands of holders that answer one task over HTTP, each an object of its own."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, wait
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from privet import Holder, MemoryLedger, ReportClient
+from privet.client import UNLIMITED, Ledger
+from scripts.fair_survey import Record
+
+if TYPE_CHECKING:
+    from multiprocessing.sharedctypes import Synchronized
+
+CLIENTS, SHARING = 128, 2
+"""HTTP clients, and how many holders at a time share one: a call looks at all its connections."""
+ON_DISK_CLIENTS = 8
+"""The same where holders share a ledger on disk, which one of them at a time can write."""
+LOOKS = 0.1
+"""Seconds between two looks at how many have answered."""
+
+
+class Crowd:
+    """Holders in as many processes as there are cores; a context manager, which starts them."""
+
+    answered: "ClassVar[Synchronized[int]]"
+    """How many have, in this process and all others."""
+
+    def __init__(self) -> None:
+        spawn = get_context("spawn")
+        self._processes = os.cpu_count() or 1
+        Crowd.answered = spawn.Value("q", 0)
+        self._pool = ProcessPoolExecutor(self._processes, spawn, _count_in, (Crowd.answered,))
+
+    def __enter__(self) -> Self:
+        for _ in range(self._processes):
+            self._pool.submit(os.getpid)  # starts one
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def answer(
+        self, task_url: str, records: Sequence[Record], progress: Callable[[int], None]
+    ) -> tuple[int, float]:
+        """Let one holder per record answer; the bytes that they sent, and the seconds it took.
+
+        ``progress`` is told now and then how many have answered.
+        """
+        started = time.perf_counter()
+        shares = (records[k :: self._processes] for k in range(self._processes))
+        clients = -(-CLIENTS // self._processes)
+        waiting = [self._pool.submit(_answer, task_url, share, clients) for share in shares]
+        while wait(waiting, LOOKS).not_done:
+            progress(Crowd.answered.value)
+        progress(Crowd.answered.value)
+        return sum(share.result() for share in waiting), time.perf_counter() - started
+
+
+def _count_in(answered: "Synchronized[int]") -> None:
+    Crowd.answered = answered
+
+
+def _answer(task_url: str, records: Sequence[Record], clients: int) -> int:
+    def one_more() -> None:
+        with Crowd.answered.get_lock():
+            Crowd.answered.value += 1
+
+    return asyncio.run(
+        answer_all(task_url, records, one_more, insecure_http=False, clients=clients)
+    )
+
+
+async def answer_all(
+    task_url: str,
+    records: Iterable[Record],
+    progress: Callable[[], None],
+    *,
+    insecure_http: bool,
+    clients: int = CLIENTS,
+    ledger: Ledger | None = None,
+) -> int:
+    """Let one holder per record answer the task, some of them at a time; the bytes they sent.
+
+    Every holder is an object of its own with a ledger of its own, or, where one is given, a
+    subject of ``ledger``. It checks the task and sends one report; only connections are shared.
+    """
+    waiting = _by_ledger(records, ledger)
+
+    async def work(curator: ReportClient) -> int:
+        sent = 0
+        for record, own, subject in waiting:
+            holder = Holder(curator, own, subject)
+            sent += len((await holder.answer(task_url, record)).report)
+            progress()
+        return sent
+
+    async def share() -> int:
+        async with ReportClient(insecure_http=insecure_http) as curator:
+            return sum(await asyncio.gather(*(work(curator) for _ in range(SHARING))))
+
+    at_once = clients if ledger is None else ON_DISK_CLIENTS
+    return sum(await asyncio.gather(*(share() for _ in range(at_once))))
+
+
+def _by_ledger(
+    records: Iterable[Record], ledger: Ledger | None
+) -> Iterator[tuple[Record, Ledger, str]]:
+    for number, record in enumerate(records):
+        own, subject = MemoryLedger() if ledger is None else ledger, f"holder {number}"
+        own.set_caps(subject, UNLIMITED)
+        yield record, own, subject
