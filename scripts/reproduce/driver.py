@@ -18,6 +18,7 @@ from typing import Any
 
 import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from threadpoolctl import threadpool_limits
 
 from scripts.reproduce.contestants import Point
 from scripts.reproduce.experiment import Experiment, Job
@@ -105,7 +106,7 @@ def run(
 def cluster(n_jobs: int, scheduler: str) -> Iterator[None]:
     """Where joblib runs jobs: in processes here, or on the Dask cluster at ``scheduler``."""
     if not scheduler:
-        with parallel_config("loky", n_jobs=n_jobs, inner_max_num_threads=1):
+        with parallel_config("loky", n_jobs=n_jobs):
             yield
         return
     from distributed import Client
@@ -126,10 +127,11 @@ def measured(job: Job, seed: int, store: Store) -> tuple[float, list[Point]]:
     split = split_of(job.problem, job.settings, store.data, seed)
     own: Point = {"job": repr(job), "problem": job.problem, "method": job.method}
     own |= {"epsilon": job.epsilon, **dict(job.settings)}
-    rows = [
-        {**own, "series": series, **point, "seed": seed, **scores}
-        for series, point, scores in METHODS[job.method](split, job.epsilon, seed)
-    ]
+    with threadpool_limits(1):
+        rows = [
+            {**own, "series": series, **point, "seed": seed, **scores}
+            for series, point, scores in METHODS[job.method](split, job.epsilon, seed)
+        ]
     seconds = time.perf_counter() - started
     # whole or not at all, also if this process is killed
     unfinished = file.with_suffix(f".{os.getpid()}")
