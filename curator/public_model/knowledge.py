@@ -105,12 +105,18 @@ def reference_points(X: Floats) -> Floats:
     columns keep their variances and depend on each other as in public rows (Silverman and Young,
     1987, "The bootstrap: to smooth or not to smooth?"). Every value is one that its column has. The
     same rows always give the same points.
+
+    With more columns than rows such a row stays close to z_i, and a model says of it what it
+    remembers of z_i. Then it takes a random part of its columns, up to a half, from another row.
     """
     rng = np.random.default_rng(0)
     if len(X) >= POINTS:
         return X[rng.permutation(len(X))[:MAX_POINTS]]
     i, j, k = rng.integers(len(X), size=(3, POINTS - len(X)))
-    drawn = np.empty((POINTS - len(X), X.shape[1]))
+    drawn = X[i]
+    if X.shape[1] > len(X):
+        of_other = rng.random(drawn.shape) < 0.5 * rng.random((len(drawn), 1))
+        return np.vstack([X, np.where(of_other, X[j], drawn)])
     for column, values in enumerate(X.T):
         ordered = np.sort(values)
         # equal values share the middle of their ranks

@@ -108,6 +108,15 @@ def test_points_have_the_margins_and_the_dependence_of_public_rows() -> None:
     assert (drawn[:, 3] == 1.0).all()
 
 
+def test_with_more_columns_than_rows_points_take_columns_of_two_rows() -> None:
+    """A part of them, on average a quarter, is the other row's."""
+    X = np.random.default_rng(6).random((20, 30))
+    drawn = reference_points(X)[20:200]
+    same = (drawn[:, None, :] == X[None]).sum(axis=2)
+    assert (np.sort(same, axis=1)[:, -2:].sum(axis=1) == 30).all()
+    assert same.max(axis=1).mean() < 26.0
+
+
 def test_all_points_of_one_column_are_fresh() -> None:
     """Where every point is a public row, there is nothing else to go by."""
     X = np.random.default_rng(6).random((50, 1))
