@@ -83,7 +83,7 @@ def main(
         sent, seconds = _collect(crowd, task_url, answering)
         results = compare(admin, task_url, population)
     taken = effort(len(answering), sent / len(answering), epsilon)
-    taken += f" They answered at {len(answering) / seconds:,.0f} a second."
+    taken += f"\nThey answered at {len(answering) / seconds:,.0f} a second."
     print_results(console, results, population, taken)
     _print_next(folder, task_url, without_label(population.test[0]))
     console.print(f"[dim]All of it took {time.perf_counter() - started:.0f} s.[/dim]")
