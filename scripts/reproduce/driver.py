@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,8 @@ def run(
         for job in experiment.jobs:
             wanted[job] = max(wanted.get(job, 0), experiment.replications)
     skipped = {job.problem: ", ".join(found) for job in wanted if (found := store.absent(job))}
-    # neighbours share their split
-    ordered = sorted(wanted, key=lambda job: (job.problem, repr(job.settings)))
+    # a method's jobs on one split share what it fits to public records
+    ordered = sorted(wanted, key=_shared)
     todo = [job for job in ordered if job.problem not in skipped]
     store.kept.mkdir(parents=True, exist_ok=True)
     rows: list[Point] = []
@@ -92,8 +93,10 @@ def run(
     with cluster(n_jobs, scheduler):
         for seed in range(max((wanted[job] for job in todo), default=0)):
             now = [job for job in todo if seed < wanted[job]]
-            results = Parallel(batch_size=1)(delayed(measured)(job, seed, store) for job in now)
-            for job, (spent, points) in zip(now, results, strict=True):
+            results = Parallel(batch_size=1)(
+                delayed(_all_measured)(list(same), seed, store) for _, same in groupby(now, _shared)
+            )
+            for job, (spent, points) in zip(now, chain(*results), strict=True):
                 seconds[job] = spent
                 rows += points
             left = sum(seconds[job] * (wanted[job] - seed - 1) for job in now)
@@ -114,6 +117,14 @@ def cluster(n_jobs: int, scheduler: str) -> Iterator[None]:
     client = Client(scheduler)  # type: ignore[no-untyped-call]  # distributed has few types
     with client, parallel_config("dask", n_jobs=n_jobs):
         yield
+
+
+def _shared(job: Job) -> tuple[str, str, str]:
+    return job.problem, repr(job.settings), job.method
+
+
+def _all_measured(jobs: list[Job], seed: int, store: Store) -> list[tuple[float, list[Point]]]:
+    return [measured(job, seed, store) for job in jobs]
 
 
 def measured(job: Job, seed: int, store: Store) -> tuple[float, list[Point]]:
