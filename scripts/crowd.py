@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from privet import Holder, MemoryLedger, ReportClient
 from privet.client import UNLIMITED, Ledger
 from scripts.fair_survey import Record
+from scripts.servers import interrupts_held
 
 if TYPE_CHECKING:
     from multiprocessing.sharedctypes import Synchronized
@@ -36,8 +37,9 @@ class Crowd:
         self._pool = ProcessPoolExecutor(self._processes, spawn, _count_in, (Crowd.answered,))
 
     def __enter__(self) -> Self:
-        for _ in range(self._processes):
-            self._pool.submit(os.getpid)  # starts one
+        with interrupts_held():
+            for _ in range(self._processes):
+                self._pool.submit(os.getpid)  # starts one
         return self
 
     def __exit__(self, *_: object) -> None:

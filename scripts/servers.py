@@ -1,11 +1,13 @@
 """A curator and a relay of one's own, as processes on loopback, to demonstrate and to measure.
 
-They ignore the terminal's Ctrl-C; the caller stops them.
+They ignore the terminal's Ctrl-C, as do processes that start while ``interrupts_held``; the caller
+stops them.
 """
 
 import os
 import re
 import secrets
+import signal
 import subprocess
 import sys
 import time
@@ -129,3 +131,13 @@ def _wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> str:
     tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
     msg = f"the curator did not come up; its log {log} ends with:\n{tail}"
     raise RuntimeError(msg)
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Keep SIGINT from processes that start within; this one gets it at the end, if one came."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

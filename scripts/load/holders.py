@@ -7,10 +7,8 @@ gets the same reports. The task is that of ``population``: one question by ``sub
 """
 
 import os
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -26,6 +24,7 @@ from privet.protocol.mechanisms.subset import SubsetSelection
 from privet.protocol.report import REPORT_ID_BYTES
 from privet.protocol.task import Task
 from scripts.load.population import Floats, people
+from scripts.servers import interrupts_held
 
 AT_A_TIME = 512
 """Holders whose columns fit into a processor's cache."""
@@ -62,12 +61,12 @@ def privatize(
     """
     counts = [min(shard, holders - start) for start in range(0, holders, shard)]
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-        with _interrupts_ignored():  # and by the workers, which start here and inherit it
-            futures: list[Future[Shard]] = [
-                pool.submit(_write_shard, task.canonical, [seed, number], count, folder)
-                for number, count in enumerate(counts)
-            ]
         try:
+            with interrupts_held():  # by the workers for good: they start here and inherit it
+                futures: list[Future[Shard]] = [
+                    pool.submit(_write_shard, task.canonical, [seed, number], count, folder)
+                    for number, count in enumerate(counts)
+                ]
             for future, count in zip(futures, counts, strict=True):
                 future.result()
                 progress(count)
@@ -75,15 +74,6 @@ def privatize(
             pool.shutdown(cancel_futures=True)
             raise
     return [future.result() for future in futures]
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _write_shard(canonical: bytes, seed: list[int], count: int, folder: Path) -> Shard:

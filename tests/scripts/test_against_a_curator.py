@@ -1,4 +1,3 @@
-import asyncio
 import json
 import os
 import signal
@@ -14,7 +13,7 @@ import pytest
 
 from privet import CuratorClient
 from scripts import fair_survey
-from scripts.crowd import answer_all
+from scripts.crowd import Crowd
 from scripts.servers import running_curator
 
 pytestmark = pytest.mark.slow
@@ -26,9 +25,12 @@ def test_holders_of_the_survey_are_all_counted(tmp_path: Path) -> None:
     with running_curator(tmp_path) as curator:
         admin = CuratorClient(curator.url, curator.token)
         task = admin.create(fair_survey.as_csv(population.public), **fair_survey.settings(2.0, 40))
-        task_url, records = admin.task_url(task), population.holders[:40]
-        sent = asyncio.run(answer_all(task_url, records, lambda: None, insecure_http=False))
+        task_url, progress = admin.task_url(task), list[int]()
+        with Crowd() as crowd:
+            sent, _ = crowd.answer(task_url, population.holders[:40], progress.append)
         assert sent == 40 * task["report_bytes"]
+        assert progress == sorted(progress)
+        assert progress[-1] == 40
         assert admin.status(task_url)["reports"] == 40
         admin.fit(task_url, "weighted")
         labels = admin.predict(task_url, population.test)["label"]

@@ -1,5 +1,7 @@
 import asyncio
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -208,3 +210,26 @@ async def test_a_stopped_sender_waits_for_what_is_in_flight() -> None:
         await running
     listening.close()
     assert 50 <= outcomes.sent == outcomes.acknowledged == len(server.bodies) < 100_000
+
+
+HELD = """
+import os, signal, subprocess, sys
+from scripts.servers import interrupts_held
+
+blocked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+try:
+    with interrupts_held():
+        os.kill(os.getpid(), signal.SIGINT)
+        subprocess.run([sys.executable, "-c", blocked], check=True)
+        print("held")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interrupt_while_processes_start_comes_late_and_to_this_one_alone() -> None:
+    """It is neither lost nor does it end a process that has just started."""
+    result = subprocess.run(
+        [sys.executable, "-c", HELD], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert result.stdout.split() == ["True", "held", "interrupted"], result.stderr
