@@ -1,5 +1,6 @@
 """What all tests share: the same generated examples in every run, and what holders answer to."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("everywhere")
+
+# a shell lets what it starts in the background ignore it, and so would the processes of tests
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
