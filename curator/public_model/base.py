@@ -29,7 +29,7 @@ Link = Literal["identity", "softmax"]
 Single = NDArray[np.float32]
 Int32 = NDArray[np.int32]
 
-BLOCK = 1 << 13
+BLOCK = 1 << 15
 """Rows that a thread predicts at a time; what it works out of them stays in its cache."""
 
 

@@ -21,9 +21,9 @@ Index = NDArray[np.int32]
 Wide = NDArray[np.intp]
 Numbers = NDArray[np.floating[Any]]
 
-BLOCK = 1 << 13
+BLOCK = 1 << 15
 """Rows times trees that are walked together."""
-STRIDE = 8
+STRIDE = 6
 """After this many steps rows at a leaf are dropped from the walk, if they are half or more."""
 
 
