@@ -8,6 +8,8 @@ from concurrent.futures import ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, ClassVar, Self
 
+import uvloop
+
 from privet import Holder, MemoryLedger, ReportClient
 from privet.client import UNLIMITED, Ledger
 from scripts.fair_survey import Record
@@ -71,7 +73,7 @@ def _answer(task_url: str, records: Sequence[Record], clients: int) -> int:
         with Crowd.answered.get_lock():
             Crowd.answered.value += 1
 
-    return asyncio.run(
+    return uvloop.run(
         answer_all(task_url, records, one_more, insecure_http=False, clients=clients)
     )
 

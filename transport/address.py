@@ -3,6 +3,7 @@
 import ipaddress
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import httpx
 
@@ -27,6 +28,7 @@ class TaskAddress:
         return f"{self.url}/reports"
 
     @classmethod
+    @lru_cache(maxsize=64)
     def parse(cls, url: str, *, insecure_http: bool = False) -> "TaskAddress":
         """The address in ``url``; raises ``UnsafeAddress`` for anything but a task's own.
 
