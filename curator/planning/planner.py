@@ -130,8 +130,8 @@ class Planner:
         self.variance = float(public.y.var())
         base = stack(public, self.weights, self.slots)
         known = Knowledge.of(base, public.X)
-        fresh = np.flatnonzero(known.fresh)[:MOST_POINTS]
-        self.fair = Situation(public, base, World.fair(known.points[fresh], known.scores[fresh]))
+        some = slice(known.own, known.own + MOST_POINTS)
+        self.fair = Situation(public, base, World.fair(known.points[some], known.scores[some]))
         self.shifts = dict(self._shifts(rng))
 
     def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, "Situation"]]:

@@ -1,11 +1,11 @@
 """A public model with its scores at reference points, cell means, and centres from them."""
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from privet.curator.public_data import Floats, PublicData
@@ -16,11 +16,11 @@ from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition
 
 POINTS = 8000
-"""Reference points where there are fewer rows, drawn like them."""
+"""Reference points where there are fewer rows."""
 BANDWIDTH = 0.5
 """h: three quarters of a drawn row's variance are one public row's, a quarter two others'."""
-FEWEST_FRESH = 1000
-"""Points that are no public rows, below which public rows count as fresh."""
+FEWEST_NEW = 1000
+"""Drawn rows that are no public rows, below which all drawn rows stand for new ones."""
 MAX_POINTS = 20_000
 CENTRING_DEVIATIONS = 3.0
 """The radius around a centre, in root mean square residuals of the public rows."""
@@ -34,15 +34,14 @@ FEWEST_ROWS = 10
 class Knowledge:
     """A public model with its predictions ``scores``, ``(points, S)``, at reference points.
 
-    ``fresh``, ``(points,)``, marks those that are no public row. A partition is grown on all, but
-    a model's scores at the rows that it was fitted to are not what it predicts for others, so its
-    mean in a cell leaves them out.
+    The first ``own`` points are the rows that it was fitted to. Cells are grown on all, but what
+    a model says of its own rows is not what it says of others, so means leave these out.
     """
 
     model: BaseModel
     points: Floats
     scores: Floats
-    fresh: NDArray[np.bool_]
+    own: int
 
     @classmethod
     def of(cls, model: BaseModel, X: Floats) -> "Knowledge":
@@ -50,13 +49,13 @@ class Knowledge:
         return _scored(_ScoredBy(model, X.shape, hashlib.sha256(X.tobytes()).digest(), X))
 
     def cell_means(self, partition: Partition) -> tuple[Floats, Floats]:
-        """The model's mean per cell, ``(cells, S)``, and fresh points per cell, ``(cells,)``.
+        """The model's mean per cell, ``(cells, S)``, and points per cell, ``(cells,)``.
 
-        A cell without fresh points has its nearest ancestor's mean.
+        A cell without points has its nearest ancestor's mean.
         """
-        cells, size = locate(partition, self.points[self.fresh]), partition.cells
+        cells, size = locate(partition, self.points[self.own :]), partition.cells
         counts = np.bincount(cells, minlength=size).astype(np.float64)
-        scores = self.scores[self.fresh]
+        scores = self.scores[self.own :]
         sums = np.stack([np.bincount(cells, s, minlength=size) for s in scores.T], axis=1)
         points_below, sums_below = node_sums(partition, counts), node_sums(partition, sums)
         node = partition.leaves.copy()
@@ -99,24 +98,45 @@ def residual_centring(
 
 
 def reference_points(X: Floats) -> Floats:
-    """Public rows, and rows drawn from a smoothed bootstrap until there are ``POINTS``.
+    """Rows drawn like holders' by public rows ``X``: these themselves, if they are many.
 
-    In normal scores one is sqrt(1 - h^2) z_i + h (z_j - z_k) / sqrt(2) for three public rows, so
-    columns keep their variances and depend on each other as in public rows (Silverman and Young,
-    1987, "The bootstrap: to smooth or not to smooth?"). Every value is one that its column has. The
-    same rows always give the same points.
-
-    With more columns than rows such a row stays close to z_i, and a model says of it what it
-    remembers of z_i. Then it takes a random part of its columns, up to a half, from another row.
+    Where rows repeat, some holders have a public row's values, and a model says of them what it
+    remembers. Their part is 1 - (rows that occur once) / (rows), Good's estimate (1953, "The
+    population frequencies of species"), and as many points are public rows. All others are
+    smoothed ones, and no public rows if enough others can be drawn. The same rows always give the
+    same points.
     """
     rng = np.random.default_rng(0)
     if len(X) >= POINTS:
         return X[rng.permutation(len(X))[:MAX_POINTS]]
-    i, j, k = rng.integers(len(X), size=(3, POINTS - len(X)))
+    times = Counter(row.tobytes() for row in X)
+    once = sum(count == 1 for count in times.values())
+    known = POINTS - round(POINTS * once / len(X))
+    drawn = _smoothed(X, rng)
+    is_new = np.array([row.tobytes() not in times for row in drawn])
+    if is_new.sum() >= FEWEST_NEW:
+        drawn = drawn[is_new]
+    points, order = np.empty((POINTS, X.shape[1])), rng.permutation(POINTS)
+    points[order[:known]] = X[np.resize(rng.permutation(len(X)), known)]
+    points[order[known:]] = drawn[np.resize(np.arange(len(drawn)), POINTS - known)]
+    return points
+
+
+def _smoothed(X: Floats, rng: np.random.Generator) -> Floats:
+    """``POINTS`` rows of a smoothed bootstrap.
+
+    In normal scores one is sqrt(1 - h^2) z_i + h (z_j - z_k) / sqrt(2) for three public rows, so
+    columns keep their variances and depend on each other as in public rows (Silverman and Young,
+    1987, "The bootstrap: to smooth or not to smooth?"). Every value is one that its column has.
+
+    With more columns than rows such a row stays close to z_i, and a model says of it what it
+    remembers of z_i. Then it takes a random part of its columns, up to a half, from another row.
+    """
+    i, j, k = rng.integers(len(X), size=(3, POINTS))
     drawn = X[i]
     if X.shape[1] > len(X):
         of_other = rng.random(drawn.shape) < 0.5 * rng.random((len(drawn), 1))
-        return np.vstack([X, np.where(of_other, X[j], drawn)])
+        return np.where(of_other, X[j], drawn)
     for column, values in enumerate(X.T):
         ordered = np.sort(values)
         # equal values share the middle of their ranks
@@ -125,16 +145,7 @@ def reference_points(X: Floats) -> Floats:
         z /= z.std() or 1.0
         smoothed = np.sqrt(1.0 - BANDWIDTH**2) * z[i] + BANDWIDTH / np.sqrt(2.0) * (z[j] - z[k])
         drawn[:, column] = ordered[(ndtr(smoothed) * len(X)).astype(np.int64).clip(max=len(X) - 1)]
-    return np.vstack([X, drawn])
-
-
-def fresh_points(points: Floats, X: Floats) -> NDArray[np.bool_]:
-    """Which points are no rows of ``X``, ``(points,)``; all if there are few such, or many rows."""
-    if len(X) >= POINTS:
-        return np.ones(len(points), dtype=bool)
-    rows = {row.tobytes() for row in X}
-    fresh = np.array([row.tobytes() not in rows for row in points])
-    return fresh if fresh.sum() >= FEWEST_FRESH else np.ones(len(points), dtype=bool)
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -147,8 +158,9 @@ class _ScoredBy:
 
 @lru_cache(maxsize=16)
 def _scored(seen: _ScoredBy) -> Knowledge:
-    points = reference_points(seen.X)
-    return Knowledge(seen.model, points, seen.model.predict(points), fresh_points(points, seen.X))
+    own = seen.X if len(seen.X) < POINTS else seen.X[:0]
+    points = np.vstack([own, reference_points(seen.X)])
+    return Knowledge(seen.model, points, seen.model.predict(points), len(own))
 
 
 @dataclass(frozen=True)

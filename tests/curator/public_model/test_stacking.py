@@ -1,5 +1,7 @@
 """The stacked public model: good with few rows, never confused by odd ones."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
@@ -9,7 +11,7 @@ from privet.curator.public_model.base import Trees, apply_link
 from privet.curator.public_model.candidates import TREES, Candidate, candidates
 from privet.curator.public_model.knowledge import (
     POINTS,
-    fresh_points,
+    Knowledge,
     public_knowledge,
     reference_points,
 )
@@ -18,6 +20,7 @@ from privet.curator.public_model.stacking import (
     MEMORY,
     MEMORY_ROWS,
     SHARED_TREES,
+    constant,
     fitted,
     out_of_fold,
     stack_weights,
@@ -77,19 +80,33 @@ def test_equal_data_give_the_same_model_object() -> None:
     assert other is not first
 
 
-def test_reference_points_are_public_rows_and_rows_drawn_like_them() -> None:
-    """Every coordinate was seen in its column, and rows the model was fitted to are not fresh."""
+def test_reference_points_are_drawn_like_public_rows_and_are_none() -> None:
+    """Every coordinate was seen in its column, and the same rows give the same points."""
     X = np.random.default_rng(6).random((50, 3))
     points = reference_points(X)
     assert points.shape == (POINTS, 3)
-    np.testing.assert_array_equal(points[:50], X)
     for column in range(3):
         assert set(points[:, column]) <= set(X[:, column])
     np.testing.assert_array_equal(points, reference_points(X))
-    fresh = fresh_points(points, X)
-    rows = {row.tobytes() for row in X}
-    assert [row.tobytes() not in rows for row in points] == fresh.tolist()
-    assert fresh.sum() > 1_000
+    assert not {row.tobytes() for row in X} & {row.tobytes() for row in points}
+
+
+def test_as_many_points_are_public_rows_as_rows_repeat() -> None:
+    """Of 100 rows 40 occur once, so 60 of 100 points are public rows, all of them equally often."""
+    X = np.random.default_rng(6).random((100, 3))
+    X[70:] = X[40:70]
+    times = Counter(row.tobytes() for row in reference_points(X))
+    assert times.total() == POINTS
+    assert {times[row.tobytes()] for row in X[:40]} == {48}
+    assert {times[row.tobytes()] for row in X[40:]} == {96}
+
+
+def test_with_many_rows_points_are_some_of_them() -> None:
+    """The model was fitted to them, but none stands out."""
+    X = np.random.default_rng(6).random((POINTS, 2))
+    known = Knowledge.of(constant(X[:, 0], 2, 0), X)
+    assert known.own == 0
+    np.testing.assert_array_equal(np.sort(known.points, axis=0), np.sort(X, axis=0))
 
 
 def test_points_have_the_margins_and_the_dependence_of_public_rows() -> None:
@@ -99,8 +116,8 @@ def test_points_have_the_margins_and_the_dependence_of_public_rows() -> None:
     """
     rng = np.random.default_rng(6)
     first = rng.exponential(size=400)
-    X = np.column_stack([first, first + 0.01 * rng.random(400), first > 1.0, np.ones(400)])
-    drawn = reference_points(X)[400:]
+    X = np.column_stack([first, first + 0.1 * rng.random(400), first > 1.0, np.ones(400)])
+    drawn = reference_points(X)
     np.testing.assert_allclose(drawn[:, :2].mean(axis=0), X[:, :2].mean(axis=0), rtol=0.1)
     assert abs(drawn[:, 2].mean() - X[:, 2].mean()) < 0.03
     assert np.corrcoef(drawn[:, 0], drawn[:, 1])[0, 1] > 0.99
@@ -111,18 +128,18 @@ def test_points_have_the_margins_and_the_dependence_of_public_rows() -> None:
 def test_with_more_columns_than_rows_points_take_columns_of_two_rows() -> None:
     """A part of them, on average a quarter, is the other row's."""
     X = np.random.default_rng(6).random((20, 30))
-    drawn = reference_points(X)[20:200]
+    drawn = reference_points(X)[:180]
     same = (drawn[:, None, :] == X[None]).sum(axis=2)
     assert (np.sort(same, axis=1)[:, -2:].sum(axis=1) == 30).all()
     assert same.max(axis=1).mean() < 26.0
 
 
-def test_all_points_of_one_column_are_fresh() -> None:
-    """Where every point is a public row, there is nothing else to go by."""
+def test_points_of_one_column_are_public_rows() -> None:
+    """Where no other can be drawn, there is nothing else to go by."""
     X = np.random.default_rng(6).random((50, 1))
     points = reference_points(X)
+    assert len(points) == POINTS
     assert set(points[:, 0]) == set(X[:, 0])
-    assert fresh_points(points, X).all()
 
 
 def test_cell_means_are_the_models_means_at_the_points() -> None:
@@ -132,7 +149,8 @@ def test_cell_means_are_the_models_means_at_the_points() -> None:
     known = public_knowledge(squeezed, public.y, 0)
     tree = complete(2)
     means, counts = known.cell_means(tree)
-    cells, scores = locate(tree, known.points[known.fresh]), known.scores[known.fresh]
+    np.testing.assert_array_equal(known.points[: known.own], squeezed)
+    cells, scores = locate(tree, known.points[known.own :]), known.scores[known.own :]
     np.testing.assert_array_equal(counts, np.bincount(cells, minlength=4))
     for cell in np.unique(cells):
         assert means[cell, 0] == pytest.approx(scores[cells == cell].mean())
