@@ -73,9 +73,7 @@ def _answer(task_url: str, records: Sequence[Record], clients: int) -> int:
         with Crowd.answered.get_lock():
             Crowd.answered.value += 1
 
-    return uvloop.run(
-        answer_all(task_url, records, one_more, insecure_http=False, clients=clients)
-    )
+    return uvloop.run(answer_all(task_url, records, one_more, insecure_http=False, clients=clients))
 
 
 async def answer_all(
