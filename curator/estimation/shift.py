@@ -302,7 +302,7 @@ def cell_masses(question: QuestionCounts, shares: Floats, expected: Expected) ->
     if question.n == 0:
         return np.asarray(public)
     reported, noise = reported_masses(question, shares, public)
-    sampling = public / max(expected.rows, 1)
+    sampling = public / max(min(expected.rows, expected.points.sum()), 1.0)
     excess = float(((reported - public) ** 2 - noise - sampling).sum())
     chance = float(np.sqrt(2.0 * ((noise + sampling) ** 2).sum()))
     own = sampling + max(excess - 2.0 * chance, 0.0) * public

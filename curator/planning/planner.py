@@ -13,8 +13,8 @@ the level being ``insight``'s after its correction for several tests.
 
 **What reports are worth under shift.** In each of ``worlds`` a population is made whose records
 differ from the public ones in a known way; its reports are simulated exactly in distribution, and
-the fitted model is compared with the public one under the world's own law. No row is used for
-both, and there is no noise but that of reports.
+the fitted model is compared with the public one under the world's own law. Holders have public
+rows' values as often as public rows repeat. There is no noise but that of reports.
 """
 
 import json
@@ -246,7 +246,8 @@ class Planner:
             t = scale.to_unit(np.arange(tree.cells), q[:, 0])
             q = np.stack([1.0 - t, t], axis=1)
             low = np.broadcast_to(scale.low, tree.cells)
-            units, spread = [np.stack([low, low + width], axis=1)], np.array([self.variance])
+            ends = np.stack([low, low + width], axis=1)
+            units, spread = [ends - self.fair.public.y.mean()], np.array([self.variance])
         counts, size = n * w[:, None] * q, n * w[:, None]
         noise = [mechanism.linear_variance(unit, ceil(n), counts) / n**2 for unit in units]
         overall = float(np.sqrt(np.array(noise) + spread * (1 / n + 1 / m)).max())
@@ -269,10 +270,11 @@ class Planner:
             f"{expected.standard_error:.2g} from them alone, and nothing more from the reports."
         )
         if verdict is Verdict.DO_NOT_COLLECT:
+            little = "a point" if self.slots else "a percent of the variance"
             return (
-                f"{fair_case} Nor would the reports help in any shift that was tried, which is "
-                "what they are for: use the public model, or plan with more holders or a larger "
-                "epsilon."
+                f"{fair_case} Nor would the reports gain {little} under any shift that was tried, "
+                "which is what they are for: use the public model, or plan with more holders or a "
+                "larger epsilon."
             )
         if here.overall_shift is None:
             found = "If they mislead, the reports do not show by how much"

@@ -16,7 +16,7 @@ from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition
 
 POINTS = 8000
-"""Reference points where there are fewer rows."""
+"""How many reference points there are where public rows are fewer."""
 BANDWIDTH = 0.5
 """h: three quarters of a drawn row's variance are one public row's, a quarter two others'."""
 FEWEST_NEW = 1000
@@ -35,7 +35,8 @@ class Knowledge:
     """A public model with its predictions ``scores``, ``(points, S)``, at reference points.
 
     The first ``own`` points are the rows that it was fitted to. Cells are grown on all, but what
-    a model says of its own rows is not what it says of others, so means leave these out.
+    a model says of its own rows is not what it says of others, so means leave these out. Later
+    points may repeat them, as ``reference_points`` says.
     """
 
     model: BaseModel
@@ -98,28 +99,33 @@ def residual_centring(
 
 
 def reference_points(X: Floats) -> Floats:
-    """Rows drawn like holders' by public rows ``X``: these themselves, if they are many.
+    """Rows like holders', made from public rows ``X``: these themselves, if they are many.
 
     Where rows repeat, some holders have a public row's values, and a model says of them what it
     remembers. Their part is 1 - (rows that occur once) / (rows), Good's estimate (1953, "The
-    population frequencies of species"), and as many points are public rows. All others are
+    population frequencies of species"), and that part of the points are public rows. All others are
     smoothed ones, and no public rows if enough others can be drawn. The same rows always give the
     same points.
     """
     rng = np.random.default_rng(0)
     if len(X) >= POINTS:
         return X[rng.permutation(len(X))[:MAX_POINTS]]
-    times = Counter(row.tobytes() for row in X)
+    times = Counter(map(_key, X))
     once = sum(count == 1 for count in times.values())
     known = POINTS - round(POINTS * once / len(X))
     drawn = _smoothed(X, rng)
-    is_new = np.array([row.tobytes() not in times for row in drawn])
+    is_new = np.array([_key(row) not in times for row in drawn])
     if is_new.sum() >= FEWEST_NEW:
         drawn = drawn[is_new]
     points, order = np.empty((POINTS, X.shape[1])), rng.permutation(POINTS)
     points[order[:known]] = X[np.resize(rng.permutation(len(X)), known)]
     points[order[known:]] = drawn[np.resize(np.arange(len(drawn)), POINTS - known)]
     return points
+
+
+def _key(row: Floats) -> bytes:
+    """Equal for equal rows, -0 and 0 included."""
+    return hashlib.blake2b((row + 0.0).tobytes(), digest_size=16).digest()
 
 
 def _smoothed(X: Floats, rng: np.random.Generator) -> Floats:
@@ -156,7 +162,7 @@ class _ScoredBy:
     X: Floats = field(compare=False)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def _scored(seen: _ScoredBy) -> Knowledge:
     own = seen.X if len(seen.X) < POINTS else seen.X[:0]
     points = np.vstack([own, reference_points(seen.X)])
@@ -172,7 +178,7 @@ class _StackOf:
     y: Floats = field(compare=False)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def _stacked(asked: _StackOf) -> Knowledge:
     from privet.curator.public_model.stacking import stacked  # scikit-learn takes seconds to import
 

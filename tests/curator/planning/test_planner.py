@@ -158,6 +158,29 @@ def test_numbers_are_judged_by_squared_error(grower: str) -> None:
     assert "percent of the label's variance" in found.reason
 
 
+@pytest.mark.parametrize("grower", ["distilled", "cart"])
+def test_numbers_far_from_zero_reveal_the_same_shifts(grower: str) -> None:
+    """Noise in how many records fit does not count a thousand times."""
+    rng = np.random.default_rng(5)
+    X = rng.random((200, 2))
+    y = 2.0 * X[:, 0] + 0.1 * rng.normal(size=200)
+    near, far = (
+        plan(
+            {"a": X[:, 0], "b": X[:, 1], "y": y + begin},
+            label="y",
+            label_type="range",
+            label_range=[begin - 1.0, begin + 3.0],
+            epsilon=4.0,
+            holders=10**4,
+            grower=grower,
+            depth=3,
+        ).here.overall_shift
+        for begin in (0.0, 1000.0)
+    )
+    assert near is not None
+    assert far == pytest.approx(near, rel=1e-3)
+
+
 def test_the_same_seed_gives_the_same_plan() -> None:
     """Another seed simulates other collections, of the same expectation."""
     first, again, other = (planned(**QUICK, simulation_seed=seed) for seed in (1, 1, 2))

@@ -99,6 +99,10 @@ def test_as_many_points_are_public_rows_as_rows_repeat() -> None:
     assert times.total() == POINTS
     assert {times[row.tobytes()] for row in X[:40]} == {48}
     assert {times[row.tobytes()] for row in X[40:]} == {96}
+    X[:, 2] = 0.0
+    same = X.copy()
+    same[70:, 2] = -0.0
+    np.testing.assert_array_equal(reference_points(same), reference_points(X))
 
 
 def test_with_many_rows_points_are_some_of_them() -> None:
