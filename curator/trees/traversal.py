@@ -22,7 +22,8 @@ Wide = NDArray[np.intp]
 Numbers = NDArray[np.floating[Any]]
 
 BLOCK = 1 << 15
-"""Rows times trees that are walked together."""
+"""Rows times trees that are walked together. With a quarter of it two threads take longer than one,
+since each step is too short for what it costs to hand over the interpreter's lock."""
 STRIDE = 6
 """After this many steps rows at a leaf are dropped from the walk, if they are half or more."""
 
