@@ -139,7 +139,7 @@ def _smoothed(X: Floats, rng: np.random.Generator) -> Floats:
     remembers of z_i. Then it takes a random part of its columns, up to a half, from another row.
     """
     i, j, k = rng.integers(len(X), size=(3, POINTS))
-    drawn = X[i]
+    drawn: Floats = X[i]
     if X.shape[1] > len(X):
         of_other = rng.random(drawn.shape) < 0.5 * rng.random((len(drawn), 1))
         return np.where(of_other, X[j], drawn)
