@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from privet.curator.public_data import Floats
 from privet.curator.trees import Traversal
+from privet.curator.trees.traversal import BLOCK
 
 if TYPE_CHECKING:
     from privet.curator.public_model.onnx import OnnxSession
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 Link = Literal["identity", "softmax"]
 Single = NDArray[np.float32]
 Int32 = NDArray[np.int32]
-
-BLOCK = 1 << 15
-"""Rows that a thread predicts at a time; what it works out of them stays in its cache."""
 
 
 class Component(Protocol):

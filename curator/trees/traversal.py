@@ -22,8 +22,8 @@ Wide = NDArray[np.intp]
 Numbers = NDArray[np.floating[Any]]
 
 BLOCK = 1 << 15
-"""Rows times trees that are walked together. With a quarter of it two threads take longer than one,
-since each step is too short for what it costs to hand over the interpreter's lock."""
+"""Rows times trees that are walked together, and rows that a thread takes at a time. With a
+quarter of it two threads take longer than one, waiting for the interpreter's lock at each step."""
 STRIDE = 6
 """After this many steps rows at a leaf are dropped from the walk, if they are half or more."""
 
@@ -116,7 +116,7 @@ class Traversal:
         start, rows = self.start[trees], len(block)
         node = buffers.node[: len(start) * rows]
         node.reshape(len(start), rows)[:] = start[:, None]
-        offset = buffers.offset(len(start), rows)
+        offset = buffers.offset[: len(node)]
         self._descend(block.reshape(-1), node, offset, int(self.steps[trees].max()), buffers)
         return node.reshape(len(start), rows)
 
@@ -157,16 +157,8 @@ class _Buffers:
         self.value = np.empty(size, dtype=like.dtype)
         self.threshold = np.empty(size, dtype=like.dtype)
         self.is_left = np.empty(size, dtype=np.bool_)
-        self._offset = np.arange(rows, dtype=np.intp) * columns
-        self._offsets = np.tile(self._offset, trees)
-
-    def offset(self, trees: int, rows: int) -> Wide:
-        """Where each row begins in the block, once per tree."""
-        if trees == 1:
-            return self._offset[:rows]
-        if rows == len(self._offset):
-            return self._offsets[: trees * rows]
-        return np.tile(self._offset[:rows], trees)
+        self.offset = np.tile(np.arange(rows, dtype=np.intp) * columns, trees)
+        """Where each row begins in the block, once per tree; fewer rows are walked in one tree."""
 
 
 def _by_tree_and_level(roots: Index, left: Index, right: Index) -> tuple[Wide, Wide]:
