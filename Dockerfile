@@ -15,12 +15,12 @@ WORKDIR /data
 FROM base AS build
 RUN python -m venv --without-pip /opt/privet
 WORKDIR /build
-COPY pyproject.toml constraints.txt README.md LICENSE ./
-RUN mkdir privet && touch privet/__init__.py
-ENV INSTALL="pip --python /opt/privet/bin/python --disable-pip-version-check install --quiet --root-user-action ignore --constraint constraints.txt"
+COPY requirements requirements
+ENV INSTALL="pip --python /opt/privet/bin/python --disable-pip-version-check install --quiet --root-user-action ignore --no-deps"
 
 FROM build AS code
-RUN rm -r privet
+RUN --mount=type=cache,target=/var/cache/pip $INSTALL --require-hashes --requirement requirements/build.txt
+COPY pyproject.toml README.md LICENSE ./
 COPY privet privet
 COPY protocol protocol
 COPY page page
@@ -29,20 +29,17 @@ COPY client client
 COPY relay relay
 COPY curator curator
 COPY baselines baselines
-RUN --mount=type=cache,target=/var/cache/pip $INSTALL --no-deps --prefix /code .
+RUN $INSTALL --no-build-isolation --prefix /code .
 
 FROM build AS for-holder
-RUN --mount=type=cache,target=/var/cache/pip $INSTALL ".[pinned]" \
-    && pip --python /opt/privet/bin/python uninstall --quiet --yes --root-user-action ignore privet
+RUN --mount=type=cache,target=/var/cache/pip $INSTALL --require-hashes --requirement requirements/holder.txt
 
 FROM build AS for-relay
-RUN --mount=type=cache,target=/var/cache/pip $INSTALL ".[relay]" \
-    && pip --python /opt/privet/bin/python uninstall --quiet --yes --root-user-action ignore privet
+RUN --mount=type=cache,target=/var/cache/pip $INSTALL --require-hashes --requirement requirements/relay.txt
 
 # Tests, headers and sources of extension modules are a fifth of the scientific packages.
 FROM build AS for-curator
-RUN --mount=type=cache,target=/var/cache/pip $INSTALL ".[curator,postgres]" \
-    && pip --python /opt/privet/bin/python uninstall --quiet --yes --root-user-action ignore privet \
+RUN --mount=type=cache,target=/var/cache/pip $INSTALL --require-hashes --requirement requirements/curator.txt \
     && cd /opt/privet/lib/python3*/site-packages \
     && find . -type d \( -name tests -o -name include \) -prune -exec rm -r {} + \
     && find . -type f \( -name '*.pyx' -o -name '*.pxd' -o -name '*.c' -o -name '*.cpp' -o -name '*.a' \) -delete
@@ -81,10 +78,10 @@ CMD ["serve"]
 # The demonstration's steps, and a load test.
 FROM curator AS demo
 USER root
-COPY constraints.txt /opt/demo/
+COPY requirements/demo.txt /opt/demo/
 RUN --mount=type=cache,target=/var/cache/pip \
     pip --python /opt/privet/bin/python --disable-pip-version-check install --quiet \
-    --root-user-action ignore --constraint /opt/demo/constraints.txt statsmodels psutil
+    --root-user-action ignore --no-deps --require-hashes --requirement /opt/demo/demo.txt
 COPY scripts /opt/demo/scripts
 USER 1000:1000
 ENV PYTHONPATH=/opt/demo

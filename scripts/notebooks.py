@@ -14,7 +14,7 @@ SECONDS_PER_CELL = 300
 
 def run(path: Path) -> Any:
     """The notebook with the outputs of a fresh run, every cell of which must succeed."""
-    notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    notebook: Any = nbformat.read(path, as_version=4)
     client = NotebookClient(
         notebook,
         timeout=SECONDS_PER_CELL,
@@ -31,7 +31,7 @@ def run(path: Path) -> Any:
 def main() -> None:
     """Run all notebooks, or those that are named, and write them back."""
     for path in map(Path, sys.argv[1:]) if sys.argv[1:] else NOTEBOOKS:
-        nbformat.write(run(path), path)  # type: ignore[no-untyped-call]
+        nbformat.write(run(path), path)
         print(path.name)
 
 

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from scripts.browser import chromium
 from tests.browsing import FORBIDDEN
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import make_task
+
+pytest_plugins = ("tests.needs",)
+collect_ignore = [] if find_spec("schemathesis") else ["end_to_end/test_openapi.py"]
 
 settings.register_profile(
     "everywhere",

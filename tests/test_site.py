@@ -17,7 +17,7 @@ import pytest
 
 import privet
 from scripts.notebooks import NOTEBOOKS
-from tests.browsing import AXE, MARKS
+from tests.browsing import axe
 
 ROOT = Path(__file__).parent.parent
 LOADED = {"href": {"link"}, "src": None, "srcset": None, "data": {"object"}, "poster": None}
@@ -84,8 +84,7 @@ def test_it_has_every_page_a_search_and_a_reference(site: Path) -> None:
     assert any("epsilon" in entry["text"] for entry in index["docs"])
 
 
-@MARKS[0]
-@MARKS[1]
+@pytest.mark.needs("chromium")
 def test_a_browser_searches_it_and_calls_nobody_else(site: Path, tab: Any) -> None:
     """Scripts run without errors and ask this machine alone; the tree's picture is accessible."""
     asked: list[str] = []
@@ -99,7 +98,7 @@ def test_a_browser_searches_it_and_calls_nobody_else(site: Path, tab: Any) -> No
         try:
             home = "http://{}:{}/".format(*server.server_address)
             tab.goto(f"{home}examples/survey.html")
-            tab.evaluate(AXE.read_text(encoding="utf-8"))
+            tab.evaluate(axe())
             assert tab.evaluate("axe.run('svg[role=img]')")["violations"] == []
             tab.keyboard.press("/")
             tab.keyboard.type("invitation")

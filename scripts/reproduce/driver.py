@@ -114,7 +114,7 @@ def cluster(n_jobs: int, scheduler: str) -> Iterator[None]:
         return
     from distributed import Client
 
-    client = Client(scheduler)  # type: ignore[no-untyped-call]  # distributed has few types
+    client = Client(scheduler)
     with client, parallel_config("dask", n_jobs=n_jobs):
         yield
 

@@ -5,12 +5,10 @@ What can be checked by the program that reads it is, where that program is insta
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
-import kubernetes_validate
 import pytest
 import yaml
 
@@ -27,12 +25,9 @@ MANIFESTS = sorted(
 
 
 def run(program: str, *arguments: str, folder: Path | None = None) -> str:
-    """What a program prints; the test is skipped where it is not installed."""
-    found = shutil.which(program)
-    if found is None:
-        pytest.skip(f"{program} is not installed")
+    """What a program prints."""
     done = subprocess.run(
-        [found, *arguments], capture_output=True, text=True, check=False, cwd=folder
+        [program, *arguments], capture_output=True, text=True, check=False, cwd=folder
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -57,12 +52,10 @@ def pods() -> dict[str, dict[str, Any]]:
     }
 
 
+@pytest.mark.needs("docker compose")
 @pytest.mark.parametrize("file", [STACK, DEMO], ids=lambda file: file.name)
 def test_compose_accepts_its_file(file: Path) -> None:
     """As docker compose reads it, with every profile."""
-    docker = shutil.which("docker")
-    if docker is None or subprocess.run([docker, "compose", "version"], check=False).returncode:
-        pytest.skip("docker compose is not installed")
     run("docker", "compose", "--file", str(file), "--profile", "*", "config", "--quiet")
 
 
@@ -110,6 +103,7 @@ def test_the_examples_variables_are_those_of_the_stack() -> None:
     assert all(told[name] == default for name, default in used.items() if name != "STACK_NAME")
 
 
+@pytest.mark.needs("nginx", "openssl")
 def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
     """With a certificate in another place."""
     names = ("-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "certificate.pem"))
@@ -121,6 +115,7 @@ def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
     assert "successful" in run("nginx", "-t", "-c", str(own))
 
 
+@pytest.mark.needs("promtool")
 @pytest.mark.parametrize(
     "check",
     [
@@ -150,14 +145,18 @@ def test_alerts_and_dashboard_ask_for_metrics_that_there_are() -> None:
     assert [alert["alert"] for alert in alerts if f"`{alert['alert']}`" not in told] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "resource", resources(), ids=lambda each: f"{each['kind']}-{each['metadata']['name']}"
 )
 def test_kubernetes_accepts_its_resources(resource: dict[str, Any]) -> None:
     """By Kubernetes's own schemas, and with no field that they do not know."""
+    import kubernetes_validate
+
     kubernetes_validate.validate(resource, "1.33", strict=True)
 
 
+@pytest.mark.needs("kubectl")
 def test_kustomize_renders_every_file() -> None:
     """Each resource comes out, in the namespace and with images of a registry."""
     rendered = list(yaml.safe_load_all(run("kubectl", "kustomize", str(DEPLOY / "kubernetes"))))
@@ -195,6 +194,7 @@ def test_pods_have_no_rights_and_only_settings_that_there_are(name: str) -> None
         assert {variable["name"] for variable in container["env"]} <= known
 
 
+@pytest.mark.needs("systemd-analyze")
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_systemd_accepts_its_units(unit: Path, tmp_path: Path) -> None:
     """With the programs in another place, since they are not installed here."""

@@ -31,21 +31,8 @@ from tests.stat_checks import ALPHA
 HERE = Path(__file__).parent
 VECTORS = HERE.parent / "vectors"
 NODE = shutil.which("node")
-OLDEST_NODE = 18
 
-
-def missing() -> str | None:
-    """Why JavaScript cannot run here; None if it can."""
-    if NODE is None:
-        return "Node is not installed (on Debian: apt-get install nodejs)"
-    version = subprocess.run([NODE, "--version"], capture_output=True, text=True, check=True).stdout
-    if int(version.removeprefix("v").split(".")[0]) < OLDEST_NODE:
-        return f"Node {version.strip()} is too old: the modules need {OLDEST_NODE} or newer"
-    return None
-
-
-WHY = missing()
-needs_node = pytest.mark.skipif(WHY is not None, reason=WHY or "")
+pytestmark = pytest.mark.needs("node")
 
 
 def run(script: str, *arguments: str, given: str = "") -> str:
@@ -59,7 +46,6 @@ def run(script: str, *arguments: str, given: str = "") -> str:
     return done.stdout
 
 
-@needs_node
 def test_limits_are_those_of_the_protocol() -> None:
     """Else a task that one holder answers is refused by another."""
     assert NODE is not None
@@ -95,7 +81,6 @@ def holders(url: str, epsilon: float, records: list[Any]) -> list[dict[str, Any]
     return [json.loads(line) for line in printed.splitlines()]
 
 
-@needs_node
 def test_every_vector_is_reproduced() -> None:
     """Payloads of all mechanisms, tasks both ways and the bad ones, reports, batches, answers."""
     counts = json.loads(run("vectors.js", str(VECTORS)))
@@ -114,7 +99,6 @@ def test_every_vector_is_reproduced() -> None:
     assert counts == {}
 
 
-@needs_node
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), chance=st.randoms(use_true_random=False))
 def test_any_question_and_any_record(data: st.DataObject, chance: Random) -> None:
@@ -155,7 +139,6 @@ def any_vector(name: str, chance: Random) -> dict[str, Any]:
     return make_vectors._vector(name, question, 1)
 
 
-@needs_node
 def test_the_time_of_a_report_does_not_tell_the_record() -> None:
     """Near the root, far from it, a misfit, or one that takes long to read: the same times (false
     alarm: three in a million). Without the wait the last one is told apart."""
@@ -181,7 +164,6 @@ def curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCurator
         yield running
 
 
-@needs_node
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("kind", ["classes", "number"])
 def test_its_reports_count(curator: RunningCurator, mechanism: str, kind: str) -> None:
@@ -199,7 +181,6 @@ def test_its_reports_count(curator: RunningCurator, mechanism: str, kind: str) -
     assert curator.status(task)["reports"] == len(records)
 
 
-@needs_node
 def test_what_a_holder_refuses(curator: RunningCurator) -> None:
     """A task beyond its budget, and one that has closed: nothing more is counted."""
     task = curator.create(samples.classes(), name="closed soon", label="level", epsilon=2)

@@ -15,11 +15,11 @@ import pytest
 from privet import page as answer_page
 from privet.client.answer_page import answer_page_server
 from scripts.servers import running_relay
-from tests.browsing import FORBIDDEN, MARKS, violations
+from tests.browsing import FORBIDDEN, violations
 from tests.curator import samples
 from tests.end_to_end.running_curator import RunningCurator
 
-pytestmark = MARKS
+pytestmark = pytest.mark.needs("chromium")
 HOURS = "12.5"
 NUMBERS = itertools.count()
 

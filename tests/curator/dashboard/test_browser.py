@@ -11,12 +11,12 @@ import pytest
 
 from scripts.screenshots import sign_in
 from scripts.servers import running_relay
-from tests.browsing import MARKS, violations
+from tests.browsing import violations
 from tests.curator import samples
 from tests.end_to_end.population import answer_all, survey
 from tests.end_to_end.running_curator import RunningCurator
 
-pytestmark = MARKS
+pytestmark = pytest.mark.needs("chromium")
 MARKUP = "<img src=x onerror=document.title=1>"
 
 

@@ -1,0 +1,130 @@
+"""Set up .venv from the pins in requirements/, with nothing but Python: `make` calls it.
+
+    python3 scripts/set_up.py demo|test|docs|all
+    python3 scripts/set_up.py --lock [--upgrade]
+
+uv installs; where it cannot be had, or reaches no index (it does not read pip's configuration), pip
+installs the same files. `--lock` writes the pins anew from pyproject.toml.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PINS = ROOT / "requirements"
+ENVIRONMENT = ROOT / ".venv"
+PYTHON = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin") / "python"
+OLDEST = "3.11.0"
+"""What the pins must install on, and on all that is newer."""
+LOCKED = {
+    "all": ["--all-extras", "--group=all"],
+    "test": ["--extra=demo", "--extra=postgres", "--group=test"],
+    "demo": ["--extra=demo"],
+    "curator": ["--extra=curator", "--extra=postgres"],
+    "docs": ["--group=docs"],
+    "relay": ["--extra=relay"],
+    "holder": ["--extra=pinned"],
+}
+"""The sets of packages, the largest first, and what of pyproject.toml is in them."""
+WITHOUT_PATIENCE = {"UV_HTTP_CONNECT_TIMEOUT": "5", "UV_HTTP_RETRIES": "1"}
+"""So that pip gets its turn soon where uv reaches no index."""
+
+
+def main() -> None:
+    """Install a set of packages and Privet itself, or write the pins."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("packages", choices=LOCKED, nargs="?", default="demo")
+    parser.add_argument("--lock", action="store_true", help="write the pins anew")
+    parser.add_argument("--upgrade", action="store_true", help="to the newest versions")
+    arguments = parser.parse_args()
+    if arguments.lock:
+        lock(upgrade=arguments.upgrade)
+    else:
+        install(arguments.packages)
+
+
+def install(packages: str) -> None:
+    """Install the pinned packages into .venv, which is created if need be."""
+    started = time.monotonic()
+    if not _runs("-m", "pip", "--version"):
+        say(f"creating a virtual environment with Python {sys.version.split()[0]}")
+        venv.create(ENVIRONMENT, with_pip=True, clear=True)
+    lists = [PINS / "build.txt", PINS / f"{packages}.txt"]
+    count = sum(line[0] not in " #" for path in lists for line in path.read_text().splitlines())
+    say(f"downloading and installing {count} pinned packages")
+    pinned = ["--no-deps", "--require-hashes", *(f"--requirement={path}" for path in lists)]
+    privet = ["--no-deps", "--no-build-isolation", f"--editable={ROOT}"]
+    if not (_has_uv() and _uv(*pinned) and _uv(*privet)):
+        say("uv is not to be had here: pip does the same in a minute or two")
+        _pip(*pinned)
+        _pip("--quiet", *privet)
+    say(f"done in {time.monotonic() - started:.0f} s")
+
+
+def say(what: str) -> None:
+    """Name a step while it begins."""
+    print(f"Setting up Privet in .venv: {what}.", flush=True)
+
+
+def lock(*, upgrade: bool) -> None:
+    """Pin what pyproject.toml asks for; the smaller sets with the largest one's versions."""
+    _has_uv()
+    largest = PINS / "all.txt"
+    for name, parts in LOCKED.items():
+        kept = ["--upgrade"] * upgrade if name == "all" else [f"--constraint={largest}"]
+        _compile(ROOT / "pyproject.toml", *parts, *kept, into=PINS / f"{name}.txt")
+    for name in ("build", "uv"):
+        _compile(PINS / f"{name}.in", *["--upgrade"] * upgrade, into=PINS / f"{name}.txt")
+
+
+def _compile(source: Path, *options: str, into: Path) -> None:
+    how = ["--universal", f"--python-version={OLDEST}", "--generate-hashes", "--no-annotate"]
+    _run(
+        "-m",
+        "uv",
+        "pip",
+        "compile",
+        "--quiet",
+        "--no-header",
+        *how,
+        *options,
+        f"--output-file={into.relative_to(ROOT)}",
+        str(source.relative_to(ROOT)),
+    )
+
+
+def _has_uv() -> bool:
+    """Fetch the pinned uv; False where pip cannot."""
+    wanted = ("--quiet", "--no-deps", "--require-hashes", f"--requirement={PINS / 'uv.txt'}")
+    return _runs("-m", "pip", "install", "--disable-pip-version-check", *wanted)
+
+
+def _uv(*options: str) -> bool:
+    return _runs("-m", "uv", "pip", "install", "--quiet", f"--python={PYTHON}", *options)
+
+
+def _pip(*options: str) -> None:
+    _run("-m", "pip", "install", "--disable-pip-version-check", *options)
+
+
+def _runs(*arguments: str) -> bool:
+    """Whether it succeeds; what it says of errors is shown."""
+    try:
+        _run(*arguments, stdout=subprocess.DEVNULL)
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return False
+    return True
+
+
+def _run(*arguments: str, stdout: int | None = None) -> None:
+    environment = WITHOUT_PATIENCE | os.environ
+    subprocess.run([PYTHON, *arguments], cwd=ROOT, env=environment, stdout=stdout, check=True)
+
+
+if __name__ == "__main__":
+    main()

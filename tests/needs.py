@@ -1,0 +1,98 @@
+"""A pytest plugin: what tests need besides Python, and what a run left out.
+
+A test marked ``needs("node")`` belongs to `make test-all`, and is skipped where the program is not
+installed. The run ends with one block that says what was left out and how to run it.
+"""
+
+import functools
+import re
+import shutil
+import subprocess
+from collections import Counter
+
+import pytest
+
+DEBIAN = {
+    "chromium": "chromium",
+    "curl": "curl",
+    "docker": "docker-ce",
+    "docker compose": "docker-ce-cli docker-compose-plugin",
+    "kubectl": "kubectl",
+    "nginx": "nginx-light",
+    "node": "nodejs",
+    "openssl": "openssl",
+    "promtool": "prometheus",
+    "systemd-analyze": "systemd",
+}
+"""The programs that tests may need, and the packages that have them."""
+OLDEST_NODE = 18
+LEFT = pytest.StashKey[int]()
+
+
+@functools.cache
+def missing(program: str) -> bool:
+    """Whether the program is not installed, or cannot do what tests ask of it."""
+    path = shutil.which(program.split()[0])
+    if path is None:
+        return True
+    asked = {"docker": ["info"], "docker compose": ["compose", "version"]}.get(program)
+    if asked:
+        return subprocess.run([path, *asked], capture_output=True, check=False).returncode != 0
+    if program == "node":
+        said = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
+        return int(said.stdout.removeprefix("v").split(".")[0]) < OLDEST_NODE
+    return False
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave what needs programs to `make test-all`, and skip it where they are missing."""
+    for item in items:
+        programs = [str(name) for mark in item.iter_markers("needs") for name in mark.args]
+        if programs:
+            item.add_marker("slow")
+        for program in programs:
+            unavailable = pytest.mark.skipif(missing(program), reason=f"needs {program}")
+            item.add_marker(unavailable)
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Count what the choice of marks leaves to the other target."""
+    if items:
+        stash = items[0].config.stash
+        stash[LEFT] = stash.get(LEFT, 0) + len(items)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell the count to the process that reports."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left"] = session.config.stash.get(LEFT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """Every worker selects from all tests: any one's count is the run's."""
+    stash = node.config.stash  # type: ignore[attr-defined]
+    stash[LEFT] = getattr(node, "workeroutput", {}).get("left", 0)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """What this run left out, and the command that runs it."""
+    reasons = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", [])]
+    wanting = Counter(found[1] for reason in reasons if (found := re.search("needs (.+)", reason)))
+    left, chosen = config.stash.get(LEFT, 0), config.getoption("markexpr")
+    if not (wanting or left):
+        return
+    terminalreporter.section("left out")
+    if left:
+        other = {"not slow": "test-all", "slow": "test"}.get(chosen)
+        whose = f"`make {other}` runs them" if other else f"not chosen by -m '{chosen}'"
+        terminalreporter.write_line(f"{left} tests: {whose}.")
+    for program, count in wanting.most_common():
+        terminalreporter.write_line(f"{count} tests need {program}, which is not installed.")
+    if wanting:
+        packages = " ".join(sorted(DEBIAN[program] for program in wanting))
+        terminalreporter.write_line(f"`apt-get install {packages}` lets `make test-all` run them.")
