@@ -13,11 +13,11 @@ import pytest
 from privet.curator.collection.files import CollectedFile, collect
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.base import Store
+from privet.http_client import batch_files
+from privet.http_client.batch_files import BatchFolder
 from privet.protocol.batch import Batch
 from privet.protocol.errors import MalformedReport, StorageFailed, TooLarge, WrongQuestions
 from privet.protocol.report import Report
-from privet.transport import batch_files
-from privet.transport.batch_files import BatchFolder
 from tests.curator.datastore.made import NOW, kept, report, task, total
 
 

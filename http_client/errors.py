@@ -1,0 +1,22 @@
+"""What goes wrong on the way between two roles; none of it crosses the wire.
+
+PrivetError                  (protocol.errors: what the other side answers arrives as one of those)
+└── TransportError
+    ├── UnsafeAddress        not a task's address, or one that would be read on the way
+    ├── CuratorUnreachable   no answer after several attempts
+    └── UnexpectedAnswer     something answered, but not as a curator does
+"""
+
+from privet.protocol.errors import PrivetError
+
+
+class TransportError(PrivetError): ...
+
+
+class UnsafeAddress(TransportError): ...
+
+
+class CuratorUnreachable(TransportError): ...
+
+
+class UnexpectedAnswer(TransportError): ...
