@@ -41,9 +41,10 @@ from privet.learning.partitions import GROWERS
 from privet.learning.public_data import PublicData
 from privet.learning.public_model.onnx_trial import tried_model
 from privet.learning.task_building.build import build_task
+from privet.learning.task_building.columns import Columns
 from privet.learning.task_building.encode import encode_columns, encode_records
 from privet.learning.task_building.settings import TaskSettings, unix_seconds
-from privet.learning.task_building.table import Columns, read_table
+from privet.learning.task_building.table import read_table
 from privet.learning.trees import describe_path
 from privet.protocol.errors import (
     IllegalMove,

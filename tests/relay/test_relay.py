@@ -14,7 +14,6 @@ import pytest
 from typer.testing import CliRunner
 
 from privet.client import Holder, MemoryLedger, ReportClient, State, UnexpectedAnswer
-from privet.http_client.batch_files import BatchFolder
 from privet.protocol import wire
 from privet.protocol.batch import BATCH_VERSION, Batch
 from privet.protocol.errors import (
@@ -43,6 +42,7 @@ from privet.relay.cli import app
 from privet.relay.errors import SpoolFailed
 from privet.relay.forwarding import Forwarder, account_of, batch_size
 from privet.relay.spool import Group, Spool
+from tests.batch_folder import BatchFolder
 from tests.client.fakes import Network, media, problem
 from tests.protocol.examples import RECORD, make_task
 

@@ -8,8 +8,8 @@ import pytest
 
 from privet.curator.cli import main
 from privet.curator.datastore import open_store
-from privet.http_client.batch_files import BatchFolder
 from privet.protocol.report import Report
+from tests.batch_folder import BatchFolder
 from tests.curator.collection.test_files import batch_of
 from tests.curator.datastore.made import kept, open_task, report, task, total
 

@@ -14,9 +14,8 @@ from privet.curator.service import Curator
 from privet.learning.estimators import Model
 from privet.learning.export.formats import EXPORTS
 from privet.learning.public_model.onnx import ML
-from privet.learning.task_building.encode import encoded_table
 from privet.learning.task_building.settings import TaskSettings
-from privet.learning.task_building.table import read_table
+from privet.learning.task_building.table import encoded_table, read_table
 from privet.learning.trees import locate
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, InvalidTask
 from privet.protocol.lifecycle import Move
