@@ -20,9 +20,8 @@ import typer
 from sqlalchemy import Engine, func, select
 
 from privet.curator.datastore import open_engine, report_ids, sqlite
-from privet.curator.datastore.base import Ids
 from privet.curator.datastore.migrate import upgrade
-from privet.curator.datastore.report_ids import ReportIds, distinct
+from privet.curator.datastore.report_ids import Ids, ReportIds, distinct
 from privet.curator.datastore.schema import id_runs
 
 TASK_NO = 1

@@ -58,18 +58,13 @@ from privet.protocol.lifecycle import Move, State
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.task import Task
 
-from .datastore.base import (
-    PUBLIC_MODEL,
-    RESTORED,
-    SERVING,
-    InvitationCounts,
-    ListedTask,
-    ModelInfo,
-    QuestionSums,
-    Status,
-    Store,
-    StoredTask,
-)
+from .datastore.audit import RESTORED
+from .datastore.invitations import InvitationCounts
+from .datastore.models import SERVING, ModelInfo
+from .datastore.reports import QuestionSums
+from .datastore.status import Status
+from .datastore.store import Store
+from .datastore.tasks import PUBLIC_MODEL, ListedTask, StoredTask
 from .models.cache import ModelCache, summary_of
 from .models.card import write_card
 from .workers import Run, run_here

@@ -27,7 +27,7 @@ import numpy as np
 import typer
 
 from privet.curator.datastore import open_store
-from privet.curator.datastore.base import Store
+from privet.curator.datastore.store import Store
 from privet.learning.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import Move, State

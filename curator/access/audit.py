@@ -10,7 +10,8 @@ from typing import Any
 
 from privet.protocol.errors import StorageFailed
 
-from ..datastore.base import AuditEntry, Store
+from ..datastore.audit import AuditEntry
+from ..datastore.store import Store
 
 log = logging.getLogger(__name__)
 events = logging.getLogger("privet.audit")

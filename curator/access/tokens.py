@@ -16,7 +16,8 @@ from enum import StrEnum
 
 from privet.protocol.errors import InvalidRequest, NotAuthorized
 
-from ..datastore.base import Store, StoredToken
+from ..datastore.store import Store
+from ..datastore.tokens import StoredToken
 from .audit import NOBODY, Audit
 
 FIRST = "first"

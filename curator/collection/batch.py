@@ -30,8 +30,9 @@ from privet.protocol.task import Task
 from ..access.rate_limit import Rate
 from ..access.tokens import Scope as TokenScope
 from ..access.tokens import Tokens
-from ..datastore.base import Answers, Ids, Mask, Outcome, Outcomes, ReportGroup, Store
-from ..datastore.report_ids import keys_of
+from ..datastore.report_ids import Ids, Mask, keys_of
+from ..datastore.reports import Outcome, Outcomes, PerturbedAnswers, ReportGroup
+from ..datastore.store import Store
 from ..metrics import Metrics
 from ..settings import Settings
 from .rejects import Rejects
@@ -201,7 +202,9 @@ def check_batch(task: CachedTask, body: bytes, max_reports: int, relay: str) -> 
 
 def checked(task: CachedTask, batch: Batch, relay: str) -> CheckedBatch:
     """The valid reports of a batch with their total, and the ids of the others."""
-    answers = [Answers(question, payloads) for question, payloads in batch.answers(task.task)]
+    answers = [
+        PerturbedAnswers(question, payloads) for question, payloads in batch.answers(task.task)
+    ]
     group = task.group(batch.ids, answers)
     group = replace(group, admissions=batch.admissions, relay=relay)
     valid: Mask = task.valid(group)

@@ -16,7 +16,8 @@ import numpy as np
 from privet.protocol.errors import PrivetError
 from privet.protocol.task import Task
 
-from ..datastore.base import Outcome, Store
+from ..datastore.reports import Outcome
+from ..datastore.store import Store
 from .batch import CheckedBatch, checked, failed_of
 from .batch_reader import BatchReader
 from .task_cache import CachedTask

@@ -21,7 +21,9 @@ from starlette.concurrency import run_in_threadpool
 from privet.protocol.report import REPORT_ID_BYTES, Report
 from privet.protocol.task import Task
 
-from ..datastore.base import Answers, Mask, ReportGroup, Store
+from ..datastore.report_ids import Mask
+from ..datastore.reports import PerturbedAnswers, ReportGroup
+from ..datastore.store import Store
 
 MAX_TASKS = 1024
 SPARE_BYTES = 2**16
@@ -126,17 +128,19 @@ class CachedTask:
         layouts = {layout.questions: layout for layout, _ in bodies}
         if len(layouts) == 1:
             ids, columns = bodies[0][0].columns([body for _, body in bodies])
-            return self.group(ids, [Answers(*column) for column in columns], digests)
+            return self.group(ids, [PerturbedAnswers(*column) for column in columns], digests)
         ids, answers = np.empty((len(bodies), REPORT_ID_BYTES), dtype=np.uint8), []
         for questions, layout in layouts.items():
             alike = [own.questions == questions for own, _ in bodies]
             rows = np.flatnonzero(alike)
             ids[rows], columns = layout.columns([body for _, body in compress(bodies, alike)])
-            answers += [Answers(question, payloads, rows) for question, payloads in columns]
+            answers += [
+                PerturbedAnswers(question, payloads, rows) for question, payloads in columns
+            ]
         return self.group(ids, answers, digests)
 
     def group(
-        self, ids: Rows, answers: Sequence[Answers], invitations: Rows | None = None
+        self, ids: Rows, answers: Sequence[PerturbedAnswers], invitations: Rows | None = None
     ) -> ReportGroup:
         """Reports as the store takes them, with their fingerprints."""
         hashes = np.zeros((len(ids), HASHES), dtype=np.uint64)

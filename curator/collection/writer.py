@@ -29,7 +29,9 @@ from privet.protocol.errors import (
 from privet.protocol.lifecycle import not_invited, not_open
 from privet.protocol.task import Task
 
-from ..datastore.base import Outcome, Outcomes, ReportGroup, Store, no_task
+from ..datastore.reports import Outcome, Outcomes, ReportGroup
+from ..datastore.store import Store
+from ..datastore.tasks import no_task
 from ..metrics import Metrics
 from .task_cache import CachedTask, Layout
 

@@ -16,7 +16,7 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
 
-from ..datastore.base import SERVING
+from ..datastore.models import SERVING
 from ..http import models as calls
 from ..http import tasks as task_calls
 from ..http.requests import TheCurator, in_worker

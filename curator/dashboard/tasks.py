@@ -11,7 +11,7 @@ from privet.protocol.features import Classes
 from privet.protocol.lifecycle import Move
 from privet.protocol.task import Task
 
-from ..datastore.base import SERVING
+from ..datastore.models import SERVING
 from ..http import models as model_calls
 from ..http import tasks as calls
 from ..http.requests import TheCurator

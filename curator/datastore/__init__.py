@@ -9,10 +9,9 @@ from sqlalchemy.exc import ArgumentError
 from privet.protocol.errors import StorageFailed
 
 from . import postgres, sqlite
-from .base import Store
-from .counting import Backend
+from .database import Backend
 from .migrate import prepare
-from .sql import SqlStore
+from .store import SqlStore, Store
 
 __all__ = ["BACKENDS", "Store", "file_of", "open_engine", "open_store", "shown_address"]
 

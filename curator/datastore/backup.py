@@ -35,27 +35,20 @@ from privet.protocol.errors import InvalidRequest, StorageFailed
 from privet.protocol.task import Task
 
 from . import sqlite
-from .base import (
+from .audit import AuditEntry, insert_audit, note_restored
+from .checksums import (
     CHECKSUM_MODULUS,
-    PUBLIC_MODEL,
-    AuditEntry,
     checksum,
     checksum_text,
-    published_task,
     sums_checksum,
+    unpacked_checksum,
+    vector_of,
 )
-from .counting import vector_of
-from .migrate import (
-    check_schema,
-    naming_failures,
-    note_restored,
-    revision_of,
-    upgrade_in,
-    writing,
-)
+from .database import writing
+from .migrate import check_schema, naming_failures, revision_of, upgrade_in
 from .report_ids import ids_of_task
 from .schema import audit, backup_mark, buckets, public_data, sums, tasks
-from .sql import insert_audit
+from .tasks import PUBLIC_MODEL, published_task
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +122,7 @@ def restore(source: Engine, target: Engine) -> float:
     with writing(target) as out:
         _copy(source, out)
         upgrade_in(out)
-        note_restored(out, made)
+        note_restored(out, made, time.time())
     return made
 
 
@@ -198,10 +191,10 @@ def _sync(path: Path) -> None:
 def _read_back(engine: Engine) -> None:
     """Raise ``StorageFailed`` unless what was written can be read and has all its rows."""
     with engine.connect() as connection:
-        found = connection.scalar(text("PRAGMA integrity_check(1)"))
-        if found != "ok":
+        fault = connection.scalar(text("PRAGMA integrity_check(1)"))
+        if fault != "ok":
             raise StorageFailed(
-                f"What was written cannot be read back ({found}): check the disk, and use another."
+                f"What was written cannot be read back ({fault}): check the disk, and use another."
             )
         _made_whole(connection)
 
@@ -225,10 +218,10 @@ def _copy(source: Engine, out: Connection) -> int:
 
 def _reflected(connection: Connection) -> list[Table]:
     """The tables that are there, of whatever version, other than those about the schema."""
-    found = MetaData()
-    found.reflect(connection)
-    own = ("alembic_version", backup_mark.name)
-    return [table for table in found.sorted_tables if table.name not in own]
+    metadata = MetaData()
+    metadata.reflect(connection)
+    about_schema = ("alembic_version", backup_mark.name)
+    return [table for table in metadata.sorted_tables if table.name not in about_schema]
 
 
 def verify(source: Engine) -> list[Finding]:
@@ -310,7 +303,7 @@ def _sum_faults(connection: Connection, task_no: int, task: Task, reports: int) 
         expected = 8 * task.mechanisms[row.question].sum_size
         if len(row.vector) != expected:
             yield f"a sum of question {row.question} has {len(row.vector)} bytes, not {expected}"
-        stated = int.from_bytes(row.checksum, "big")
+        stated = unpacked_checksum(row.checksum)
         recomputed = sums_checksum(row.n, vector_of(row.vector))
         if stated != recomputed:
             yield (
@@ -329,7 +322,7 @@ def _stated(connection: Connection, task_no: int) -> tuple[int, int]:
     reports = total = 0
     for row in connection.execute(select(buckets).where(buckets.c.task_no == task_no)):
         reports += row.reports
-        total += int.from_bytes(row.checksum, "big")
+        total += unpacked_checksum(row.checksum)
     return reports, total % CHECKSUM_MODULUS
 
 
@@ -348,18 +341,18 @@ class Bucket:
 def _all_buckets(source: Engine) -> dict[tuple[str, int], Bucket]:
     """(task, start) -> its bucket; the checksum of sums is that of the vectors as they are."""
     check_schema(source)
-    found: dict[tuple[str, int], Bucket] = {}
+    all_buckets: dict[tuple[str, int], Bucket] = {}
     with _moment(source) as connection:
         names = dict(iter(connection.execute(select(tasks.c.no, tasks.c.id))))
         for row in connection.execute(select(buckets)):
-            own = found.setdefault((names[row.task_no], row.starts), Bucket())
-            own.reports += row.reports
-            own.ids = (own.ids + int.from_bytes(row.checksum, "big")) % CHECKSUM_MODULUS
+            bucket = all_buckets.setdefault((names[row.task_no], row.starts), Bucket())
+            bucket.reports += row.reports
+            bucket.ids = (bucket.ids + unpacked_checksum(row.checksum)) % CHECKSUM_MODULUS
         for row in connection.execute(select(sums)):
-            own = found.setdefault((names[row.task_no], row.starts), Bucket())
+            bucket = all_buckets.setdefault((names[row.task_no], row.starts), Bucket())
             weighted = (2 * row.question + 1) * sums_checksum(row.n, vector_of(row.vector))
-            own.sums = (own.sums + weighted) % CHECKSUM_MODULUS
-    return found
+            bucket.sums = (bucket.sums + weighted) % CHECKSUM_MODULUS
+    return all_buckets
 
 
 def _moment(source: Engine) -> Connection:

@@ -6,42 +6,23 @@ added to this curator's own rows of sums and to its bucket. The SQL is for the d
 """
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import URL, Engine, PoolProxiedConnection
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import URL
+from sqlalchemy.engine.interfaces import DBAPICursor
 
-from privet.protocol.errors import StorageFailed
+from .checksums import packed_checksum, sums_checksum, unpacked_checksum, vector_of
+from .database import Backend, Database
+from .invitations import hidden
+from .report_ids import BULK, Fingerprints, Index, KnownIds, ReportIds, distinct
+from .reports import Addition, Outcome, Outcomes, ReportGroup, ReportStore
+from .tasks import is_open
 
-from .base import (
-    CHECKSUM_BYTES,
-    CHECKSUM_MODULUS,
-    Addition,
-    Outcome,
-    Outcomes,
-    ReportGroup,
-    Store,
-    Vector,
-    hidden,
-    is_open,
-    sums_checksum,
-)
-from .report_ids import (
-    BULK,
-    Cursor,
-    Fingerprints,
-    Index,
-    Known,
-    ReportIds,
-    Rows,
-    distinct,
-)
-
-TASK = """
+READ_TASK = """
 SELECT id, no, state, opens, closes, invited, ids_gone, quota,
     (SELECT max(run) FROM id_runs WHERE task_no = tasks.no)
 FROM tasks WHERE id = ?
@@ -50,10 +31,10 @@ USE_INVITATION = """
 UPDATE invitations SET unused = FALSE
 WHERE task_no = ? AND digest = ? AND unused = TRUE AND (expires IS NULL OR expires > ?)
 """
-HELD = "SELECT invitations FROM admissions WHERE task_no = ? AND id = ?"
+HELD_INVITATIONS = "SELECT invitations FROM admissions WHERE task_no = ? AND id = ?"
 END_ADMISSION = "DELETE FROM admissions WHERE task_no = ? AND id = ?"
-COUNTED = "SELECT COALESCE(SUM(reports), 0) FROM buckets WHERE task_no = ?"
-RELAYED = """
+COUNT_REPORTS = "SELECT COALESCE(SUM(reports), 0) FROM buckets WHERE task_no = ?"
+READ_RELAYED = """
 SELECT reports FROM relayed WHERE task_no = ? AND starts = ? AND curator = ? AND relay = ?
 """
 ADD_RELAYED = """
@@ -62,7 +43,7 @@ INSERT INTO relayed (reports, task_no, starts, curator, relay) VALUES (?, ?, ?, 
 CHANGE_RELAYED = """
 UPDATE relayed SET reports = ? WHERE task_no = ? AND starts = ? AND curator = ? AND relay = ?
 """
-OWN_ROWS = """
+READ_SUMS = """
 SELECT buckets.reports, buckets.checksum, question, n, vector, sums.checksum
 FROM buckets LEFT JOIN sums USING (task_no, starts, curator)
 WHERE task_no = ? AND starts = ? AND curator = ?
@@ -80,8 +61,8 @@ DO UPDATE SET n = excluded.n, vector = excluded.vector, checksum = excluded.chec
 """
 
 
-class TaskRow(NamedTuple):
-    """What ``take`` has to know of a task, as ``TASK`` reads it."""
+class CountedTask(NamedTuple):
+    """What ``take`` has to know of a task, as ``READ_TASK`` reads it."""
 
     id: str
     no: int
@@ -95,109 +76,66 @@ class TaskRow(NamedTuple):
     """The newest run of its ids, see ``ReportIds``."""
 
 
-class MustLockAlone(Exception):
-    """A task that was locked together with others has invitations or a quota: lock it alone."""
+class NeedsExclusiveLock(Exception):
+    """A task that was locked together with others has invitations or a quota."""
 
 
-class Backend(Rows, Protocol):
-    """What SQLite and PostgreSQL do differently; each is a module of functions."""
-
-    def open_engine(self, url: URL) -> Engine:
-        """An engine for the database at ``url``."""
-        ...
-
-    def cursor_of(self, connection: PoolProxiedConnection, /) -> Cursor:
-        """A cursor of a pooled connection."""
-        ...
-
-    def begin_writing(self, cursor: Cursor, /) -> None:
-        """Begin a transaction that writes, where none has begun."""
-        ...
-
-    def lock_tasks(self, cursor: Cursor, shared: Sequence[str], alone: Sequence[str], /) -> None:
-        """Lock tasks by id until the transaction ends, those in ``alone`` for it alone."""
-        ...
-
-    def slot(self, cursor: Cursor, /) -> int:
-        """The slot whose sums this transaction may change."""
-        ...
-
-
-class CountingStore(Store):
-    """The part of ``SqlStore`` that takes reports."""
+class SqlReports(Database, ReportStore):
+    """Counting in SQL."""
 
     def __init__(self, url: URL, backend: Backend, bucket_seconds: int = 86_400) -> None:
-        self._backend = backend
-        self._bucket_seconds = bucket_seconds
-        self._engine = backend.open_engine(url)
-        self._report_ids = ReportIds(backend)
-        self._locked_alone: set[str] = set()
+        super().__init__(url, backend, bucket_seconds)
+        self._exclusive: set[str] = set()
         """Tasks that are known to have invitations or a quota, which they then always have."""
         self._taking = threading.Lock()
-
-    @property
-    def engine(self) -> Engine:
-        """The engine, for migrations and backups."""
-        return self._engine
 
     def take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
         with self._taking:
             while True:
                 try:
                     return self._take(groups, now)
-                except MustLockAlone:  # at most once for each task
+                except NeedsExclusiveLock:  # at most once for each task
                     continue
 
     def _take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
         starts = int(now // self._bucket_seconds) * self._bucket_seconds
         try:
-            with self._failing(), closing(self._engine.raw_connection()) as connection:
+            with self.failing(), closing(self.engine.raw_connection()) as connection:
                 cursor = self._backend.cursor_of(connection)
                 self._backend.begin_writing(cursor)
                 outcomes = Counting(
-                    cursor, self._backend, self._report_ids, self._locked_alone, now, starts
+                    cursor, self._backend, self._report_ids, self._exclusive, now, starts
                 ).take(groups)
                 connection.commit()  # without it, the pool rolls back what it gets back
                 return outcomes
         except BaseException:
-            self._report_ids.forget_unsure()
+            self._report_ids.rolled_back()
             raise
-
-    @contextmanager
-    def _failing(self) -> Iterator[None]:
-        """Errors of SQLAlchemy, and those of the driver where its own cursor is used."""
-        try:
-            yield
-        except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error) as error:
-            raise StorageFailed(
-                "The curator's database could not do this; nothing was changed. Try again after a "
-                "while; the operator finds the cause in the curator's log."
-            ) from error
 
 
 @dataclass(frozen=True)
 class Counting:
     """One transaction at ``now``, into the bucket that ``starts`` then."""
 
-    cursor: Cursor
+    cursor: DBAPICursor
     backend: Backend
     report_ids: ReportIds
-    locked_alone: set[str]
+    exclusive: set[str]
     """Tasks that are known to have invitations or a quota, which they then always have."""
     now: float
     starts: int
 
     def take(self, groups: Sequence[ReportGroup]) -> list[Outcomes]:
-        """Claim ids and add sums for every group; see ``Store.take``.
+        """Claim ids and add sums for every group; see ``ReportStore.take``.
 
-        Raises ``MustLockAlone`` before anything was written if a task turns out to have
-        invitations or a quota; it is in ``locked_alone`` from then on.
+        Raises ``NeedsExclusiveLock`` before anything was written if a task turns out to have
+        invitations or a quota; it is in ``exclusive`` from then on.
         """
         rows = self._lock(groups)
         outcomes = [self._settle(rows.get(group.task.id), group) for group in groups]
         slot = None
-        for group, own in zip(groups, outcomes, strict=True):
-            counted = own == Outcome.COUNTED
+        for group, outcomes_of_group in zip(groups, outcomes, strict=True):
+            counted = outcomes_of_group == Outcome.COUNTED
             if counted.any():
                 slot = self.backend.slot(self.cursor) if slot is None else slot
                 key = (rows[group.task.id].no, self.starts, slot)
@@ -206,28 +144,28 @@ class Counting:
                     self._add_relayed(key, group.relay, int(np.count_nonzero(counted)))
         return outcomes
 
-    def _lock(self, groups: Sequence[ReportGroup]) -> dict[str, TaskRow]:
+    def _lock(self, groups: Sequence[ReportGroup]) -> dict[str, CountedTask]:
         """The groups' tasks, which then stay as they are until the transaction ends."""
         ids = [group.task.id for group in groups]
-        alone = [
+        exclusive = [
             group.task.id
             for group in groups
-            if len(group) >= BULK or group.task.id in self.locked_alone
+            if len(group) >= BULK or group.task.id in self.exclusive
         ]
-        self.backend.lock_tasks(self.cursor, ids, alone)
-        found = [self.cursor.execute(TASK, (task_id,)).fetchone() for task_id in ids]
-        rows = {row[0]: TaskRow(*row) for row in found if row is not None}
+        self.backend.lock_tasks(self.cursor, ids, exclusive)
+        fetched = [self.cursor.execute(READ_TASK, (task_id,)).fetchone() for task_id in ids]
+        rows = {row[0]: CountedTask(*row) for row in fetched if row is not None}
         surprising = {
             row.id
             for row in rows.values()
-            if (row.invited or row.quota is not None) and row.id not in alone
+            if (row.invited or row.quota is not None) and row.id not in exclusive
         }
         if surprising:
-            self.locked_alone.update(surprising)
-            raise MustLockAlone
+            self.exclusive.update(surprising)
+            raise NeedsExclusiveLock
         return rows
 
-    def _settle(self, task: TaskRow | None, group: ReportGroup) -> Outcomes:
+    def _settle(self, task: CountedTask | None, group: ReportGroup) -> Outcomes:
         if task is None:
             return np.full(len(group), Outcome.NO_TASK, dtype=np.int8)
         if task.ids_gone:
@@ -239,7 +177,7 @@ class Counting:
             _settle_repeats(outcomes, group.fingerprints, first_of_row)
         return outcomes
 
-    def _claim(self, task: TaskRow, group: ReportGroup, first: Index) -> Outcomes:
+    def _claim(self, task: CountedTask, group: ReportGroup, first: Index) -> Outcomes:
         """Outcomes of the reports ``first``, whose ids are distinct and ascending."""
         ids, fingerprints = group.ids.take(first, axis=0), group.fingerprints[first]
         place = (self.cursor, task.no, task.last_run)
@@ -269,12 +207,12 @@ class Counting:
 
     def _counted(self, task_no: int) -> int:
         """Reports of a task that were counted before this transaction, by all curators."""
-        return int(self.cursor.execute(COUNTED, (task_no,)).fetchone()[0])
+        return int(self.cursor.execute(COUNT_REPORTS, (task_no,)).fetchone()[0])
 
     def _end_admissions(self, task_no: int, admissions: Sequence[bytes], new: int) -> bool:
         """Use up all that admissions hold, if that is enough for ``new`` reports."""
-        keys = [(task_no, own) for own in admissions]
-        rows = [self.cursor.execute(HELD, key).fetchone() for key in keys]
+        keys = [(task_no, admission) for admission in admissions]
+        rows = [self.cursor.execute(HELD_INVITATIONS, key).fetchone() for key in keys]
         if new > sum(row[0] for row in rows if row is not None):
             return False
         if new:
@@ -300,23 +238,23 @@ class Counting:
 
     def _add_relayed(self, key: tuple[int, int, int], relay: str, reports: int) -> None:
         """Add to what came in batches with one token."""
-        old = self.cursor.execute(RELAYED, (*key, relay)).fetchone()
+        old = self.cursor.execute(READ_RELAYED, (*key, relay)).fetchone()
         change = ADD_RELAYED if old is None else CHANGE_RELAYED
         self.cursor.execute(change, (reports + (0 if old is None else old[0]), *key, relay))
 
     def _add(self, key: tuple[int, int, int], added: Addition) -> None:
         """Add to this slot's own rows; ``key`` is (task, start of the bucket, slot)."""
-        old = self.cursor.execute(OWN_ROWS, key).fetchall()
-        reports, packed = old[0][:2] if old else (0, b"")
+        rows = self.cursor.execute(READ_SUMS, key).fetchall()
+        reports, packed = rows[0][:2] if rows else (0, b"")
         bucket = (reports + added.reports, _plus(packed, added.checksum))
         self.cursor.execute(PUT_BUCKET, (*key, *bucket))
-        sums = {row[2]: row[3:] for row in old}
-        for question, own in added.sums.items():
-            n, vector, packed = own.n, own.vector, b""
-            if question in sums:
-                old_n, old_vector, packed = sums[question]
-                n, vector = n + old_n, vector + vector_of(old_vector)
-            check = _plus(packed, sums_checksum(own.n, own.vector))
+        kept = {row[2]: row[3:] for row in rows}
+        for question, sums in added.sums.items():
+            n, vector, packed = sums.n, sums.vector, b""
+            if question in kept:
+                kept_n, kept_vector, packed = kept[question]
+                n, vector = n + kept_n, vector + vector_of(kept_vector)
+            check = _plus(packed, sums_checksum(sums.n, sums.vector))
             put = (*key, question, n, vector.astype("<i8", copy=False).tobytes(), check)
             self.cursor.execute(PUT_SUM, put)
 
@@ -331,7 +269,7 @@ def _settle_repeats(outcomes: Outcomes, fingerprints: Fingerprints, first_of_row
     outcomes[repeats] = np.where(accepted, settled, outcomes[firsts])
 
 
-def _outcomes(known: Known, fingerprints: Fingerprints, unknown: Outcome) -> Outcomes:
+def _outcomes(known: KnownIds, fingerprints: Fingerprints, unknown: Outcome) -> Outcomes:
     """REPLAYED or CONFLICT for the known reports, ``unknown`` for the others."""
     same = known.fingerprints == fingerprints
     settled = np.where(same, Outcome.REPLAYED, Outcome.CONFLICT)
@@ -340,10 +278,4 @@ def _outcomes(known: Known, fingerprints: Fingerprints, unknown: Outcome) -> Out
 
 def _plus(packed: bytes, added: int) -> bytes:
     """A stored checksum after an addition."""
-    total = (int.from_bytes(packed, "big") + added) % CHECKSUM_MODULUS
-    return total.to_bytes(CHECKSUM_BYTES, "big")
-
-
-def vector_of(packed: bytes) -> Vector:
-    """The sums that a row holds."""
-    return np.frombuffer(packed, dtype="<i8")
+    return packed_checksum(unpacked_checksum(packed) + added)

@@ -9,14 +9,14 @@ from alembic.command import upgrade as alembic_upgrade
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, delete, insert, inspect, select
+from sqlalchemy import Connection, Engine, inspect, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from privet.protocol.errors import StorageFailed
 
-from .base import RESTORED, AuditEntry
-from .schema import backup_mark, facts
-from .sql import insert_audit
+from .audit import note_restored
+from .database import writing
+from .schema import backup_mark
 
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(5797973, 1)"
 CHECK = {
@@ -103,25 +103,9 @@ def check_schema(engine: Engine) -> None:
 
 def unmark(connection: Connection) -> None:
     """Make a backup of this version's schema a database in use."""
-    note_restored(connection, float(connection.scalar(select(backup_mark.c.made)) or 0.0))
+    made = float(connection.scalar(select(backup_mark.c.made)) or 0.0)
+    note_restored(connection, made, time.time())
     backup_mark.drop(connection)
-
-
-def note_restored(connection: Connection, made: float) -> None:
-    """Keep in mind that what was counted after ``made``, Unix time, may be missing."""
-    connection.execute(delete(facts).where(facts.c.name == RESTORED))
-    connection.execute(insert(facts).values(name=RESTORED, value=repr(made)))
-    insert_audit(connection, AuditEntry(time.time(), "", "backup restored", "", {"made": made}))
-
-
-@contextmanager
-def writing(engine: Engine) -> Iterator[Connection]:
-    """A transaction that writes."""
-    with (
-        engine.connect().execution_options(privet_writes=True) as connection,
-        connection.begin(),
-    ):
-        yield connection
 
 
 @contextmanager

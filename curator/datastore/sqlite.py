@@ -7,12 +7,12 @@ import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection, create_engine, event
+from sqlalchemy.engine.interfaces import DBAPICursor
 
-from .base import Ids
-from .report_ids import Cursor, Fingerprints, Known
+from .report_ids import Fingerprints, Ids, KnownIds
 
 log = logging.getLogger(__name__)
 
@@ -51,33 +51,33 @@ def open_engine(url: URL) -> Engine:
 
 
 def _keep_private(path: Path) -> None:
-    """Make the file for its owner only, and take it and its logs from others if they have it.
+    """Create the file with mode 0600 and remove others' permissions from it and its logs.
 
     SQLite gives its logs the permissions of the file. What cannot be opened fails later, in words.
     """
     with suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    for own in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
-        if own.exists() and stat.S_IMODE(own.stat().st_mode) & OTHERS:
+    for file in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
+        if file.exists() and stat.S_IMODE(file.stat().st_mode) & OTHERS:
             try:
-                own.chmod(0o600)
-                log.warning("%s could be read by other users: its mode is 0600 now", own)
+                file.chmod(0o600)
+                log.warning("%s could be read by other users: its mode is 0600 now", file)
             except PermissionError:
-                log.warning("%s can be read by other users: its owner should chmod it 600", own)
+                log.warning("%s can be read by other users: its owner should chmod it 600", file)
 
 
-def cursor_of(connection: PoolProxiedConnection) -> Cursor:
+def cursor_of(connection: PoolProxiedConnection) -> DBAPICursor:
     """A cursor of a pooled connection."""
-    return cast("Cursor", connection.cursor())
+    return connection.cursor()
 
 
-def begin_writing(cursor: Cursor) -> None:
+def begin_writing(cursor: DBAPICursor) -> None:
     """Begin, and wait for any other writer at once: a reader cannot become a writer later."""
     cursor.execute("BEGIN IMMEDIATE")
 
 
-def claim_rows(cursor: Cursor, task_no: int, ids: Ids, fingerprints: Fingerprints) -> Known:
-    """See ``Rows.claim_rows``.
+def claim_rows(cursor: DBAPICursor, task_no: int, ids: Ids, fingerprints: Fingerprints) -> KnownIds:
+    """See ``IdRows.claim_rows``.
 
     The transaction is the only one that writes, so nothing can come between. Almost always all ids
     are new; if one is not, the statement leaves nothing behind.
@@ -89,28 +89,28 @@ def claim_rows(cursor: Cursor, task_no: int, ids: Ids, fingerprints: Fingerprint
         new = ~known.there
         _insert(cursor, task_no, ids[new], fingerprints[new])
         return known
-    return Known.none(len(ids))
+    return KnownIds.none(len(ids))
 
 
-def find_rows(cursor: Cursor, task_no: int, ids: Ids) -> Known:
-    """See ``Rows.find_rows``."""
+def find_rows(cursor: DBAPICursor, task_no: int, ids: Ids) -> KnownIds:
+    """See ``IdRows.find_rows``."""
     if not len(ids):
-        return Known.none(0)
+        return KnownIds.none(0)
     numbers = f"[{','.join('0' * len(ids))}]"
-    found = cursor.execute(LOOKUP, (numbers, task_no, ids.tobytes())).fetchall()
-    return Known.of(ids, dict(found))
+    rows = cursor.execute(LOOKUP, (numbers, task_no, ids.tobytes())).fetchall()
+    return KnownIds.of(ids, dict(rows))
 
 
-def lock_tasks(_cursor: Cursor, _shared: Sequence[str], _alone: Sequence[str]) -> None:
+def lock_tasks(_cursor: DBAPICursor, _shared: Sequence[str], _exclusive: Sequence[str]) -> None:
     """Nothing to lock: the transaction is the only one that writes."""
 
 
-def slot(_cursor: Cursor) -> int:
+def slot(_cursor: DBAPICursor) -> int:
     """The rows of sums to add to: all curators of one file take turns, so they share them."""
     return 0
 
 
-def _insert(cursor: Cursor, task_no: int, ids: Ids, fingerprints: Fingerprints) -> None:
+def _insert(cursor: DBAPICursor, task_no: int, ids: Ids, fingerprints: Fingerprints) -> None:
     if len(ids):
         cursor.execute(INSERT, (task_no, ids.tobytes(), str(fingerprints.tolist())))
 

@@ -31,7 +31,7 @@ from privet.protocol.features import Classes
 from privet.protocol.task import Task
 from privet.protocol.wire import first_fault
 
-from ..datastore.base import ModelInfo
+from ..datastore.models import ModelInfo
 from ..service import Answers, Change, Curator, predict_rows
 from ..workers import Run
 from .problems import described

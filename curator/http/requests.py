@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from privet.protocol.errors import InvalidRequest, NotAuthorized, Overloaded, TooLarge
 from privet.protocol.lifecycle import State
 
-from ..datastore.base import no_task
+from ..datastore.tasks import no_task
 from ..service import Curator, with_registries
 from ..workers import Run, Workers
 

@@ -26,7 +26,8 @@ from privet.protocol.signature import SIGNATURE_HEADER, SIGNATURE_PATTERN
 from privet.protocol.task import TASK_MEDIA_TYPE, TASK_VERSION
 
 from ..access.signing import Signer
-from ..datastore.base import ListedTask, Status, StoredTask, no_task
+from ..datastore.status import Status
+from ..datastore.tasks import ListedTask, StoredTask, no_task
 from ..service import STEP, Curator
 from .problems import described
 from .requests import (

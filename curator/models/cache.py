@@ -13,7 +13,8 @@ from typing import Any
 from privet.learning.model import FittedModel, Model
 from privet.protocol.errors import ModelNotFound
 
-from ..datastore.base import SERVING, ModelInfo, Store
+from ..datastore.models import SERVING, ModelInfo
+from ..datastore.store import Store
 
 MODELS_IN_MEMORY = 16
 BYTES_IN_MEMORY = 2**29

@@ -1,0 +1,132 @@
+"""What has had its time: report ids and tasks after a published end, and forgotten admissions.
+
+No single reading of a clock removes anything. The seen time is kept in the database and comes
+forward by at most ``STEP_SECONDS`` a round; what is due by it is marked, and removed by a later
+round when ``GRACE_SECONDS`` of seen time have passed. If a wrong clock is corrected, the marks are
+removed. An admission whose batch does not come is forgotten by the same time, and its invitations
+serve again.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from enum import Enum
+
+from sqlalchemy import Connection, func, select, text, update
+
+from . import schema
+from .database import Database
+from .invitations import HOLD_SECONDS, release_admissions
+from .removal import remove_listed_ids, remove_task, retire_ids
+from .schema import seen, tasks
+
+STEP_SECONDS = 6 * 3_600.0
+"""How much one reading of a clock can bring the seen time forward; rounds are an hour apart."""
+GRACE_SECONDS = 86_400.0
+"""Seen time between the mark and the removal, which is four steps or more."""
+
+FIRST_SEEN = "INSERT INTO seen (no, time) VALUES (1, :time) ON CONFLICT (no) DO NOTHING"
+"""Of several curators that start at once on a new database, one inserts it."""
+
+
+class Removal(Enum):
+    """What of a task has had its time."""
+
+    IDS = "ids"
+    TASK = "task"
+
+
+@dataclass(frozen=True)
+class Expired:
+    """What an expiry run removed, and how many tasks are marked for a later one."""
+
+    tasks: int
+    ids: int
+    marked: int = 0
+    admissions: int = 0
+    """Admissions whose batch did not come in time."""
+    removals: tuple[tuple[Removal, str], ...] = field(default=(), compare=False)
+    """What went of which task, by the task's id."""
+
+
+def seen_time(before: float | None, now: float) -> float:
+    """The time by which things expire: a clock's, but never far ahead of what it was before.
+
+    A wrong clock that is ahead gets at most ``STEP_SECONDS`` at a time; one that is behind, or
+    right again, is believed at once, since that only keeps things for longer.
+    """
+    return now if before is None else min(now, before + STEP_SECONDS)
+
+
+def due(
+    closes: int | None, seen: float, keep_ids: float, keep_tasks: float | None, *, ids_gone: bool
+) -> Removal | None:
+    """What should go of a task that ends at ``closes``, see ``ExpiryStore.expire``."""
+    if closes is None:
+        return None
+    if closes + keep_ids <= seen and not ids_gone:
+        return Removal.IDS
+    return Removal.TASK if keep_tasks is not None and closes + keep_tasks <= seen else None
+
+
+class ExpiryStore(ABC):
+    """The verb of expiry."""
+
+    @abstractmethod
+    def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
+        """One round: mark what may go, and remove what was marked ``GRACE_SECONDS`` ago.
+
+        Report ids may go ``keep_ids`` seconds after the published closing time, since no replay
+        can count any more; the whole task after ``keep_tasks`` seconds, unless that is None. Time
+        is that of ``seen_time``, so no single ``now`` removes anything. What is not due any more
+        loses its mark. Admissions are forgotten after ``HOLD_SECONDS``.
+        """
+
+
+class SqlExpiry(Database, ExpiryStore):
+    """Expiry in SQL."""
+
+    def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
+        with self.writing() as connection:
+            time = _bring_forward(connection, now)
+            ripe = _mark(connection, time, keep_ids, keep_tasks)
+            gone = [(no, task_id) for removal, no, task_id in ripe if removal is Removal.TASK]
+            self.lock(connection, [task_id for _, task_id in gone])
+            for no, _ in gone:
+                remove_task(connection, no)
+            for removal, no, _ in ripe:
+                if removal is Removal.IDS:
+                    retire_ids(connection, no)
+            marks = connection.scalar(select(func.count(schema.tasks.c.marked)))
+        released = release_admissions(self, time - HOLD_SECONDS)
+        removals = tuple((removal, task_id) for removal, _, task_id in ripe)
+        return Expired(len(gone), remove_listed_ids(self), marks or 0, released, removals)
+
+
+def _bring_forward(connection: Connection, now: float) -> float:
+    """The seen time after one more look at a clock."""
+    before = connection.scalar(select(seen.c.time))
+    time = seen_time(before, now)
+    if before is None:
+        connection.execute(text(FIRST_SEEN), {"time": time})
+    else:
+        connection.execute(update(seen).values(time=time))
+    return time
+
+
+def _mark(
+    connection: Connection, time: float, keep_ids: float, keep_tasks: float | None
+) -> list[tuple[Removal, int, str]]:
+    """Mark what is due and unmark what is not.
+
+    Returns what has been marked for long enough: of which task, by number and id.
+    """
+    ripe = []
+    for row in list(connection.execute(select(tasks).where(tasks.c.closes.is_not(None)))):
+        removal = due(row.closes, time, keep_ids, keep_tasks, ids_gone=row.ids_gone)
+        if removal and row.marked is not None and row.marked + GRACE_SECONDS <= time:
+            ripe.append((removal, row.no, row.id))
+            continue
+        since = None if removal is None else min(row.marked or time, time)
+        if since != row.marked:
+            connection.execute(update(tasks).where(tasks.c.no == row.no).values(marked=since))
+    return ripe

@@ -1,0 +1,124 @@
+"""Fitted models as they are kept: numbered documents that never change, and their aliases."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, func, insert, select
+
+from privet.protocol.errors import ModelNotFound
+
+from . import schema
+from .database import Database
+from .tasks import need_task
+
+SERVING = "serving"
+"""The alias of the model that predicts where none is named."""
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """One fitted model of a task: its number (1, 2, ...), when it was fitted, and what as."""
+
+    number: int
+    created: float
+    summary: Mapping[str, Any]
+    """What lists of models show, in JSON's types."""
+    aliases: tuple[str, ...] = ()
+    """Its names, which may go over to other models."""
+
+
+def no_model(number: int) -> ModelNotFound:
+    """The error for a model that is not there."""
+    return ModelNotFound(
+        f"The task has no model {number}: fit one with POST /v1/tasks/{{id}}/models."
+    )
+
+
+class ModelStore(ABC):
+    """The verbs of models."""
+
+    @abstractmethod
+    def add_model(
+        self, task_id: str, document: bytes, summary: Mapping[str, Any], now: float
+    ) -> ModelInfo:
+        """Store a fitted model permanently under the next number. Raises ``TaskNotFound``."""
+
+    @abstractmethod
+    def name_model(self, task_id: str, alias: str, number: int) -> None:
+        """Let ``alias`` stand for a model, and no longer for any other of the task.
+
+        Raises ``TaskNotFound`` or ``ModelNotFound``.
+        """
+
+    @abstractmethod
+    def models(self, task_id: str) -> list[ModelInfo]:
+        """The task's models, oldest first, without reading them; raises ``TaskNotFound``."""
+
+    @abstractmethod
+    def model(self, task_id: str, number: int) -> bytes:
+        """A model's document; raises ``TaskNotFound`` or ``ModelNotFound``."""
+
+
+class SqlModels(Database, ModelStore):
+    """Models in SQL."""
+
+    def add_model(
+        self, task_id: str, document: bytes, summary: Mapping[str, Any], now: float
+    ) -> ModelInfo:
+        table = schema.models
+        with self.writing(locked=[task_id]) as connection:
+            task_no = need_task(connection, task_id).no
+            last = select(func.max(table.c.number)).where(table.c.task_no == task_no)
+            number = (connection.scalar(last) or 0) + 1
+            connection.execute(
+                insert(table).values(
+                    task_no=task_no,
+                    number=number,
+                    created=now,
+                    summary=json.dumps(dict(summary)),
+                    document=document,
+                )
+            )
+            return ModelInfo(number, now, dict(summary))
+
+    def name_model(self, task_id: str, alias: str, number: int) -> None:
+        table, models = schema.aliases, schema.models
+        with self.writing(locked=[task_id]) as connection:
+            task_no = need_task(connection, task_id).no
+            there = (models.c.task_no == task_no) & (models.c.number == number)
+            if not connection.scalar(select(func.count()).where(there)):
+                raise no_model(number)
+            same = (table.c.task_no == task_no) & (table.c.alias == alias)
+            connection.execute(delete(table).where(same))
+            connection.execute(insert(table).values(task_no=task_no, alias=alias, number=number))
+
+    def models(self, task_id: str) -> list[ModelInfo]:
+        table, aliases = schema.models, schema.aliases
+        with self.reading() as connection:
+            task_no = need_task(connection, task_id).no
+            names: dict[int, list[str]] = {}
+            of_task = select(aliases).where(aliases.c.task_no == task_no)
+            for row in connection.execute(of_task.order_by(aliases.c.alias)):
+                names.setdefault(row.number, []).append(row.alias)
+            rows = connection.execute(
+                select(table.c.number, table.c.created, table.c.summary)
+                .where(table.c.task_no == task_no)
+                .order_by(table.c.number)
+            )
+            return [
+                ModelInfo(number, created, json.loads(summary), tuple(names.get(number, ())))
+                for number, created, summary in rows
+            ]
+
+    def model(self, task_id: str, number: int) -> bytes:
+        table = schema.models
+        with self.reading() as connection:
+            of_task = table.c.task_no == need_task(connection, task_id).no
+            wanted = select(table.c.document).where(of_task, table.c.number == number)
+            document = connection.scalar(wanted)
+        if document is None:
+            raise no_model(number)
+        return bytes(document)

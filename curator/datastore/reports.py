@@ -1,0 +1,155 @@
+"""Reports on their way into the store: what is claimed and added, and what becomes of each."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.protocol.task import Task
+
+from .checksums import CHECKSUM_MODULUS, Vector, checksum
+from .report_ids import Fingerprints, Ids, Mask
+
+
+class Outcome(IntEnum):
+    """What became of one report."""
+
+    COUNTED = 0
+    REPLAYED = 1
+    CONFLICT = 2
+    NOT_OPEN = 3
+    NOT_INVITED = 4
+    NO_TASK = 5
+    OVER_QUOTA = 6
+    NOT_ADMITTED = 7
+
+
+Outcomes = NDArray[np.int8]
+"""One ``Outcome`` per report, shape ``(B,)``."""
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionSums:
+    """All that the curator knows of one question: the sum of n payloads."""
+
+    vector: Vector
+    n: int
+
+
+@dataclass(frozen=True, eq=False)
+class Addition:
+    """What a set of reports adds to a task."""
+
+    reports: int
+    checksum: int
+    sums: Mapping[int, QuestionSums]
+    """By question."""
+
+    def minus(self, part: "Addition") -> "Addition":
+        """What is left without a part of the reports, which answers the same questions."""
+        sums = {
+            question: QuestionSums(
+                whole.vector - part.sums[question].vector, whole.n - part.sums[question].n
+            )
+            for question, whole in self.sums.items()
+        }
+        return Addition(
+            self.reports - part.reports, (self.checksum - part.checksum) % CHECKSUM_MODULUS, sums
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PerturbedAnswers:
+    """The payloads that answer one question."""
+
+    question: int
+    payloads: NDArray[np.uint8]
+    """Shape ``(R, report_bytes)``."""
+    rows: NDArray[np.intp] | None = None
+    """Places of their R reports in the group; None if all reports answer the question."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReportGroup:
+    """Checked reports for one task, in columns; they are counted in one transaction."""
+
+    task: Task
+    ids: Ids
+    fingerprints: Fingerprints
+    """One number per report that tells apart reports under one id with different answers."""
+    answers: Sequence[PerturbedAnswers]
+    """At most one entry per question."""
+    invitations: NDArray[np.uint8] | None = None
+    """SHA-256 of each report's invitation, shape ``(B, 32)``; None if none came with one."""
+    admissions: tuple[bytes, ...] = ()
+    """What a relay's batch names in their place; see ``InvitationStore.admit``."""
+    relay: str = ""
+    """Name of the token that a batch came with; empty for reports that came singly."""
+    total: Addition | None = None
+    """What all reports add, where that was worked out before the transaction."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def only(self, chosen: Mask) -> "ReportGroup":
+        """The chosen reports alone."""
+        places = np.cumsum(chosen) - 1
+        answers = []
+        for answer in self.answers:
+            if answer.rows is None:
+                answers.append(PerturbedAnswers(answer.question, answer.payloads[chosen]))
+            else:
+                kept = chosen[answer.rows]
+                rows = places[answer.rows[kept]]
+                answers.append(PerturbedAnswers(answer.question, answer.payloads[kept], rows))
+        invitations = None if self.invitations is None else self.invitations[chosen]
+        return replace(
+            self,
+            ids=self.ids[chosen],
+            fingerprints=self.fingerprints[chosen],
+            answers=answers,
+            invitations=invitations,
+            total=None,
+        )
+
+    def add_up(self, chosen: Mask | None = None) -> Addition:
+        """What the chosen reports add, or all of them without ``chosen``.
+
+        With a ``total`` only the reports that were not chosen are added up, and subtracted.
+        """
+        if chosen is not None and not chosen.all():
+            if self.total is None:
+                return self.only(chosen).add_up()
+            return self.total.minus(self.only(~chosen).add_up())
+        if self.total is not None:
+            return self.total
+        mechanisms = self.task.mechanisms
+        sums = {
+            answer.question: QuestionSums(
+                mechanisms[answer.question].accumulate(answer.payloads), len(answer.payloads)
+            )
+            for answer in self.answers
+        }
+        return Addition(len(self), checksum(self.ids), sums)
+
+
+class ReportStore(ABC):
+    """The verb that counts reports."""
+
+    @abstractmethod
+    def take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
+        """Claim ids and add sums, all groups in one durable transaction; outcomes per group.
+
+        An id that is new to its task is COUNTED. One that is known is REPLAYED if its fingerprint
+        is the same and a CONFLICT otherwise, and adds nothing. New reports for a task that takes
+        none at ``now`` are NOT_OPEN, and those beyond its quota OVER_QUOTA; reports for a task that
+        is not there are NO_TASK. Of several reports under one id in a group the first decides.
+        Every group is for a different task.
+
+        In a task with invitations, a new report whose invitation is absent, unknown, held or used
+        is NOT_INVITED. A group that names admissions needs one held invitation for each new report
+        instead, or all its new ones are NOT_ADMITTED; what they hold is then used up.
+        """

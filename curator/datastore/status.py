@@ -1,0 +1,127 @@
+"""How a collection stands: sums, counts, checksums and refusals."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import func, insert, select, update
+
+from . import schema
+from .checksums import checksum_text, unpacked_checksum, vector_of
+from .database import Database
+from .reports import QuestionSums
+from .tasks import find_task, need_task, stored_task
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """What arrived in one stretch of time: number of reports and the checksum of their ids."""
+
+    starts: int
+    reports: int
+    checksum: str
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a task's collection stands."""
+
+    reports: int
+    answers: tuple[int, ...]
+    """Number of counted answers, per question."""
+    checksum: str
+    """The checksum of the counted report ids, see ``checksum``."""
+    buckets: tuple[Bucket, ...]
+    rejects: Mapping[str, int]
+    """Refused reports by the name of their problem type."""
+    relayed: Mapping[str, int]
+    """Counted reports that came in batches, by the name of the relay's token."""
+    invited: bool = False
+    """Whether only invited reports count."""
+
+
+class StatusStore(ABC):
+    """The verbs that say how a collection stands."""
+
+    @abstractmethod
+    def sums(self, task_id: str) -> list[QuestionSums]:
+        """The sums of every question, over all curators; raises ``TaskNotFound``.
+
+        All questions are read at one moment.
+        """
+
+    @abstractmethod
+    def count_rejects(self, task_id: str, rejects: Mapping[str, int]) -> None:
+        """Add to the counts of refused reports by reason; a task that is gone is ignored."""
+
+    @abstractmethod
+    def status(self, task_id: str) -> Status:
+        """Counts, checksums and rejects; raises ``TaskNotFound``."""
+
+
+class SqlStatus(Database, StatusStore):
+    """How a collection stands, in SQL."""
+
+    def sums(self, task_id: str) -> list[QuestionSums]:
+        with self.reading() as connection:
+            row = need_task(connection, task_id)
+            totals = [
+                QuestionSums(np.zeros(mechanism.sum_size, dtype=np.int64), 0)
+                for mechanism in stored_task(row).task.mechanisms
+            ]
+            of_task = schema.sums.c.task_no == row.no
+            for part in connection.execute(select(schema.sums).where(of_task)):
+                total = totals[part.question]
+                totals[part.question] = QuestionSums(
+                    total.vector + vector_of(part.vector), total.n + part.n
+                )
+            return totals
+
+    def count_rejects(self, task_id: str, rejects: Mapping[str, int]) -> None:
+        table = schema.rejects
+        with self.writing() as connection:
+            row = find_task(connection, task_id)
+            if row is None:
+                return
+            for reason, count in sorted(rejects.items()):
+                same = (table.c.task_no == row.no) & (table.c.reason == reason)
+                changed = connection.execute(
+                    update(table).where(same).values(count=table.c.count + count)
+                )
+                if changed.rowcount == 0:
+                    connection.execute(
+                        insert(table).values(task_no=row.no, reason=reason, count=count)
+                    )
+
+    def status(self, task_id: str) -> Status:
+        table, sums, rejects, relayed = schema.buckets, schema.sums, schema.rejects, schema.relayed
+        with self.reading() as connection:
+            task = need_task(connection, task_id)
+            buckets: dict[int, tuple[int, int]] = {}
+            for row in connection.execute(select(table).where(table.c.task_no == task.no)):
+                reports, total = buckets.get(row.starts, (0, 0))
+                total += unpacked_checksum(row.checksum)
+                buckets[row.starts] = reports + row.reports, total
+            answers = [0] * len(stored_task(task).published.questions)
+            answered = select(sums.c.question, sums.c.n).where(sums.c.task_no == task.no)
+            for question, n in connection.execute(answered):
+                answers[question] += n
+            refused = select(rejects.c.reason, rejects.c.count).where(rejects.c.task_no == task.no)
+            by_relay = (
+                select(relayed.c.relay, func.sum(relayed.c.reports))
+                .where(relayed.c.task_no == task.no)
+                .group_by(relayed.c.relay)
+            )
+            return Status(
+                reports=sum(reports for reports, _ in buckets.values()),
+                answers=tuple(answers),
+                checksum=checksum_text(sum(total for _, total in buckets.values())),
+                buckets=tuple(
+                    Bucket(starts, reports, checksum_text(total))
+                    for starts, (reports, total) in sorted(buckets.items())
+                ),
+                rejects=dict(iter(connection.execute(refused))),
+                relayed={relay: int(reports) for relay, reports in connection.execute(by_relay)},
+                invited=bool(task.invited),
+            )

@@ -1,0 +1,330 @@
+"""Tasks as they are kept: published bytes, the curator's settings, public data, state."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from math import fsum
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+from sqlalchemy import Connection, Row, exists, insert, select, update
+
+from privet.learning.public_data import PublicData
+from privet.protocol import wire
+from privet.protocol.errors import InvalidTask, TaskNotFound
+from privet.protocol.lifecycle import Move, State, after
+from privet.protocol.task import TASK_BOUNDS, TASK_VERSION, Task
+
+from . import schema
+from .database import Database
+from .removal import remove_listed_ids, remove_task
+
+PUBLIC_MODEL = "public_model"
+"""Under this name a task's settings hold the SHA-256 of the public model it came with, or None."""
+
+QUOTA = "quota"
+"""Under this name a task's settings hold the most reports that are counted, or None."""
+
+TaskRow = Row[*tuple[Any, ...]]
+
+
+def is_open(state: str, opens: int | None, closes: int | None, now: float) -> bool:
+    """Whether a task in ``state`` with these published dates takes reports at ``now``."""
+    return (
+        state == State.OPEN and (opens is None or now >= opens) and (closes is None or now < closes)
+    )
+
+
+class _LabelHead(BaseModel):
+    name: str
+
+
+class _QuestionHead(BaseModel):
+    epsilon: float
+
+
+class TaskHead(BaseModel):
+    """What lists show of a task, and all that is known of one of an earlier version."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    version: int
+    name: str
+    label: _LabelHead
+    questions: tuple[_QuestionHead, ...]
+    allocation: Literal["all", "one"]
+    opens: int | None = None
+    closes: int | None = None
+
+    @classmethod
+    def read(cls, task_id: str, canonical: bytes) -> Self:
+        """The head of a task from its canonical bytes; raises ``ValueError`` if it has none."""
+        return cls.model_validate({"id": task_id, **wire.unpack(canonical, TASK_BOUNDS)})
+
+    @property
+    def epsilon(self) -> float:
+        """What one holder spends."""
+        spent = [question.epsilon for question in self.questions]
+        return fsum(spent) if self.allocation == "all" else max(spent)
+
+
+@lru_cache(maxsize=64)
+def published_task(task_id: str, canonical: bytes) -> Task | TaskHead:
+    """A task from its canonical bytes, or the head of one of an earlier version.
+
+    Raises ``InvalidTask`` if they are damaged.
+    """
+    try:
+        return Task.parse(canonical, task_id)
+    except InvalidTask:
+        with suppress(ValueError):
+            head = TaskHead.read(task_id, canonical)
+            if head.version < TASK_VERSION and sha256(canonical).hexdigest() == task_id:
+                return head
+        raise
+
+
+@dataclass(frozen=True)
+class StoredTask:
+    """A published task with the curator's own data about it."""
+
+    published: Task | TaskHead
+    state: State
+    settings: Mapping[str, Any]
+    created: float
+    moved: float
+    """When it came into its state, Unix time."""
+    marked: float | None = None
+    """Since when its removal, or that of its report ids, is due; None if it is not."""
+
+    @property
+    def task(self) -> Task:
+        """The task; raises ``InvalidTask`` for one of an earlier version."""
+        if isinstance(self.published, TaskHead):
+            raise InvalidTask(
+                f"The task is of version {self.published.version} and this curator reads "
+                f"{TASK_VERSION}: its models are listed and it can be deleted, but nothing else "
+                "works. Create it again."
+            )
+        return self.published
+
+    @property
+    def public_model(self) -> str | None:
+        """The SHA-256 of the uploaded public model in hexadecimal, if there is one."""
+        return self.settings.get(PUBLIC_MODEL)
+
+    @property
+    def quota(self) -> int | None:
+        """Maximum number of reports that are counted, if the task has one."""
+        return self.settings.get(QUOTA)
+
+    def is_over(self, now: float) -> bool:
+        """Whether no report can count any more: it is of an earlier version, or has closed."""
+        task = self.published
+        return isinstance(task, TaskHead) or (task.closes is not None and now >= task.closes)
+
+    def takes_reports(self, now: float) -> bool:
+        """Whether it is open and ``now`` lies within its published dates."""
+        task = self.published
+        return isinstance(task, Task) and is_open(self.state, task.opens, task.closes, now)
+
+
+@dataclass(frozen=True)
+class ListedTask:
+    """A task as lists show it, which takes no parsing of its trees."""
+
+    published: TaskHead
+    state: State
+    created: float
+    marked: float | None = None
+
+    def takes_reports(self, now: float) -> bool:
+        """Whether it is open and ``now`` lies within its published dates."""
+        return is_open(self.state, self.published.opens, self.published.closes, now)
+
+
+def no_task(task_id: str) -> TaskNotFound:
+    """The error for a task that is not here."""
+    return TaskNotFound(
+        f"There is no task {task_id[:64]} here: it may have been deleted, or belong to another "
+        "curator. GET /v1/tasks lists the tasks of this one."
+    )
+
+
+class TaskStore(ABC):
+    """The verbs of tasks."""
+
+    @abstractmethod
+    def create_task(
+        self,
+        task: Task,
+        settings: Mapping[str, Any],
+        public: PublicData,
+        now: float,
+        state: State = State.DRAFT,
+    ) -> bool:
+        """Store a new task in ``state``, in one transaction; False if the same task already exists.
+
+        An existing task is left as it is, state, settings and public data included.
+        """
+
+    @abstractmethod
+    def task(self, task_id: str) -> StoredTask:
+        """The task; raises ``TaskNotFound``."""
+
+    @abstractmethod
+    def tasks(self) -> list[ListedTask]:
+        """All tasks, oldest first."""
+
+    @abstractmethod
+    def public_data(self, task_id: str) -> PublicData:
+        """The task's encoded public data; raises ``TaskNotFound``."""
+
+    @abstractmethod
+    def move(self, task_id: str, move: Move, now: float) -> State:
+        """Open, close or delete a task; the state it is in afterwards.
+
+        Once a close has returned no report is counted until the task is opened again. Delete
+        removes everything that is kept about the task; its report ids are useless from then on,
+        and what cannot be removed of them at once is removed by a later ``expire``. Raises
+        ``TaskNotFound``, and ``IllegalMove`` by the table in ``privet.protocol.lifecycle``.
+        """
+
+    @abstractmethod
+    def was_deleted(self, task_id: str) -> bool:
+        """Whether a task of this id was here and was deleted, by a move or by expiry."""
+
+
+class SqlTasks(Database, TaskStore):
+    """Tasks in SQL."""
+
+    _heads: Mapping[str, TaskHead] = {}
+    """Of the tasks that were last listed; a task never changes."""
+
+    def create_task(
+        self,
+        task: Task,
+        settings: Mapping[str, Any],
+        public: PublicData,
+        now: float,
+        state: State = State.DRAFT,
+    ) -> bool:
+        with self.writing() as connection:
+            if find_task(connection, task.id) is not None:
+                return False
+            task_no = connection.scalar(
+                insert(schema.tasks)
+                .values(
+                    id=task.id,
+                    state=state.value,
+                    created=now,
+                    moved=now,
+                    opens=task.opens,
+                    closes=task.closes,
+                    invited=task.invited,
+                    ids_gone=False,
+                    quota=settings.get(QUOTA),
+                    canonical=task.canonical,
+                    settings=json.dumps(dict(settings)),
+                )
+                .returning(schema.tasks.c.no)
+            )
+            connection.execute(
+                insert(schema.public_data).values(
+                    task_no=task_no,
+                    rows=len(public),
+                    x=np.ascontiguousarray(public.X, dtype="<f8").tobytes(),
+                    y=np.ascontiguousarray(public.y, dtype="<f8").tobytes(),
+                    onnx=public.onnx,
+                )
+            )
+            return True
+
+    def task(self, task_id: str) -> StoredTask:
+        with self.reading() as connection:
+            return stored_task(need_task(connection, task_id))
+
+    def tasks(self) -> list[ListedTask]:
+        known = self._heads
+        table = schema.tasks
+        columns = (table.c[name] for name in ("no", "id", "state", "created", "marked"))
+        with self.reading() as connection:
+            rows = connection.execute(select(*columns).order_by(table.c.no)).all()
+            new = next((row.no for row in rows if row.id not in known), None)
+            read = {} if new is None else _heads_from(connection, new)
+        self._heads = heads = {row.id: known.get(row.id) or read[row.id] for row in rows}
+        return [_listed(row, heads[row.id]) for row in rows]
+
+    def public_data(self, task_id: str) -> PublicData:
+        table = schema.public_data
+        with self.reading() as connection:
+            of_task = table.c.task_no == need_task(connection, task_id).no
+            row = connection.execute(select(table).where(of_task)).one()
+        x = np.frombuffer(row.x, dtype="<f8").reshape(row.rows, -1)
+        onnx = None if row.onnx is None else bytes(row.onnx)
+        return PublicData(x, np.frombuffer(row.y, dtype="<f8"), onnx)
+
+    def move(self, task_id: str, move: Move, now: float) -> State:
+        table = schema.tasks
+        with self.writing(locked=[task_id]) as connection:
+            row = need_task(connection, task_id)
+            state = after(State(row.state), move)
+            if state is State.DELETED:
+                remove_task(connection, row.no)
+            else:
+                connection.execute(
+                    update(table).where(table.c.no == row.no).values(state=state.value, moved=now)
+                )
+        if state is State.DELETED:
+            remove_listed_ids(self)
+        return state
+
+    def was_deleted(self, task_id: str) -> bool:
+        deleted = exists().where(schema.deleted_tasks.c.id == task_id)
+        with self.reading() as connection:
+            return bool(connection.scalar(select(deleted)))
+
+
+def find_task(connection: Connection, task_id: str) -> TaskRow | None:
+    """The row of a task, if it is there."""
+    table = schema.tasks
+    return connection.execute(select(table).where(table.c.id == task_id)).one_or_none()
+
+
+def need_task(connection: Connection, task_id: str) -> TaskRow:
+    """The row of a task; raises ``TaskNotFound``."""
+    row = find_task(connection, task_id)
+    if row is None:
+        raise no_task(task_id)
+    return row
+
+
+def stored_task(row: TaskRow) -> StoredTask:
+    """The task in a row; one of an earlier version is closed."""
+    published = published_task(row.id, bytes(row.canonical))
+    return StoredTask(
+        published,
+        State(row.state) if isinstance(published, Task) else State.CLOSED,
+        json.loads(row.settings),
+        row.created,
+        row.moved,
+        row.marked,
+    )
+
+
+def _heads_from(connection: Connection, no: int) -> dict[str, TaskHead]:
+    """The heads of the tasks from this one on, by id."""
+    table = schema.tasks
+    rows = connection.execute(select(table.c.id, table.c.canonical).where(table.c.no >= no))
+    return {id_: TaskHead.read(id_, bytes(canonical)) for id_, canonical in rows}
+
+
+def _listed(row: TaskRow, head: TaskHead) -> ListedTask:
+    state = State(row.state) if head.version == TASK_VERSION else State.CLOSED
+    return ListedTask(head, state, row.created, row.marked)

@@ -1,0 +1,92 @@
+"""Tokens as they are kept, by their digests."""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import delete, insert, select, text, update
+
+from . import schema
+from .database import Database
+
+PUT_FIRST = """
+INSERT INTO tokens (name, scope, digest, created, expires, used)
+VALUES (:name, :scope, :digest, :created, :expires, :used) ON CONFLICT DO NOTHING
+"""
+
+
+@dataclass(frozen=True)
+class StoredToken:
+    """A token as it is kept: its SHA-256, never itself."""
+
+    name: str
+    scope: str
+    digest: bytes
+    created: float
+    expires: float | None = None
+    """When it ends, Unix time; None for never."""
+    used: float | None = None
+    """Its last use, to the minute, Unix time."""
+
+
+class TokenStore(ABC):
+    """The verbs of tokens."""
+
+    @abstractmethod
+    def put_token(self, token: StoredToken) -> None:
+        """Keep a token under its name, in place of any earlier one of that name."""
+
+    @abstractmethod
+    def replace_token(self, old: StoredToken | None, new: StoredToken) -> bool:
+        """Keep ``new`` in place of ``old``, which has its name, or of none.
+
+        False if another of that name is kept by now: of several that do so at once one gets True.
+        """
+
+    @abstractmethod
+    def tokens(self) -> list[StoredToken]:
+        """All tokens, by name."""
+
+    @abstractmethod
+    def drop_token(self, name: str) -> bool:
+        """Forget a token; False if there was none of that name."""
+
+    @abstractmethod
+    def note_use(self, name: str, now: float) -> None:
+        """Note that a token was used."""
+
+
+class SqlTokens(Database, TokenStore):
+    """Tokens in SQL."""
+
+    def put_token(self, token: StoredToken) -> None:
+        table = schema.tokens
+        with self.writing() as connection:
+            connection.execute(delete(table).where(table.c.name == token.name))
+            connection.execute(insert(table).values(asdict(token)))
+
+    def replace_token(self, old: StoredToken | None, new: StoredToken) -> bool:
+        table = schema.tokens
+        with self.writing() as connection:
+            if old is not None:
+                same = (table.c.name == old.name) & (table.c.digest == old.digest)
+                connection.execute(delete(table).where(same))
+            return connection.execute(text(PUT_FIRST), asdict(new)).rowcount > 0
+
+    def tokens(self) -> list[StoredToken]:
+        table = schema.tokens
+        with self.reading() as connection:
+            rows = connection.execute(select(table).order_by(table.c.name))
+            return [
+                StoredToken(r.name, r.scope, bytes(r.digest), r.created, r.expires, r.used)
+                for r in rows
+            ]
+
+    def drop_token(self, name: str) -> bool:
+        table = schema.tokens
+        with self.writing() as connection:
+            return connection.execute(delete(table).where(table.c.name == name)).rowcount > 0
+
+    def note_use(self, name: str, now: float) -> None:
+        table = schema.tokens
+        with self.writing() as connection:
+            connection.execute(update(table).where(table.c.name == name).values(used=now))
