@@ -3,7 +3,7 @@
     python -m bench.report_ids --ids 100_000_000 --folder /large/disk
     python -m bench.report_ids --ids 100_000_000 --folder /large/disk --rows
 
-Feeds the book of ids (``curator/datastore/report_ids.py``) over a SQLite file with random ids, one
+Feeds the book of ids (``curator/datastore/report_ids/``) over a SQLite file with random ids, one
 transaction per batch, and prints a line for each tenth; ``--rows`` keeps every id in a row of its
 own, for comparison with runs. Needs about 30 bytes of disk per id in runs and 60 in rows.
 """

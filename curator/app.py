@@ -136,19 +136,21 @@ def create_app(
     batch = BatchUpload(
         api, tasks, writer, rejects, metrics, settings, budget, tokens, store, clock
     )
-    others: ASGIApp = SecurityHeaders(TokenTries(batch, api.state.token_tries))
-    others = CountCalls(others, metrics)
-    single = ReportUpload(
-        cors.HolderCors(others) if settings.cors_holders else others,
-        tasks,
-        writer,
-        rejects,
-        metrics,
-        budget,
+    calls = CountCalls(TokenTries(batch, api.state.token_tries), metrics)
+    single = partial(
+        ReportUpload,
+        tasks=tasks,
+        writer=writer,
+        rejects=rejects,
+        metrics=metrics,
+        budget=budget,
         body_seconds=settings.body_seconds,
-        headers=(*HEADERS, *cors.HEADERS) if settings.cors_holders else HEADERS,
     )
-    return CuratorApp(api, _around(single, settings))
+    if settings.rate_limit:  # of all posts, single reports among them
+        limited = RateLimit(single(calls), Rate(settings.rate_limit))
+        return CuratorApp(api, _with_headers(limited, settings))
+    headers = (*HEADERS, *cors.HEADERS) if settings.cors_holders else HEADERS
+    return CuratorApp(api, single(_with_headers(calls, settings), headers=headers))
 
 
 async def _refresh(metrics: Metrics, writer: Writer, workers: Workers) -> None:
@@ -175,9 +177,7 @@ def _add_routes(api: FastAPI, settings: Settings, budget: BodyBudget) -> None:
     api.add_middleware(HeadCalls)
 
 
-def _around(app: ASGIApp, settings: Settings) -> ASGIApp:
-    """Add the rate limit of all calls, if there is one; reports pay for no other middleware."""
-    if not settings.rate_limit:
-        return app
-    app = RateLimit(app, Rate(settings.rate_limit))
-    return SecurityHeaders(cors.HolderCors(app) if settings.cors_holders else app)
+def _with_headers(app: ASGIApp, settings: Settings) -> ASGIApp:
+    """Give all answers of ``app`` the headers that browsers act on."""
+    app = SecurityHeaders(app)
+    return cors.HolderCors(app) if settings.cors_holders else app

@@ -31,7 +31,7 @@ from privet import page
 from privet.http_client.address import TaskAddress
 from privet.http_client.errors import CuratorUnreachable, UnexpectedAnswer
 from privet.http_client.report_client import Offer, ReportClient
-from privet.http_server.bodies import BodyBudget, Head, Turns, read_body
+from privet.http_server.bodies import BodyBudget, Head, Turns, longest_body, read_body
 from privet.http_server.cors import HolderCors
 from privet.http_server.metrics import ROUTE, CountCalls
 from privet.http_server.problems import add_problem_handlers, problem_response
@@ -67,8 +67,6 @@ MAX_BATCHES, MAX_WAITING_BATCHES = 4, 64
 """Batches written at a time, and complete ones that may wait for that."""
 MAX_BATCH_BYTES = 16 * 2**20
 BODY_SECONDS = 30.0
-SPARE_BYTES = 2**16
-"""How much longer than twice a report a body may be and still hear what is wrong with it."""
 LARGE = 2**14
 """Bytes of a report above which another thread looks at it."""
 TASK_ID = re.compile(r"[0-9a-f]{64}")
@@ -185,7 +183,7 @@ class Relay:
         if isinstance(refusal, NotAuthorized) and head.invitation is not None:
             refusal = None  # the curator knows whether it is a good one
         with self._budget.share() as share:
-            limit = min(MAX_REPORT_BYTES, 2 * task.longest_report + SPARE_BYTES)
+            limit = min(MAX_REPORT_BYTES, longest_body(task))
             body = await read_body(
                 request.receive, head, limit=limit, seconds=BODY_SECONDS, share=share
             )

@@ -19,6 +19,7 @@ from privet.http_server.metrics import ROUTE
 from privet.http_server.problems import problem_response
 from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import (
+    PROBLEMS,
     NotAuthorized,
     PrivetError,
     TooManyRequests,
@@ -30,7 +31,7 @@ from privet.protocol.task import Task
 from ..access.rate_limit import Rate
 from ..access.tokens import Scope as TokenScope
 from ..access.tokens import Tokens
-from ..datastore.report_ids import Ids, Mask, keys_of
+from ..datastore.report_ids import Ids, keys_of
 from ..datastore.reports import Outcome, Outcomes, PerturbedAnswers, ReportGroup
 from ..datastore.store import Store
 from ..metrics import Metrics
@@ -38,17 +39,10 @@ from ..settings import Settings
 from .rejects import Rejects
 from .task_cache import CachedTask, TaskCache
 from .upload import task_of_call
-from .writer import Writer, refusal
+from .writer import REASONS, Writer, refusal
 
-REFUSALS = (
-    Outcome.CONFLICT,
-    Outcome.NOT_OPEN,
-    Outcome.NOT_INVITED,
-    Outcome.NO_TASK,
-    Outcome.OVER_QUOTA,
-)
 Take = Callable[[str, Scope, Receive], Awaitable[Response]]
-WRONG_PAYLOAD = problem_of(WrongPayload("")).name
+WRONG_PAYLOAD = PROBLEMS[WrongPayload].name
 MAX_WAITING = 64
 """Complete batches that may wait to be counted; above it the answer is 503."""
 
@@ -148,7 +142,7 @@ class BatchUpload:
         outcomes = await self._writer.put_batch(batch.valid)
         if (outcomes == Outcome.NOT_ADMITTED).any():
             raise refusal(Outcome.NOT_ADMITTED, task)
-        failed = failed_of(task, batch, outcomes)
+        failed = failed_of(batch, outcomes)
         for reason, ids in failed.items():
             self._rejects.add(task_id, reason, len(ids))
             self._metrics.reported(reason, task_id, len(ids))
@@ -181,12 +175,9 @@ class BatchUpload:
             )
 
 
-def failed_of(task: Task, batch: CheckedBatch, outcomes: Outcomes) -> dict[str, Ids]:
+def failed_of(batch: CheckedBatch, outcomes: Outcomes) -> dict[str, Ids]:
     """The ids of a batch's refused reports by reason."""
-    failed = {
-        problem_of(refusal(outcome, task)).name: batch.valid.ids[outcomes == outcome]
-        for outcome in REFUSALS
-    }
+    failed = {reason: batch.valid.ids[outcomes == outcome] for outcome, reason in REASONS.items()}
     failed[WRONG_PAYLOAD] = batch.invalid
     return {reason: ids for reason, ids in failed.items() if len(ids)}
 
@@ -202,12 +193,7 @@ def check_batch(task: CachedTask, body: bytes, max_reports: int, relay: str) -> 
 
 def checked(task: CachedTask, batch: Batch, relay: str) -> CheckedBatch:
     """The valid reports of a batch with their total, and the ids of the others."""
-    answers = [
-        PerturbedAnswers(question, payloads) for question, payloads in batch.answers(task.task)
-    ]
-    group = task.group(batch.ids, answers)
-    group = replace(group, admissions=batch.admissions, relay=relay)
-    valid: Mask = task.valid(group)
-    if not valid.all():
-        group = group.only(valid)
-    return CheckedBatch(replace(group, total=group.add_up()), batch.ids[~valid])
+    answers = [PerturbedAnswers(*column) for column in batch.answers(task.task)]
+    group = replace(task.group(batch.ids, answers), admissions=batch.admissions, relay=relay)
+    kept, valid = task.checked(group)
+    return CheckedBatch(kept, batch.ids[~valid])

@@ -67,7 +67,7 @@ def collect(
         if (outcomes == Outcome.NOT_ADMITTED).any():
             yield CollectedFile(name, fault="its holders' invitations are not held for it")
             continue
-        refused = {reason: len(ids) for reason, ids in failed_of(task, batch, outcomes).items()}
+        refused = {reason: len(ids) for reason, ids in failed_of(batch, outcomes).items()}
         if refused:
             store.count_rejects(task.id, refused)
         taken = {

@@ -10,7 +10,7 @@ store in the transaction that counts.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import compress
 
@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
 
+from privet.http_server.bodies import longest_body
+from privet.protocol.batch import Rows
 from privet.protocol.report import REPORT_ID_BYTES, Report
 from privet.protocol.task import Task
 
@@ -26,10 +28,7 @@ from ..datastore.reports import PerturbedAnswers, ReportGroup
 from ..datastore.store import Store
 
 MAX_TASKS = 1024
-SPARE_BYTES = 2**16
-"""How much longer than twice a report a body may be and still hear what is wrong with it."""
 
-Rows = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 
 
@@ -98,8 +97,7 @@ class CachedTask:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.id = task.id
-        self.max_body_bytes = 2 * task.longest_report + SPARE_BYTES
-        """Base64 and hexadecimal at most double a report, so this is enough for either form."""
+        self.max_body_bytes = longest_body(task)
         self._layouts: dict[int, list[Layout]] = {}
         count = len(task.questions)
         asked = [tuple(range(count))] if task.allocation == "all" else [(q,) for q in range(count)]
@@ -131,12 +129,10 @@ class CachedTask:
             return self.group(ids, [PerturbedAnswers(*column) for column in columns], digests)
         ids, answers = np.empty((len(bodies), REPORT_ID_BYTES), dtype=np.uint8), []
         for questions, layout in layouts.items():
-            alike = [own.questions == questions for own, _ in bodies]
+            alike = [of_body.questions == questions for of_body, _ in bodies]
             rows = np.flatnonzero(alike)
             ids[rows], columns = layout.columns([body for _, body in compress(bodies, alike)])
-            answers += [
-                PerturbedAnswers(question, payloads, rows) for question, payloads in columns
-            ]
+            answers += [PerturbedAnswers(*column, rows) for column in columns]
         return self.group(ids, answers, digests)
 
     def group(
@@ -144,20 +140,25 @@ class CachedTask:
     ) -> ReportGroup:
         """Reports as the store takes them, with their fingerprints."""
         hashes = np.zeros((len(ids), HASHES), dtype=np.uint64)
-        for own in answers:
-            keys = _hash_keys(self.task.id, own.question, -(-own.payloads.shape[1] // 4))
-            hashes[slice(None) if own.rows is None else own.rows] += _hashed(own.payloads, *keys)
+        for part in answers:
+            keys = _hash_keys(self.task.id, part.question, -(-part.payloads.shape[1] // 4))
+            rows = slice(None) if part.rows is None else part.rows
+            hashes[rows] += _hashed(part.payloads, *keys)
         high, low = (hashes >> np.uint64(32)).T
         fingerprints = ((high << np.uint64(32)) | low).view(np.int64)
         return ReportGroup(self.task, ids, fingerprints, answers, invitations)
 
-    def valid(self, group: ReportGroup) -> Mask:
-        """Which reports some holder could have sent, by their mechanisms."""
+    def checked(self, group: ReportGroup) -> tuple[ReportGroup, Mask]:
+        """The reports that some holder could have sent, with their total; and which they are.
+
+        They are added up here so that no mechanism runs inside the transaction that counts them.
+        """
         valid = np.ones(len(group), dtype=bool)
-        for own in group.answers:
-            rows = slice(None) if own.rows is None else own.rows
-            valid[rows] &= self.task.mechanisms[own.question].valid(own.payloads)
-        return valid
+        for answers in group.answers:
+            rows = slice(None) if answers.rows is None else answers.rows
+            valid[rows] &= self.task.mechanisms[answers.question].valid(answers.payloads)
+        kept = group if valid.all() else group.only(valid)
+        return replace(kept, total=kept.add_up()), valid
 
 
 class TaskCache:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import compress
 from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import Any, TypeVar
@@ -19,11 +20,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from privet.protocol.errors import (
+    PROBLEMS,
     NotAdmitted,
+    NotAuthorized,
     Overloaded,
     PrivetError,
     QuotaReached,
     ReportConflict,
+    TaskNotFound,
+    TaskNotOpen,
     WrongPayload,
 )
 from privet.protocol.lifecycle import not_invited, not_open
@@ -178,33 +183,31 @@ class Writer:
         """For each report whether it counts from now on, or why it is refused."""
         results: list[bool | PrivetError] = [True] * len(reports)
         by_task: dict[str, list[int]] = {}
-        for place, report in enumerate(reports):
-            by_task.setdefault(report.task.id, []).append(place)
-        groups, places = [], []
+        for row, report in enumerate(reports):
+            by_task.setdefault(report.task.id, []).append(row)
+        groups, rows_of_groups = [], []
         for task_id in sorted(by_task):  # one order for all curators: no deadlocks
-            own = by_task[task_id]
-            task = reports[own[0]].task
+            rows = by_task[task_id]
+            task = reports[rows[0]].task
             group = task.group_of_bodies(
-                [(reports[place].layout, reports[place].body) for place in own],
-                [reports[place].invitation for place in own],
+                [(reports[row].layout, reports[row].body) for row in rows],
+                [reports[row].invitation for row in rows],
             )
-            valid = task.valid(group)
-            if not valid.all():
-                for row in np.flatnonzero(~valid).tolist():
-                    results[own[row]] = _fault(reports[own[row]])
-                group, own = group.only(valid), [own[row] for row in np.flatnonzero(valid)]
-            if own:
+            group, valid = task.checked(group)
+            for row in np.flatnonzero(~valid).tolist():
+                results[rows[row]] = _fault(reports[rows[row]])
+            if len(group):
                 groups.append(group)
-                places.append(own)
-        for group, outcomes, own in zip(groups, self._take(groups), places, strict=True):
+                rows_of_groups.append(list(compress(rows, valid)))
+        for group, outcomes, rows in zip(groups, self._take(groups), rows_of_groups, strict=True):
             for row in np.flatnonzero(outcomes).tolist():
                 outcome = Outcome(outcomes[row])
-                results[own[row]] = (
+                results[rows[row]] = (
                     False if outcome is Outcome.REPLAYED else refusal(outcome, group.task)
                 )
-        for task_id, own in by_task.items():
-            counted = sum(results[place] is True for place in own)
-            replayed = sum(results[place] is False for place in own)
+        for task_id, rows in by_task.items():
+            counted = sum(results[row] is True for row in rows)
+            replayed = sum(results[row] is False for row in rows)
             self._metrics.reported("counted", task_id, counted)
             self._metrics.reported("replayed", task_id, replayed)
         self._metrics.waited(perf_counter() - reports[0].since)
@@ -217,6 +220,18 @@ class Writer:
         outcomes = self._store.take(groups, self._clock())
         self._metrics.committed(perf_counter() - started, sum(map(len, groups)))
         return outcomes
+
+
+REFUSALS: dict[Outcome, type[PrivetError]] = {
+    Outcome.CONFLICT: ReportConflict,
+    Outcome.NOT_OPEN: TaskNotOpen,
+    Outcome.NOT_INVITED: NotAuthorized,
+    Outcome.NO_TASK: TaskNotFound,
+    Outcome.OVER_QUOTA: QuotaReached,
+    Outcome.NOT_ADMITTED: NotAdmitted,
+}
+"""The kinds of the errors that ``refusal`` makes."""
+REASONS = {outcome: PROBLEMS[error].name for outcome, error in REFUSALS.items()}
 
 
 def refusal(outcome: Outcome, task: Task) -> PrivetError:
