@@ -32,7 +32,7 @@ from privet.protocol.task import Task
 from privet.protocol.wire import first_fault
 
 from ..datastore.models import ModelInfo
-from ..service import Answers, Change, Curator, predict_rows
+from ..service import Change, Curator, ExplainedPredictions, predict_rows
 from ..workers import Run
 from .problems import described
 from .requests import (
@@ -479,7 +479,7 @@ def predict_body(
     return _json(asked, predict_rows(task, fitted, asked.records, asked.columns, max_rows))
 
 
-def _json(asked: PredictRequest, answers: Answers) -> bytes:
+def _json(asked: PredictRequest, answers: ExplainedPredictions) -> bytes:
     by_column = asked.columns is not None
     return bytes(JSONResponse(_columns(answers) if by_column else records_of(answers)).body)
 
@@ -501,7 +501,7 @@ def _request_in(body: bytes) -> PredictRequest:
         raise InvalidRequest(f"{first_fault(error)}. See /docs for what this call takes.") from None
 
 
-def _columns(answers: Answers) -> dict[str, Any]:
+def _columns(answers: ExplainedPredictions) -> dict[str, Any]:
     label, found = answers.model.model.label, answers.predictions
     return {
         "model": answers.model.number,
@@ -516,7 +516,7 @@ def _columns(answers: Answers) -> dict[str, Any]:
     }
 
 
-def records_of(answers: Answers) -> dict[str, Any]:
+def records_of(answers: ExplainedPredictions) -> dict[str, Any]:
     """The answer to records, in JSON's types."""
     columns = _columns(answers)
     return {

@@ -1,0 +1,50 @@
+"""What the use cases share."""
+
+import secrets
+from collections.abc import Callable, Sequence
+
+from privet.learning.estimators import QuestionCounts
+from privet.protocol.task import Task
+
+from ..datastore.audit import RESTORED
+from ..datastore.models import ModelInfo
+from ..datastore.reports import QuestionSums
+from ..datastore.store import Store
+from ..models.cache import ModelCache
+
+STEPS_KEY = "steps_key"
+"""The fact that holds the key from which the curators of a database draw where a step is seen."""
+MAX_PREDICTED_ROWS = 1_000_000
+
+
+class UseCases:
+    """Use cases over one store and a clock."""
+
+    def __init__(
+        self, store: Store, clock: Callable[[], float], max_rows: int = MAX_PREDICTED_ROWS
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.max_rows = max_rows
+        self._models = ModelCache(store)
+        self._steps_key = store.note_first(STEPS_KEY, secrets.token_hex())
+        restored = store.fact(RESTORED)
+        self.restored = None if restored is None else float(restored)
+        """When the backup was made that the database was restored from, Unix time."""
+
+    def question_counts(self, task_id: str) -> list[QuestionCounts]:
+        """Debiased counts of the reports so far, one entry per question."""
+        task = self.store.task(task_id).task
+        return counts_of(task, self.store.sums(task_id))
+
+    def _document(self, task_id: str, number: int) -> tuple[ModelInfo, bytes]:
+        info = self._models.info(task_id, number)
+        return info, self.store.model(task_id, info.number)
+
+
+def counts_of(task: Task, sums: Sequence[QuestionSums]) -> list[QuestionCounts]:
+    """Debiased counts, one entry per question."""
+    return [
+        QuestionCounts.of(task, number, question.vector, question.n)
+        for number, question in enumerate(sums)
+    ]

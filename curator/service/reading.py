@@ -1,0 +1,117 @@
+"""Reading fitted models: cards, insight, drawings, files."""
+
+import json
+from collections.abc import Mapping
+
+from privet.learning.counts import public_counts
+from privet.learning.display.picture import Layout, lay_out
+from privet.learning.estimators import Model
+from privet.learning.export.formats import EXPORTS
+from privet.learning.insight import (
+    Insight,
+    insight,
+    question_about,
+    reports_for,
+    values_without_reports,
+)
+from privet.learning.model import FittedModel
+from privet.learning.node_shares import NodeShares, node_shares
+from privet.learning.trees import describe_path
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.task import Task
+
+from ..datastore.models import ModelInfo
+from ..models.card import write_card
+from ..workers import Run, run_here
+from .base import UseCases
+
+
+class ReadingCases(UseCases):
+    """What is read from models."""
+
+    def models(self, task_id: str) -> list[ModelInfo]:
+        """Summaries of a task's models, oldest first; raises ``TaskNotFound``."""
+        return self.store.models(task_id)
+
+    def model_info(self, task_id: str, number: int | None = None) -> ModelInfo:
+        """A model's summary, or that of the one that serves; raises as ``model`` does."""
+        return self._models.info(task_id, number)
+
+    def model(self, task_id: str, number: int | None = None) -> FittedModel:
+        """One model, or the one that serves; raises ``TaskNotFound`` or ``ModelNotFound``."""
+        return self._models.get(task_id, number)
+
+    def export(self, task_id: str, number: int, form: str, run: Run = run_here) -> bytes:
+        """A model as a file of a form in ``EXPORTS``; raises as ``model`` does."""
+        info, document = self._document(task_id, number)
+        canonical = self.store.task(task_id).task.canonical
+        return run(write_export, canonical, info.number, info.created, document, form)
+
+    def card(self, task_id: str, number: int | None = None) -> str:
+        """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
+        fitted = self._models.get(task_id, number)
+        ways = self._models.info(task_id, fitted.number).summary.get("ways", [])
+        task, public = self.store.task(task_id).task, self.store.public_data(task_id)
+        return write_card(task, fitted, public, self.question_counts(task_id), ways)
+
+    def insight(
+        self, task_id: str, number: int | None = None
+    ) -> tuple[FittedModel, Insight, Mapping[int, list[str]]]:
+        """Compare the reports so far with the public data, and state their effect on a model.
+
+        With the splits that lead to each cell that differs. Raises ``TaskNotFound``,
+        ``ModelNotFound``, and ``InvalidRequest`` without reports about the label in its cells.
+        """
+        fitted, task = self._models.get(task_id, number), self.store.task(task_id).task
+        public, questions = self.store.public_data(task_id), self.question_counts(task_id)
+        found = insight(task.label, public, questions, fitted.model)
+        cells = {difference.cell for difference in found.differences}
+        partition = fitted.model.partition
+        return fitted, found, {c: describe_path(partition, task.columns, c) for c in sorted(cells)}
+
+    def layout(self, task_id: str, model: Model, *, reported: bool) -> Layout:
+        """Where a picture of a task's model has its nodes; raises ``TaskNotFound``.
+
+        Its branches are as thick as their part of what was reported, or of the public records.
+        """
+        task, public = self.store.task(task_id).task, self.store.public_data(task_id)
+        question = question_about(model, self.question_counts(task_id)) if reported else None
+        if question is None:
+            mass = public_counts(task.label, public, model.partition).sum(axis=1)
+        else:
+            mass = question.counts.sum(axis=1)
+        before = values_without_reports(task.label, public, model)
+        return lay_out(model.partition, task.columns, model=model, mass=mass, public=before)
+
+    def node_shares(self, task_id: str, number: int, node: int) -> NodeShares | None:
+        """What was reported below a node of a model's tree, beside the public records there.
+
+        None without reports about the label in its cells. Raises ``TaskNotFound``,
+        ``ModelNotFound``, and ``InvalidRequest`` for a node that there is not.
+        """
+        model, task = self._models.get(task_id, number).model, self.store.task(task_id).task
+        if not 0 <= node < model.partition.nodes:
+            raise InvalidRequest(f"The tree has the nodes 0 to {model.partition.nodes - 1}.")
+        question = question_about(model, self.question_counts(task_id))
+        if question is None:
+            return None
+        return node_shares(task.label, self.store.public_data(task_id), question, node)
+
+    def reports_for(self, task_id: str, half_width: float) -> int | None:
+        """Reports with which overall shares (or the mean label) are known to ± ``half_width``.
+
+        None if no question asks for the label. Raises ``TaskNotFound``.
+        """
+        label = self.store.task(task_id).task.label
+        for question in self.question_counts(task_id):
+            if question.mechanism.slots == label.slots:
+                return reports_for(label, question, half_width)
+        return None
+
+
+def write_export(
+    canonical: bytes, number: int, created: float, document: bytes, form: str
+) -> bytes:
+    """A model's document as a file of a form in ``EXPORTS``."""
+    task, model = Task.parse(canonical), Model.from_document(json.loads(document))
+    return EXPORTS[form].write(task, FittedModel(task.id, number, created, model))
