@@ -1,15 +1,16 @@
 """``privet token`` and ``privet key``: who may call, and what holders know their curator by."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
 
 from privet.protocol.errors import InvalidRequest
 
-from .options import URL, AsJson, Token, Url, connect
-from .output import SHORT_ID, err, print_json, print_table, when
+from ..admin_client import CuratorClient, Document
+from .options import remote
+from .output import SHORT_ID, err, print_table, when
 
 tokens = typer.Typer(no_args_is_help=True, help="Give and take tokens.")
 keys = typer.Typer(no_args_is_help=True, help="The key that tasks are signed with.")
@@ -18,72 +19,59 @@ Last = Annotated[bool, typer.Option("--last", help="Do it to the last admin toke
 TokenName = Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")]
 
 
+def _print_token(made: Document) -> None:
+    typer.echo(made["token"])
+    err().print("It is shown this once.")
+
+
 @tokens.command(epilog="Example: privet token issue alice --scope reader --days 90")
+@remote(_print_token)
 def issue(
+    api: CuratorClient,
     name: TokenName,
     scope: Annotated[str, typer.Option(help="admin, reader or relay.")] = "admin",
     days: Annotated[
         float | None, typer.Option(help="Days until it ends; by default never.")
     ] = None,
     last: Last = False,
-    url: Url = URL,
-    token: Token = None,
-    *,
-    as_json: AsJson = False,
-) -> None:
+) -> Document:
     """Make a token; an earlier one of that name ends at once, so this also rotates it."""
     asked = {"scope": scope, "days": days}
-    params = {"last": last}
-    made = connect(url, token).call("PUT", _address(name), json=asked, params=params).json()
-    if as_json:
-        print_json(made)
-        return
-    typer.echo(made["token"])
-    err().print("It is shown this once.")
+    made: Document = api.call("PUT", _address(name), json=asked, params={"last": last}).json()
+    return made
 
 
-@tokens.command("list", epilog="Example: privet token list")
-def list_tokens(url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
-    """List all tokens, never themselves: scope, where from, end, last use."""
-    found = connect(url, token).get("/v1/tokens")
-    if as_json:
-        print_json(found)
-        return
+def _print_tokens(tokens: list[Document]) -> None:
     rows = [
         (
-            stored["name"],
-            stored["scope"],
-            stored["source"],
-            when(stored["created"]),
-            "never" if stored["expires"] is None else when(stored["expires"]),
-            "never" if stored["used"] is None else when(stored["used"]),
+            token["name"],
+            token["scope"],
+            token["source"],
+            when(token["created"]),
+            "never" if token["expires"] is None else when(token["expires"]),
+            "never" if token["used"] is None else when(token["used"]),
         )
-        for stored in found
+        for token in tokens
     ]
     print_table("Tokens", ("name", "scope", "from", "created", "ends", "last used"), rows)
 
 
+@tokens.command("list", epilog="Example: privet token list")
+@remote(_print_tokens)
+def list_tokens(api: CuratorClient) -> Any:
+    """List all tokens, never themselves: scope, where from, end, last use."""
+    return api.get("/v1/tokens")
+
+
 @tokens.command(epilog="Example: privet token revoke alice")
-def revoke(name: TokenName, last: Last = False, url: Url = URL, token: Token = None) -> None:
+@remote()
+def revoke(api: CuratorClient, name: TokenName, last: Last = False) -> None:
     """End a token at once."""
-    connect(url, token).call("DELETE", _address(name), params={"last": last})
+    api.call("DELETE", _address(name), params={"last": last})
     err().print(f"Token {name} is no longer good.")
 
 
-def audit(
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Most entries to show.")] = 50,
-    before: Annotated[int | None, typer.Option(help="Entries before this number.")] = None,
-    url: Url = URL,
-    token: Token = None,
-    *,
-    as_json: AsJson = False,
-) -> None:
-    """Show who created, deleted, invited, fitted, promoted and issued what, the latest first."""
-    beyond = {} if before is None else {"before": before}
-    found = connect(url, token).get("/v1/audit", limit=limit, **beyond)
-    if as_json:
-        print_json(found)
-        return
+def _print_audit(entries: list[Document]) -> None:
     rows = [
         (
             str(entry["no"]),
@@ -93,9 +81,20 @@ def audit(
             entry["subject"][:SHORT_ID],
             entry["detail"],
         )
-        for entry in found
+        for entry in entries
     ]
     print_table("Audit log", ("no", "at", "token", "action", "of", "detail"), rows)
+
+
+@remote(_print_audit)
+def audit(
+    api: CuratorClient,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Most entries to show.")] = 50,
+    before: Annotated[int | None, typer.Option(help="Entries before this number.")] = None,
+) -> Any:
+    """Show who created, deleted, invited, fitted, promoted and issued what, the latest first."""
+    beyond = {} if before is None else {"before": before}
+    return api.get("/v1/audit", limit=limit, **beyond)
 
 
 def _address(name: str) -> str:
@@ -117,16 +116,17 @@ def make(
     err().print("Holders pin this with --curator-key. Keep the file: nobody else may read it.")
 
 
-@keys.command(epilog="Example: privet key show")
-def show(url: Url = URL, as_json: AsJson = False) -> None:
-    """Show the key that a curator signs with, for holders to pin."""
-    document = connect(url).get("/v1/key")
-    if as_json:
-        print_json(document)
-    elif document["key"] is None:
+def _print_key(document: Document) -> None:
+    if document["key"] is None:
         raise InvalidRequest(
             "This curator does not sign its tasks: make a key with 'privet key make', and start "
             "it with --signing-key."
         )
-    else:
-        typer.echo(document["key"])
+    typer.echo(document["key"])
+
+
+@keys.command(epilog="Example: privet key show")
+@remote(_print_key, token=False)
+def show(api: CuratorClient) -> Any:
+    """Show the key that a curator signs with, for holders to pin."""
+    return api.get("/v1/key")

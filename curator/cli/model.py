@@ -12,22 +12,22 @@ import typer
 
 from privet.learning.task_building.columns import Columns, count_rows
 from privet.learning.task_building.table import read_table
-from privet.protocol.errors import InvalidRecord, InvalidRequest, PrivetError
+from privet.protocol.errors import InvalidRecord, InvalidRequest
 from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value
 from privet.protocol.task import Task
 
-from ..admin_client import CuratorClient, Predictions
-from .options import (
-    URL,
-    AsJson,
-    ModelNumber,
-    TaskName,
-    Token,
-    Url,
-    connect,
-    parsed,
+from ..admin_client import CuratorClient, Document, Predictions
+from .options import AsJson, Force, Ignore, ModelNumber, TaskName, parsed, remote
+from .output import (
+    PLAIN,
+    check_free,
+    err,
+    naming_target,
+    print_facts,
+    print_json,
+    print_table,
+    when,
 )
-from .output import PLAIN, err, print_facts, print_json, print_table, when
 
 ROWS_SHOWN = 20
 
@@ -37,7 +37,13 @@ Parameter = Annotated[
 ]
 
 
+def _print_model(model: Document) -> None:
+    print_facts(f"Model {model['number']}", _facts(model))
+
+
+@remote(_print_model, doing="Fitting ...")
 def fit(
+    api: CuratorClient,
     task: TaskName,
     *,
     estimator: Annotated[str | None, typer.Option(help="Estimator; by default the best.")] = None,
@@ -45,59 +51,51 @@ def fit(
     promote: Annotated[
         bool, typer.Option("--promote", help="Let it serve; else only the first one does.")
     ] = False,
-    url: Url = URL,
-    token: Token = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Document:
     """Fit a model from the reports so far, and keep it under the next number."""
-    parameters = parsed(parameter, "--parameter")
-    api = connect(url, token, "Fitting ...")
-    model = api.fit(task, estimator, promote=promote, **parameters)
-    if as_json:
-        print_json(model)
-    else:
-        print_facts(f"Model {model['number']}", _facts(model))
+    return api.fit(task, estimator, promote=promote, **parsed(parameter, "--parameter"))
 
 
-def models(task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
-    """List the models of a task."""
-    summaries = connect(url, token).models(task)
-    if as_json:
-        print_json(summaries)
-        return
+def _print_models(summaries: list[Document]) -> None:
     columns = ("number", "aliases", "estimator", "parameters", "reports", "cells")
     rows = [(*(m[column] for column in columns), when(m["created"])) for m in summaries]
     print_table("Models", ("no", *columns[1:], "fitted"), rows, whole=("estimator",))
 
 
+@remote(_print_models)
+def models(api: CuratorClient, task: TaskName) -> list[Document]:
+    """List the models of a task."""
+    return api.models(task)
+
+
+@remote()
 def promote(
+    api: CuratorClient,
     task: TaskName,
     number: Annotated[int, typer.Argument(metavar="NUMBER", help="Number of the model.")],
     alias: Annotated[str, typer.Option("--as", help="Another name for it.")] = "serving",
-    url: Url = URL,
-    token: Token = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Let a model predict from now on; an earlier one can be promoted again."""
-    promoted = connect(url, token).promote(task, number, alias)
+    promoted = api.promote(task, number, alias)
     if as_json:
         print_json(promoted)
     else:
         err().print(f"Model {number} is {alias}.", **PLAIN)
 
 
+@remote()
 def compare(
+    api: CuratorClient,
     task: TaskName,
     one: Annotated[int, typer.Argument(metavar="ONE", help="Number of a model.")],
     other: Annotated[int, typer.Argument(metavar="OTHER", help="Number of another.")],
-    url: Url = URL,
-    token: Token = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Show what changes from one model to another, in predictions for the public records."""
-    change = connect(url, token).compare(task, one, other)
+    change = api.compare(task, one, other)
     if as_json:
         print_json(change)
         return
@@ -111,7 +109,9 @@ def compare(
     print_facts(f"From model {one} to {other}, on {change['records']} public records", facts)
 
 
+@remote()
 def export(
+    api: CuratorClient,
     task: TaskName,
     *,
     out: Annotated[
@@ -121,73 +121,58 @@ def export(
         ),
     ] = None,
     format_: Annotated[str, typer.Option("--format", help="json, csv or onnx.")] = "json",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    force: Force = False,
     model: ModelNumber = None,
-    url: Url = URL,
-    token: Token = None,
 ) -> None:
     """Export a model as a file that other programs can predict with."""
-    api = connect(url, token)
     task_id = api.task_id(task)
     number = api.model_number(task_id) if model is None else model
     content = api.export(task_id, model=number, format=format_)
     if str(out) == "-":
         typer.get_binary_stream("stdout").write(content)
         return
-    if out is not None and out.exists() and not force:
-        raise InvalidRequest(f"{out} is there already: name another file, or say --force.")
+    check_free(out, force)
     target = out or Path(f"privet-{task_id[:12]}-{number}.{format_}")
-    try:
+    with naming_target(target):
         target.write_bytes(content)
-    except OSError as error:
-        raise PrivetError(f"Cannot write {target}: {error.strerror}.") from None
     err().print(f"Wrote model {number} to {target} ({len(content)} bytes).")
 
 
-def card(task: TaskName, model: ModelNumber = None, url: Url = URL, token: Token = None) -> None:
+@remote()
+def card(api: CuratorClient, task: TaskName, model: ModelNumber = None) -> None:
     """Print a model's card in Markdown: what it is, from what, how far to trust it."""
-    typer.echo(connect(url, token).card(task, model=model))
+    typer.echo(api.card(task, model=model))
 
 
-def insight(
-    task: TaskName,
-    model: ModelNumber = None,
-    url: Url = URL,
-    token: Token = None,
-    as_json: AsJson = False,
-) -> None:
-    """Compare the holders with the public data: shares, cells that differ, what reports changed."""
-    found = connect(url, token).insight(task, model=model)
-    if as_json:
-        print_json(found)
-        return
+def _print_insight(insight: Document) -> None:
     columns = ("holders", "95 % interval", "public records")
-    misfits = {"reported": found["misfits"]["value"], **found["misfits"], "public": 0.0}
-    rows = [_compared(row["name"], row) for row in found["overall"]]
+    misfits = {"reported": insight["misfits"]["value"], **insight["misfits"], "public": 0.0}
+    rows = [_compared(row["name"], row) for row in insight["overall"]]
     rows.append(_compared("records that did not fit", misfits))
-    print_table(f"What {found['reports']} reports say", ("", *columns), rows)
+    print_table(f"What {insight['reports']} reports say", ("", *columns), rows)
     rows = [
         _compared(f"{row['name'] or 'part of all'}, where {' and '.join(row['path'])}", row)
-        for row in found["differences"][:ROWS_SHOWN]
+        for row in insight["differences"][:ROWS_SHOWN]
     ]
     if rows:
         print_table("Cells that differ, the surest first", ("", *columns), rows)
-    typer.echo(found["sentence"])
+    typer.echo(insight["sentence"])
 
 
-def _compared(name: str, row: dict[str, Any]) -> tuple[str, ...]:
+@remote(_print_insight)
+def insight(api: CuratorClient, task: TaskName, model: ModelNumber = None) -> Document:
+    """Compare the holders with the public data: shares, cells that differ, what reports changed."""
+    return api.insight(task, model=model)
+
+
+def _compared(name: str, row: Document) -> tuple[str, ...]:
     reported, low, high, public = (
         f"{row[key]:.3g}" for key in ("reported", "low", "high", "public")
     )
     return name, reported, f"{low} to {high}", public
 
 
-def status(task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
-    """Show how a collection stands; without a token only about how many reports there are."""
-    document = connect(url, token).status(task)
-    if as_json:
-        print_json(document)
-        return
+def _print_status(document: Document) -> None:
     reports, step = document["reports"], document["step"]
     facts = {
         "state": document["state"],
@@ -204,7 +189,15 @@ def status(task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson 
     print_facts(f"Task {document['id'][:12]}", facts)
 
 
+@remote(_print_status)
+def status(api: CuratorClient, task: TaskName) -> Document:
+    """Show how a collection stands; without a token only about how many reports there are."""
+    return api.status(task)
+
+
+@remote(doing="Predicting ...")
 def predict(
+    api: CuratorClient,
     task: TaskName,
     *,
     record: Annotated[str | None, typer.Option(help="One record as a JSON object.")] = None,
@@ -213,14 +206,12 @@ def predict(
         typer.Option("--csv", exists=True, dir_okay=False, help="CSV or Parquet file of records."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="CSV file to write.")] = None,
-    ignore: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
+    ignore: Ignore = None,
     keep: Annotated[
         list[str] | None, typer.Option(help="A column to copy to the output, such as an id.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    force: Force = False,
     model: ModelNumber = None,
-    url: Url = URL,
-    token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict for one record, or for every row of a file.
@@ -231,9 +222,7 @@ def predict(
         raise typer.BadParameter("give either --record or --csv")
     if record is not None and (out or ignore or keep):
         raise typer.BadParameter("--out, --ignore and --keep go with --csv")
-    if out is not None and out.exists() and not force:
-        raise InvalidRequest(f"{out} is there already: name another file, or say --force.")
-    api = connect(url, token, "Predicting ...")
+    check_free(out, force)
     if record is not None:
         _predict_record(api, f"/v1/tasks/{api.task_id(task)}/predict", model, record, as_json)
     elif csv_file is not None:
@@ -256,7 +245,7 @@ class _Table:
     def of(
         cls,
         columns: Columns,
-        view: dict[str, Any],
+        view: Document,
         ignore: list[str] | None,
         keep: list[str] | None,
     ) -> "_Table":
@@ -268,14 +257,14 @@ class _Table:
         kept = {name: _listed(columns[name]) for name in keep or []}
         features = {feature.name: feature for feature in task.features}
         left_out = {*(ignore or []), *(name for name in kept if name not in features)}
-        sent = {name: _listed(each) for name, each in columns.items() if name not in left_out}
+        sent = {name: _listed(values) for name, values in columns.items() if name not in left_out}
         rows = count_rows(columns)
         problems = [""] * rows
         for name, feature in features.items():
             for row, value in enumerate(sent.get(name, ())):
                 problems[row] = problems[row] or _problem(feature, value)
         fits = [not problem for problem in problems]
-        fitting = {name: list(compress(each, fits)) for name, each in sent.items()}
+        fitting = {name: list(compress(values, fits)) for name, values in sent.items()}
         return cls(fitting, kept, problems)
 
 
@@ -299,10 +288,10 @@ def _predict_record(
         record = json.loads(text)
     except json.JSONDecodeError as error:
         raise InvalidRequest(f"--record is not JSON ({error}): write it as {{...}}.") from None
-    found = api.post(address, {"model": model, "records": [record]})
-    prediction = found["predictions"][0]
+    answer = api.post(address, {"model": model, "records": [record]})
+    prediction = answer["predictions"][0]
     if as_json:
-        print_json({"model": found["model"], **prediction})
+        print_json({"model": answer["model"], **prediction})
         return
     facts = {"label": prediction["label"]}
     if prediction.get("probabilities") is None:
@@ -312,7 +301,7 @@ def _predict_record(
             low, high = prediction["low"][name], prediction["high"][name]
             facts[f"P({name})"] = f"{p:.4f}, 95 % interval {low:.4f} to {high:.4f}"
     facts |= {"because": " and ".join(prediction["path"]) or "there is one cell only"}
-    print_facts(f"Prediction of model {found['model']}", facts)
+    print_facts(f"Prediction of model {answer['model']}", facts)
 
 
 def _deliver(table: _Table, predicted: Predictions, out: Path | None, as_json: bool) -> None:
@@ -341,9 +330,9 @@ def _rows(
     classes = predicted["classes"]
     names = [f" {name}" for name in classes] if classes and every else [""]
     kinds = ("low", "high") if classes is None else ("p", "low", "high")
-    own = ["prediction", *(kind + name for name in names for kind in kinds), "cell"]
+    predicted_columns = ["prediction", *(kind + name for name in names for kind in kinds), "cell"]
     values = {"p": predicted["values"], "low": predicted["low"], "high": predicted["high"]}
-    found = (
+    predictions = (
         [label, *(values[kind][row][i] for i in slots for kind in kinds), cell]
         for row, (label, cell) in enumerate(zip(predicted["label"], predicted["cell"], strict=True))
         for slots in [(classes.index(label),) if classes and not every else range(len(names))]
@@ -352,23 +341,20 @@ def _rows(
     rows = [
         [
             *(column[row] for column in table.kept.values()),
-            *(["" for _ in own] if fault else next(found)),
+            *(["" for _ in predicted_columns] if fault else next(predictions)),
             *([fault] if problem else []),
         ]
         for row, fault in enumerate(table.problems)
     ]
-    return [*table.kept, *own, *problem], rows
+    return [*table.kept, *predicted_columns, *problem], rows
 
 
 def _write(target: Path, header: list[str], rows: list[list[Any]]) -> None:
-    try:
-        with target.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([header, *rows])
-    except OSError as error:
-        raise PrivetError(f"Cannot write {target}: {error.strerror}.") from None
+    with naming_target(target), target.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *rows])
 
 
-def _facts(model: dict[str, Any]) -> dict[str, Any]:
+def _facts(model: Document) -> Document:
     return {
         "estimator": model["estimator"],
         "parameters": model["parameters"],
@@ -380,7 +366,7 @@ def _facts(model: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _way(way: dict[str, Any]) -> tuple[str, str]:
+def _way(way: Document) -> tuple[str, str]:
     """How some of the reports came, and what they can have done if they were dishonest."""
     name = "singly" if way["relay"] is None else f"in batches of {way['relay']}"
     return f"came {name}", (

@@ -9,7 +9,7 @@ import typer
 from privet.learning.task_building.table import read_table
 from privet.protocol.mechanisms import Row, compare
 
-from .options import AsJson, Setting, parsed, read_settings
+from .options import AsJson, Ignore, Label, PublicFile, Setting, parsed, read_settings
 from .output import err, print_json, print_table
 
 COLUMNS = ("mechanism", "ε", "bytes", "variance", "/ best", "drawn", "influence")
@@ -61,13 +61,10 @@ def _remark(row: Row) -> str:
 
 
 def encode(
-    public: Annotated[
-        Path,
-        typer.Argument(exists=True, dir_okay=False, readable=True, help="CSV or Parquet file."),
-    ],
+    public: PublicFile,
     *,
-    label: Annotated[str, typer.Option(help="The public column to be predicted.")],
-    ignore: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
+    label: Label,
+    ignore: Ignore = None,
     more: Setting = None,
     file: Annotated[
         Path | None, typer.Option("--out", help="CSV file to write the encoded records to.")

@@ -1,6 +1,9 @@
 """The options that many commands share."""
 
+import inspect
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import httpx
@@ -10,7 +13,10 @@ from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 
 from ..admin_client import DEFAULT_URL, CuratorClient
-from .output import err
+from .output import err, print_json
+
+FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
+"""What a file that a command reads must be."""
 
 Url = Annotated[str, typer.Option("--url", envvar="PRIVET_URL", help="Address of the curator.")]
 Token = Annotated[
@@ -24,12 +30,19 @@ TaskName = Annotated[
 ModelNumber = Annotated[
     int | None, typer.Option("--model", help="Number of the model; by default the one that serves.")
 ]
+PublicFile = Annotated[Path, typer.Argument(**FILE, help="CSV or Parquet file.")]
+Label = Annotated[str, typer.Option(help="The public column to be predicted.")]
+Ignore = Annotated[list[str] | None, typer.Option(help="A column to leave out.")]
+Grower = Annotated[str | None, typer.Option(help="How the partition is grown.")]
+MechanismName = Annotated[str | None, typer.Option(help="How answers are perturbed.")]
 Setting = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=JSON", help="Any other setting, for example seed=3."),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
-URL = DEFAULT_URL
+WAITING = "Waiting for the curator ..."
 
 
 class PatientClient(CuratorClient):
@@ -45,11 +58,41 @@ class PatientClient(CuratorClient):
             return super().call(method, path, **request)
 
 
-def connect(
-    url: str, token: str | None = None, doing: str = "Waiting for the curator ..."
-) -> CuratorClient:
-    """A curator at ``url``."""
-    return PatientClient(url, token, doing)
+def remote(
+    show: Callable[[Any], None] | None = None, *, token: bool = True, doing: str = WAITING
+) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Make a command of a function whose first parameter is a client of the curator.
+
+    The command also has the options --url, --token if ``token``, and --json if there is a ``show``,
+    which prints for people what the function returns.
+    """
+    shared: list[tuple[str, Any, Any]] = [("url", Url, DEFAULT_URL)]
+    shared += [("token", Token, None)] if token else []
+    shared += [("as_json", AsJson, False)] if show else []
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., None]:
+        def command(
+            url: str, token: str | None = None, as_json: bool = False, **options: Any
+        ) -> None:
+            result = function(PatientClient(url, token, doing), **options)
+            if as_json:
+                print_json(result)
+            elif show:
+                show(result)
+
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters = [parameter.replace(kind=keyword) for parameter in own]
+        parameters += [
+            inspect.Parameter(name, keyword, default=default, annotation=annotation)
+            for name, annotation, default in shared
+        ]
+        command.__name__, command.__doc__ = function.__name__, function.__doc__
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return command
+
+    return decorate
 
 
 def parsed(pairs: list[str] | None, option: str = "--set") -> dict[str, Any]:

@@ -1,14 +1,17 @@
 """What the commands print: tables for people, JSON for scripts, errors that say what to do."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from privet.http_client.report_client import printable
+from privet.protocol.errors import InvalidRequest, PrivetError
 
 SHORT_ID = 12
 PLAIN: dict[str, Any] = {"soft_wrap": True, "highlight": False, "markup": False}
@@ -33,6 +36,21 @@ def print_json(value: Any) -> None:
 def print_error(detail: str) -> None:
     """An error in one paragraph on standard error."""
     err().print(f"[bold red]Error:[/] {escaped(detail)}", soft_wrap=True)
+
+
+def check_free(path: Path | None, force: bool = False) -> None:
+    """Raise ``InvalidRequest`` if ``path`` exists and is not to be overwritten."""
+    if path is not None and path.exists() and not force:
+        raise InvalidRequest(f"{path} is there already: name another file, or say --force.")
+
+
+@contextmanager
+def naming_target(path: Path) -> Iterator[None]:
+    """Raise ``PrivetError`` where ``path`` cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise PrivetError(f"Cannot write {path}: {error.strerror}.") from None
 
 
 def print_table(

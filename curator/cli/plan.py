@@ -9,7 +9,7 @@ from rich.table import Table
 
 from privet.protocol.limits import DEEPEST
 
-from .options import AsJson, parsed
+from .options import AsJson, Grower, Ignore, Label, MechanismName, parsed
 from .output import err, out, print_facts, print_json, shown
 
 if TYPE_CHECKING:
@@ -23,16 +23,16 @@ def plan(
     public: Annotated[
         Path, typer.Option(exists=True, dir_okay=False, help="CSV or Parquet file of public data.")
     ],
-    label: Annotated[str, typer.Option(help="The public column to be predicted.")],
+    label: Label,
     holders: Annotated[int, typer.Option(min=1, help="Reports expected.")],
     epsilon: Annotated[float, typer.Option(help="What one holder would spend.")],
     *,
-    grower: Annotated[str | None, typer.Option(help="How the partition is grown.")] = None,
+    grower: Grower = None,
     depth: Annotated[
         int | None, typer.Option(min=0, max=DEEPEST, help="Splits per path; by default chosen.")
     ] = None,
-    mechanism: Annotated[str | None, typer.Option(help="How answers are perturbed.")] = None,
-    ignore: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
+    mechanism: MechanismName = None,
+    ignore: Ignore = None,
     more: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=JSON", help="Any other setting of the task."),

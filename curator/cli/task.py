@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,8 +18,21 @@ from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.task import TASK_VERSION
 
-from ..admin_client import CuratorClient
-from .options import URL, AsJson, Setting, TaskName, Token, Url, connect, parsed
+from ..admin_client import CuratorClient, Document
+from .options import (
+    FILE,
+    AsJson,
+    Grower,
+    Ignore,
+    Label,
+    MechanismName,
+    PublicFile,
+    Setting,
+    TaskName,
+    Yes,
+    parsed,
+    remote,
+)
 from .output import (
     PLAIN,
     SHORT_ID,
@@ -39,18 +53,17 @@ app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
 @app.command(
     epilog="Example: privet task create docs/examples/clinic.csv --label readmitted --epsilon 1"
 )
+@remote(doing="Growing the partition on the public data ...")
 def create(
-    public: Annotated[
-        Path,
-        typer.Argument(exists=True, dir_okay=False, readable=True, help="CSV or Parquet file."),
-    ],
+    api: CuratorClient,
+    public: PublicFile,
     *,
-    label: Annotated[str, typer.Option(help="The public column to be predicted.")],
+    label: Label,
     epsilon: Annotated[float, typer.Option(help="What one holder spends in all.")],
     name: Annotated[str | None, typer.Option(help="Name; by default the file's.")] = None,
     depth: Annotated[int | None, typer.Option(help="Splits per path; by default chosen.")] = None,
-    grower: Annotated[str | None, typer.Option(help="How the partition is grown.")] = None,
-    mechanism: Annotated[str | None, typer.Option(help="How answers are perturbed.")] = None,
+    grower: Grower = None,
+    mechanism: MechanismName = None,
     holders: Annotated[int | None, typer.Option(help="Reports expected.")] = None,
     allocation: Annotated[
         str | None, typer.Option(help="Questions per holder: all or one.")
@@ -59,33 +72,25 @@ def create(
         bool | None,
         typer.Option(help="Have a number reported relative to the public model's mean, or not."),
     ] = None,
-    ignore: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
+    ignore: Ignore = None,
     describe: Annotated[
         Path | None,
         typer.Option(
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help='JSON: by column a "description" and a "unit", for people who answer.',
+            **FILE, help='JSON: by column a "description" and a "unit", for people who answer.'
         ),
     ] = None,
     public_model: Annotated[
         Path | None,
         typer.Option(
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help="ONNX model over the encoded columns (see encode); by default one is made.",
+            **FILE, help="ONNX model over the encoded columns (see encode); by default one is made."
         ),
     ] = None,
     invited: Annotated[
         bool, typer.Option("--invited", help="Count invited reports only, from the start.")
     ] = False,
     draft: Annotated[bool, typer.Option("--draft", help="Do not open it yet.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     more: Setting = None,
-    url: Url = URL,
-    token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what the public data would become, ask, grow a partition, and publish the task."""
@@ -108,7 +113,6 @@ def create(
         **{key: value for key, value in options.items() if value is not None},
         **parsed(more),
     }
-    api = connect(url, token, "Growing the partition on the public data ...")
     _check(api, public, settings, ask=not (yes or as_json))
     try:
         with ExitStack() as opened:
@@ -168,13 +172,7 @@ def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: b
         raise InvalidRequest("Nothing was published: mend what looks wrong, or say --yes.")
 
 
-@app.command("list", epilog="Example: privet task list")
-def list_tasks(url: Url = URL, as_json: AsJson = False) -> None:
-    """List all tasks, oldest first."""
-    tasks = connect(url).tasks()
-    if as_json:
-        print_json(tasks)
-        return
+def _print_tasks(tasks: list[Document]) -> None:
     columns = ("id", "name", "state", "label", "epsilon", "created")
     rows = [
         (
@@ -190,132 +188,14 @@ def list_tasks(url: Url = URL, as_json: AsJson = False) -> None:
     print_table("Tasks", columns, rows, whole=("id", "state", "created"))
 
 
-@app.command(epilog="Example: privet task show Readmission")
-def show(task: TaskName, url: Url = URL, as_json: AsJson = False) -> None:
-    """Show one task: its features, questions and what a holder spends."""
-    view = connect(url).task(task)
-    if as_json:
-        print_json(view)
-    else:
-        print_view(view)
+@app.command("list", epilog="Example: privet task list")
+@remote(_print_tasks, token=False)
+def list_tasks(api: CuratorClient) -> list[Document]:
+    """List all tasks, oldest first."""
+    return api.tasks()
 
 
-@app.command("open", epilog="Example: privet task open Readmission")
-def open_task(task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
-    """Take reports, for the first time or again."""
-    _print_move(connect(url, token).open(task), as_json)
-
-
-@app.command(epilog="Example: privet task close Readmission")
-def close(task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson = False) -> None:
-    """Take no more reports; fitting and predicting go on."""
-    _print_move(connect(url, token).close(task), as_json)
-
-
-@app.command(
-    epilog="Example: privet task invite Readmission --count 100 --days 30 --out invitations.txt"
-)
-def invite(
-    task: TaskName,
-    count: Annotated[int, typer.Option(min=1, help="How many invitations to make.")],
-    days: Annotated[
-        float | None, typer.Option(help="Days until they end; by default never.")
-    ] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="New file for them, which only you may read."),
-    ] = None,
-    url: Url = URL,
-    token: Token = None,
-    *,
-    as_json: AsJson = False,
-) -> None:
-    """Make single-use invitations; from then on the task counts invited reports only."""
-    if file is not None and file.exists():  # before they are made, and lost
-        raise InvalidRequest(f"{file} is there already: name a new file.")
-    api = connect(url, token)
-    view = api.task(task)
-    invitations = api.invite(view, count, days)
-    if file is not None:
-        with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as out_file:
-            out_file.writelines(f"{invitation}\n" for invitation in invitations)
-        err().print(f"Wrote {count} invitations to {file}.", **PLAIN)
-    elif as_json:
-        print_json({"invitations": invitations})
-    else:
-        for invitation in invitations:
-            typer.echo(invitation)
-        err().print("They are shown this once. A holder answers with --invitation.", **PLAIN)
-    if not view["task"].get("invited", False):
-        err().print(
-            "This task does not say that it needs an invitation, so a holder without one learns it "
-            "after drawing: create tasks with --invited.",
-            **PLAIN,
-        )
-
-
-@app.command(epilog="Example: privet task invitations Readmission")
-def invitations(
-    task: TaskName, url: Url = URL, token: Token = None, as_json: AsJson = False
-) -> None:
-    """Show how many invitations were issued, used, revoked, and not used in time."""
-    counts = connect(url, token).invitations(task)
-    if as_json:
-        print_json(counts)
-    else:
-        print_facts("Invitations", counts)
-
-
-@app.command(epilog="Example: privet task uninvite Readmission --all")
-def uninvite(
-    task: TaskName,
-    file: Annotated[
-        Path | None,
-        typer.Option("--file", exists=True, dir_okay=False, help="Invitations, one per line."),
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All that are unused.")] = False,
-    url: Url = URL,
-    token: Token = None,
-) -> None:
-    """Take back unused invitations; the task goes on counting invited reports only."""
-    if (file is None) != every:
-        raise typer.BadParameter("give either --file or --all")
-    chosen = None if file is None else file.read_text(encoding="utf-8").split()
-    revoked = connect(url, token).revoke_invitations(task, chosen)
-    err().print(f"{revoked} invitations can no longer be used.", **PLAIN)
-
-
-@app.command(epilog="Example: privet task delete Readmission")
-def delete(
-    task: TaskName,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    url: Url = URL,
-    token: Token = None,
-) -> None:
-    """Remove a task with its public data, sums and models, for good."""
-    api = connect(url, token)
-    task_id = api.task_id(task)
-    if not yes:
-        reports = api.status(task_id)["reports"]
-        (name,) = (each["name"] for each in api.tasks() if each["id"] == task_id)
-        typer.confirm(
-            f"Remove {printable(name)!r} ({task_id[:SHORT_ID]}) with its {reports} reports and all "
-            "its models, for good?",
-            abort=True,
-        )
-    api.remove(task_id)
-    err().print(f"Task {task_id[:SHORT_ID]} is gone.")
-
-
-def _descriptions(path: Path) -> Any:
-    """The file's JSON; what it should hold is for the curator to say."""
-    try:
-        return json.loads(path.read_bytes())
-    except ValueError as error:
-        raise typer.BadParameter(f"{path} is not JSON: {error}.", param_hint="--describe") from None
-
-
-def print_view(view: dict[str, Any]) -> None:
+def print_view(view: Document) -> None:
     """A task as its facts, its features and its questions."""
     task = view["task"]
     facts = {
@@ -338,14 +218,124 @@ def print_view(view: dict[str, Any]) -> None:
     print_table("Questions", [key.replace("_", " ") for key in keys], rows)
 
 
-def _print_move(summary: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(summary)
+@app.command(epilog="Example: privet task show Readmission")
+@remote(print_view, token=False)
+def show(api: CuratorClient, task: TaskName) -> Document:
+    """Show one task: its features, questions and what a holder spends."""
+    return api.task(task)
+
+
+def _print_move(summary: Document) -> None:
+    err().print(f"Task {summary['id'][:SHORT_ID]} is {summary['state']}.")
+
+
+@app.command("open", epilog="Example: privet task open Readmission")
+@remote(_print_move)
+def open_task(api: CuratorClient, task: TaskName) -> Document:
+    """Take reports, for the first time or again."""
+    return api.open(task)
+
+
+@app.command(epilog="Example: privet task close Readmission")
+@remote(_print_move)
+def close(api: CuratorClient, task: TaskName) -> Document:
+    """Take no more reports; fitting and predicting go on."""
+    return api.close(task)
+
+
+@app.command(
+    epilog="Example: privet task invite Readmission --count 100 --days 30 --out invitations.txt"
+)
+@remote()
+def invite(
+    api: CuratorClient,
+    task: TaskName,
+    count: Annotated[int, typer.Option(min=1, help="How many invitations to make.")],
+    days: Annotated[
+        float | None, typer.Option(help="Days until they end; by default never.")
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="New file for them, which only you may read."),
+    ] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Make single-use invitations; from then on the task counts invited reports only."""
+    if file is not None and file.exists():  # before they are made, and lost
+        raise InvalidRequest(f"{file} is there already: name a new file.")
+    view = api.task(task)
+    invitations = api.invite(view, count, days)
+    if file is not None:
+        with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as out_file:
+            out_file.writelines(f"{invitation}\n" for invitation in invitations)
+        err().print(f"Wrote {count} invitations to {file}.", **PLAIN)
+    elif as_json:
+        print_json({"invitations": invitations})
     else:
-        err().print(f"Task {summary['id'][:SHORT_ID]} is {summary['state']}.")
+        for invitation in invitations:
+            typer.echo(invitation)
+        err().print("They are shown this once. A holder answers with --invitation.", **PLAIN)
+    if not view["task"].get("invited", False):
+        err().print(
+            "This task does not say that it needs an invitation, so a holder without one learns it "
+            "after drawing: create tasks with --invited.",
+            **PLAIN,
+        )
 
 
-def _state(summary: dict[str, Any]) -> str:
+@app.command(epilog="Example: privet task invitations Readmission")
+@remote(partial(print_facts, "Invitations"))
+def invitations(api: CuratorClient, task: TaskName) -> Document:
+    """Show how many invitations were issued, used, revoked, and not used in time."""
+    return api.invitations(task)
+
+
+@app.command(epilog="Example: privet task uninvite Readmission --all")
+@remote()
+def uninvite(
+    api: CuratorClient,
+    task: TaskName,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", exists=True, dir_okay=False, help="Invitations, one per line."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that are unused.")] = False,
+) -> None:
+    """Take back unused invitations; the task goes on counting invited reports only."""
+    if (file is None) != every:
+        raise typer.BadParameter("give either --file or --all")
+    chosen = None if file is None else file.read_text(encoding="utf-8").split()
+    revoked = api.revoke_invitations(task, chosen)
+    err().print(f"{revoked} invitations can no longer be used.", **PLAIN)
+
+
+@app.command(epilog="Example: privet task delete Readmission")
+@remote()
+def delete(api: CuratorClient, task: TaskName, yes: Yes = False) -> None:
+    """Remove a task with its public data, sums and models, for good."""
+    task_id = api.task_id(task)
+    if not yes:
+        reports = api.status(task_id)["reports"]
+        (name,) = (listed["name"] for listed in api.tasks() if listed["id"] == task_id)
+        typer.confirm(
+            f"Remove {printable(name)!r} ({task_id[:SHORT_ID]}) with its {reports} reports and all "
+            "its models, for good?",
+            abort=True,
+        )
+    api.remove(task_id)
+    err().print(f"Task {task_id[:SHORT_ID]} is gone.")
+
+
+def _descriptions(path: Path) -> Any:
+    """The file's JSON; what it should hold is for the curator to say."""
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as error:
+        raise typer.BadParameter(f"{path} is not JSON: {error}.", param_hint="--describe") from None
+
+
+def _state(summary: Document) -> str:
     if summary["version"] < TASK_VERSION:
         return f"closed, of version {summary['version']}"
     waiting = summary["state"] == "open" and not summary["collecting"]
@@ -360,19 +350,19 @@ def _allocation(allocation: str, questions: int) -> str:
     return drawn if allocation == "one" else f"{questions}, all asked of every holder"
 
 
-def _asks(question: dict[str, Any]) -> dict[str, Any]:
+def _asks(question: Document) -> Document:
     """A question as a row of the table; ``asks`` has the radius of a centred number."""
     radius = question["radius"]
     return question if radius is None else {**question, "asks": f"label ± {radius:.4g}"}
 
 
-def _label(label: dict[str, Any]) -> str:
+def _label(label: Document) -> str:
     if label["kind"] == "classes":
         return f"{label['name']}: one of {', '.join(label['classes'])}"
     return f"{label['name']}: a number from {label['low']} to {label['high']}"
 
 
-def _feature(feature: dict[str, Any]) -> tuple[str, str, str, Any]:
+def _feature(feature: Document) -> tuple[str, str, str, Any]:
     if feature["kind"] == "numeric":
         values = f"{feature['low']:g} to {feature['high']:g}"
     else:
