@@ -66,7 +66,7 @@ class Metrics(ServerMetrics):
         counter.inc(count)
 
     def committed(self, seconds: float, reports: int) -> None:
-        """one transaction of reports became durable."""
+        """One transaction of reports became durable."""
         self._commit_seconds.observe(seconds)
         self._commit_reports.observe(reports)
 
@@ -79,6 +79,6 @@ class Metrics(ServerMetrics):
         self._fit_seconds.labels(estimator).observe(seconds)
 
     def wait(self, reports: int, jobs: int) -> None:
-        """So many reports wait in the queue, and so many jobs are under way, now."""
+        """Set the gauges of queued reports and running jobs."""
         self._queue.set(reports)
         self._jobs.set(jobs)

@@ -28,7 +28,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from privet.protocol.errors import Overloaded, PrivetError, TooLarge
 
@@ -156,8 +156,7 @@ class _Job:
         result, error = pickle.loads(reply)  # noqa: S301 - from our own process
         if error is not None:
             raise error
-        found: T = result
-        return found
+        return cast("T", result)
 
     def kill(self) -> None:
         """Kill the process, if there is one, and take none from now on."""

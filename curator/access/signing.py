@@ -56,9 +56,9 @@ def signer_for(settings: Settings, known: str = "") -> Signer | None:
     made, and, without ``settings.new_signing_key``, for another than the known one, or none.
     """
     signer = _signer_for(settings, known)
-    own = "" if signer is None else signer.key.hex()
-    if known and own != known and not settings.new_signing_key:
-        what = f"this curator would sign with {own}" if own else "this curator has no key"
+    key = "" if signer is None else signer.key.hex()
+    if known and key != known and not settings.new_signing_key:
+        what = f"this curator would sign with {key}" if key else "this curator has no key"
         raise PrivetError(
             f"The database's tasks are signed with the key {known}, and {what}: give that key's "
             f"file with --signing-key. {NEW_KEY}"

@@ -56,40 +56,40 @@ class Tokens:
         self._clock = clock
         self.audit = Audit(store, clock)
         self._used: dict[str, float] = {}
-        self._own: StoredToken | None = None
+        self._from_settings: StoredToken | None = None
         if admin_token is not None:
             digest = digest_of(admin_token)
-            self._own = StoredToken(ENVIRONMENT, Scope.ADMIN, digest, clock())
+            self._from_settings = StoredToken(ENVIRONMENT, Scope.ADMIN, digest, clock())
 
     def check(self, token: str, scope: str) -> str:
         """The name of ``token``; raises ``NotAuthorized`` unless it allows what needs ``scope``."""
-        found = self.find(token)
-        if found.scope not in (Scope.ADMIN, scope):
-            raise NotAuthorized(f"The token is a {found.scope} token and this call needs {scope}.")
-        return found.name
+        stored = self.find(token)
+        if stored.scope not in (Scope.ADMIN, scope):
+            raise NotAuthorized(f"The token is a {stored.scope} token and this call needs {scope}.")
+        return stored.name
 
     def find(self, token: str) -> StoredToken:
         """The stored ``token``; raises ``NotAuthorized`` if it is unknown or has expired."""
-        digest, found, now = digest_of(token), None, self._clock()
-        for known in self.listed():
-            if hmac.compare_digest(digest, known.digest):
-                found = known
-        if found is None:
+        digest, match, now = digest_of(token), None, self._clock()
+        for stored in self.listed():  # all of them, so that the time tells nothing
+            if hmac.compare_digest(digest, stored.digest):
+                match = stored
+        if match is None:
             self.audit.note_refused("unknown token")
             raise NotAuthorized(
                 "The token is not known here: check for a cut or an old one. The first admin token "
                 f"was shown at the curator's start, or is the one in its PRIVET_ADMIN_TOKEN. "
                 f"{WAY_BACK}"
             )
-        if found.expires is not None and found.expires <= now:
-            self.audit.note_refused(f"{found.name} has expired")
-            ended = datetime.fromtimestamp(found.expires, UTC)
+        if match.expires is not None and match.expires <= now:
+            self.audit.note_refused(f"{match.name} has expired")
+            ended = datetime.fromtimestamp(match.expires, UTC)
             raise NotAuthorized(
-                f"The token {found.name!r} expired on {ended:%Y-%m-%d}: ask an admin for a new "
+                f"The token {match.name!r} expired on {ended:%Y-%m-%d}: ask an admin for a new "
                 f"one (privet token issue). {WAY_BACK}"
             )
-        self._note_use(found, now)
-        return found
+        self._note_use(match, now)
+        return match
 
     def first_start(self) -> str | None:
         """An admin token, made now; None if the settings or the store have one that is good.
@@ -97,14 +97,15 @@ class Tokens:
         Of curators that start at once one makes it; the others log that another showed it, as does
         every start until it is used.
         """
-        known = self.listed()
-        if not self._good_admins(known):
+        stored = self.listed()
+        if not self._good_admins(stored):
             token, made = self._made(FIRST, Scope.ADMIN, None)
-            old = next((each for each in known if each.name == FIRST), None)
+            old = next((known for known in stored if known.name == FIRST), None)
             if self._store.replace_token(old, made):
                 self.audit.note(NOBODY, "token issued at a start without one", FIRST, scope="admin")
                 return token
-        if [(each.name, each.used) for each in self._good_admins(self.listed())] == [(FIRST, None)]:
+        admins = [(admin.name, admin.used) for admin in self._good_admins(self.listed())]
+        if admins == [(FIRST, None)]:
             log.warning(SHOWN_BEFORE)
         return None
 
@@ -130,7 +131,7 @@ class Tokens:
         Raises ``InvalidRequest`` for the token of the settings, and, unless ``last``, for the last
         admin token.
         """
-        if self._own is not None and name == ENVIRONMENT:
+        if self._from_settings is not None and name == ENVIRONMENT:
             raise InvalidRequest(
                 f"{ENVIRONMENT} is a setting of the curator: take it out of its environment, and "
                 "restart it."
@@ -140,8 +141,8 @@ class Tokens:
 
     def listed(self) -> list[StoredToken]:
         """All tokens, by name, as digests; that of the settings is the last."""
-        own = [] if self._own is None else [self._own]
-        return [*self._store.tokens(), *own]
+        from_settings = [] if self._from_settings is None else [self._from_settings]
+        return [*self._store.tokens(), *from_settings]
 
     def _made(self, name: str, scope: Scope, days: float | None) -> tuple[str, StoredToken]:
         """A new token, and what is kept of it."""
@@ -149,18 +150,18 @@ class Tokens:
         expires = None if days is None else now + days * DAY
         return token, StoredToken(name, scope.value, digest_of(token), now, expires)
 
-    def _good_admins(self, known: Iterable[StoredToken]) -> list[StoredToken]:
+    def _good_admins(self, tokens: Iterable[StoredToken]) -> list[StoredToken]:
         now = self._clock()
         return [
-            each
-            for each in known
-            if each.scope == Scope.ADMIN and (each.expires is None or each.expires > now)
+            token
+            for token in tokens
+            if token.scope == Scope.ADMIN and (token.expires is None or token.expires > now)
         ]
 
     def _keep_an_admin(self, name: str, *, last: bool) -> None:
-        known = self.listed()
-        admins = {each.name for each in known if each.scope == Scope.ADMIN}
-        others = {each.name for each in self._good_admins(known)} - {name}
+        tokens = self.listed()
+        admins = {token.name for token in tokens if token.scope == Scope.ADMIN}
+        others = {token.name for token in self._good_admins(tokens)} - {name}
         if name in admins and not last and not others:
             raise InvalidRequest(
                 f"{name!r} is the last admin token: issue another first, or say --last "
@@ -171,8 +172,8 @@ class Tokens:
         if now - self._used.get(token.name, -USE_SECONDS) < USE_SECONDS:
             return
         self._used[token.name] = now
-        if token is self._own:
-            self._own = replace(token, used=now)
+        if token is self._from_settings:
+            self._from_settings = replace(token, used=now)
         else:
             self._store.note_use(token.name, now)
 

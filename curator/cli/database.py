@@ -144,7 +144,7 @@ def collect(
     Exits with 1 if a file could not be read; the others are counted all the same.
     """
     from ..collection.batch_reader import BatchReader
-    from ..collection.files import collect as collected
+    from ..collection.files import collect as collect_files
     from ..datastore import open_store
 
     counts, faults = dict[str, Counter[str]](), []
@@ -154,13 +154,13 @@ def collect(
         _executor(scheduler, jobs) as (executor, workers),
     ):
         for task_id in BatchReader(folder).tasks():
-            own = counts[task_id] = Counter({"files": 0})
+            collected = counts[task_id] = Counter({"files": 0})
             try:
                 task = store.task(task_id).task
             except PrivetError as error:
                 faults.append(f"{task_id[:SHORT_ID]}: {error.detail}")
                 continue
-            for file in collected(
+            for file in collect_files(
                 store,
                 task,
                 folder,
@@ -170,15 +170,15 @@ def collect(
                 source=source,
                 remove=remove,
             ):
-                own.update({"files": 1, **file.outcomes})
+                collected.update({"files": 1, **file.outcomes})
                 if file.fault:
                     faults.append(file.fault)
     if as_json:
         print_json({"tasks": counts, "faults": faults})
     else:
         rows = [
-            (task_id[:SHORT_ID], own["files"], ", ".join(_words(own)) or "no reports")
-            for task_id, own in counts.items()
+            (task_id[:SHORT_ID], collected["files"], ", ".join(_words(collected)) or "no reports")
+            for task_id, collected in counts.items()
         ]
         print_table("Collected", ("task", "files", "reports"), rows)
         for fault in faults:

@@ -73,7 +73,7 @@ def print_plan(plan: "Plan") -> None:
         f"expected {plan.score}, if fair": f"{plan.expected.value:.4g} "
         f"± {plan.expected.standard_error:.2g}",
         "questions": "; ".join(
-            f"{each['mechanism']} over {each['cells']} cells" for each in plan.questions
+            f"{question['mechanism']} over {question['cells']} cells" for question in plan.questions
         ),
         "report": f"{plan.report_bytes} bytes",
         "verdict": str(plan.verdict),
@@ -96,26 +96,26 @@ def prospects(plan: "Plan") -> Table:
     )
     for heading in ("holders", "ε", "cells", "overall", "in a cell", *plan.here.gains):
         table.add_column(heading, justify="right", no_wrap=True)
-    for each in plan.prospects:
+    for prospect in plan.prospects:
         table.add_row(
-            shown(each.holders),
-            f"{each.epsilon:g}",
-            str(each.cells),
-            _shift(plan, each.overall_shift),
-            _shift(plan, each.cell_shift),
-            *map(percent, each.gains.values()),
+            shown(prospect.holders),
+            f"{prospect.epsilon:g}",
+            str(prospect.cells),
+            _shift(plan, prospect.overall_shift),
+            _shift(plan, prospect.cell_shift),
+            *map(percent, prospect.gains.values()),
         )
     return table
 
 
 def bars(plan: "Plan") -> dict[str, str]:
     """A bar for the largest gain of each, by holders and epsilon."""
-    best = [max(*each.gains.values(), 0.0) for each in plan.prospects]
+    best = [max(*prospect.gains.values(), 0.0) for prospect in plan.prospects]
     longest = max(*best, 1e-9)
     return {
-        f"{shown(each.holders)}, ε = {each.epsilon:g}": "█" * round(BAR * gain / longest)
-        + (" ◀ you are here" if each is plan.here else "")
-        for each, gain in zip(plan.prospects, best, strict=True)
+        f"{shown(prospect.holders)}, ε = {prospect.epsilon:g}": "█" * round(BAR * gain / longest)
+        + (" ◀ you are here" if prospect is plan.here else "")
+        for prospect, gain in zip(plan.prospects, best, strict=True)
     }
 
 

@@ -98,8 +98,8 @@ class BatchUpload:
         try:
             return await take(task_id, scope, receive)
         except PrivetError as error:
-            known = task_id if self._tasks.get(task_id) else ""
-            self._metrics.reported(problem_of(error).name, known)
+            counted_for = task_id if self._tasks.get(task_id) else ""
+            self._metrics.reported(problem_of(error).name, counted_for)
             return problem_response(error, scope["path"])
 
     async def _take(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:

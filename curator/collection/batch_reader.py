@@ -79,18 +79,20 @@ def _read(name: str, content: bytes, task: Task) -> Batch:
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
         described: dict[str, Any] = json.loads(file.schema_arrow.metadata[b"privet"])
-        count, widths = file.metadata.num_rows, [_width(file.schema_arrow, own) for own in COLUMNS]
+        count = file.metadata.num_rows
+        widths = [_width(file.schema_arrow, name) for name in COLUMNS]
         if count > MAX_REPORTS or count * sum(widths) > MAX_FILE_BYTES:
             raise TooLarge(f"{name} has more than {MAX_REPORTS} reports or {MAX_FILE_BYTES} bytes.")
         table = file.read(COLUMNS)
         ids, payloads = (
-            _rows(table.column(own), width) for own, width in zip(COLUMNS, widths, strict=True)
+            _rows(table.column(column), width)
+            for column, width in zip(COLUMNS, widths, strict=True)
         )
         batch = Batch(
-            tuple(int(own) for own in described["questions"]),
+            tuple(map(int, described["questions"])),
             ids,
             payloads,
-            tuple(bytes.fromhex(own) for own in described["admissions"]),
+            tuple(map(bytes.fromhex, described["admissions"])),
         )
         stated = str(described["task"])
     except (pa.ArrowException, ValueError, KeyError, TypeError) as error:

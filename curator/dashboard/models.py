@@ -214,8 +214,8 @@ def shown_task(task_id: str, curator: Curator, visitor: Visitor) -> Task:
 
 def given(estimator: str, fields: Mapping[str, str]) -> dict[str, Any]:
     """The fields that are parameters of an estimator; those of others are left out."""
-    known = ESTIMATORS[estimator].parameters if estimator in ESTIMATORS else {}
-    return {name: value for name, value in fields.items() if name in known and value}
+    parameters = ESTIMATORS[estimator].parameters if estimator in ESTIMATORS else {}
+    return {name: value for name, value in fields.items() if name in parameters and value}
 
 
 def picture(
@@ -253,7 +253,7 @@ def picture(
 def settings(task: Task, estimator: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """What the form with other settings shows."""
     return {
-        "estimators": {n: each for n, each in ESTIMATORS.items() if each.serves(task.label)},
+        "estimators": {name: form for name, form in ESTIMATORS.items() if form.serves(task.label)},
         "estimator": estimator,
         "parameters": parameters,
     }

@@ -36,7 +36,7 @@ def list_tasks(
     first: Annotated[int, Query(ge=0)] = 0,
 ) -> Response:
     """The tasks, latest first."""
-    found = [
+    matches = [
         listed
         for listed in reversed(curator.tasks())
         if name.casefold() in listed.published.name.casefold()
@@ -46,11 +46,11 @@ def list_tasks(
     return page(
         request,
         "tasks.html",
-        tasks=[calls.TaskSummary.of(each, now) for each in found[first : first + PER_PAGE]],
+        tasks=[calls.TaskSummary.of(task, now) for task in matches[first : first + PER_PAGE]],
         name=name,
         first=first,
-        more=first + PER_PAGE if len(found) > first + PER_PAGE else None,
-        total=len(found),
+        more=first + PER_PAGE if len(matches) > first + PER_PAGE else None,
+        total=len(matches),
     )
 
 
@@ -154,8 +154,8 @@ def _insight(task_id: str, curator: Curator) -> model_calls.InsightView | None:
 
 def holders_link(request: Request, task_id: str, relay: str) -> dict[str, Any]:
     """Where holders answer: the page of a relay, or the task's own address; as a QR code too."""
-    own = f"{request.base_url}v1/tasks/{task_id}"
-    address = own
+    task_url = f"{request.base_url}v1/tasks/{task_id}"
+    address = task_url
     if relay:
         if not relay.startswith(("https://", "http://")):
             raise InvalidRequest("Give the relay's whole address, such as https://relay.example.")
@@ -163,4 +163,4 @@ def holders_link(request: Request, task_id: str, relay: str) -> dict[str, Any]:
     code = segno.make(address, error="m", micro=False).svg_data_uri(
         scale=4, dark="#000", light="#fff"
     )
-    return {"address": address, "own": own, "code": code}
+    return {"address": address, "own": task_url, "code": code}

@@ -87,10 +87,10 @@ def visitor_of(request: Request) -> Visitor:
     if token is None:
         return Visitor()
     try:
-        found = request.app.state.tokens.find(token)
+        stored = request.app.state.tokens.find(token)
     except NotAuthorized:
         return Visitor()
-    return Visitor(found.name, found.scope, sessions.form_token(cookie))
+    return Visitor(stored.name, stored.scope, sessions.form_token(cookie))
 
 
 def _visitor(request: Request) -> Visitor:

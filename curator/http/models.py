@@ -38,7 +38,6 @@ from .problems import described
 from .requests import (
     EXAMPLE_ID,
     AdminOnly,
-    Answer,
     CountsReader,
     ModelNumber,
     ModelReader,
@@ -46,6 +45,7 @@ from .requests import (
     StrictRoute,
     TaskId,
     TheCurator,
+    View,
     in_worker,
     moment,
     note,
@@ -63,7 +63,7 @@ router = APIRouter(
 )
 
 
-class WayView(Answer):
+class WayView(View):
     """How some of a model's reports came."""
 
     relay: str | None = Field(description="Name of the relay's token; null for single reports.")
@@ -73,7 +73,7 @@ class WayView(Answer):
     )
 
 
-class ModelView(Answer):
+class ModelView(View):
     """One fitted, numbered, immutable model."""
 
     task: str = Field(examples=[EXAMPLE_ID])
@@ -231,7 +231,7 @@ async def compare_models(
     return await in_worker(request, compare, request.app.state.predictors)
 
 
-class DifferenceView(Answer):
+class DifferenceView(View):
     """A cell that differs from the public data: in its mass, or in a class's share or the mean."""
 
     cell: int
@@ -244,7 +244,7 @@ class DifferenceView(Answer):
     p_value: float
 
 
-class IntervalView(Answer):
+class IntervalView(View):
     """A figure with its 95 % interval."""
 
     value: float
@@ -252,7 +252,7 @@ class IntervalView(Answer):
     high: float
 
 
-class InsightView(Answer):
+class InsightView(View):
     """What the holders said that the public data did not."""
 
     task: str = Field(examples=[EXAMPLE_ID])
@@ -282,14 +282,15 @@ def read_insight(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> I
 
     From the reports so far, so it takes a token of scope reader or admin. It costs no privacy.
     """
-    fitted, found, paths = curator.insight(task_id, number)
+    fitted, insight, paths = curator.insight(task_id, number)
     differences = [
-        DifferenceView(path=paths[each.cell], **asdict(each)) for each in found.differences
+        DifferenceView(path=paths[difference.cell], **asdict(difference))
+        for difference in insight.differences
     ]
     return InsightView(
         task=task_id,
         model=fitted.number,
-        **{**asdict(found), "differences": differences},
+        **{**asdict(insight), "differences": differences},
     )
 
 
@@ -502,16 +503,16 @@ def _request_in(body: bytes) -> PredictRequest:
 
 
 def _columns(answers: ExplainedPredictions) -> dict[str, Any]:
-    label, found = answers.model.model.label, answers.predictions
+    label, predictions = answers.model.model.label, answers.predictions
     return {
         "model": answers.model.number,
         "classes": list(label.classes) if isinstance(label, Classes) else None,
-        "label": found.labels(label).tolist(),
-        "values": found.values.tolist(),
-        "low": found.low.tolist(),
-        "high": found.high.tolist(),
-        "influence": answers.model.model.influence_of(1)[found.cells].tolist(),
-        "cell": found.cells.tolist(),
+        "label": predictions.labels(label).tolist(),
+        "values": predictions.values.tolist(),
+        "low": predictions.low.tolist(),
+        "high": predictions.high.tolist(),
+        "influence": answers.model.model.influence_of(1)[predictions.cells].tolist(),
+        "cell": predictions.cells.tolist(),
         "paths": {str(cell): path for cell, path in answers.paths.items()},
     }
 

@@ -124,5 +124,5 @@ def bundle() -> FileResponse:
 
 @router.get("/swagger-ui.css")
 def styles() -> FileResponse:
-    """Its styles."""
+    """Swagger UI's stylesheet."""
     return FileResponse(SHIPPED / "swagger-ui.css", headers=_HEADERS)

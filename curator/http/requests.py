@@ -34,7 +34,7 @@ _reader = HTTPBearer(
 _counts = HTTPBearer(auto_error=False, scheme_name=COUNTS_SCHEME)
 _bearer = HTTPBearer(auto_error=False)
 MAX_JSON_BYTES = 64 * 1024
-"""Of a body that is parsed on the event loop."""
+"""Maximum size of a JSON body parsed on the event loop."""
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -130,8 +130,8 @@ TaskId = Annotated[str, Path(description="The task's id.", examples=[EXAMPLE_ID]
 ModelNumber = Annotated[int, Path(description="The model's number, from 1.", examples=[1])]
 
 
-class Answer(BaseModel):
-    """Base of all answers."""
+class View(BaseModel):
+    """Base of what calls answer with."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
@@ -209,7 +209,7 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, over a ``StrictRequest``."""
         handle = super().get_route_handler()
-        asked = {each.dependency for each in self.dependencies}
+        asked = {dependency.dependency for dependency in self.dependencies}
         checks = [
             check for check in (_require_admin, _require_reader, _require_shown) if check in asked
         ]

@@ -33,11 +33,11 @@ from .problems import described
 from .requests import (
     EXAMPLE_ID,
     AdminOnly,
-    Answer,
     IsReader,
     StrictRoute,
     TaskId,
     TheCurator,
+    View,
     in_worker,
     moment,
     note,
@@ -89,7 +89,7 @@ _UPLOAD = {
 }
 
 
-class TaskSummary(Answer):
+class TaskSummary(View):
     """One line about a task."""
 
     id: str = Field(description="SHA-256 of the task's canonical bytes.", examples=[EXAMPLE_ID])
@@ -129,7 +129,7 @@ class TaskSummary(Answer):
         )
 
 
-class QuestionView(Answer):
+class QuestionView(View):
     """A question in numbers."""
 
     mechanism: str = Field(examples=["subset"])
@@ -185,7 +185,7 @@ class TaskView(TaskSummary):
         )
 
 
-class BucketView(Answer):
+class BucketView(View):
     """What arrived in one stretch of time."""
 
     starts: datetime
@@ -193,7 +193,7 @@ class BucketView(Answer):
     checksum: str
 
 
-class StatusView(Answer):
+class StatusView(View):
     """The state of a collection."""
 
     id: str = Field(examples=[EXAMPLE_ID])
@@ -462,7 +462,7 @@ def invite(
     return Invitations(invitations=made)
 
 
-class InvitationsView(Answer):
+class InvitationsView(View):
     """What became of a task's invitations."""
 
     issued: int

@@ -128,13 +128,13 @@ def _questions(task: Task) -> str:
 def _said(task: Task, model: Model, public: PublicData, questions: Sequence[QuestionCounts]) -> str:
     if question_about(model, questions) is None:
         return ""
-    found = insight(task.label, public, questions, model)
+    comparison = insight(task.label, public, questions, model)
     rows = [
         [row.name, f"{row.reported:.3g}", f"{row.low:.3g} to {row.high:.3g}", f"{row.public:.3g}"]
-        for row in found.overall
+        for row in comparison.overall
     ]
     table = _table(("", "holders", "95 % interval", "public records"), rows)
-    return f"## What the holders said\n\n{found.sentence}\n\n{table}"
+    return f"## What the holders said\n\n{comparison.sentence}\n\n{table}"
 
 
 def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:

@@ -64,10 +64,11 @@ class ReadingCases(UseCases):
         """
         fitted, task = self._models.get(task_id, number), self.store.task(task_id).task
         public, questions = self.store.public_data(task_id), self.question_counts(task_id)
-        found = insight(task.label, public, questions, fitted.model)
-        cells = {difference.cell for difference in found.differences}
+        comparison = insight(task.label, public, questions, fitted.model)
+        cells = {difference.cell for difference in comparison.differences}
         partition = fitted.model.partition
-        return fitted, found, {c: describe_path(partition, task.columns, c) for c in sorted(cells)}
+        paths = {cell: describe_path(partition, task.columns, cell) for cell in sorted(cells)}
+        return fitted, comparison, paths
 
     def layout(self, task_id: str, model: Model, *, reported: bool) -> Layout:
         """Where a picture of a task's model has its nodes; raises ``TaskNotFound``.

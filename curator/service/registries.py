@@ -17,7 +17,7 @@ REGISTRIES: tuple[dict[str, Any], ...] = (MECHANISMS, GROWERS, ESTIMATORS)
 def with_registries(run: Run) -> Run:
     """``run``, whose process then knows what ``REGISTRIES`` have in this one."""
     anything: Callable[..., Any] = run
-    return cast("Run", partial(anything, _registered, [dict(each) for each in REGISTRIES]))
+    return cast("Run", partial(anything, _registered, [dict(registry) for registry in REGISTRIES]))
 
 
 def _registered(
