@@ -21,6 +21,7 @@ from .access.rate_limit import Rate
 from .access.signing import Signer
 from .access.tokens import Tokens
 from .collection.batch import BatchUpload
+from .collection.intake import Intake
 from .collection.rejects import Rejects
 from .collection.task_cache import TaskCache
 from .collection.upload import ReportUpload
@@ -132,25 +133,14 @@ def create_app(
     api.state.token_tries = Rate(settings.token_tries)
     budget = BodyBudget(max(settings.max_body_memory, settings.max_batch_bytes))
     _add_routes(api, settings, budget)
-    tasks = TaskCache(store)
-    batch = BatchUpload(
-        api, tasks, writer, rejects, metrics, settings, budget, tokens, store, clock
-    )
+    intake = Intake(TaskCache(store), writer, rejects, metrics, budget, settings.body_seconds)
+    batch = BatchUpload(api, intake, settings, tokens, store, clock)
     calls = CountCalls(TokenTries(batch, api.state.token_tries), metrics)
-    single = partial(
-        ReportUpload,
-        tasks=tasks,
-        writer=writer,
-        rejects=rejects,
-        metrics=metrics,
-        budget=budget,
-        body_seconds=settings.body_seconds,
-    )
     if settings.rate_limit:  # of all posts, single reports among them
-        limited = RateLimit(single(calls), Rate(settings.rate_limit))
+        limited = RateLimit(ReportUpload(calls, intake), Rate(settings.rate_limit))
         return CuratorApp(api, _with_headers(limited, settings))
     headers = (*HEADERS, *cors.HEADERS) if settings.cors_holders else HEADERS
-    return CuratorApp(api, single(_with_headers(calls, settings), headers=headers))
+    return CuratorApp(api, ReportUpload(_with_headers(calls, settings), intake, headers))
 
 
 async def _refresh(metrics: Metrics, writer: Writer, workers: Workers) -> None:

@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from privet.http_server.bodies import BodyBudget, Head, Share, Turns, read_body
+from privet.http_server.bodies import Head, Share, Turns, read_body
 from privet.http_server.metrics import ROUTE
 from privet.http_server.problems import problem_response
 from privet.protocol.batch import Admission, Batch
@@ -24,7 +24,6 @@ from privet.protocol.errors import (
     PrivetError,
     TooManyRequests,
     WrongPayload,
-    problem_of,
 )
 from privet.protocol.task import Task
 
@@ -34,12 +33,11 @@ from ..access.tokens import Tokens
 from ..datastore.report_ids import Ids, keys_of
 from ..datastore.reports import Outcome, Outcomes, PerturbedAnswers, ReportGroup
 from ..datastore.store import Store
-from ..metrics import Metrics
 from ..settings import Settings
-from .rejects import Rejects
-from .task_cache import CachedTask, TaskCache
+from .intake import Intake
+from .task_cache import CachedTask
 from .upload import task_of_call
-from .writer import REASONS, Writer, refusal
+from .writer import REASONS, refusal
 
 Take = Callable[[str, Scope, Receive], Awaitable[Response]]
 WRONG_PAYLOAD = PROBLEMS[WrongPayload].name
@@ -61,24 +59,16 @@ class BatchUpload:
     def __init__(
         self,
         app: ASGIApp,
-        tasks: TaskCache,
-        writer: Writer,
-        rejects: Rejects,
-        metrics: Metrics,
+        intake: Intake,
         settings: Settings,
-        budget: BodyBudget,
         tokens: Tokens,
         store: Store,
         clock: Callable[[], float],
     ) -> None:
         self._app = app
-        self._tasks = tasks
-        self._writer = writer
-        self._rejects = rejects
-        self._metrics = metrics
+        self._intake = intake
         self._settings = settings
         self._turns = Turns(settings.max_batches, MAX_WAITING)
-        self._budget = budget
         self._tokens = tokens
         self._store = store
         self._clock = clock
@@ -98,16 +88,16 @@ class BatchUpload:
         try:
             return await take(task_id, scope, receive)
         except PrivetError as error:
-            counted_for = task_id if self._tasks.get(task_id) else ""
-            self._metrics.reported(problem_of(error).name, counted_for)
+            self._intake.refused(task_id, error)
             return problem_response(error, scope["path"])
 
     async def _take(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
         """Count a batch."""
         head = Head.of(scope)
         relay = await self._authorized(head)
-        task = self._tasks.get(task_id) or await self._tasks.load(task_id)
-        with self._budget.share() as share:
+        tasks = self._intake.tasks
+        task = tasks.get(task_id) or await tasks.load(task_id)
+        with self._intake.budget.share() as share:
             body = await self._body(receive, head, share)
             async with self._turns:
                 batch = await run_in_threadpool(
@@ -118,14 +108,14 @@ class BatchUpload:
                 return await self._count(task_id, task.task, batch)
 
     async def _body(self, receive: Receive, head: Head, share: Share) -> bytes:
-        limit, seconds = self._settings.max_batch_bytes, self._settings.body_seconds
+        limit, seconds = self._settings.max_batch_bytes, self._intake.body_seconds
         return await read_body(receive, head, limit=limit, seconds=seconds, share=share)
 
     async def _admit(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
         """Hold invitations for a batch to come."""
         head = Head.of(scope)
         await self._authorized(head)
-        with self._budget.share() as share:
+        with self._intake.budget.share() as share:
             body = await self._body(receive, head, share)
             async with self._turns:
                 return await run_in_threadpool(self._hold, task_id, body)
@@ -139,17 +129,17 @@ class BatchUpload:
 
     async def _count(self, task_id: str, task: Task, batch: CheckedBatch) -> JSONResponse:
         """Count the valid reports; the answer, once they are durable."""
-        outcomes = await self._writer.put_batch(batch.valid)
+        outcomes = await self._intake.writer.put_batch(batch.valid)
         if (outcomes == Outcome.NOT_ADMITTED).any():
             raise refusal(Outcome.NOT_ADMITTED, task)
         failed = failed_of(batch, outcomes)
         for reason, ids in failed.items():
-            self._rejects.add(task_id, reason, len(ids))
-            self._metrics.reported(reason, task_id, len(ids))
+            self._intake.rejects.add(task_id, reason, len(ids))
+            self._intake.metrics.reported(reason, task_id, len(ids))
         answer: dict[str, object] = {}
         for outcome in (Outcome.COUNTED, Outcome.REPLAYED):
             name, count = outcome.name.lower(), int(np.count_nonzero(outcomes == outcome))
-            self._metrics.reported(name, task_id, count)
+            self._intake.metrics.reported(name, task_id, count)
             answer[name] = count
         answer["failed"] = await run_in_threadpool(_listed, failed)
         return JSONResponse(answer)

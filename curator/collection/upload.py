@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from privet.http_server.bodies import BodyBudget, Head, Share, read_body
+from privet.http_server.bodies import Head, Share, read_body
 from privet.http_server.problems import problem_response
 from privet.protocol.errors import (
     MalformedReport,
@@ -20,14 +20,11 @@ from privet.protocol.errors import (
     StorageFailed,
     TaskNotFound,
     UnsupportedMediaType,
-    problem_of,
 )
 from privet.protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE, Report
 
-from ..metrics import Metrics
-from .rejects import Rejects
-from .task_cache import CachedTask, TaskCache
-from .writer import Writer
+from .intake import Intake
+from .task_cache import CachedTask
 
 TASKS = "/v1/tasks/"
 BINARY_TYPES = frozenset({b"", REPORT_MEDIA_TYPE.encode()})
@@ -39,32 +36,16 @@ Headers = Sequence[tuple[bytes, bytes]]
 class ReportUpload:
     """Answers the call for one report, in front of ``app``, which gets all other calls.
 
-    Nothing stands in front of it that every answer has to pass, so it adds ``headers`` itself.
+    It stands outermost, where no other layer adds ``headers`` to its answers.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        tasks: TaskCache,
-        writer: Writer,
-        rejects: Rejects,
-        metrics: Metrics,
-        budget: BodyBudget,
-        *,
-        body_seconds: float,
-        headers: Headers = (),
-    ) -> None:
+    def __init__(self, app: ASGIApp, intake: Intake, headers: Headers = ()) -> None:
         self._app = app
-        self._tasks = tasks
-        self._writer = writer
-        self._rejects = rejects
-        self._metrics = metrics
-        self._budget = budget
-        self._body_seconds = body_seconds
+        self._intake = intake
         self._headers = headers
         self._receipts = {
-            counted: (status, end, _receipt_headers(end, headers))
-            for counted, status, end in ((True, 201, COUNTED), (False, 200, REPLAYED))
+            True: (201, COUNTED_NOW, _receipt_headers(COUNTED_NOW, headers)),
+            False: (200, COUNTED_BEFORE, _receipt_headers(COUNTED_BEFORE, headers)),
         }
         """By whether a report counts from now on: status, what follows its id, headers."""
 
@@ -75,15 +56,16 @@ class ReportUpload:
             await self._app(scope, receive, send)
             return
         try:
-            task = self._tasks.get(task_id) or await self._tasks.load(task_id)
+            intake = self._intake
+            task = intake.tasks.get(task_id) or await intake.tasks.load(task_id)
             head = Head.of(scope)
-            with self._budget.share() as share:
+            with intake.budget.share() as share:
                 body = await self._body(task, head, receive, share)
                 layout = task.layout_of(body)
                 if layout is None:
                     raise await run_in_threadpool(_fault, task, body)
                 invitation = head.invitation and hashlib.sha256(head.invitation).digest()
-                counted = await self._writer.put(task, layout, body, invitation)
+                counted = await intake.writer.put(task, layout, body, invitation)
         except PrivetError as error:
             self._refuse(task_id, error)
             response = problem_response(error, scope["path"])
@@ -103,17 +85,16 @@ class ReportUpload:
                 f"Send a report as {REPORT_MEDIA_TYPE}, or as application/json for tries by hand, "
                 f"not as {head.media_type[:100].decode('latin-1')}."
             )
-        limit, seconds = task.max_body_bytes, self._body_seconds
+        limit, seconds = task.max_body_bytes, self._intake.body_seconds
         body = await read_body(receive, head, limit=limit, seconds=seconds, share=share)
         return await run_in_threadpool(_from_json, body) if is_json else body
 
     def _refuse(self, task_id: str, error: PrivetError) -> None:
-        reason = problem_of(error).name
-        self._metrics.reported(reason, task_id if self._tasks.get(task_id) else "")
+        reason = self._intake.refused(task_id, error)
         if isinstance(error, TaskNotFound):
-            self._tasks.forget(task_id)
+            self._intake.tasks.forget(task_id)
         elif not isinstance(error, StorageFailed):
-            self._rejects.add(task_id, reason)
+            self._intake.rejects.add(task_id, reason)
 
 
 def _from_json(body: bytes) -> bytes:
@@ -136,7 +117,7 @@ def _fault(task: CachedTask, body: bytes) -> PrivetError:
     return MalformedReport("The body is not a canonical report for this task.")
 
 
-COUNTED, REPLAYED = b'","counted":true}', b'","counted":false}'
+COUNTED_NOW, COUNTED_BEFORE = b'","counted":true}', b'","counted":false}'
 """The ends of the JSON form of ``protocol.report.Receipt``."""
 
 

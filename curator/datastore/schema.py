@@ -1,5 +1,7 @@
 """The tables, as SQLAlchemy Core sees them; migrations/ creates them and says what each is for."""
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -8,203 +10,176 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    PrimaryKeyConstraint,
     String,
     Table,
     Text,
 )
+from sqlalchemy.types import TypeEngine
 
 metadata = MetaData()
 
-tasks = Table(
+
+def _table(name: str, *columns: Column[Any], **options: Any) -> Table:
+    return Table(name, metadata, *columns, **options)
+
+
+def _key(name: str, kind: TypeEngine[Any] | type[TypeEngine[Any]] = Integer) -> Column[Any]:
+    """A part of the primary key that the database does not number by itself."""
+    return Column(name, kind, primary_key=True, autoincrement=False)
+
+
+def _value(name: str, kind: TypeEngine[Any] | type[TypeEngine[Any]] = Integer) -> Column[Any]:
+    return Column(name, kind, nullable=False)
+
+
+tasks = _table(
     "tasks",
-    metadata,
     Column("no", Integer, primary_key=True),
     Column("id", String(64), nullable=False, unique=True),
-    Column("state", String(16), nullable=False),
-    Column("created", Float, nullable=False),
-    Column("moved", Float, nullable=False),
+    _value("state", String(16)),
+    _value("created", Float),
+    _value("moved", Float),
     Column("opens", BigInteger),
     Column("closes", BigInteger),
-    Column("invited", Boolean, nullable=False),
-    Column("ids_gone", Boolean, nullable=False),
+    _value("invited", Boolean),
+    _value("ids_gone", Boolean),
     Column("quota", BigInteger),
     Column("marked", Float),
-    Column("canonical", LargeBinary, nullable=False),
-    Column("settings", Text, nullable=False),
+    _value("canonical", LargeBinary),
+    _value("settings", Text),
 )
 
-public_data = Table(
+public_data = _table(
     "public_data",
-    metadata,
-    Column("task_no", Integer, primary_key=True, autoincrement=False),
-    Column("rows", Integer, nullable=False),
-    Column("x", LargeBinary, nullable=False),
-    Column("y", LargeBinary, nullable=False),
+    _key("task_no"),
+    _value("rows"),
+    _value("x", LargeBinary),
+    _value("y", LargeBinary),
     Column("onnx", LargeBinary),
 )
 
-report_ids = Table(
+report_ids = _table(
     "report_ids",
-    metadata,
-    Column("task_no", Integer, nullable=False),
-    Column("id", LargeBinary, nullable=False),
-    Column("fingerprint", BigInteger, nullable=False),
-    PrimaryKeyConstraint("task_no", "id"),
+    _key("task_no"),
+    _key("id", LargeBinary),
+    _value("fingerprint", BigInteger),
     sqlite_with_rowid=False,
 )
 
-id_runs = Table(
-    "id_runs",
-    metadata,
-    Column("task_no", Integer, nullable=False),
-    Column("run", Integer, nullable=False),
-    Column("ids", Integer, nullable=False),
-    PrimaryKeyConstraint("task_no", "run"),
-)
+id_runs = _table("id_runs", _key("task_no"), _key("run"), _value("ids"))
 
-id_pages = Table(
+id_pages = _table(
     "id_pages",
-    metadata,
-    Column("task_no", Integer, nullable=False),
-    Column("run", Integer, nullable=False),
-    Column("page", Integer, nullable=False),
-    Column("ids", LargeBinary, nullable=False),
-    Column("fingerprints", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("task_no", "run", "page"),
+    _key("task_no"),
+    _key("run"),
+    _key("page"),
+    _value("ids", LargeBinary),
+    _value("fingerprints", LargeBinary),
 )
 
-seen = Table(
-    "seen",
-    metadata,
-    Column("no", Integer, primary_key=True, autoincrement=False),
-    Column("time", Float, nullable=False),
-)
+seen = _table("seen", _key("no"), _value("time", Float))
 
-leftovers = Table(
-    "leftovers",
-    metadata,
-    Column("task_no", Integer, primary_key=True, autoincrement=False),
-)
+leftovers = _table("leftovers", _key("task_no"))
 
-buckets = Table(
+buckets = _table(
     "buckets",
-    metadata,
-    Column("task_no", Integer, nullable=False),
-    Column("starts", BigInteger, nullable=False),
-    Column("curator", Integer, nullable=False),
-    Column("reports", BigInteger, nullable=False),
-    Column("checksum", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("task_no", "starts", "curator"),
+    _key("task_no"),
+    _key("starts", BigInteger),
+    _key("curator"),
+    _value("reports", BigInteger),
+    _value("checksum", LargeBinary),
 )
 
-sums = Table(
+sums = _table(
     "sums",
-    metadata,
-    Column("task_no", Integer, nullable=False),
-    Column("question", Integer, nullable=False),
-    Column("starts", BigInteger, nullable=False),
-    Column("curator", Integer, nullable=False),
-    Column("n", BigInteger, nullable=False),
-    Column("vector", LargeBinary, nullable=False),
-    Column("checksum", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("task_no", "question", "starts", "curator"),
+    _key("task_no"),
+    _key("question"),
+    _key("starts", BigInteger),
+    _key("curator"),
+    _value("n", BigInteger),
+    _value("vector", LargeBinary),
+    _value("checksum", LargeBinary),
 )
 
-relayed = Table(
+relayed = _table(
     "relayed",
-    metadata,
-    Column("task_no", Integer, nullable=False),
-    Column("relay", String(64), nullable=False),
-    Column("starts", BigInteger, nullable=False),
-    Column("curator", Integer, nullable=False),
-    Column("reports", BigInteger, nullable=False),
-    PrimaryKeyConstraint("task_no", "relay", "starts", "curator"),
+    _key("task_no"),
+    _key("relay", String(64)),
+    _key("starts", BigInteger),
+    _key("curator"),
+    _value("reports", BigInteger),
 )
 
-rejects = Table(
+rejects = _table(
     "rejects",
-    metadata,
-    Column("task_no", Integer, nullable=False),
-    Column("reason", String(64), nullable=False),
-    Column("count", BigInteger, nullable=False),
-    PrimaryKeyConstraint("task_no", "reason"),
+    _key("task_no"),
+    _key("reason", String(64)),
+    _value("count", BigInteger),
 )
 
-invitations = Table(
+invitations = _table(
     "invitations",
-    metadata,
-    Column("task_no", Integer, nullable=False),
-    Column("digest", LargeBinary, nullable=False),
-    Column("unused", Boolean, nullable=False),
+    _key("task_no"),
+    _key("digest", LargeBinary),
+    _value("unused", Boolean),
     Column("expires", Float),
-    Column("revoked", Boolean, nullable=False),
-    PrimaryKeyConstraint("task_no", "digest"),
+    _value("revoked", Boolean),
     sqlite_with_rowid=False,
 )
 
-admissions = Table(
+admissions = _table(
     "admissions",
-    metadata,
-    Column("task_no", Integer, nullable=False),
-    Column("id", LargeBinary, nullable=False),
-    Column("asked", LargeBinary, nullable=False),
-    Column("held", LargeBinary, nullable=False),
-    Column("invitations", Integer, nullable=False),
-    Column("made", Float, nullable=False),
-    PrimaryKeyConstraint("task_no", "id"),
+    _key("task_no"),
+    _key("id", LargeBinary),
+    _value("asked", LargeBinary),
+    _value("held", LargeBinary),
+    _value("invitations"),
+    _value("made", Float),
 )
 
-models = Table(
+models = _table(
     "models",
-    metadata,
-    Column("task_no", Integer, nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("created", Float, nullable=False),
-    Column("summary", Text, nullable=False),
-    Column("document", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("task_no", "number"),
+    _key("task_no"),
+    _key("number"),
+    _value("created", Float),
+    _value("summary", Text),
+    _value("document", LargeBinary),
 )
 
-tokens = Table(
+tokens = _table(
     "tokens",
-    metadata,
-    Column("name", String(64), primary_key=True),
-    Column("scope", String(16), nullable=False),
-    Column("digest", LargeBinary, nullable=False),
-    Column("created", Float, nullable=False),
+    _key("name", String(64)),
+    _value("scope", String(16)),
+    _value("digest", LargeBinary),
+    _value("created", Float),
     Column("expires", Float),
     Column("used", Float),
 )
 
-aliases = Table(
+aliases = _table(
     "aliases",
-    metadata,
-    Column("task_no", Integer, nullable=False),
-    Column("alias", String(64), nullable=False),
-    Column("number", Integer, nullable=False),
-    PrimaryKeyConstraint("task_no", "alias"),
+    _key("task_no"),
+    _key("alias", String(64)),
+    _value("number"),
 )
 
-deleted_tasks = Table("deleted_tasks", metadata, Column("id", String(64), primary_key=True))
+deleted_tasks = _table("deleted_tasks", _key("id", String(64)))
 
-facts = Table(
+facts = _table(
     "facts",
-    metadata,
-    Column("name", String(64), primary_key=True),
-    Column("value", Text, nullable=False),
+    _key("name", String(64)),
+    _value("value", Text),
 )
 
-audit = Table(
+audit = _table(
     "audit",
-    metadata,
     Column("no", Integer, primary_key=True),
-    Column("at", Float, nullable=False),
-    Column("actor", String(64), nullable=False),
-    Column("action", String(64), nullable=False),
-    Column("subject", String(64), nullable=False),
-    Column("detail", Text, nullable=False),
-    Column("times", Integer, nullable=False),
+    _value("at", Float),
+    _value("actor", String(64)),
+    _value("action", String(64)),
+    _value("subject", String(64)),
+    _value("detail", Text),
+    _value("times"),
 )
 
 OF_A_TASK = (public_data, buckets, sums, relayed, rejects, invitations, admissions, models, aliases)
