@@ -237,7 +237,6 @@ class CuratorClient:
         return str(matches[0])
 
     def get(self, path: str, **parameters: Any) -> Any:
-        """The JSON answer to a GET."""
         return self.call("GET", path, params=parameters or None).json()
 
     def post(self, path: str, body: Any = None) -> Any:

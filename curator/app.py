@@ -61,7 +61,6 @@ class CuratorApp:
 
     @property
     def state(self) -> State:
-        """The state of the FastAPI application inside."""
         return self.api.state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

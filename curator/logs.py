@@ -66,7 +66,6 @@ class SecretsHider:
         self._known = sorted(filter(None, known), key=len, reverse=True)
 
     def __call__(self, _logger: Any, _method: str, event: EventDict) -> EventDict:
-        """The event without its secrets."""
         return {name: self._hidden(name, value) for name, value in event.items()}
 
     def _hidden(self, name: str, value: Any) -> Any:

@@ -75,7 +75,6 @@ class Metrics(ServerMetrics):
         self._report_seconds.observe(seconds)
 
     def fitted(self, estimator: str, seconds: float) -> None:
-        """One model was fitted."""
         self._fit_seconds.labels(estimator).observe(seconds)
 
     def wait(self, reports: int, jobs: int) -> None:

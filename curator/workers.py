@@ -65,7 +65,6 @@ class Failed(Exception):
 
 
 def run_here(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Compute in this thread."""
     return function(*arguments, **named)
 
 
@@ -184,7 +183,6 @@ class _Process:
             self._process.start()
 
     def ask(self, message: bytes) -> bytes | None:
-        """The answer, or None if the process has died."""
         try:
             self._pipe.send_bytes(message)
             return self._pipe.recv_bytes()
@@ -192,7 +190,6 @@ class _Process:
             return None
 
     def is_alive(self) -> bool:
-        """Whether it runs."""
         return self._process.is_alive()
 
     def kill(self) -> None:

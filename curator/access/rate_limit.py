@@ -33,7 +33,6 @@ class Rate:
         return max(1, ceil(self._minute_began + minutes * MINUTE - self._time()))
 
     def count(self, sender: Hashable, number: int = 1) -> None:
-        """Note what a sender has had."""
         if self.per_minute:
             self._owed[sender] += number
 

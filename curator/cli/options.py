@@ -53,7 +53,6 @@ class PatientClient(CuratorClient):
         self._doing = doing
 
     def call(self, method: str, path: str, **request: Any) -> httpx.Response:
-        """As ``CuratorClient.call``."""
         with err().status(self._doing):
             return super().call(method, path, **request)
 
@@ -71,18 +70,17 @@ def remote(
     shared += [("as_json", AsJson, False)] if show else []
 
     def decorate(function: Callable[..., Any]) -> Callable[..., None]:
-        def command(
-            url: str, token: str | None = None, as_json: bool = False, **options: Any
-        ) -> None:
+        def command(url: str, token: str | None = None, **options: Any) -> None:
+            as_json = show is not None and options.pop("as_json")
             result = function(PatientClient(url, token, doing), **options)
             if as_json:
                 print_json(result)
             elif show:
                 show(result)
 
-        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
         keyword = inspect.Parameter.KEYWORD_ONLY
-        parameters = [parameter.replace(kind=keyword) for parameter in own]
+        _, *options_of_function = inspect.signature(function, eval_str=True).parameters.values()
+        parameters = [parameter.replace(kind=keyword) for parameter in options_of_function]
         parameters += [
             inspect.Parameter(name, keyword, default=default, annotation=annotation)
             for name, annotation, default in shared

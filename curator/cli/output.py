@@ -24,7 +24,6 @@ def out() -> Console:
 
 
 def err() -> Console:
-    """Standard error: progress, hints, errors."""
     return Console(stderr=True)
 
 
@@ -86,7 +85,6 @@ def print_facts(title: str, facts: Mapping[str, Any]) -> None:
 
 
 def shown(value: Any) -> str:
-    """A value as a person reads it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

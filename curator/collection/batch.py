@@ -92,7 +92,6 @@ class BatchUpload:
             return problem_response(error, scope["path"])
 
     async def _take(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
-        """Count a batch."""
         head = Head.of(scope)
         relay = await self._authorized(head)
         tasks = self._intake.tasks

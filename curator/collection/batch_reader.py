@@ -38,7 +38,6 @@ class BatchReader:
             ) from None
 
     def tasks(self) -> list[str]:
-        """The tasks that have a folder here."""
         try:
             paths = self._files.ls(self._root, detail=False)
         except OSError as error:
@@ -68,7 +67,6 @@ class BatchReader:
             raise _failed(f"{self.url}/{name}", error) from error
 
     def remove(self, name: str) -> None:
-        """Remove a file."""
         try:
             self._files.rm_file(f"{self._root}/{name}")
         except OSError as error:

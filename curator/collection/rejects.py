@@ -39,7 +39,6 @@ class Rejects:
             asyncio.get_running_loop().call_later(SECONDS, self._rested)
 
     def close(self) -> None:
-        """Write what is left."""
         self._thread.shutdown(wait=True)
         self._flush()
 

@@ -71,7 +71,6 @@ class Layout:
         return cls(questions, len(zeros), stretches[-1][0], fields, fixed)
 
     def report_id(self, body: bytes) -> bytes:
-        """The report's id."""
         return body[self.id_start : self.id_start + REPORT_ID_BYTES]
 
     def columns(self, bodies: Sequence[bytes]) -> tuple[Rows, list[tuple[int, Rows]]]:

@@ -98,7 +98,6 @@ class ReportUpload:
 
 
 def _from_json(body: bytes) -> bytes:
-    """A JSON report in its canonical form."""
     try:
         fields = json.loads(body)
     except (ValueError, RecursionError):

@@ -278,7 +278,6 @@ def values_of_cell(task: Task, model: Model, cell: int) -> list[dict[str, Any]]:
 
 
 def values_of_prediction(task: Task, prediction: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A prediction's values by class, or its mean."""
     kinds = ("low", "high", "influence")
     if not isinstance(task.label, Classes):
         ends = {kind: prediction[kind] for kind in kinds}

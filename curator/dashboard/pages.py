@@ -67,7 +67,6 @@ templates.globals |= {"version": VERSION}
 
 
 def page(request: Request, template: str, code: int = 200, **values: Any) -> HTMLResponse:
-    """A page from a template, for the visitor of ``request``."""
     text = templates.get_template(template).render(
         visitor=request.state.visitor, path=request.url.path, **values
     )
@@ -83,7 +82,6 @@ class PageRoute(APIRoute):
     """A route that knows its visitor, and whose errors are pages too."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, with the headers of pages."""
         handle = super().get_route_handler()
 
         async def as_page(request: Request) -> Response:

@@ -103,7 +103,6 @@ def make_link(
 def task_page(
     request: Request, curator: Curator, visitor: Visitor, values: dict[str, Any], relay: str = ""
 ) -> Response:
-    """The page of a task."""
     task_id = values["task"].id
     readable = visitor.reader or not request.app.state.guard_models
     models = model_calls.list_models(task_id, curator) if readable else None

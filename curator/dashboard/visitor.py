@@ -38,7 +38,6 @@ class Visitor:
 
     @property
     def admin(self) -> bool:
-        """Whether the token allows everything."""
         return self.scope == Scope.ADMIN
 
     @property

@@ -112,7 +112,6 @@ class SqlAudit(Database, AuditStore):
 
 
 def insert_audit(connection: Connection, entry: AuditEntry) -> None:
-    """Add an entry to the audit log, inside a transaction."""
     connection.execute(
         insert(schema.audit).values(
             at=entry.at,

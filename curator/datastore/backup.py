@@ -318,7 +318,6 @@ def _sum_faults(connection: Connection, task_no: int, task: Task, reports: int) 
 
 
 def _stated(connection: Connection, task_no: int) -> tuple[int, int]:
-    """Count and checksum as they are kept."""
     reports = total = 0
     for row in connection.execute(select(buckets).where(buckets.c.task_no == task_no)):
         reports += row.reports

@@ -277,5 +277,4 @@ def _outcomes(known: KnownIds, fingerprints: Fingerprints, unknown: Outcome) -> 
 
 
 def _plus(packed: bytes, added: int) -> bytes:
-    """A stored checksum after an addition."""
     return packed_checksum(unpacked_checksum(packed) + added)

@@ -44,7 +44,6 @@ def hidden(digest: bytes) -> bytes:
 
 
 def other_invitations() -> InvalidRequest:
-    """The error for an admission whose id is in use."""
     return InvalidRequest("An admission of this id has other invitations: draw a new id.")
 
 

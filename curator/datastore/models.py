@@ -31,7 +31,6 @@ class ModelInfo:
 
 
 def no_model(number: int) -> ModelNotFound:
-    """The error for a model that is not there."""
     return ModelNotFound(
         f"The task has no model {number}: fit one with POST /v1/tasks/{{id}}/models."
     )

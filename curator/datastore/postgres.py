@@ -27,7 +27,6 @@ SLOTS = 0x507269
 
 
 def open_engine(url: URL) -> Engine:
-    """An engine over psycopg 3."""
     return create_engine(
         url.set(drivername="postgresql+psycopg"),
         pool_pre_ping=True,
@@ -45,16 +44,13 @@ class QuestionMarks:
         return getattr(self._cursor, name)
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> Any:
-        """Carry out a statement."""
         return self._cursor.execute(statement.replace("?", "%s"), parameters)
 
     def executemany(self, statement: str, parameters: Sequence[Sequence[Any]]) -> Any:
-        """Carry out a statement once for each set of parameters."""
         return self._cursor.executemany(statement.replace("?", "%s"), parameters)
 
 
 def cursor_of(connection: PoolProxiedConnection) -> DBAPICursor:
-    """A cursor of a pooled connection."""
     return cast("DBAPICursor", QuestionMarks(connection.cursor()))
 
 
@@ -79,7 +75,6 @@ def claim_rows(cursor: DBAPICursor, task_no: int, ids: Ids, fingerprints: Finger
 
 
 def find_rows(cursor: DBAPICursor, task_no: int, ids: Ids) -> KnownIds:
-    """See ``IdRows.find_rows``."""
     return KnownIds.of(ids, _fingerprints(cursor, task_no, keys_of(ids)))
 
 

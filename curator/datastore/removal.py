@@ -31,7 +31,6 @@ def remove_task(connection: Connection, task_no: int) -> None:
 
 
 def retire_ids(connection: Connection, task_no: int) -> None:
-    """List a task's ids for removal."""
     connection.execute(
         update(tasks).where(tasks.c.no == task_no).values(ids_gone=True, marked=None)
     )

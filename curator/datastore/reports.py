@@ -95,7 +95,6 @@ class ReportGroup:
         return len(self.ids)
 
     def only(self, chosen: Mask) -> "ReportGroup":
-        """The chosen reports alone."""
         places = np.cumsum(chosen) - 1
         answers = []
         for answer in self.answers:

@@ -67,7 +67,6 @@ def _keep_private(path: Path) -> None:
 
 
 def cursor_of(connection: PoolProxiedConnection) -> DBAPICursor:
-    """A cursor of a pooled connection."""
     return connection.cursor()
 
 
@@ -93,7 +92,6 @@ def claim_rows(cursor: DBAPICursor, task_no: int, ids: Ids, fingerprints: Finger
 
 
 def find_rows(cursor: DBAPICursor, task_no: int, ids: Ids) -> KnownIds:
-    """See ``IdRows.find_rows``."""
     if not len(ids):
         return KnownIds.none(0)
     numbers = f"[{','.join('0' * len(ids))}]"

@@ -150,7 +150,6 @@ class ListedTask:
 
 
 def no_task(task_id: str) -> TaskNotFound:
-    """The error for a task that is not here."""
     return TaskNotFound(
         f"There is no task {task_id[:64]} here: it may have been deleted, or belong to another "
         "curator. GET /v1/tasks lists the tasks of this one."
@@ -292,7 +291,6 @@ class SqlTasks(Database, TaskStore):
 
 
 def find_task(connection: Connection, task_id: str) -> TaskRow | None:
-    """The row of a task, if it is there."""
     table = schema.tasks
     return connection.execute(select(table).where(table.c.id == task_id)).one_or_none()
 
@@ -319,7 +317,6 @@ def stored_task(row: TaskRow) -> StoredTask:
 
 
 def _heads_from(connection: Connection, no: int) -> dict[str, TaskHead]:
-    """The heads of the tasks from this one on, by id."""
     table = schema.tasks
     rows = connection.execute(select(table.c.id, table.c.canonical).where(table.c.no >= no))
     return {id_: TaskHead.read(id_, bytes(canonical)) for id_, canonical in rows}

@@ -93,7 +93,6 @@ class ModelView(View):
 
     @classmethod
     def of(cls, task_id: str, info: ModelInfo) -> Self:
-        """The view of a task's model."""
         summary = {**info.summary, "number": info.number, "aliases": list(info.aliases)}
         return cls(task=task_id, created=moment(info.created), **summary)
 
@@ -463,7 +462,6 @@ def _predict_elsewhere(curator: Curator, task_id: str, body: bytes, run: Run) ->
 
 
 def requested_model(body: bytes) -> int | None:
-    """The number of the model that a prediction's body asks for."""
     return _request_in(body).model
 
 

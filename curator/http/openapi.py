@@ -47,7 +47,6 @@ def _drop_framework_fault(call: Document) -> None:
 
 
 def _describe_limits(call: Document) -> None:
-    """Describe the answers of the limits that apply to all calls."""
     faults = described(TooManyRequests)
     if "requestBody" in call:
         faults |= described(TooSlow, TooLarge)

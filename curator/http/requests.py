@@ -137,7 +137,6 @@ class View(BaseModel):
 
 
 def moment(seconds: float) -> datetime:
-    """Unix seconds as a date and time in UTC."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
@@ -207,7 +206,6 @@ class StrictRoute(APIRoute):
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, over a ``StrictRequest``."""
         handle = super().get_route_handler()
         asked = {dependency.dependency for dependency in self.dependencies}
         checks = [

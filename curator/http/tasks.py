@@ -113,7 +113,6 @@ class TaskSummary(View):
 
     @classmethod
     def of(cls, stored: StoredTask | ListedTask, now: float) -> "TaskSummary":
-        """The summary of a stored task at the time ``now``."""
         task = stored.published
         return cls(
             id=task.id,
@@ -161,7 +160,6 @@ class TaskView(TaskSummary):
 
     @classmethod
     def whole(cls, stored: StoredTask, now: float) -> "TaskView":
-        """The full view of a stored task at the time ``now``."""
         task = stored.task
         views = [
             QuestionView(

@@ -82,7 +82,6 @@ class ModelCache:
         return self._keep(fitted)
 
     def forget(self, task_id: str) -> None:
-        """Drop a task's models from memory."""
         with self._lock:
             for key in [key for key in self._ready if key[0] == task_id]:
                 del self._ready[key]

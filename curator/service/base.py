@@ -43,7 +43,6 @@ class UseCases:
 
 
 def counts_of(task: Task, sums: Sequence[QuestionSums]) -> list[QuestionCounts]:
-    """Debiased counts, one entry per question."""
     return [
         QuestionCounts.of(task, number, question.vector, question.n)
         for number, question in enumerate(sums)

@@ -80,7 +80,6 @@ class FittingCases(UseCases):
         parameters: Mapping[str, Any] | None,
         run: Run,
     ) -> tuple[bytes, dict[str, Any]]:
-        """A model's document and summary."""
         name = DEFAULT_ESTIMATOR if estimator is None else estimator
         task, sums = self.store.task(task_id).task, self.store.sums(task_id)
         relayed = self.store.status(task_id).relayed
@@ -132,7 +131,6 @@ def fit_model(
     estimator: str,
     parameters: Mapping[str, Any],
 ) -> tuple[bytes, dict[str, Any]]:
-    """A fitted model's document and summary."""
     task = Task.parse(canonical)
     model = fit(estimator, task.label, public, counts_of(task, sums), **parameters)
     return json.dumps(model.to_document()).encode(), summary_of(model, relayed)

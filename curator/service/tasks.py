@@ -69,7 +69,6 @@ class TaskCases(UseCases):
         return self.store.task(task_id)
 
     def tasks(self) -> list[ListedTask]:
-        """All tasks, oldest first."""
         return self.store.tasks()
 
     def move(self, task_id: str, move: Move) -> State:
@@ -131,7 +130,6 @@ def digests_of(invitations: Sequence[str]) -> list[bytes]:
 
 
 def _fingerprint(onnx: bytes | None) -> str | None:
-    """The SHA-256 of an uploaded public model."""
     return None if onnx is None else sha256(onnx).hexdigest()
 
 

@@ -36,7 +36,6 @@ class Filter:
         return max(-(-ids // cls.IDS_PER_WORD) - 1, 0).bit_length()
 
     def add(self, task_no: int, ids: Ids) -> None:
-        """Remember ids."""
         places, bits = self._aim(task_no, ids)
         np.bitwise_or.at(self._words, places, bits)
 

@@ -25,7 +25,6 @@ class KnownIds:
 
     @classmethod
     def none(cls, count: int) -> "KnownIds":
-        """None of ``count`` ids is known."""
         return cls(np.zeros(count, dtype=bool), np.zeros(count, dtype=np.int64))
 
     @classmethod

@@ -57,7 +57,6 @@ class IdRuns:
         self._written.clear()
 
     def find(self, cursor: DBAPICursor, task_no: int, last_run: int | None, ids: Ids) -> KnownIds:
-        """Which of the ids are in runs."""
         known = KnownIds.none(len(ids))
         if last_run is None:
             return known
