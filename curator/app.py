@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 from fastapi import FastAPI
+from starlette import datastructures
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import State
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from privet.http_server import cors
@@ -60,7 +60,7 @@ class CuratorApp:
         self.stack = stack
 
     @property
-    def state(self) -> State:
+    def state(self) -> datastructures.State:
         return self.api.state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

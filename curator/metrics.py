@@ -1,5 +1,7 @@
 """A curator's Prometheus metrics; every name begins with ``privet_``."""
 
+from collections.abc import Sequence
+
 from prometheus_client import Counter, Gauge, Histogram
 
 from privet.http_server.metrics import SECONDS, ServerMetrics
@@ -19,43 +21,34 @@ class Metrics(ServerMetrics):
             registry=self.registry,
         )
         self._by_outcome: dict[tuple[str, str], Counter] = {}
-        self._commit_seconds = Histogram(
-            "privet_commit_seconds",
-            "Time that one transaction of reports takes, fsync included.",
-            registry=self.registry,
-            buckets=SECONDS,
+        self._commit_seconds = self._histogram(
+            "privet_commit_seconds", "Time that one transaction of reports takes, fsync included."
         )
-        self._commit_reports = Histogram(
-            "privet_commit_reports",
-            "Reports that one transaction makes durable.",
-            registry=self.registry,
-            buckets=SIZES,
+        self._commit_reports = self._histogram(
+            "privet_commit_reports", "Reports that one transaction makes durable.", SIZES
         )
-        self._report_seconds = Histogram(
+        self._report_seconds = self._histogram(
             "privet_report_seconds",
             "Of each commit, the longest time that a single report waited for it.",
-            registry=self.registry,
-            buckets=SECONDS,
         )
-        self._queue = Gauge(
-            "privet_queue_reports",
-            "Reports that wait for the disk.",
-            registry=self.registry,
-            multiprocess_mode="livesum",
+        self._fit_seconds = self._histogram(
+            "privet_fit_seconds", "Time that one fit takes.", labels=["estimator"]
         )
-        self._jobs = Gauge(
-            "privet_jobs",
-            "Fits and new tasks under way or waiting.",
-            registry=self.registry,
-            multiprocess_mode="livesum",
-        )
-        self._fit_seconds = Histogram(
-            "privet_fit_seconds",
-            "Time that one fit takes.",
-            ["estimator"],
-            registry=self.registry,
-            buckets=SECONDS,
-        )
+        self._queue = self._gauge("privet_queue_reports", "Reports that wait for the disk.")
+        self._jobs = self._gauge("privet_jobs", "Fits and new tasks under way or waiting.")
+
+    def _histogram(
+        self,
+        name: str,
+        text: str,
+        buckets: Sequence[float] = SECONDS,
+        labels: Sequence[str] = (),
+    ) -> Histogram:
+        return Histogram(name, text, labels, registry=self.registry, buckets=buckets)
+
+    def _gauge(self, name: str, text: str) -> Gauge:
+        """A gauge that is added up over the processes of a curator."""
+        return Gauge(name, text, registry=self.registry, multiprocess_mode="livesum")
 
     def reported(self, outcome: str, task_id: str, count: int = 1) -> None:
         """``count`` reports of a task ended as ``outcome``; "" is for a task that is not known."""

@@ -33,6 +33,10 @@ _reader = HTTPBearer(
 )
 _counts = HTTPBearer(auto_error=False, scheme_name=COUNTS_SCHEME)
 _bearer = HTTPBearer(auto_error=False)
+Credentials = HTTPAuthorizationCredentials | None
+AdminToken = Annotated[Credentials, Security(_admin)]
+ReaderToken = Annotated[Credentials, Security(_reader)]
+CountsToken = Annotated[Credentials, Security(_counts)]
 MAX_JSON_BYTES = 64 * 1024
 """Maximum size of a JSON body parsed on the event loop."""
 
@@ -45,10 +49,7 @@ def _curator(request: Request) -> Curator:
     return curator
 
 
-def _require_admin(
-    request: Request,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_admin)],
-) -> None:
+def _require_admin(request: Request, credentials: AdminToken) -> None:
     if credentials is None:
         raise NotAuthorized(
             "This call needs the admin token: send it as 'Authorization: Bearer <token>'. "
@@ -57,25 +58,17 @@ def _require_admin(
     request.state.actor = request.app.state.tokens.check(credentials.credentials, "admin")
 
 
-def _require_reader(
-    request: Request,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_reader)],
-) -> None:
+def _require_reader(request: Request, credentials: ReaderToken) -> None:
     if request.app.state.guard_models:
         _check_reader(request, credentials, "models")
 
 
-def _require_operator(
-    request: Request,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_reader)],
-) -> None:
+def _require_operator(request: Request, credentials: ReaderToken) -> None:
     if not request.app.state.open_metrics:
         _check_reader(request, credentials, "metrics")
 
 
-def _check_reader(
-    request: Request, credentials: HTTPAuthorizationCredentials | None, what: str
-) -> None:
+def _check_reader(request: Request, credentials: Credentials, what: str) -> None:
     if credentials is None:
         raise NotAuthorized(
             f"This curator shows its {what} to readers only: "
@@ -85,17 +78,11 @@ def _check_reader(
     request.app.state.tokens.check(credentials.credentials, "reader")
 
 
-def _require_counts(
-    request: Request,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_counts)],
-) -> None:
+def _require_counts(request: Request, credentials: CountsToken) -> None:
     _check_reader(request, credentials, "counts of the reports so far")
 
 
-def _require_shown(
-    request: Request,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_reader)],
-) -> None:
+def _require_shown(request: Request, credentials: ReaderToken) -> None:
     """To strangers a draft is not there, nor are its models."""
     if _is_reader(request, credentials):
         return
@@ -104,10 +91,7 @@ def _require_shown(
         raise no_task(task_id)
 
 
-def _is_reader(
-    request: Request,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_reader)],
-) -> bool:
+def _is_reader(request: Request, credentials: ReaderToken) -> bool:
     """Whether the caller has a token of scope reader or admin; a wrong one is refused."""
     if credentials is not None:
         request.app.state.tokens.check(credentials.credentials, "reader")
