@@ -133,7 +133,7 @@ class CuratorClient:
         return self._json("GET", f"{self._path(task)}/invitations")
 
     def revoke_invitations(self, task: TaskName, invitations: Sequence[str] | None = None) -> int:
-        """Take back the unused ones of these invitations, or of all; how many they were."""
+        """Revoke the unused ones of these invitations, or of all; return how many they were."""
         path = f"{self._path(task)}/invitations/revoke"
         if invitations is None:
             return int(self._json("POST", path, json={})["revoked"])

@@ -59,12 +59,12 @@ class Metrics(ServerMetrics):
         counter.inc(count)
 
     def committed(self, seconds: float, reports: int) -> None:
-        """One transaction of reports became durable."""
+        """Observe one durable transaction of reports."""
         self._commit_seconds.observe(seconds)
         self._commit_reports.observe(reports)
 
     def waited(self, seconds: float) -> None:
-        """The report of a commit that came first had waited so long."""
+        """Observe how long the first report of a commit had waited."""
         self._report_seconds.observe(seconds)
 
     def fitted(self, estimator: str, seconds: float) -> None:

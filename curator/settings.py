@@ -29,7 +29,7 @@ OTHER_VARIABLES = frozenset(
         "PRIVET_TEST_POSTGRES",
     }
 )
-"""Of other commands, and of the tests."""
+"""Variables of other commands and of the tests."""
 
 
 class Settings(BaseSettings):

@@ -34,7 +34,7 @@ from privet.protocol.errors import Overloaded, PrivetError, TooLarge
 
 PRELOADED = ["privet.curator.service", "privet.learning.public_model.stacking", "onnxruntime"]
 NICENESS = 5
-"""Reports go first where both want the processor."""
+"""Worker processes yield the processor to reports."""
 END_SECONDS = 1.0
 
 MORE_MEMORY = (

@@ -1,4 +1,4 @@
-"""A number per minute and sender, kept in memory.
+"""Rate limits per sender, in memory.
 
 Each minute pays for ``per_minute`` of what a sender has had; who has more to pay waits. So one
 large batch may pass at once, and its sender then waits for as many minutes as it is worth.

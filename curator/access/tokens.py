@@ -22,7 +22,7 @@ from .audit import NOBODY, Audit
 
 FIRST = "first"
 ENVIRONMENT = "PRIVET_ADMIN_TOKEN"
-"""The name of the token that the settings have."""
+"""Name of the token in the settings."""
 DAY = 86_400.0
 USE_SECONDS = 60.0
 """A token's last use is written at most this often."""

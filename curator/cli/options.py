@@ -16,7 +16,7 @@ from ..admin_client import DEFAULT_URL, CuratorClient
 from .output import err, print_json
 
 FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
-"""What a file that a command reads must be."""
+"""Checks of a file that a command reads."""
 
 Url = Annotated[str, typer.Option("--url", envvar="PRIVET_URL", help="Address of the curator.")]
 Token = Annotated[

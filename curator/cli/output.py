@@ -15,7 +15,7 @@ from privet.protocol.errors import InvalidRequest, PrivetError
 
 SHORT_ID = 12
 PLAIN: dict[str, Any] = {"soft_wrap": True, "highlight": False, "markup": False}
-"""How to print what may be copied: neither wrapped nor coloured."""
+"""Options for text that may be copied: neither wrapped nor coloured."""
 
 
 def out() -> Console:

@@ -19,7 +19,7 @@ from privet.protocol.task import Task
 
 MAX_FILE_BYTES = 256 * 2**20
 MAX_REPORTS = 1_000_000
-"""In one file, as in one message."""
+"""Maximum number of reports in a file, the same as in a message."""
 ENDING = ".parquet"
 COLUMNS = ["id", "payload"]
 

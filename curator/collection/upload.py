@@ -47,7 +47,7 @@ class ReportUpload:
             True: (201, COUNTED_NOW, _receipt_headers(COUNTED_NOW, headers)),
             False: (200, COUNTED_BEFORE, _receipt_headers(COUNTED_BEFORE, headers)),
         }
-        """By whether a report counts from now on: status, what follows its id, headers."""
+        """By whether the report counts from now on: status, the receipt after the id, headers."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a POST of a report; pass all other calls on."""
@@ -108,7 +108,7 @@ def _from_json(body: bytes) -> bytes:
 
 
 def _fault(task: CachedTask, body: bytes) -> PrivetError:
-    """What is wrong with a body that has none of the task's layouts."""
+    """The error for a body that has none of the task's layouts."""
     try:
         Report.unpack(body).check(task.task)
     except PrivetError as error:
@@ -117,7 +117,7 @@ def _fault(task: CachedTask, body: bytes) -> PrivetError:
 
 
 COUNTED_NOW, COUNTED_BEFORE = b'","counted":true}', b'","counted":false}'
-"""The ends of the JSON form of ``protocol.report.Receipt``."""
+"""How the JSON form of ``protocol.report.Receipt`` ends."""
 
 
 def _receipt_headers(end: bytes, others: Headers) -> list[tuple[bytes, bytes]]:

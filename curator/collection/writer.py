@@ -43,9 +43,9 @@ from .task_cache import CachedTask, Layout
 log = logging.getLogger(__name__)
 
 QUIET_ROUNDS = 3
-"""Of the event loop: one answers, one hears the next requests, and one reads them."""
+"""Rounds of the event loop: one answers, one accepts the next requests, one reads them."""
 GATHER_SECONDS = 0.005
-"""About as long as an fsync takes: waiting longer would cost more than a commit of its own."""
+"""About the time of an fsync: waiting longer would cost more than a separate commit."""
 
 
 @dataclass(slots=True, eq=False)
@@ -149,7 +149,7 @@ class Writer:
                     _answer([item.outcomes], _attempt(self._take, [item.group]))
 
     def _next(self) -> list[WaitingReport | WaitingBatch | None]:
-        """All that waits; blocks until something does."""
+        """All that is waiting; blocks until something is."""
         items = [self._queue.get()]
         if isinstance(items[0], WaitingReport):
             self._let_arrive(items[0].counted.get_loop())
@@ -230,7 +230,7 @@ REFUSALS: dict[Outcome, type[PrivetError]] = {
     Outcome.OVER_QUOTA: QuotaReached,
     Outcome.NOT_ADMITTED: NotAdmitted,
 }
-"""The kinds of the errors that ``refusal`` makes."""
+"""Outcome -> the error that ``refusal`` makes."""
 REASONS = {outcome: PROBLEMS[error].name for outcome, error in REFUSALS.items()}
 
 
@@ -260,7 +260,7 @@ def refusal(outcome: Outcome, task: Task) -> PrivetError:
 
 
 def _fault(report: WaitingReport) -> PrivetError:
-    """What is wrong with a report that no holder could have sent."""
+    """The error for a report that no holder could have sent."""
     for field in report.layout.fields:
         mechanism = report.task.task.mechanisms[field.question]
         fault = mechanism.fault(report.body[field.start : field.stop])
@@ -270,7 +270,7 @@ def _fault(report: WaitingReport) -> PrivetError:
 
 
 def _attempt(count: Callable[[Sequence[T]], Sequence[Any]], waiting: Sequence[T]) -> Sequence[Any]:
-    """What ``count`` makes of all that waits; its error for each of them if it fails."""
+    """The results of ``count``; if it fails, its error once for each that waits."""
     error: PrivetError
     try:
         return count(waiting)
@@ -291,7 +291,7 @@ def _names(waiting: Sequence[WaitingReport | ReportGroup]) -> str:
 
 
 def _answer(futures: Sequence["asyncio.Future[Any]"], results: Sequence[Any]) -> None:
-    """Let each request's own event loop know; almost always there is one loop."""
+    """Resolve the futures on their event loops; almost always there is one loop."""
     for loop in {future.get_loop() for future in futures}:
         if not loop.is_closed():
             loop.call_soon_threadsafe(_resolve, loop, futures, results)

@@ -33,11 +33,11 @@ from .visitor import (
 )
 
 MOST_DRAWN = 512
-"""Cells of a tree that is drawn; a person reads no larger one."""
+"""Maximum number of cells of a tree that is drawn; people cannot read a larger one."""
 WEIGHTED = "weighted"
 """The estimator with λ."""
 FIELD = "field."
-"""What the names of a record's fields start with in the form of a prediction."""
+"""Prefix of a record's fields in the prediction form."""
 
 router = APIRouter(
     prefix="/tasks/{task_id}",
@@ -251,7 +251,7 @@ def picture(
 
 
 def settings(task: Task, estimator: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """What the form with other settings shows."""
+    """The values of the form for trying other settings."""
     return {
         "estimators": {name: form for name, form in ESTIMATORS.items() if form.serves(task.label)},
         "estimator": estimator,
@@ -296,7 +296,7 @@ def _trial(
     parameters: Mapping[str, Any],
     run: Any,
 ) -> dict[str, Any]:
-    """What the page of a trial shows, from a worker process."""
+    """The values of a trial's page, computed in a worker process."""
     task = curator.task(task_id).task
     tried = curator.trial(task_id, name, parameters, run)
     models = curator.models(task_id)

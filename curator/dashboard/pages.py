@@ -26,7 +26,7 @@ STATIC = {
     name: (files(__package__) / "static" / name).read_bytes() for name in ("page.js", "style.css")
 }
 VERSION = sha256(b"".join(STATIC.values())).hexdigest()[:12]
-"""Changes with the files, which browsers may therefore keep."""
+"""Changes with the files, so browsers may keep them."""
 
 
 def percent(share: float | None) -> str:

@@ -21,7 +21,7 @@ from .visitor import Admins, TheForm, TheVisitor, Visitor
 
 PER_PAGE = 50
 WANTED = 2.0
-"""Points, or percent of a number's range, to which the overall figures are wanted."""
+"""Precision wanted of the overall figures: points, or percent of a number's range."""
 MOVES = {Move.OPEN: calls.open_task, Move.CLOSE: calls.close_task}
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

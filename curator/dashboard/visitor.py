@@ -1,4 +1,4 @@
-"""Who looks at a page: a stranger, or whoever signed in with an API token.
+"""The visitor of a page: a stranger, or whoever signed in with an API token.
 
 The cookie of a session is the token, sealed (Fernet) with a key that the database keeps, and good
 for ``SESSION_SECONDS``. So every request checks the token as the API does, a revoked token ends its
@@ -22,7 +22,7 @@ from ..access.tokens import Scope
 COOKIE = "privet-session"
 SESSION_SECONDS = 12 * 3600
 KEY = "session_key"
-"""The fact that holds the key of sessions."""
+"""Name of the fact that holds the key of sessions."""
 FORM_TOKEN = "form_token"  # noqa: S105 - the name of a field
 MOST_FIELDS = 4_000
 
@@ -34,7 +34,7 @@ class Visitor:
     name: str = ""
     scope: str = ""
     form_token: str = ""
-    """What every form of this session sends back, which no other page can know."""
+    """Secret in every form of this session, which no other site can know."""
 
     @property
     def admin(self) -> bool:

@@ -19,7 +19,7 @@ from .visitor import (
 )
 
 OWN_PAGE = re.compile(r"/(?!/)[\w/-]*")
-"""Where a visitor may go on after signing in."""
+"""Pages to which a visitor may return after signing in."""
 MEDIA_TYPES = {"page.js": "text/javascript", "style.css": "text/css"}
 A_YEAR = "public, max-age=31536000, immutable"
 

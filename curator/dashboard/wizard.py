@@ -21,10 +21,10 @@ from .pages import PageRoute, page, see_other
 from .visitor import Admins, TheForm
 
 MOST_COLUMNS = 300
-"""Columns that the form shows; more are for the command line."""
+"""Maximum number of columns in the form; the command line takes more."""
 COLUMNS, PLAN, CREATE = "/new/columns", "/new/plan", "/new"
 UPLOADS = (COLUMNS, PLAN, CREATE)
-"""Paths that take a file."""
+"""Paths that take an upload."""
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Admins])
 

@@ -16,7 +16,7 @@ from .store import SqlStore, Store
 __all__ = ["BACKENDS", "Store", "file_of", "open_engine", "open_store", "shown_address"]
 
 BACKENDS: dict[str, Backend] = {"sqlite": sqlite, "postgresql": postgres, "postgres": postgres}
-"""URL scheme -> what that database does in its own way."""
+"""URL scheme -> backend."""
 
 
 def open_store(url: str, bucket_seconds: int = 86_400) -> Store:

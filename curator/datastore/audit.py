@@ -12,14 +12,14 @@ from . import schema
 from .database import Database
 
 RESTORED = "restored"
-"""The fact that says from when the backup is that a database was restored from, Unix time."""
+"""Name of the fact that holds the time of the backup that was restored, Unix time."""
 
 NOTE_FIRST = "INSERT INTO facts (name, value) VALUES (:name, :value) ON CONFLICT DO NOTHING"
 NOTE = """
 INSERT INTO facts (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
-"""One statement, since curators that start at once note the same."""
+"""One statement, because curators that start together note the same fact."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class AuditEntry:
     subject: str
     detail: Mapping[str, Any]
     times: int = 1
-    """How often, of what is counted rather than listed."""
+    """How many times it happened, for actions that are counted rather than listed."""
     no: int = 0
     """Its place in the log, from 1."""
 

@@ -54,7 +54,7 @@ log = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 2_000
 NEXT_NUMBER = "SELECT setval(pg_get_serial_sequence('{0}', 'no'), max(no)) FROM {0}"
-"""What gives numbers to a PostgreSQL table's rows goes on after those that were copied."""
+"""Lets a PostgreSQL table's sequence continue after the copied rows."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Finding:
     name: str
     reports: int
     faults: tuple[str, ...]
-    """What does not fit together, in words; empty if all is well."""
+    """Inconsistencies, in words; empty if there are none."""
 
 
 def backup(source: Engine, file: Path, now: float) -> int:

@@ -86,7 +86,7 @@ class SqlReports(Database, ReportStore):
     def __init__(self, url: URL, backend: Backend, bucket_seconds: int = 86_400) -> None:
         super().__init__(url, backend, bucket_seconds)
         self._exclusive: set[str] = set()
-        """Tasks that are known to have invitations or a quota, which they then always have."""
+        """Tasks known to have invitations or a quota; a task never loses them."""
         self._taking = threading.Lock()
 
     def take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
@@ -121,7 +121,7 @@ class Counting:
     backend: Backend
     report_ids: ReportIds
     exclusive: set[str]
-    """Tasks that are known to have invitations or a quota, which they then always have."""
+    """Tasks known to have invitations or a quota; a task never loses them."""
     now: float
     starts: int
 

@@ -20,12 +20,12 @@ from .removal import remove_listed_ids, remove_task, retire_ids
 from .schema import seen, tasks
 
 STEP_SECONDS = 6 * 3_600.0
-"""How much one reading of a clock can bring the seen time forward; rounds are an hour apart."""
+"""Maximum advance of the seen time per reading of a clock; rounds are an hour apart."""
 GRACE_SECONDS = 86_400.0
-"""Seen time between the mark and the removal, which is four steps or more."""
+"""Seen time between mark and removal: at least four steps."""
 
 FIRST_SEEN = "INSERT INTO seen (no, time) VALUES (1, :time) ON CONFLICT (no) DO NOTHING"
-"""Of several curators that start at once on a new database, one inserts it."""
+"""If several curators start on a new database, one of them inserts it."""
 
 
 class Removal(Enum):
@@ -43,9 +43,9 @@ class Expired:
     ids: int
     marked: int = 0
     admissions: int = 0
-    """Admissions whose batch did not come in time."""
+    """Number of admissions whose batch did not arrive in time."""
     removals: tuple[tuple[Removal, str], ...] = field(default=(), compare=False)
-    """What went of which task, by the task's id."""
+    """What was removed, with the id of its task."""
 
 
 def seen_time(before: float | None, now: float) -> float:

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 DAY = 86_400.0
 EVERY_SECONDS = 3_600.0
 EXPIRED = {Removal.TASK: "task expired", Removal.IDS: "report ids expired"}
-"""What the audit log calls a removal."""
+"""What the audit log calls each removal."""
 
 
 async def collect_garbage(

@@ -20,7 +20,7 @@ from .tasks import need_task, stored_task
 HOLD_SECONDS = 7 * 86_400.0
 """Seen time after which an admission without a batch is forgotten."""
 DIGESTS_AT_ONCE = 1_000
-"""Invitations in one statement."""
+"""Maximum number of invitations in one statement."""
 
 
 @dataclass(frozen=True)

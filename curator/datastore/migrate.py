@@ -24,7 +24,7 @@ CHECK = {
     "postgresql": "Check that the server runs and takes connections at this address, that the "
     "database exists, and that this user may sign in and create tables in it.",
 }
-"""What the operator can do about a database of each kind that cannot be used."""
+"""Dialect -> advice to the operator of a database that cannot be used."""
 HERE = Path(__file__).parent / "migrations"
 
 
@@ -110,7 +110,7 @@ def unmark(connection: Connection) -> None:
 
 @contextmanager
 def naming_failures(engine: Engine) -> Iterator[None]:
-    """Turn a database's refusal to be opened into words for the operator."""
+    """Raise ``StorageFailed`` with advice to the operator if the database cannot be used."""
     try:
         yield
     except SQLAlchemyError as error:

@@ -27,7 +27,7 @@ class ModelInfo:
     summary: Mapping[str, Any]
     """What lists of models show, in JSON's types."""
     aliases: tuple[str, ...] = ()
-    """Its names, which may go over to other models."""
+    """Its names; an alias may move to another model."""
 
 
 def no_model(number: int) -> ModelNotFound:

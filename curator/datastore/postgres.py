@@ -23,7 +23,7 @@ SHARE = "SELECT pg_advisory_xact_lock_shared(?)"
 EXCLUSIVE = "SELECT pg_advisory_xact_lock(?)"
 TRY_SLOT = "SELECT pg_try_advisory_xact_lock(?, ?)"
 SLOTS = 0x507269
-"""First half of the keys of slots, which is no task's: those are single 64-bit keys."""
+"""First half of a slot's lock key; the keys of tasks are single 64-bit numbers."""
 
 
 def open_engine(url: URL) -> Engine:

@@ -79,17 +79,17 @@ class ReportGroup:
     task: Task
     ids: Ids
     fingerprints: Fingerprints
-    """One number per report that tells apart reports under one id with different answers."""
+    """Hash of each report's answers: tells a replay from other answers under the same id."""
     answers: Sequence[PerturbedAnswers]
     """At most one entry per question."""
     invitations: NDArray[np.uint8] | None = None
     """SHA-256 of each report's invitation, shape ``(B, 32)``; None if none came with one."""
     admissions: tuple[bytes, ...] = ()
-    """What a relay's batch names in their place; see ``InvitationStore.admit``."""
+    """Admissions that a relay's batch names instead; see ``InvitationStore.admit``."""
     relay: str = ""
     """Name of the token that a batch came with; empty for reports that came singly."""
     total: Addition | None = None
-    """What all reports add, where that was worked out before the transaction."""
+    """What all reports add, if it was computed before the transaction."""
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -183,7 +183,7 @@ audit = _table(
 )
 
 OF_A_TASK = (public_data, buckets, sums, relayed, rejects, invitations, admissions, models, aliases)
-"""Tables whose rows go with their task at once; its report ids are removed after it."""
+"""Tables whose rows are deleted together with their task; report ids are removed later."""
 
 backup_mark = Table(
     "backup",
@@ -191,4 +191,4 @@ backup_mark = Table(
     Column("made", Float, nullable=False),
     Column("rows", BigInteger, nullable=False),
 )
-"""Only backups have it, of whatever schema: written last, it says that they are whole."""
+"""In backups only, of any schema version: written last, it marks a complete backup."""

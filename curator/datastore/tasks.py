@@ -25,10 +25,10 @@ from .database import Database
 from .removal import remove_listed_ids, remove_task
 
 PUBLIC_MODEL = "public_model"
-"""Under this name a task's settings hold the SHA-256 of the public model it came with, or None."""
+"""Key in a task's settings: SHA-256 of its uploaded public model, or None."""
 
 QUOTA = "quota"
-"""Under this name a task's settings hold the most reports that are counted, or None."""
+"""Key in a task's settings: maximum number of counted reports, or None."""
 
 TaskRow = Row[*tuple[Any, ...]]
 
@@ -99,7 +99,7 @@ class StoredTask:
     settings: Mapping[str, Any]
     created: float
     moved: float
-    """When it came into its state, Unix time."""
+    """When it entered its state, Unix time."""
     marked: float | None = None
     """Since when its removal, or that of its report ids, is due; None if it is not."""
 
@@ -204,7 +204,7 @@ class SqlTasks(Database, TaskStore):
     """Tasks in SQL."""
 
     _heads: Mapping[str, TaskHead] = {}
-    """Of the tasks that were last listed; a task never changes."""
+    """Heads of the tasks listed last; tasks never change."""
 
     def create_task(
         self,

@@ -17,7 +17,7 @@ HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
-"""For answers that do not set them themselves, as a page for people sets a policy of its own."""
+"""Defaults: a page for people sets its own policy."""
 
 AUTHORIZATION = b"authorization"
 UNAUTHORIZED = 401

@@ -53,7 +53,7 @@ from .requests import (
 )
 
 LARGE_BYTES = 8 * 1024
-"""Of a prediction's body, from which on a worker process reads it and answers."""
+"""Prediction bodies larger than this are read and answered by a worker process."""
 
 
 router = APIRouter(
@@ -325,7 +325,7 @@ async def export_model(
 
 
 BOUNDS = ("low", "high", "influence")
-"""Given with each value."""
+"""Keys given with each value."""
 
 
 class PredictRequest(BaseModel):

@@ -47,7 +47,7 @@ MAX_SETTINGS_BYTES = 4 * 2**20
 MOST_INVITATIONS = 100_000
 A_DAY = "public, max-age=86400, immutable"
 EXACT = ("answers", "rejects", "checksum", "buckets")
-"""What a status has for readers only."""
+"""Fields of a status that only readers see."""
 
 router = APIRouter(prefix="/v1/tasks", tags=["tasks"], route_class=StrictRoute)
 

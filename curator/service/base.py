@@ -13,7 +13,7 @@ from ..datastore.store import Store
 from ..models.cache import ModelCache
 
 STEPS_KEY = "steps_key"
-"""The fact that holds the key from which the curators of a database draw where a step is seen."""
+"""Name of the fact that holds the key for drawing when strangers see a step."""
 MAX_PREDICTED_ROWS = 1_000_000
 
 
@@ -30,7 +30,7 @@ class UseCases:
         self._steps_key = store.note_first(STEPS_KEY, secrets.token_hex())
         restored = store.fact(RESTORED)
         self.restored = None if restored is None else float(restored)
-        """When the backup was made that the database was restored from, Unix time."""
+        """Time of the backup from which the database was restored, Unix time."""
 
     def question_counts(self, task_id: str) -> list[QuestionCounts]:
         """Debiased counts of the reports so far, one entry per question."""

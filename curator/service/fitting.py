@@ -21,7 +21,7 @@ from ..workers import Run, run_here
 from .base import UseCases, counts_of
 
 COMPARED_ROWS = 20_000
-"""Public records for which models are compared, at most."""
+"""Maximum number of public records on which models are compared."""
 
 
 class Change(BaseModel):

@@ -16,7 +16,7 @@ from privet.protocol.task import Task
 from .base import UseCases
 
 FEW_CLASSES = 20
-"""Answers have a value per row and class, so with more classes fewer rows are predicted."""
+"""Results have a value per row and class, so with more classes fewer rows are allowed."""
 
 
 @dataclass(frozen=True, eq=False)

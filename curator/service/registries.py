@@ -11,7 +11,7 @@ from privet.protocol.mechanisms import MECHANISMS
 from ..workers import Run
 
 REGISTRIES: tuple[dict[str, Any], ...] = (MECHANISMS, GROWERS, ESTIMATORS)
-"""Names that settings may use. What a program adds to them is sent to the worker processes."""
+"""Registries that a program may add to; its additions are sent to the worker processes."""
 
 
 def with_registries(run: Run) -> Run:

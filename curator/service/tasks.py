@@ -24,7 +24,7 @@ from .base import UseCases
 INVITATION_BYTES = 16
 DAY = 86_400.0
 STEP = 1_000
-"""Of the number of reports that strangers see."""
+"""Strangers see the number of reports in steps of this size."""
 
 
 class TaskCases(UseCases):
@@ -116,7 +116,7 @@ class TaskCases(UseCases):
         return self.store.invitations(task_id, self.clock())
 
     def revoke_invitations(self, task_id: str, invitations: Sequence[str] | None) -> int:
-        """Take back the unused ones of these invitations, or of all; how many they were.
+        """Revoke the unused ones of these invitations, or of all; return how many they were.
 
         Raises ``TaskNotFound``.
         """
@@ -125,7 +125,7 @@ class TaskCases(UseCases):
 
 
 def digests_of(invitations: Sequence[str]) -> list[bytes]:
-    """What is presented of invitations."""
+    """The SHA-256 of each invitation, as relays present it."""
     return [sha256(text.encode()).digest() for text in invitations]
 
 

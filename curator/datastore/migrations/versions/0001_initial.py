@@ -34,7 +34,7 @@ def _create_tasks() -> None:
         _column("id", sa.String(64), "SHA-256 of the canonical bytes, hexadecimal.", unique=True),
         _column("state", sa.String(16), "draft, open or closed; a deleted task has no row."),
         _column("created", sa.Float(), "When it was created, Unix time."),
-        _column("moved", sa.Float(), "When it came into its state, Unix time."),
+        _column("moved", sa.Float(), "When it entered its state, Unix time."),
         _column("opens", sa.BigInteger(), "First second of collection, or null.", nullable=True),
         _column("closes", sa.BigInteger(), "End of collection, or null.", nullable=True),
         _column("invited", sa.Boolean(), "Whether only invited reports count."),
