@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from privet import CuratorClient
-from privet.curator.datastore.checksums import CHECKSUM_MODULUS, checksum
+from privet.curator.datastore.reports import CHECKSUM_MODULUS, checksum
 from privet.protocol.task import Task
 from scripts.load import population
 from scripts.load.holders import Shard, privatize

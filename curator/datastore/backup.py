@@ -36,7 +36,10 @@ from privet.protocol.task import Task
 
 from . import sqlite
 from .audit import AuditEntry, insert_audit, note_restored
-from .checksums import (
+from .database import writing
+from .migrate import check_schema, naming_failures, revision_of, upgrade_in
+from .report_ids import ids_of_task
+from .reports import (
     CHECKSUM_MODULUS,
     checksum,
     checksum_text,
@@ -44,9 +47,6 @@ from .checksums import (
     unpacked_checksum,
     vector_of,
 )
-from .database import writing
-from .migrate import check_schema, naming_failures, revision_of, upgrade_in
-from .report_ids import ids_of_task
 from .schema import audit, backup_mark, buckets, public_data, sums, tasks
 from .tasks import PUBLIC_MODEL, published_task
 

@@ -15,12 +15,21 @@ import numpy as np
 from sqlalchemy import URL
 from sqlalchemy.engine.interfaces import DBAPICursor
 
-from .checksums import packed_checksum, sums_checksum, unpacked_checksum, vector_of
 from .database import Backend, Database
 from .invitations import hidden
 from .report_ids import BULK, Fingerprints, Index, KnownIds, ReportIds, distinct
-from .reports import Addition, Outcome, Outcomes, ReportGroup, ReportStore
-from .tasks import is_open
+from .reports import (
+    Addition,
+    Outcome,
+    Outcomes,
+    ReportGroup,
+    ReportStore,
+    is_open,
+    packed_checksum,
+    sums_checksum,
+    unpacked_checksum,
+    vector_of,
+)
 
 READ_TASK = """
 SELECT id, no, state, opens, closes, invited, ids_gone, quota,
@@ -100,7 +109,7 @@ class SqlReports(Database, ReportStore):
     def _take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
         starts = int(now // self._bucket_seconds) * self._bucket_seconds
         try:
-            with self.failing(), closing(self.engine.raw_connection()) as connection:
+            with closing(self.engine.raw_connection()) as connection:
                 cursor = self._backend.cursor_of(connection)
                 self._backend.begin_writing(cursor)
                 outcomes = Counting(
@@ -110,7 +119,8 @@ class SqlReports(Database, ReportStore):
                 return outcomes
         except BaseException:
             self._report_ids.rolled_back()
-            raise
+            with self.failing():
+                raise
 
 
 @dataclass(frozen=True)

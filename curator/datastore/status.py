@@ -8,9 +8,8 @@ import numpy as np
 from sqlalchemy import func, insert, select, update
 
 from . import schema
-from .checksums import checksum_text, unpacked_checksum, vector_of
 from .database import Database
-from .reports import QuestionSums
+from .reports import QuestionSums, checksum_text, unpacked_checksum, vector_of
 from .tasks import find_task, need_task, stored_task
 
 

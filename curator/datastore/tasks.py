@@ -23,6 +23,7 @@ from privet.protocol.task import TASK_BOUNDS, TASK_VERSION, Task
 from . import schema
 from .database import Database
 from .removal import remove_listed_ids, remove_task
+from .reports import is_open
 
 PUBLIC_MODEL = "public_model"
 """Key in a task's settings: SHA-256 of its uploaded public model, or None."""
@@ -31,13 +32,6 @@ QUOTA = "quota"
 """Key in a task's settings: maximum number of counted reports, or None."""
 
 TaskRow = Row[*tuple[Any, ...]]
-
-
-def is_open(state: str, opens: int | None, closes: int | None, now: float) -> bool:
-    """Whether a task in ``state`` with these published dates takes reports at ``now``."""
-    return (
-        state == State.OPEN and (opens is None or now >= opens) and (closes is None or now < closes)
-    )
 
 
 class _LabelHead(BaseModel):
