@@ -367,8 +367,9 @@ def _facts(model: Document) -> Document:
 
 
 def _way(way: Document) -> tuple[str, str]:
-    """How some of the reports came, and what they can have done if they were dishonest."""
-    name = "singly" if way["relay"] is None else f"in batches of {way['relay']}"
-    return f"came {name}", (
-        f"{way['reports']}, which can have moved a value by {way['influence']:.3g} if dishonest"
+    """How some of the reports came, and how far they could move a prediction."""
+    reports = "direct reports" if way["relay"] is None else f"reports in batches of {way['relay']}"
+    return reports, (
+        f"{way['reports']}; if all of them were false, a prediction could change by up to "
+        f"{way['influence']:.3g}"
     )
