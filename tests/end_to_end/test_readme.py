@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 SESSION = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 TASK_ID = re.compile(r"[0-9a-f]{64}")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.needs("curl")
 
 
 def examples(text: str) -> Iterator[tuple[str, str]]:
