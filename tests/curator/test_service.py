@@ -49,7 +49,8 @@ def curator(clock: ManualClock) -> Curator:
 
 
 def settings(**more: Any) -> TaskSettings:
-    return TaskSettings.model_validate({"name": "t", "label": "label", "epsilon": 1.0, **more})
+    plain = {"name": "t", "label": "label", "epsilon": 1.0, "grower": "cart"}
+    return TaskSettings.model_validate(plain | more)
 
 
 def survey_task(curator: Curator, **more: Any) -> Task:
@@ -121,17 +122,6 @@ def test_creating_is_idempotent_by_content(curator: Curator, clock: ManualClock)
     assert curator.create_task(settings(depth=1), samples.survey())[1]
 
 
-def test_creating_and_opening_are_one(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No second call of the store could fail and leave a draft that the retry answers 200 for."""
-
-    def fail(*_: object) -> None:
-        raise StorageFailed("The disk is full.")
-
-    monkeypatch.setattr(curator.store, "move", fail)
-    stored, created = curator.create_task(settings(), samples.survey())
-    assert (stored.state, created) == (State.OPEN, True)
-
-
 def test_lists_of_models_read_no_model(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers, estimators and facts are stored next to the models, which may be large."""
     task = survey_task(curator)
@@ -192,12 +182,13 @@ def test_a_mechanisms_parameters_are_published(curator: Curator) -> None:
 
 def test_auto_publishes_the_mechanism_of_least_variance_that_fits(curator: Curator) -> None:
     """The published name is a real one; a limit on the report's size is kept, or refused."""
-    free = survey_task(curator, mechanism="auto", depth=6)
-    tight = survey_task(curator, mechanism="auto", depth=6, max_report_bytes=4)
+    deep = {"mechanism": "auto", "grower": "max_edge", "depth": 6}
+    free = survey_task(curator, **deep)
+    tight = survey_task(curator, **deep, max_report_bytes=4)
     assert free.mechanisms[0] == choose(1.0, free.trees[0].cells, 2)
     assert tight.mechanisms[0].report_bytes <= 4 < free.mechanisms[0].report_bytes
     with pytest.raises(InvalidTask, match="allow"):
-        survey_task(curator, mechanism="auto", depth=8, max_report_bytes=1, min_leaf=0)
+        survey_task(curator, **deep | {"depth": 8}, max_report_bytes=1, min_leaf=0)
 
 
 @pytest.mark.parametrize(

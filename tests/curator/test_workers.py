@@ -151,6 +151,7 @@ def test_a_stop_ends_a_fit(doomed: Served) -> None:
     assert b"urn:privet:problem:overloaded" in answer
 
 
+@pytest.mark.slow
 def test_a_killed_curator_leaves_no_process(doomed: Served) -> None:
     """Workers end with it, however it ends."""
     connection, processes = doomed.start_endless_fit()
