@@ -43,7 +43,7 @@ PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True}
 ANSWER = {**PERSON, "label": 1}
 JSON = {"Content-Type": "application/json"}
 WRONG = {"Authorization": "Bearer wrong"}
-SETTINGS = {"label": "label", "epsilon": 1, "depth": 3, "grower": "cart"}
+SETTINGS: dict[str, Any] = {"label": "label", "epsilon": 1, "depth": 3, "grower": "cart"}
 
 
 @dataclass

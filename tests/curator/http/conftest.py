@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -65,6 +66,20 @@ async def app(clock: ManualClock, workers: Workers) -> AsyncIterator[CuratorApp]
 
 @pytest.fixture
 async def http(app: CuratorApp) -> AsyncIterator[Http]:
+    async with client_of(app) as client:
+        yield client
+
+
+def client_of(app: CuratorApp) -> Http:
+    """A client of an application in this process."""
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
-    async with Http(transport=transport, base_url="http://curator") as client:
+    return Http(transport=transport, base_url="http://curator")
+
+
+@asynccontextmanager
+async def serving(workers: Workers, **settings: Any) -> AsyncIterator[Http]:
+    """A client of an empty curator with settings of its own."""
+    chosen = Settings.model_validate({"admin_token": TOKEN, **settings})
+    app = create_app(chosen, store=MemoryStore(), workers=workers)
+    async with app.api.router.lifespan_context(app.api), client_of(app) as client:
         yield client

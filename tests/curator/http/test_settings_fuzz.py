@@ -10,14 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from privet.curator.app import create_app
 from privet.curator.partitioning import CRITERIA, GROWERS
-from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from privet.protocol.mechanisms import AUTO, MECHANISMS
 from tests.curator import samples
-from tests.curator.http.conftest import TOKEN, Http
-from tests.memory_store import MemoryStore
+from tests.curator.http.conftest import serving
 
 numbers = (
     st.integers(-2, 20) | st.integers() | st.floats() | st.sampled_from([10**400, 2**63, True])
@@ -104,11 +101,5 @@ def test_any_settings(workers: Workers, grower: str, examples: int) -> None:
 
 async def posted(text: str, workers: Workers) -> tuple[httpx.Response, httpx.Response]:
     """The answer to a new task at a curator of its own, and the tasks that are there then."""
-    chosen = Settings.model_validate({"admin_token": TOKEN})
-    made = create_app(chosen, store=MemoryStore(), workers=workers)
-    transport = httpx.ASGITransport(made, raise_app_exceptions=False)
-    async with (
-        made.api.router.lifespan_context(made.api),
-        Http(transport=transport, base_url="http://curator") as http,
-    ):
+    async with serving(workers) as http:
         return await http.upload(samples.survey(), text), await http.get("/v1/tasks")
