@@ -84,7 +84,9 @@ def test_results_are_kept_and_missing_sets_named(tmp_path: Path) -> None:
     table = driver.summarized(tiny, scores)
     assert table["point"].tolist() == [2, 2]
     assert table["mean"].tolist() == pytest.approx([2.05, 2.05])
-    text = pages.sections([tiny], {"tiny": table}, tmp_path, tmp_path / "csv")
+    text = pages.sections(
+        [tiny], {"tiny": table}, tmp_path / "page.md", tmp_path / "figures", tmp_path / "csv"
+    )
     assert "**2.050 ± 0.050** *(1)*" in text
     assert "| 2 | 2.050 ± 0.050 *(2.04)* |" in text
     assert (tmp_path / "figures" / "tiny.svg").read_text().startswith("<?xml")
@@ -193,7 +195,7 @@ def test_further_measures_stand_beside_the_first() -> None:
         for seed in (0, 1)
     ]
     table = driver.summarized(experiment, pd.DataFrame(rows))
-    text = pages.section(experiment, table, Path(), Path())
+    text = pages.section(experiment, table, Path("page.md"), Path(), Path())
     assert "| rice | no reports | ε = 2 |" in text
     assert "| m | 0.700, 0.210 | 0.700, 0.210 |" in text
 
