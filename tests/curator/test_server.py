@@ -14,12 +14,12 @@ from typing import Any
 import httpx
 import pytest
 
+from privet.curator.access.signing import SIGNING_KEY, read_key
+from privet.curator.access.tokens import Scope, Tokens
 from privet.curator.datastore import open_store
 from privet.curator.datastore.base import Store
 from privet.curator.server import serve
 from privet.curator.settings import Settings
-from privet.curator.signing import SIGNING_KEY, read_key
-from privet.curator.tokens import Scope, Tokens
 from privet.protocol.errors import PrivetError, StorageFailed
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Task

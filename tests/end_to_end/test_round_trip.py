@@ -13,15 +13,15 @@ import pytest
 from privet.client import Answer, BlockingHolder, MemoryLedger, TaskRefused
 from privet.curator.datastore import open_engine, open_store
 from privet.curator.datastore.backup import verify
-from privet.curator.trees import locate
+from privet.learning.trees import locate
 from privet.protocol.features import encode_table
 from privet.protocol.report import Report
 from privet.protocol.task import Task
 from tests.curator import samples
 from tests.curator.datastore.made import slow_checksum
-from tests.curator.onnx_files import STRIPES, striped, stripes
 from tests.end_to_end import population
 from tests.end_to_end.running_curator import RunningCurator
+from tests.learning.onnx_files import STRIPES, striped, stripes
 
 
 def expected_sums(task: Task, answers: Sequence[Answer]) -> list[tuple[np.ndarray, int]]:

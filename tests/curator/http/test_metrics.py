@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from privet.curator.metrics import Metrics
-from privet.transport.metrics import FOLDER, MAX_TASKS
+from privet.http_server.metrics import FOLDER, MAX_TASKS
 from tests.curator.http.checks import values
 from tests.curator.http.conftest import Http
 

@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 from starlette.responses import PlainTextResponse
 
+from privet.curator.access.rate_limit import MINUTE, Rate
 from privet.curator.http.middleware import HEADERS, RateLimit, SecurityHeaders, client_address
-from privet.curator.rate_limit import MINUTE, Rate
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from privet.protocol.errors import PROBLEMS, TooManyRequests

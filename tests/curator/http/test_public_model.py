@@ -6,11 +6,11 @@ from typing import Any
 import httpx
 import pytest
 
-from privet.curator.public_model.onnx import MAX_MODEL_BYTES
+from privet.learning.public_model.onnx import MAX_MODEL_BYTES
 from privet.protocol.errors import InvalidPublicData
 from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import Http
-from tests.curator.onnx_files import striped, stripes
+from tests.learning.onnx_files import striped, stripes
 
 SETTINGS = {"name": "stripes", "label": "y", "epsilon": 1.0, "depth": 3}
 

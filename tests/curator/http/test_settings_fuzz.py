@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from privet.curator.partitioning import CRITERIA, GROWERS
 from privet.curator.workers import Workers
+from privet.learning.partitions import CRITERIA, GROWERS
 from privet.protocol.mechanisms import AUTO, MECHANISMS
 from tests.curator import samples
 from tests.curator.http.conftest import serving
