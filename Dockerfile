@@ -24,7 +24,9 @@ COPY pyproject.toml README.md LICENSE ./
 COPY privet privet
 COPY protocol protocol
 COPY page page
-COPY transport transport
+COPY http_client http_client
+COPY http_server http_server
+COPY learning learning
 COPY client client
 COPY relay relay
 COPY curator curator

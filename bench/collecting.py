@@ -12,12 +12,11 @@ from os import cpu_count, times
 from pathlib import Path
 from time import perf_counter, time
 
-from tests.batch_folder import BatchFolder
-
 from bench.figures import Effort, Figure
 from bench.traffic import CATEGORIES, open_task, random_reports
 from privet.curator.collection.files import collect
 from privet.curator.datastore import open_store
+from privet.relay.batch_writer import BatchWriter
 
 REPORTS = {Effort.TINY: 200, Effort.QUICK: 1_000_000, Effort.FULL: 100_000_000}
 IN_A_FILE = 100_000
@@ -31,7 +30,7 @@ def collecting(effort: Effort) -> Iterator[Figure]:
         task = open_task(database)
         for start in range(0, count, IN_A_FILE):
             batch = random_reports(task, min(IN_A_FILE, count - start))
-            BatchFolder(folder).write(task.id, batch)
+            BatchWriter(folder).write(task.id, batch)
         before, started = _used(), perf_counter()
         with (
             closing(open_store(database)) as store,

@@ -32,7 +32,6 @@ from privet import page as answer_page
 from privet.http_client.address import TaskAddress
 from privet.http_client.errors import CuratorUnreachable, UnsafeAddress
 from privet.http_client.report_client import ReportClient, Retry, printable
-from privet.http_client.terminal import waiting
 from privet.protocol.errors import (
     InvalidRecord,
     Overloaded,
@@ -105,7 +104,7 @@ def show(
     """Fetch a task, check it, and say in plain words what answering would mean."""
     made = _open_holder(ledger, subject, insecure_http, curator_key)
     with _faults(drawn=False), made as holder:
-        with waiting(ASKING):
+        with Console(stderr=True).status(ASKING):
             offer = holder.offer(url)
         explanation = holder.explain(offer.task, signed_by(offer, curator_key))
     if as_json:
@@ -163,7 +162,7 @@ def answer(
         earlier = holder.ledger.find(subject, task_id)
         fields = _read(record) if record is not None and earlier is None else {}
         lines = [] if csv_file is None else list(_lines(csv_file, *columns))
-        with _faults(drawn=False), waiting(ASKING):
+        with _faults(drawn=False), Console(stderr=True).status(ASKING):
             offer = holder.offer(url)
         task = offer.task
         explanation = holder.explain(task, signed_by(offer, curator_key))
@@ -179,7 +178,7 @@ def answer(
             misfit = _misfit(holder, task, fields) if earlier is None else None
             _dry_run(explanation, earlier, misfit, as_json)
         elif yes or earlier is not None or _agreed(_misfit(holder, task, fields)):
-            with waiting("Answering ..."):
+            with Console(stderr=True).status("Answering ..."):
                 answered = holder.answer(url, fields, invitation)
             _done(answered, earlier, as_json)
         else:
@@ -312,7 +311,7 @@ def budget(
         book, now = SqliteLedger(ledger), time.time()
         if any(own.state is State.HELD for own in book.answers(subject)):
             with _open_holder(ledger, subject, insecure_http, retry=Retry(attempts=1)) as asks:
-                with waiting("Asking relays ..."):
+                with Console(stderr=True).status("Asking relays ..."):
                     faults = asks.ask_relays()
                 for fault in faults:
                     _say(fault)
@@ -367,7 +366,7 @@ def resend(
 ) -> None:
     """Ask relays what became of answers, and send again what nobody has; spends nothing."""
     opened = _open_holder(ledger, subject, insecure_http)
-    with _faults(), opened as holder, waiting("Asking and sending ..."):
+    with _faults(), opened as holder, Console(stderr=True).status("Asking and sending ..."):
         outcomes = holder.resend()
     if as_json:
         _print_json([_answer_json(outcome) for outcome in outcomes])

@@ -5,7 +5,7 @@ PrivetError                  base of all errors of a holder's calls
 │   ├── TaskRefused          a task that promises less privacy than it says, or is not signed
 │   ├── BudgetSpent          answering would take the subject past its cap
 │   └── LedgerFailed         the ledger cannot be read or written; nothing was sent
-├── TransportError           (transport.errors) unsafe address, no answer, not a curator's answer
+├── TransportError           (http_client.errors) unsafe address, no answer, not a curator's answer
 └── InvalidRequest, ...      (protocol.errors) what the curator answered
 """
 

@@ -1,8 +1,23 @@
-"""``python -m privet.curator`` is ``privet``."""
+"""``privet``, which is ``python -m privet.curator``."""
 
 import sys
 
-from .cli import main
+
+def main() -> int:
+    """Run the command line; the exit code. Says what to install where it cannot run."""
+    try:
+        from .cli import main as run
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "privet":
+            raise
+        print(
+            f"The command privet needs {error.name}, which is not installed: "
+            "pip install 'privet[curator]'",
+            file=sys.stderr,
+        )
+        return 1
+    return run()
+
 
 if __name__ == "__main__":
     sys.exit(main())

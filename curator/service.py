@@ -35,14 +35,16 @@ from privet.learning.insight import (
     reports_for,
     values_without_reports,
 )
+from privet.learning.model import FittedModel
 from privet.learning.node_shares import NodeShares, node_shares
 from privet.learning.partitions import GROWERS
 from privet.learning.public_data import PublicData
 from privet.learning.public_model.onnx_trial import tried_model
 from privet.learning.task_building.build import build_task
+from privet.learning.task_building.columns import Columns
 from privet.learning.task_building.encode import encode_columns, encode_records
 from privet.learning.task_building.settings import TaskSettings, unix_seconds
-from privet.learning.task_building.table import Columns, read_table
+from privet.learning.task_building.table import read_table
 from privet.learning.trees import describe_path
 from privet.protocol.errors import (
     IllegalMove,
@@ -68,7 +70,7 @@ from .datastore.base import (
     Store,
     StoredTask,
 )
-from .models.cache import FittedModel, ModelCache, summary_of
+from .models.cache import ModelCache, summary_of
 from .models.card import write_card
 from .workers import Run, run_here
 

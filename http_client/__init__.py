@@ -1,0 +1,1 @@
+"""How tasks are fetched and reports are sent."""

@@ -4,8 +4,7 @@ PrivetError                  (protocol.errors: what the other side answers arriv
 └── TransportError
     ├── UnsafeAddress        not a task's address, or one that would be read on the way
     ├── CuratorUnreachable   no answer after several attempts
-    ├── UnexpectedAnswer     something answered, but not as a curator does
-    └── CannotListen         a server's own address is taken, or not this machine's
+    └── UnexpectedAnswer     something answered, but not as a curator does
 """
 
 from privet.protocol.errors import PrivetError
@@ -21,6 +20,3 @@ class CuratorUnreachable(TransportError): ...
 
 
 class UnexpectedAnswer(TransportError): ...
-
-
-class CannotListen(TransportError): ...

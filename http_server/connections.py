@@ -8,7 +8,7 @@ Bodies have limits of their own, where they are read; one that came whole with i
 scope, under ``WHOLE_BODY``, so that nothing has to wait for it.
 
 This subclasses uvicorn's protocol for httptools, whose methods and attributes are not documented:
-``pyproject.toml`` bounds both versions, and moving a bound takes ``tests/transport`` to pass.
+``pyproject.toml`` bounds both versions, and moving a bound takes ``tests/http_server`` to pass.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from privet.http_client.errors import CannotListen
+from privet.protocol.errors import PrivetError
 
 from .bodies import WHOLE_BODY
 from .problems import http_problem
@@ -48,6 +48,10 @@ FAILURES = logging.getLogger(__name__)
 FAILURES.setLevel(logging.ERROR)
 NOTHING, HEAD, BODY = range(3)
 """What part of a request is arriving; plain numbers, since every request passes all of them."""
+
+
+class CannotListen(PrivetError):
+    """A server's own address is taken, or is not this machine's."""
 
 
 @dataclass(frozen=True)

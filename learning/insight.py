@@ -31,6 +31,7 @@ from scipy.special import ndtr
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 
+from .contrasts import moments
 from .counts import (
     Z95,
     Estimate,
@@ -41,7 +42,6 @@ from .counts import (
     public_counts,
     sampling_covariance,
 )
-from .estimators.ratio import moments
 from .model import Model
 from .public_data import Floats, PublicData
 

@@ -257,3 +257,28 @@ def to_model(
         base_slope=base_slope,
         span=span,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A numbered model of a task, and when it was fitted (Unix seconds)."""
+
+    task: str
+    number: int
+    created: float
+    model: Model
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Approximate bytes of memory it takes once it has predicted."""
+        cells = sum(getattr(self.model, name).nbytes for name in CELL_ARRAYS)
+        return int(cells) + (0 if self.model.base is None else self.model.base.nbytes)
+
+    def to_document(self) -> dict[str, Any]:
+        """The model as it is exported in JSON."""
+        return {
+            "task": self.task,
+            "number": self.number,
+            "created": self.created,
+            "model": self.model.to_document(),
+        }

@@ -20,7 +20,7 @@ from privet.protocol.task import Task
 
 from .counts import Label, QuestionCounts
 from .task_building.build import encode_labels
-from .task_building.table import Columns
+from .task_building.columns import Columns
 from .trees import locate
 
 Floats = NDArray[np.float64]

@@ -7,11 +7,12 @@
     from privet import TreeDisplay                    # see a tree
 
 All errors are subclasses of ``PrivetError``. ``pip install privet`` is enough for a
-holder and for ``CuratorClient``; what fits or simulates needs ``pip install 'privet[curator]'``.
+holder and for ``CuratorClient``; what fits or simulates needs ``pip install 'privet[learning]'``.
 Names are imported on first use, so that ``import privet`` is fast.
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
     from privet.protocol.task import Task
 
     __version__: str
+
+if (Path(__file__).parent / "protocol").is_file():
+    raise ImportError(
+        "This checkout has files where it should have symbolic links, so privet cannot be imported "
+        "from it. Allow links and check it out again: git config core.symlinks true && "
+        "git checkout -- privet (on Windows in developer mode), or pip install privet."
+    )
 
 _HOMES = {
     "BlockingHolder": "privet.client",
@@ -74,7 +82,7 @@ def __getattr__(name: str) -> Any:
             raise
         raise ImportError(
             f"privet.{name} needs {error.name}, which is not installed: "
-            "pip install 'privet[curator]'"
+            "pip install 'privet[learning]'"
         ) from error
     globals()[name] = value
     return value

@@ -19,7 +19,6 @@ import typer
 from rich.console import Console
 
 from privet.http_client.report_client import ReportClient, Retry
-from privet.http_client.terminal import waiting
 from privet.protocol.errors import PrivetError
 
 from .errors import CannotServe
@@ -130,7 +129,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Ask a relay what it has delivered of a task, and what its shuffling adds to epsilon."""
-    with _faults(), waiting("Waiting for the relay ..."):
+    with _faults(), Console(stderr=True).status("Waiting for the relay ..."):
         answer = RelayStatus.parse(asyncio.run(_status(url, insecure_http=insecure_http)))
     if as_json:
         print(json.dumps(answer.model_dump(), indent=2))
@@ -194,9 +193,9 @@ async def _serve(
         raise CannotServe("A relay needs a web server: pip install 'privet[relay]'.") from None
     limits, folder = ConnectionLimits(), None
     if batches is not None:
-        from tests.batch_folder import BatchFolder
+        from .batch_writer import BatchWriter
 
-        folder = BatchFolder(batches)
+        folder = BatchWriter(batches)
     async with ReportClient(insecure_http=insecure_http, token=token) as client:
         with Spool(path, spool_bytes) as spool, listen(*listen_at) as listener:
             relay = Relay(

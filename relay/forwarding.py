@@ -39,7 +39,7 @@ from .status import OWN_COUNTS, TAKEN
 from .task_watch import CLOSED, TaskWatch
 
 if TYPE_CHECKING:
-    from tests.batch_folder import BatchFolder
+    from .batch_writer import BatchWriter
 
 MAX_BATCH = 50_000
 KEEP_FATES_DAYS = 30
@@ -70,7 +70,7 @@ class Forwarder:
         *,
         keep_days: int = KEEP_FATES_DAYS,
         clock: Callable[[], float] = time.time,
-        folder: "BatchFolder | None" = None,
+        folder: "BatchWriter | None" = None,
     ) -> None:
         self._folder = folder
         self._client = client

@@ -1,7 +1,6 @@
 """Every command of the three programs helps, completes, fits a terminal, and is plain in a pipe."""
 
 import os
-import pty
 import re
 import shlex
 import subprocess
@@ -120,35 +119,6 @@ def test_shells_complete_commands(name: str) -> None:
     offered = run(**{variable: "complete_bash"}, COMP_WORDS=f"{name} s", COMP_CWORD="1").split()
     expected = [word for word in get_command(PROGRAMS[name]).commands if word.startswith("s")]  # type: ignore[attr-defined]
     assert offered == expected
-
-
-LATE = (
-    "import time\nfrom privet.http_client.terminal import waiting\nwith waiting('Fitting ...'):\n"
-)
-
-
-@pytest.mark.parametrize(("seconds", "shown"), [(0.0, False), (2.0, True)])
-def test_a_terminal_is_told_what_takes_long(seconds: float, shown: bool) -> None:
-    """Nothing for what is quick; a line that is gone at the end for what is not."""
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", f"{LATE}    time.sleep({seconds})"]
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
-    process = subprocess.Popen(command, stderr=theirs, stdout=theirs, env=environment)
-    assert process.wait(60) == 0
-    os.write(theirs, b"END")
-    said = b""
-    while not said.endswith(b"END"):
-        said += os.read(ours, 1000)
-    os.close(ours)
-    os.close(theirs)
-    assert (b"Fitting ..." in said) == shown
-
-
-def test_a_pipe_is_told_nothing() -> None:
-    """However long it takes."""
-    command = [sys.executable, "-c", f"{LATE}    time.sleep(1.5)"]
-    done = subprocess.run(command, capture_output=True, check=True)
-    assert (done.stdout, done.stderr) == (b"", b"")
 
 
 def test_every_program_is_walked() -> None:

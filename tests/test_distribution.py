@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = {"baselines", "client", "curator", "page", "protocol", "relay", "transport"}
+PACKAGES = {path.name for path in (ROOT / "privet").iterdir() if path.is_symlink()}
 
 
 def test_the_folders_of_the_checkout_are_the_packages() -> None:

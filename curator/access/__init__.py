@@ -1,0 +1,1 @@
+"""Who may do what: tokens, the audit log, the signing key, rates of calls."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet.http_client.terminal import waiting
 from privet.protocol.errors import MalformedReport, PrivetError, StorageFailed
 
 from ..settings import Settings
@@ -41,7 +40,7 @@ def backup(
     """
     from ..datastore import backup
 
-    with waiting("Copying ..."), _opened(database) as source:
+    with err().status("Copying ..."), _opened(database) as source:
         rows = backup.backup(source, file, time.time())
     err().print(
         f"Copied {rows} rows to {file}: check it with 'privet verify'. The signing key is not in "
@@ -60,7 +59,7 @@ def restore(
     from ..datastore import backup
 
     with (
-        waiting("Copying ..."),
+        err().status("Copying ..."),
         _opened(f"sqlite:///{file}") as source,
         _emptied(database) as target,
     ):
@@ -84,7 +83,7 @@ def verify(
     """Recompute every count and checksum; exits with 1 if one does not fit."""
     from ..datastore import backup
 
-    with waiting("Recomputing counts and checksums ..."), _opened(database) as source:
+    with err().status("Recomputing counts and checksums ..."), _opened(database) as source:
         made = backup.check_backup(source)
         findings = backup.verify(source)
         differences = _differences(source, against)
@@ -115,7 +114,7 @@ def migrate(database: Database = DEFAULT) -> None:
     """Bring the tables of a database or a backup up to this version; make a backup first."""
     from ..datastore import backup
 
-    with waiting("Migrating ..."), _opened(database) as engine:
+    with err().status("Migrating ..."), _opened(database) as engine:
         backup.migrate(engine)
     err().print("The database has this version's tables.")
 
@@ -144,18 +143,17 @@ def collect(
     Curators may go on meanwhile. Every report counts once, however often its file is collected.
     Exits with 1 if a file could not be read; the others are counted all the same.
     """
-    from tests.batch_folder import BatchFolder
-
+    from ..collection.batch_reader import BatchReader
     from ..collection.files import collect as collected
     from ..datastore import open_store
 
     counts, faults = dict[str, Counter[str]](), []
     with (
-        waiting("Collecting ..."),
+        err().status("Collecting ..."),
         closing(open_store(database)) as store,
         _executor(scheduler, jobs) as (executor, workers),
     ):
-        for task_id in BatchFolder(folder).tasks():
+        for task_id in BatchReader(folder).tasks():
             own = counts[task_id] = Counter({"files": 0})
             try:
                 task = store.task(task_id).task

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from privet.learning.task_building.table import Columns, count_rows, read_table
+from privet.learning.task_building.columns import Columns, count_rows
+from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRecord, InvalidRequest, PrivetError
 from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value
 from privet.protocol.task import Task

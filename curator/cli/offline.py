@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from privet.http_client.terminal import waiting
 from privet.learning.task_building.table import read_table
 from privet.protocol.mechanisms import Row, compare
 
@@ -32,7 +31,7 @@ def mechanisms(
     "drawn" are the random bytes an answer takes, and "influence" is the most that one dishonest
     answer can add to a count or take from it.
     """
-    with waiting("Comparing ..."):
+    with err().status("Comparing ..."):
         rows = compare(epsilon, cells, 2 if number else classes, max_bytes, regression=number)
     if as_json:
         print_json([asdict(row) for row in rows])
@@ -81,12 +80,12 @@ def encode(
     them and from the file. The last column of the records is the label: the index of the class, or
     the number.
     """
-    from privet.learning.task_building.encode import as_csv, encoded_table
+    from privet.learning.task_building.table import as_csv, encoded_table
 
     settings = read_settings(
         **{"name": "encoded", "label": label, "epsilon": 1.0, "ignore": ignore or []} | parsed(more)
     )
-    with waiting("Encoding ..."):
+    with err().status("Encoding ..."):
         table = encoded_table(read_table(public.read_bytes()), settings)
     *columns, _ = table.column_names
     if as_json:

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import httpx
 import typer
 
-from privet.http_client.terminal import waiting
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 
 from ..admin_client import DEFAULT_URL, CuratorClient
+from .output import err
 
 Url = Annotated[str, typer.Option("--url", envvar="PRIVET_URL", help="Address of the curator.")]
 Token = Annotated[
@@ -41,7 +41,7 @@ class PatientClient(CuratorClient):
 
     def call(self, method: str, path: str, **request: Any) -> httpx.Response:
         """As ``CuratorClient.call``."""
-        with waiting(self._doing):
+        with err().status(self._doing):
             return super().call(method, path, **request)
 
 

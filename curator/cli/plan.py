@@ -7,11 +7,10 @@ import typer
 from rich import box
 from rich.table import Table
 
-from privet.http_client.terminal import waiting
 from privet.protocol.limits import DEEPEST
 
 from .options import AsJson, parsed
-from .output import out, print_facts, print_json, shown
+from .output import err, out, print_facts, print_json, shown
 
 if TYPE_CHECKING:
     from privet.learning.planning import Plan
@@ -50,7 +49,7 @@ def plan(
 
     named = {"grower": grower, "depth": depth, "mechanism": mechanism, "ignore": ignore or None}
     settings = {name: value for name, value in named.items() if value is not None}
-    with waiting("Simulating collections ..."):
+    with err().status("Simulating collections ..."):
         result = make_plan(
             public,
             label=label,

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from tests.batch_folder import BatchFolder
 
 from privet.protocol.errors import PrivetError
 from privet.protocol.task import Task
 
 from ..datastore.base import Outcome, Store
 from .batch import CheckedBatch, checked, failed_of
+from .batch_reader import BatchReader
 from .task_cache import CachedTask
 
 
@@ -49,7 +49,7 @@ def collect(
     asked, once its reports are durable. Raises ``StorageFailed`` if the folder or the store fails;
     what was collected until then stays so.
     """
-    batches = BatchFolder(folder)
+    batches = BatchReader(folder)
     names = deque(batches.names(task.id))
     waiting: deque[tuple[str, Future[CheckedBatch]]] = deque()
     while names or waiting:
@@ -81,7 +81,7 @@ def collect(
 def prepare(folder: str, name: str, canonical: bytes, source: str) -> CheckedBatch:
     """A file's valid reports with their total; in another process."""
     task = _cached(canonical)
-    return checked(task, BatchFolder(folder).read(name, task.task), source)
+    return checked(task, BatchReader(folder).read(name, task.task), source)
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ from privet.learning.estimators import DEFAULT_ESTIMATOR, ESTIMATORS
 from privet.learning.export.formats import EXPORTS
 from privet.learning.partitions import CRITERIA, GROWERS
 from privet.learning.public_model.onnx import MAX_MODEL_BYTES
-from privet.learning.task_building.table import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
+from privet.learning.task_building.columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
 from privet.protocol import limits
 from privet.protocol.mechanisms import MECHANISMS
 

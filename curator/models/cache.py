@@ -7,13 +7,10 @@ which models there are.
 import json
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from threading import Lock
 from typing import Any
 
-from privet.learning.estimators import Model
-from privet.learning.model import CELL_ARRAYS
+from privet.learning.model import FittedModel, Model
 from privet.protocol.errors import ModelNotFound
 
 from ..datastore.base import SERVING, ModelInfo, Store
@@ -47,31 +44,6 @@ def ways_of(model: Model, relayed: Mapping[str, int]) -> list[dict[str, Any]]:
         for relay, n in reports.items()
         if n
     ]
-
-
-@dataclass(frozen=True, eq=False)
-class FittedModel:
-    """A numbered model of a task, and when it was fitted (Unix seconds)."""
-
-    task: str
-    number: int
-    created: float
-    model: Model
-
-    @cached_property
-    def nbytes(self) -> int:
-        """Approximate bytes of memory it takes once it has predicted."""
-        cells = sum(getattr(self.model, name).nbytes for name in CELL_ARRAYS)
-        return int(cells) + (0 if self.model.base is None else self.model.base.nbytes)
-
-    def to_document(self) -> dict[str, Any]:
-        """The model as it is exported in JSON."""
-        return {
-            "task": self.task,
-            "number": self.number,
-            "created": self.created,
-            "model": self.model.to_document(),
-        }
 
 
 class ModelCache:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..contrasts import moments
 from ..counts import Z95, QuestionCounts
 from ..model import SlotEstimates
 from ..public_data import Floats
@@ -110,10 +111,3 @@ def fieller_interval(
     low = np.where(bounded, (b - root) / safe, 0.0)
     high = np.where(bounded, (b + root) / safe, 1.0)
     return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
-
-
-def moments(covariance: Floats) -> tuple[Floats, Floats, Floats]:
-    """Variance of each slot, its covariance with the mass, and the variance of the mass."""
-    of_slot = np.diagonal(covariance, axis1=1, axis2=2)
-    with_mass = covariance.sum(axis=2)
-    return of_slot, with_mass, with_mass.sum(axis=1)

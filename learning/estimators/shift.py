@@ -46,11 +46,12 @@ from scipy.special import log_ndtr
 
 from privet.protocol.partition import Partition
 
+from ..contrasts import moments
 from ..counts import Z95, QuestionCounts, sampling_covariance
 from ..model import SlotEstimates
 from ..public_data import Floats
 from ..trees import node_depth
-from .ratio import fieller_interval, moments, project_on_simplex
+from .ratio import fieller_interval, project_on_simplex
 from .tree_smoothing import smooth
 
 NO_SHIFT = (0.02, 0.0, 0.02)

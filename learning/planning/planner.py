@@ -34,17 +34,17 @@ from privet.protocol.features import Classes
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.task import Task
 
+from ..contrasts import moments
 from ..counts import Label
 from ..estimators import DEFAULT_ESTIMATOR, ESTIMATORS, fit
-from ..estimators.ratio import moments
 from ..insight import FALSE_DISCOVERY_RATE
 from ..public_data import Floats, PublicData
 from ..public_model.base import BaseModel
 from ..public_model.knowledge import Knowledge
 from ..simulation import simulate_counts
 from ..task_building.build import build_encoded, check_names, encode_columns
+from ..task_building.columns import Columns
 from ..task_building.settings import TaskSettings
-from ..task_building.table import Columns, read_table
 from ..trees import locate
 from .outcome import Figure, Plan, Prospect, Verdict
 from .worlds import World, few_rows
@@ -91,6 +91,8 @@ def plan(
 
 
 def _columns(public: Any) -> Columns:
+    from ..task_building.table import read_table
+
     if isinstance(public, str | Path):
         return read_table(Path(public).read_bytes())
     if hasattr(public, "to_csv"):

@@ -114,7 +114,7 @@ def open_session(data: bytes) -> OnnxSession:
     try:
         import onnxruntime
     except ImportError:
-        raise refused("needs onnxruntime, which is not here: install privet[curator].") from None
+        raise refused("needs onnxruntime, which is not here: install 'privet[learning]'.") from None
     read_graph(data)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1

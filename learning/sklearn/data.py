@@ -29,7 +29,6 @@ from privet.protocol.wire import first_fault
 
 from ..public_data import PublicData
 from ..public_model.base import BaseModel, Link, Single
-from ..public_model.onnx_trial import tried_model
 
 Floats = NDArray[np.float64]
 
@@ -208,6 +207,8 @@ def own_public_model(model: Any, label: Label, public: PublicData) -> BaseModel:
     Raises ``InvalidPublicData`` for anything that cannot predict the label.
     """
     if isinstance(model, bytes | bytearray | memoryview):
+        from ..public_model.onnx_trial import tried_model
+
         return tried_model(bytes(model), label, public)
     classes = isinstance(label, Classes)
     if not hasattr(model, "fit") or (classes and not is_classifier(model)):

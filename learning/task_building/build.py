@@ -22,9 +22,9 @@ from ..partitions import CRITERIA, GROWERS, default_criterion
 from ..public_data import PublicData
 from ..public_model.base import BaseModel
 from ..public_model.knowledge import FEWEST_ROWS, public_knowledge, residual_centring
+from .columns import MAX_VALUES, Columns, count_rows
 from .schema import describe, infer_features, infer_label
 from .settings import TaskSettings, unix_seconds
-from .table import MAX_VALUES, Columns, count_rows
 
 
 @dataclass(frozen=True)

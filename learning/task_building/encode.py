@@ -1,50 +1,18 @@
-"""Records as encoded columns: public tables to train a model on, and records to predict for."""
+"""Records to predict for, as encoded columns."""
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidRecord
 from privet.protocol.features import (
-    Classes,
-    Column,
-    columns_of,
     encode_table,
 )
 from privet.protocol.task import Task
 
-from . import build
-from .settings import TaskSettings
-from .table import Columns
-
-
-def encoded_table(columns: Columns, settings: TaskSettings) -> pa.Table:
-    """The encoded columns in their order, then the label: class indices, or clipped numbers.
-
-    Raises ``InvalidPublicData`` for data that no task can be made of.
-    """
-    features, label, public = build.encode_columns(settings, columns)
-    names = [column_name(column) for column in columns_of(features)]
-    labels = public.y.astype(np.int64) if isinstance(label, Classes) else public.y
-    return pa.table([*public.X.T, labels], names=[*names, label.name])
-
-
-def column_name(column: Column) -> str:
-    """A numeric feature's own name, or ``feature=category``."""
-    name = column.feature.name
-    return name if column.category is None else f"{name}={column.category}"
-
-
-def as_csv(table: pa.Table) -> bytes:
-    """The table as CSV with a header."""
-    written = io.BytesIO()
-    pa_csv.write_csv(table, written)
-    return written.getvalue()
+from .columns import Columns
 
 
 def encode_records(task: Task, records: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:

@@ -16,9 +16,9 @@ from privet.protocol.features import (
     number_value,
 )
 
+from .columns import Columns
 from .schema import infer_feature
 from .settings import TaskSettings
-from .table import Columns
 
 LIKE_A_NUMBER = 0.5
 """From this share of numbers on, a column of texts is probably one of numbers."""

@@ -28,8 +28,8 @@ from privet.protocol.features import (
 from privet.protocol.limits import MAX_CLASSES, MAX_COLUMNS
 from privet.protocol.wire import first_fault
 
+from .columns import Columns
 from .settings import FeatureSettings, TaskSettings
-from .table import Columns
 
 MAX_INFERRED_CATEGORIES = 100
 MOST_NUMERIC_CLASSES = 10

@@ -18,7 +18,7 @@ from privet.protocol.features import Name, category_text
 from privet.protocol.limits import DEEPEST, MAX_CLASSES, MAX_QUESTIONS
 from privet.protocol.wire import first_fault
 
-from .table import MAX_ROWS
+from .columns import MAX_ROWS
 
 DEFAULT_HOLDERS = 10_000
 

@@ -8,7 +8,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -18,13 +18,12 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from privet.protocol.errors import InvalidPublicData, TooLarge
-from privet.protocol.features import ColumnValues
+from privet.protocol.features import Classes, Column, ColumnValues, columns_of
 
-Columns = Mapping[str, ColumnValues]
+from .build import encode_columns
+from .columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES, Columns
+from .settings import TaskSettings
 
-MAX_ROWS = 2_000_000
-MAX_TABLE_COLUMNS = 20_000
-MAX_VALUES = 50_000_000
 MAX_TABLE_BYTES = 2**29
 """Of a Parquet file's values, without compression and with every text written out."""
 MISSING_TEXTS = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
@@ -47,9 +46,28 @@ def read_table(data: bytes) -> dict[str, ColumnValues]:
     return {name: _values(name, table.column(name)) for name in table.column_names}
 
 
-def count_rows(columns: Columns) -> int:
-    """Number of rows of columns of one length; 0 if there are no columns."""
-    return len(next(iter(columns.values()))) if columns else 0
+def encoded_table(columns: Columns, settings: TaskSettings) -> pa.Table:
+    """The encoded columns in their order, then the label: class indices, or clipped numbers.
+
+    Raises ``InvalidPublicData`` for data that no task can be made of.
+    """
+    features, label, public = encode_columns(settings, columns)
+    names = [column_name(column) for column in columns_of(features)]
+    labels = public.y.astype(np.int64) if isinstance(label, Classes) else public.y
+    return pa.table([*public.X.T, labels], names=[*names, label.name])
+
+
+def column_name(column: Column) -> str:
+    """A numeric feature's own name, or ``feature=category``."""
+    name = column.feature.name
+    return name if column.category is None else f"{name}={column.category}"
+
+
+def as_csv(table: pa.Table) -> bytes:
+    """The table as CSV with a header."""
+    written = io.BytesIO()
+    pa_csv.write_csv(table, written)
+    return written.getvalue()
 
 
 def _read_parquet(data: bytes) -> pa.Table:

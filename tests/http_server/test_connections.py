@@ -13,11 +13,11 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from privet.http_client.errors import CannotListen
 from privet.http_server.bodies import WHOLE_BODY
 from privet.http_server.connections import (
     OTHER_FILES,
     BoundedConnection,
+    CannotListen,
     ConnectionLimits,
     allow_connections,
     listen,

@@ -106,7 +106,7 @@ def test_onnxruntime_tells_its_makers_nothing(tmp_path: Path) -> None:
     """It sends what it runs, under an identifier that it keeps in the home, unless told not to."""
     folders = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")}
     kept = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
-    code = "import privet.curator, onnxruntime, os; print(os.environ['ORT_DISABLE_TELEMETRY'])"
+    code = "import privet.learning, onnxruntime, os; print(os.environ['ORT_DISABLE_TELEMETRY'])"
     done = subprocess.run(
         [sys.executable, "-c", code], env=kept | folders, capture_output=True, text=True, check=True
     )

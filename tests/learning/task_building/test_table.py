@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from privet.learning.task_building.columns import count_rows
 
 from privet.learning.task_building import table as tables
+from privet.learning.task_building.columns import count_rows
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidPublicData, TooLarge
 

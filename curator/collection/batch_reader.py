@@ -1,24 +1,16 @@
-"""Sealed batches as Parquet files, where reports travel by a folder or an object store.
+"""Sealed batches that relays wrote to a folder or an object store, as Parquet files.
 
-A batch is one file, ``FOLDER/TASK/DIGEST.parquet``: the columns ``id`` and ``payload``, of fixed
-width and in the batch's order, and in the schema's metadata the task's id, the numbers of the
-questions and the admissions, as JSON. DIGEST is the SHA-256 of the same batch as a message. So a
-relay that writes a batch again after a crash writes the same file, and a file appears whole.
-
-Any address that fsspec knows will do: ``/srv/batches``, ``s3://bucket/batches``.
+A batch is one file, ``FOLDER/TASK/DIGEST.parquet``; docs/relay.md has its columns. Any address that
+fsspec knows will do: ``/srv/batches``, ``s3://bucket/batches``.
 """
 
-import hashlib
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fsspec.implementations.local import LocalFileSystem
 from numpy.typing import NDArray
 
 from privet.protocol.batch import Batch
@@ -31,11 +23,9 @@ MAX_REPORTS = 1_000_000
 ENDING = ".parquet"
 COLUMNS = ["id", "payload"]
 
-Rows = NDArray[np.uint8]
 
-
-class BatchFolder:
-    """A folder of sealed batches; raises ``StorageFailed`` where it cannot be read or written."""
+class BatchReader:
+    """A folder of sealed batches; raises ``StorageFailed`` where it cannot be read."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -46,25 +36,6 @@ class BatchFolder:
                 f"{url} cannot be opened ({error}): give a folder or an address that fsspec knows, "
                 "and install what it needs for that."
             ) from None
-
-    def write(self, task_id: str, batch: Batch) -> str:
-        """Write a batch durably; the name of its file."""
-        digest = hashlib.sha256(batch.pack()).hexdigest()
-        metadata = {
-            "task": task_id,
-            "questions": batch.questions,
-            "admissions": [own.hex() for own in batch.admissions],
-        }
-        columns = [_fixed(batch.ids), _fixed(batch.payloads)]
-        table = pa.table(columns, COLUMNS).replace_schema_metadata({"privet": json.dumps(metadata)})
-        sink = pa.BufferOutputStream()
-        pq.write_table(table, sink, compression="none", use_dictionary=False)
-        name = f"{task_id}/{digest}{ENDING}"
-        try:
-            self._put(name, sink.getvalue().to_pybytes())
-        except OSError as error:
-            raise _failed(f"{self.url}/{name}", error) from error
-        return name
 
     def tasks(self) -> list[str]:
         """The tasks that have a folder here."""
@@ -103,25 +74,6 @@ class BatchFolder:
         except OSError as error:
             raise _failed(f"{self.url}/{name}", error) from error
 
-    def _put(self, name: str, content: bytes) -> None:
-        """Beside its name, then under it, on a disk; object stores show whole files only."""
-        if not isinstance(self._files, LocalFileSystem):
-            self._files.pipe_file(f"{self._root}/{name}", content)
-            return
-        path = Path(self._root) / name
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        with part.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
 
 def _read(name: str, content: bytes, task: Task) -> Batch:
     try:
@@ -148,11 +100,6 @@ def _read(name: str, content: bytes, task: Task) -> Batch:
     return Batch.unpack(batch.pack(), task, MAX_REPORTS)
 
 
-def _fixed(rows: Rows) -> pa.Array:
-    packed = pa.py_buffer(np.ascontiguousarray(rows))
-    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(rows.shape[1]), len(rows), [None, packed])
-
-
 def _width(schema: pa.Schema, name: str) -> int:
     kind = schema.field(name).type
     if not pa.types.is_fixed_size_binary(kind):
@@ -160,7 +107,7 @@ def _width(schema: pa.Schema, name: str) -> int:
     return int(kind.byte_width)
 
 
-def _rows(column: pa.ChunkedArray, width: int) -> Rows:
+def _rows(column: pa.ChunkedArray, width: int) -> NDArray[np.uint8]:
     if column.null_count:
         raise ValueError("a value is missing")
     whole = column.combine_chunks()

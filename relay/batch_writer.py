@@ -1,0 +1,87 @@
+"""Sealed batches as Parquet files, where reports travel by a folder or an object store.
+
+A batch is one file, ``FOLDER/TASK/DIGEST.parquet``: the columns ``id`` and ``payload``, of fixed
+width and in the batch's order, and in the schema's metadata the task's id, the numbers of the
+questions and the admissions, as JSON. DIGEST is the SHA-256 of the same batch as a message. So a
+relay that writes a batch again after a crash writes the same file, and a file appears whole.
+
+Any address that fsspec knows will do: ``/srv/batches``, ``s3://bucket/batches``.
+"""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import fsspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from fsspec.implementations.local import LocalFileSystem
+from numpy.typing import NDArray
+
+from privet.protocol.batch import Batch
+from privet.protocol.errors import PrivetError, StorageFailed
+
+
+class BatchWriter:
+    """Where sealed batches go; raises ``StorageFailed`` where nothing can be written."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        try:
+            self._files, self._root = fsspec.url_to_fs(url)
+        except (ImportError, ValueError) as error:
+            raise StorageFailed(
+                f"{url} cannot be opened ({error}): give a folder or an address that fsspec knows, "
+                "and install what it needs for that."
+            ) from None
+
+    def write(self, task_id: str, batch: Batch) -> str:
+        """Write a batch durably; the name of its file."""
+        digest = hashlib.sha256(batch.pack()).hexdigest()
+        metadata = {
+            "task": task_id,
+            "questions": batch.questions,
+            "admissions": [own.hex() for own in batch.admissions],
+        }
+        columns = [_fixed(batch.ids), _fixed(batch.payloads)]
+        table = pa.table(columns, ["id", "payload"]).replace_schema_metadata(
+            {"privet": json.dumps(metadata)}
+        )
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="none", use_dictionary=False)
+        name = f"{task_id}/{digest}.parquet"
+        try:
+            self._put(name, sink.getvalue().to_pybytes())
+        except OSError as error:
+            raise _failed(f"{self.url}/{name}", error) from error
+        return name
+
+    def _put(self, name: str, content: bytes) -> None:
+        """Beside its name, then under it, on a disk; object stores show whole files only."""
+        if not isinstance(self._files, LocalFileSystem):
+            self._files.pipe_file(f"{self._root}/{name}", content)
+            return
+        path = Path(self._root) / name
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _fixed(rows: NDArray[np.uint8]) -> pa.Array:
+    packed = pa.py_buffer(np.ascontiguousarray(rows))
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(rows.shape[1]), len(rows), [None, packed])
+
+
+def _failed(path: str, error: OSError) -> PrivetError:
+    return StorageFailed(f"{path} cannot be written: {error.strerror or error}.")
