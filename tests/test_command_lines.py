@@ -4,10 +4,11 @@ import os
 import pty
 import re
 import shlex
-import subprocess
 import sys
+import threading
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,15 @@ from typer.main import get_command
 from privet.client.cli import app as holder
 from privet.curator.cli import app as curator
 from privet.relay.cli import app as relay
+from privet.transport.terminal import waiting
 
 ROOT = Path(__file__).parent.parent
-PROGRAMS = {"privet": curator, "privet-holder": holder, "privet-relay": relay}
+PROGRAMS: dict[str, Any] = {
+    name: get_command(app)
+    for name, app in {"privet": curator, "privet-holder": holder, "privet-relay": relay}.items()
+}
 WIDTH = 80
+ERASED = b"\x1b[2K"
 SHELLS = {"", "sh", "console"}
 """Languages of code blocks with commands."""
 
@@ -33,19 +39,19 @@ def walk(command: Any, *path: str) -> Iterator[tuple[str, ...]]:
 
 
 def found(path: tuple[str, ...]) -> Any:
-    command: Any = get_command(PROGRAMS[path[0]])
+    command = PROGRAMS[path[0]]
     for name in path[1:]:
         command = command.commands[name]
     return command
 
 
-EVERY = [path for name, app in PROGRAMS.items() for path in walk(get_command(app), name)]
-COMMANDS = [path for path in EVERY if not hasattr(found(path), "commands")]
+EVERY = [path for name, program in PROGRAMS.items() for path in walk(program, name)]
+LEAVES = [path for path in EVERY if not hasattr(found(path), "commands")]
 
 
 def helped(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> str:
     with pytest.raises(SystemExit) as ended:
-        get_command(PROGRAMS[path[0]])([*path[1:], "--help"], prog_name=path[0])
+        PROGRAMS[path[0]]([*path[1:], "--help"], prog_name=path[0])
     assert ended.value.code == 0
     return capsys.readouterr().out
 
@@ -54,18 +60,18 @@ def helped(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> str:
 def test_help_is_plain_and_fits(
     path: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a pipe there is no colour, and no line is longer than a narrow terminal's."""
+    """In a pipe there is no colour, and no line is longer than a narrow terminal is wide."""
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     text = helped(path, capsys)
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("path", LEAVES, ids=" ".join)
 def test_help_has_an_example_that_parses(
     path: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is of this command, and its options and files exist."""
+    """The example calls this command with options and files that exist."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "1000")
     (line,) = re.findall(r"Example: (.*)", helped(path, capsys))
@@ -86,7 +92,7 @@ def documented() -> Iterator[tuple[str, list[str]]]:
 
 
 def test_documented_commands_exist_with_their_options() -> None:
-    """In every code block of the pages; files, tasks and values are the reader's."""
+    """Every command in a code block of the pages takes every option that it is shown with."""
     lines = list(documented())
     assert len(lines) > 30
     for page, (program, *words) in lines:
@@ -102,55 +108,76 @@ def test_documented_commands_exist_with_their_options() -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_shells_complete_commands(name: str) -> None:
-    """The program prints the shell's script, and answers it when it asks."""
-    program = Path(sys.executable).parent / name
+def test_shells_complete_commands(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program prints the script for bash, and lists commands when that script asks."""
+    (program,) = entry_points(group="console_scripts", name=name)
     variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
+    monkeypatch.setattr(sys, "argv", [name])
 
-    def run(*arguments: str, **asked: str) -> str:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("PRIVET_")} | asked
-        done = subprocess.run(
-            [program, *arguments], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+    def answered(**asked: str) -> str:
+        for key, value in asked.items():
+            monkeypatch.setenv(key, value)
+        with pytest.raises(SystemExit) as ended:
+            sys.exit(program.load()())
+        assert not ended.value.code
+        return capsys.readouterr().out
 
-    script = run(**{variable: "source_bash"})
-    assert f"{variable}=complete_bash" in script
-    offered = run(**{variable: "complete_bash"}, COMP_WORDS=f"{name} s", COMP_CWORD="1").split()
-    expected = [word for word in get_command(PROGRAMS[name]).commands if word.startswith("s")]  # type: ignore[attr-defined]
-    assert offered == expected
-
-
-LATE = "import time\nfrom privet.transport.terminal import waiting\nwith waiting('Fitting ...'):\n"
+    assert f"{variable}=complete_bash" in answered(**{variable: "source_bash"})
+    offered = answered(**{variable: "complete_bash"}, COMP_WORDS=f"{name} s", COMP_CWORD="1")
+    assert offered.split() == [word for word in PROGRAMS[name].commands if word.startswith("s")]
 
 
-@pytest.mark.parametrize(("seconds", "shown"), [(0.0, False), (2.0, True)])
-def test_a_terminal_is_told_what_takes_long(seconds: float, shown: bool) -> None:
-    """Nothing for what is quick; a line that is gone at the end for what is not."""
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", f"{LATE}    time.sleep({seconds})"]
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
-    process = subprocess.Popen(command, stderr=theirs, stdout=theirs, env=environment)
-    assert process.wait(60) == 0
-    os.write(theirs, b"END")
+def on_a_terminal(doing: Callable[[int], object], monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """What a terminal shows that ``doing``, which is given its screen, has not read."""
+    screen, program = pty.openpty()
+    with os.fdopen(program, "w") as stream, monkeypatch.context() as patch:
+        patch.setenv("TERM", "xterm")
+        patch.setattr(sys, "stderr", stream)
+        with waiting("Fitting ..."):
+            doing(screen)
+        print("END", file=stream, flush=True)
+        said = shown(screen, b"END")
+    os.close(screen)
+    return said
+
+
+def shown(screen: int, end: bytes) -> bytes:
+    """What a terminal shows up to and including ``end``."""
     said = b""
-    while not said.endswith(b"END"):
-        said += os.read(ours, 1000)
-    os.close(ours)
-    os.close(theirs)
-    assert (b"Fitting ..." in said) == shown
+    while end not in said:
+        said += os.read(screen, 1000)
+    return said
 
 
-def test_a_pipe_is_told_nothing() -> None:
-    """However long it takes."""
-    command = [sys.executable, "-c", f"{LATE}    time.sleep(1.5)"]
-    done = subprocess.run(command, capture_output=True, check=True)
-    assert (done.stdout, done.stderr) == (b"", b"")
+def test_a_terminal_shows_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line is there while the work lasts and is erased at its end."""
+    monkeypatch.setattr("privet.transport.terminal.PATIENCE", 0.0)
+    said = on_a_terminal(lambda screen: shown(screen, b"Fitting ..."), monkeypatch)
+    assert ERASED in said.rpartition(b"Fitting ...")[2]
+
+
+def test_a_terminal_shows_nothing_of_what_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work that ends within the time of silence leaves no trace of its name."""
+    monkeypatch.setattr("privet.transport.terminal.PATIENCE", 3600.0)
+    assert b"Fitting" not in on_a_terminal(lambda _: None, monkeypatch)
+
+
+def test_a_pipe_is_told_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a terminal nothing is written, however long the work takes."""
+    monkeypatch.setattr("privet.transport.terminal.PATIENCE", 0.0)
+    with waiting("Fitting ..."):
+        for timer in threading.enumerate():
+            if isinstance(timer, threading.Timer):
+                timer.join()
+    assert capsys.readouterr() == ("", "")
 
 
 def test_every_program_is_walked() -> None:
-    """The programs of the package are these."""
+    """The programs that an installation gets are those whose commands are tested here."""
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     assert set(scripts) == set(PROGRAMS)
-    assert len(COMMANDS) > 35
+    assert len(LEAVES) > 35
