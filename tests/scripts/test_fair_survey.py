@@ -38,6 +38,7 @@ def test_scores_are_those_of_the_definition() -> None:
     assert result.brier == pytest.approx(truth * 0.8**2 + (1.0 - truth) * 0.2**2)
 
 
+@pytest.mark.slow
 def test_the_public_model_believes_the_volunteers() -> None:
     """Before any report it predicts far too few affairs; raw records would set it right."""
     population = fair_survey.load()
@@ -48,6 +49,7 @@ def test_the_public_model_believes_the_volunteers() -> None:
     assert abs(raw.mean() - truth) < 0.05
 
 
+@pytest.mark.slow
 def test_a_demonstration_removes_its_own_files_only(tmp_path: Path) -> None:
     """A refused mechanism is reported in one message, and what else the folder holds stays."""
     for name in ("demo.db", "demo.db-wal", "privet.db", "letter.txt"):
