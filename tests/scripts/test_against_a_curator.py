@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -100,39 +99,30 @@ def interrupted(
 
     It runs in a group of its own, as a terminal would start it; no process and no file is left.
     """
-    command = [sys.executable, "-m", "scripts.load_test", *CELLS, *options]
-    with _killed_on_failure(
-        subprocess.Popen(
-            [*command, "--out", str(folder)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            env=os.environ | {"TMPDIR": str(folder)},
-            text=True,
-        )
+    command = [sys.executable, "-m", "scripts.load_test", *CELLS, *options, "--out", str(folder)]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        env=os.environ | {"TMPDIR": str(folder)},
+        text=True,
     ) as process:
-        children: set[psutil.Process] = set()
-        while not begun():
-            assert process.poll() is None, process.communicate()[0]
-            children |= {*psutil.Process(process.pid).children(recursive=True)}
-            time.sleep(0.01)
-        children |= {*psutil.Process(process.pid).children(recursive=True)}
-        os.killpg(process.pid, number)
-        said, _ = process.communicate(timeout=120)
+        try:
+            while not begun():
+                assert process.poll() is None, process.communicate()[0]
+                time.sleep(0.02)
+            children = psutil.Process(process.pid).children(recursive=True)
+            os.killpg(process.pid, number)
+            said, _ = process.communicate(timeout=120)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    assert children
     assert psutil.wait_procs(children, timeout=30)[1] == []
     assert not list(folder.glob("privet-load-*"))
     assert "Traceback" not in said
     return process.returncode, said
-
-
-@contextmanager
-def _killed_on_failure(process: "subprocess.Popen[str]") -> Iterator["subprocess.Popen[str]"]:
-    with process:
-        try:
-            yield process
-        except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
 
 
 @pytest.mark.slow
