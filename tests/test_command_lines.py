@@ -17,8 +17,8 @@ from typer.main import get_command
 
 from privet.client.cli import app as holder
 from privet.curator.cli import app as curator
+from privet.http_client.terminal import waiting
 from privet.relay.cli import app as relay
-from privet.transport.terminal import waiting
 
 ROOT = Path(__file__).parent.parent
 PROGRAMS: dict[str, Any] = {
@@ -153,14 +153,14 @@ def shown(screen: int, end: bytes) -> bytes:
 
 def test_a_terminal_shows_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """The line is there while the work lasts and is erased at its end."""
-    monkeypatch.setattr("privet.transport.terminal.PATIENCE", 0.0)
+    monkeypatch.setattr("privet.http_client.terminal.PATIENCE", 0.0)
     said = on_a_terminal(lambda screen: shown(screen, b"Fitting ..."), monkeypatch)
     assert ERASED in said.rpartition(b"Fitting ...")[2]
 
 
 def test_a_terminal_shows_nothing_of_what_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work that ends within the time of silence leaves no trace of its name."""
-    monkeypatch.setattr("privet.transport.terminal.PATIENCE", 3600.0)
+    monkeypatch.setattr("privet.http_client.terminal.PATIENCE", 3600.0)
     assert b"Fitting" not in on_a_terminal(lambda _: None, monkeypatch)
 
 
@@ -168,7 +168,7 @@ def test_a_pipe_is_told_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a terminal nothing is written, however long the work takes."""
-    monkeypatch.setattr("privet.transport.terminal.PATIENCE", 0.0)
+    monkeypatch.setattr("privet.http_client.terminal.PATIENCE", 0.0)
     with waiting("Fitting ..."):
         for timer in threading.enumerate():
             if isinstance(timer, threading.Timer):
