@@ -30,8 +30,8 @@ from scripts.load.sender import Message, Outcomes
 from scripts.load_test import cpu_seconds
 
 ROUNDS = {Effort.TINY: 1, Effort.QUICK: 2, Effort.FULL: 5}
-SINGLES = {Effort.TINY: 1_000, Effort.QUICK: 5_000, Effort.FULL: 20_000}
-BATCH = {Effort.TINY: 10_000, Effort.QUICK: 20_000, Effort.FULL: 100_000}
+SINGLES = {Effort.TINY: 200, Effort.QUICK: 5_000, Effort.FULL: 20_000}
+BATCH = {Effort.TINY: 1_000, Effort.QUICK: 20_000, Effort.FULL: 100_000}
 MORE_CONNECTIONS = 256
 AT_A_TIME = 3
 """Batches under way at the same time."""
