@@ -241,6 +241,7 @@ def test_the_radius_is_three_root_mean_squares_of_public_residuals() -> None:
     assert residual_centring(NUMBER, PublicData(X[:9], y[:9]), tree, np.zeros(2)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["private", "averaged", "drift"])
 def test_intervals_hold_means_whose_labels_were_clipped(name: str) -> None:
     """Means up to a radius from their centres: at least 93 % of 480 intervals.

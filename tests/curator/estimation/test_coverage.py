@@ -37,6 +37,7 @@ def test_intervals_of_private_counts_cover_at_95_percent(per_cell: int, epsilon:
     assert covered("private", per_cell, epsilon, 0.1) > 0.915
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["averaged", "drift"])
 @pytest.mark.parametrize(("per_cell", "epsilon"), [(2000, 4.0), (200, 1.0)])
 def test_posterior_intervals_cover_the_true_shares(

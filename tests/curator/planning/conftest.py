@@ -1,0 +1,1 @@
+from tests.curator.small_models import small_public_models as small_public_models
