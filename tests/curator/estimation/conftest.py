@@ -1,1 +1,3 @@
-from tests.curator.small_models import small_public_models as small_public_models
+from tests.curator.small_models import small_public_models
+
+__all__ = ["small_public_models"]

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 
 from privet import PrivateTreeClassifier, PrivateTreeRegressor, TreeDisplay
 from privet.curator.models.cache import FittedModel
@@ -14,11 +13,13 @@ from privet.curator.models.export import write_json
 from privet.protocol.errors import InvalidRequest
 
 
-@pytest.fixture(autouse=True)
-def _figures() -> Iterator[None]:
-    plt.switch_backend("Agg")
-    yield
-    plt.close("all")
+@pytest.fixture
+def plt() -> Iterator[Any]:
+    """matplotlib without a window."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+    yield pyplot
+    pyplot.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def estimator() -> PrivateTreeClassifier:
     """Two cells of one feature, of which the second one's label is yes."""
     X = np.repeat([[0.0], [1.0]], 200, axis=0)
     y = np.repeat(["no", "yes"], 200)
-    model = PrivateTreeClassifier(4.0, grower="cart", depth=1, estimator="averaged", random_state=0)
+    model = PrivateTreeClassifier(4.0, grower="cart", depth=1, estimator="private", random_state=0)
     model.fit(X, y, public=(X[::4], y[::4]))
     return model
 
@@ -35,7 +36,8 @@ def words(display: TreeDisplay) -> list[str]:
     return [label.get_text() for label in display.ax_.get_yticklabels()]
 
 
-def test_an_estimator_draws_its_tree(estimator: PrivateTreeClassifier) -> None:
+@pytest.mark.slow
+def test_an_estimator_draws_its_tree(estimator: PrivateTreeClassifier, plt: Any) -> None:
     """A row per node from the top, and the cells' points at their values."""
     display = estimator.plot()
     assert words(display) == [
@@ -54,10 +56,11 @@ def test_an_estimator_draws_its_tree(estimator: PrivateTreeClassifier) -> None:
     assert display.figure_ is display.ax_.figure
 
 
-def test_three_classes_are_named_in_their_rows() -> None:
+@pytest.mark.slow
+def test_three_classes_are_named_in_their_rows(plt: Any) -> None:
     """And a number's axis is the mean of the label."""
     X, y = np.repeat([[0.0], [1.0], [2.0]], 100, axis=0), np.repeat(["a", "b", "c"], 100)
-    options: dict[str, Any] = {"grower": "cart", "depth": 2, "estimator": "averaged"}
+    options: dict[str, Any] = {"grower": "cart", "depth": 2, "estimator": "private"}
     public = X[::4], y[::4]
     classes = PrivateTreeClassifier(8.0, random_state=0, **options).fit(X, y, public=public)
     display = classes.plot()
@@ -68,14 +71,16 @@ def test_three_classes_are_named_in_their_rows() -> None:
     assert number.plot().ax_.get_xlabel() == "mean of the label"
 
 
-def test_it_draws_where_it_is_told(estimator: PrivateTreeClassifier) -> None:
+@pytest.mark.slow
+def test_it_draws_where_it_is_told(estimator: PrivateTreeClassifier, plt: Any) -> None:
     """As scikit-learn's displays do, and makes no other figure."""
     _, ax = plt.subplots()
     assert TreeDisplay.from_estimator(estimator).plot(ax).ax_ is ax
     assert len(plt.get_fignums()) == 1
 
 
-def test_a_task_draws_its_partition(estimator: PrivateTreeClassifier) -> None:
+@pytest.mark.slow
+def test_a_task_draws_its_partition(estimator: PrivateTreeClassifier, plt: Any) -> None:
     """Splits and masses, and no values."""
     display = TreeDisplay.from_task(estimator.task_)
     assert display.plot().ax_.get_xlabel() == "part of the mass"
