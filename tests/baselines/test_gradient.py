@@ -69,7 +69,7 @@ def test_gradients_are_those_of_the_loss(hidden: int | None) -> None:
 def test_learns_what_the_public_records_do_not_say(hidden: int | None) -> None:
     """Public labels are reversed; private gradients turn the model round."""
     rng = np.random.default_rng(4)
-    X = rng.random((20_000, 2))
+    X = rng.random((10_000, 2))
     y = rng.random(len(X)) < expit(10 * (X[:, 0] - 0.5))
     public = X[:20], ~y[:20]
     scores = []

@@ -158,10 +158,9 @@ def test_lpdt_estimates_cell_means() -> None:
 def test_lpdt_drops_splits_that_leave_few_records() -> None:
     """No cell of a tree of depth 6 has fewer than n_l public records."""
     X, y = quadrants(5000)
-    model = LPDTRegressor(2.0, depth=6, min_leaf=40, random_state=0).fit(
-        X, y, public=(X[:500], y[:500] + 0.0)
-    )
-    cells = locate(model.model_.partition, model._scale(X[:500]))
+    public = corners(X[:500], y[:500])
+    model = LPDTRegressor(2.0, depth=6, min_leaf=40, random_state=0).fit(X, y, public=public)
+    cells = locate(model.model_.partition, np.asarray(public[0]))
     assert np.bincount(cells).min() >= 40
 
 

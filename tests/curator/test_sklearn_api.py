@@ -57,7 +57,9 @@ ACCURACY = {"check_classifiers_train", "check_regressors_train"}
     ("epsilon", "may_fail"),
     [(NEARLY_PUBLIC, set()), pytest.param(1.0, ACCURACY, marks=pytest.mark.slow)],
 )
-@pytest.mark.parametrize("estimator", [PrivateTreeClassifier, PrivateTreeRegressor])
+@pytest.mark.parametrize(
+    "estimator", [PrivateTreeClassifier, pytest.param(PrivateTreeRegressor, marks=pytest.mark.slow)]
+)
 def test_scikit_learns_own_checks(
     estimator: type[BaseEstimator], epsilon: float, may_fail: set[str]
 ) -> None:

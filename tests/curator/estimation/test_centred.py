@@ -181,7 +181,7 @@ def _means(question: QuestionCounts, scale: LabelScale, size: np.ndarray) -> np.
     return np.asarray(scale.low + scale.width * (1.0 + contrast) / 2.0)
 
 
-@pytest.mark.parametrize("name", ["private", "drift"])
+@pytest.mark.parametrize("name", ["private", pytest.param("drift", marks=pytest.mark.slow)])
 def test_intervals_cover_cell_means_that_differ_from_their_centres(name: str) -> None:
     """480 intervals of 16 cells whose means differ from the public model's by a little in each.
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Model, QuestionCounts, fit
+from privet.curator.estimation import Model, QuestionCounts, fit
 from privet.curator.partitioning import GROWERS
 from privet.curator.public_data import PublicData
 from privet.curator.public_model.base import BaseModel, Linear
@@ -13,14 +13,12 @@ from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
 from tests.curator.estimation.examples import (
     BINARY,
-    NUMBER,
+    LABELS,
     THREE,
     complete,
     public_rows,
     reports,
 )
-
-LABELS: dict[str, Classes | Range] = {"binary": BINARY, "three": THREE, "number": NUMBER}
 
 
 def grown(label: Classes | Range, public: PublicData, depth: int) -> Partition:
@@ -43,12 +41,6 @@ def population(
     y = (rng.random(len(X))[:, None] > np.cumsum(p, axis=1)).sum(axis=1).clip(max=slots - 1)
     counts = np.bincount(locate(tree, X) * slots + y, minlength=tree.cells * slots)
     return reports(tree, counts.reshape(tree.cells, slots), epsilon, seed)
-
-
-def test_drift_is_the_default() -> None:
-    """What is used when nobody chooses is in the catalogue."""
-    assert DEFAULT_ESTIMATOR == "drift"
-    assert DEFAULT_ESTIMATOR in ESTIMATORS
 
 
 @pytest.mark.parametrize("name", LABELS)
@@ -187,17 +179,6 @@ def test_a_model_of_ones_own_can_be_the_base() -> None:
     assert model.base is own
     assert model.base_values is not None
     np.testing.assert_allclose(model.base_values, np.tile([0.3, 0.7], (4, 1)), atol=0.005)
-
-
-def test_documents_of_drift_models_predict_the_same() -> None:
-    """The public model travels inside the document."""
-    public = public_rows(NUMBER, 60, seed=16)
-    tree = grown(NUMBER, public, 3)
-    question = reports(tree, np.full((tree.cells, 2), 100), 1.0, seed=17, regression=True)
-    model = fit("drift", NUMBER, public, [question])
-    again = Model.from_document(model.to_document())
-    X = np.random.default_rng(18).random((300, 2))
-    np.testing.assert_array_equal(again.predict(X).values, model.predict(X).values)
 
 
 @pytest.mark.parametrize("estimator", ["drift", "averaged"])

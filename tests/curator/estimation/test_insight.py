@@ -57,6 +57,7 @@ def test_without_noise_the_figures_are_the_holders_own(label: Label) -> None:
     assert (found.reports, found.public_records, found.cells) == (HOLDERS, PUBLIC, 8)
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_share_of_those_who_reported() -> None:
     """95 % of 400 intervals hold the true share; a false alarm has probability 1e-6."""
     public = public_rows(BINARY, PUBLIC, seed=1)
@@ -70,6 +71,7 @@ def test_intervals_cover_the_share_of_those_who_reported() -> None:
     assert low <= 0.95 <= high, covered
 
 
+@pytest.mark.slow
 def test_alike_populations_are_seldom_said_to_differ() -> None:
     """Both from one population: any difference is false, so one shows in 5 % of 400 runs at most.
 

@@ -54,7 +54,9 @@ def test_without_noise_misfits_are_counted_and_nothing_else_moves(name: str, lab
         assert one.reported == pytest.approx(other.reported, rel=0.02)
 
 
-@pytest.mark.parametrize("name", ["subset", "oue", "laplace"])
+@pytest.mark.parametrize(
+    "name", ["oue", *(pytest.param(name, marks=pytest.mark.slow) for name in ("subset", "laplace"))]
+)
 def test_intervals_cover_with_misfits(name: str) -> None:
     """Of 300 each, 95 % hold the misfits' share and the class's (false alarm: 1e-6 each)."""
     public = public_rows(BINARY, 300, seed=1)

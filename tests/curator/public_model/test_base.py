@@ -12,10 +12,9 @@ from privet.curator.public_model import base
 from privet.curator.public_model.base import BaseModel, mixture
 from privet.curator.public_model.candidates import as_arrays, candidates
 from privet.curator.public_model.stacking import quietly
-from privet.protocol.features import Classes, Range
-from tests.curator.estimation.examples import BINARY, NUMBER, THREE, public_rows
+from privet.protocol.features import Range
+from tests.curator.estimation.examples import LABELS, public_rows
 
-LABELS: dict[str, Classes | Range] = {"binary": BINARY, "three": THREE, "number": NUMBER}
 TOLERANCE = 1e-5
 """Leaf values are kept in single precision."""
 
