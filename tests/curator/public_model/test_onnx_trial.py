@@ -231,7 +231,7 @@ def test_memory_is_bounded() -> None:
 
 
 def test_time_is_bounded() -> None:
-    """The trial's process refuses a model that takes long per row, and one that goes on is ended."""
+    """The trial refuses a model that takes long per row, and ends one that goes on."""
     size = 1024
     nodes = [
         node("MatMul", ["X", "wide"], ["r0"]),
