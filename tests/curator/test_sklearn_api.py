@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
-from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS
+from privet.curator.estimation import ESTIMATORS
 from privet.curator.partitioning import GROWERS, Grower
 from privet.curator.partitioning.grid import grid as grid_grower
 from privet.curator.sklearn_api import PrivateTreeClassifier, PrivateTreeRegressor
@@ -74,11 +74,7 @@ def test_learns_from_private_records() -> None:
     X, y = moons(20_000)
     public = X[:40], y[:40]
     model = PrivateTreeClassifier(
-        4.0,
-        depth=6,
-        estimator="weighted",
-        estimator_parameters={"weight": 1.0},
-        random_state=1,
+        4.0, depth=6, estimator="weighted", estimator_parameters={"weight": 1.0}, random_state=1
     ).fit(X[40:10_000], y[40:10_000], public=public)
     alone = clone(model).set_params(estimator="public", estimator_parameters=None)
     alone.fit(X[40:10_000], y[40:10_000], public=public)
@@ -205,14 +201,6 @@ def test_one_class_is_refused() -> None:
     """Nothing can be learned from records of one class."""
     with pytest.raises(ValueError, match="one class"):
         PrivateTreeClassifier().fit([[0.0], [1.0]], [1, 1])
-
-
-def test_default_estimator_is_the_curators() -> None:
-    """Without a choice the curator's own default is fitted, and it learns."""
-    X, y = moons(1000)
-    model = PrivateTreeClassifier(2.0, depth=4, random_state=11).fit(X, y, public=(X[:30], y[:30]))
-    assert model.model_.estimator == DEFAULT_ESTIMATOR
-    assert model.score(X, y) > 0.8
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

@@ -214,7 +214,7 @@ def noisy(X: np.ndarray, shift: np.ndarray, rng: np.random.Generator) -> PublicD
 
 
 def test_labels_beyond_the_radius_are_biased_towards_the_centre() -> None:
-    """The documented limit: a cell all of whose labels lie further away is reported at its end."""
+    """A cell all of whose labels are 5 from its centre is estimated at the radius, 1."""
     X = np.random.default_rng(10).random((4000, 2))
     centring = Centring(centres=(0.0,) * 4, radius=1.0)
     scale = LabelScale.of(NUMBER, 4, centring)

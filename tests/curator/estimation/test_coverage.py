@@ -34,11 +34,8 @@ def covered(estimator: str, per_cell: int, epsilon: float, drift: float) -> floa
         ("private", 2000, 4.0, 0.915),
         ("private", 200, 1.0, 0.915),
         ("private", 50, 0.5, 0.915),
-        *(
-            pytest.param(estimator, per_cell, epsilon, 0.93, marks=pytest.mark.slow)
-            for estimator in ("averaged", "drift")
-            for per_cell, epsilon in ((2000, 4.0), (200, 1.0))
-        ),
+        pytest.param("drift", 2000, 4.0, 0.93, marks=pytest.mark.slow),
+        pytest.param("drift", 200, 1.0, 0.93, marks=pytest.mark.slow),
     ],
 )
 def test_intervals_cover_the_true_shares(

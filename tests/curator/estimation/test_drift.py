@@ -11,14 +11,7 @@ from privet.curator.trees import locate
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
-from tests.curator.estimation.examples import (
-    BINARY,
-    LABELS,
-    THREE,
-    complete,
-    public_rows,
-    reports,
-)
+from tests.curator.estimation.examples import BINARY, LABELS, THREE, complete, public_rows, reports
 
 
 def grown(label: Classes | Range, public: PublicData, depth: int) -> Partition:
@@ -168,17 +161,6 @@ def test_a_plain_tree_gives_each_cell_one_value() -> None:
     predicted = plain.predict(X).values
     np.testing.assert_array_equal(predicted, plain.values[locate(tree, X)])
     assert not np.allclose(full.predict(X).values, predicted)
-
-
-def test_a_model_of_ones_own_can_be_the_base() -> None:
-    """Any model in array form can stand in for the stacked one."""
-    public = public_rows(BINARY, 60, seed=14)
-    own = BaseModel("mine", (Linear("identity", np.zeros((2, 2)), np.array([0.3, 0.7])),), (1.0,))
-    question = reports(complete(2), np.full((4, 2), 5), 0.1, seed=15)
-    model = fit("drift", BINARY, public, [question], base=own)
-    assert model.base is own
-    assert model.base_values is not None
-    np.testing.assert_allclose(model.base_values, np.tile([0.3, 0.7], (4, 1)), atol=0.005)
 
 
 @pytest.mark.parametrize("estimator", ["drift", "averaged"])

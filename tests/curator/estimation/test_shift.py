@@ -145,17 +145,11 @@ def test_reported_masses_are_unbiased_and_uncorrelated_with_contrasts() -> None:
         assert abs(correlation) < 0.29
 
 
-def test_masses_follow_the_reports_when_the_population_is_another() -> None:
-    """With many reports and a public sample from elsewhere, masses are the holders' own."""
-    known = Expected.classes(SHARES, np.array([400.0, 300.0, 200.0, 100.0]), 1000)
-    found = cell_masses(drawn(1, epsilon=4.0, n=200_000), SHARES, known)
-    np.testing.assert_allclose(found, MASS, atol=0.02)
-
-
-def test_masses_stay_public_when_the_reports_say_nothing() -> None:
-    """With few reports at a small budget, masses are those of the public data."""
-    known = Expected.classes(SHARES, np.array([100.0, 200.0, 300.0, 400.0]), 1000)
-    found = cell_masses(drawn(2, epsilon=0.1, n=500), SHARES, known)
+@pytest.mark.parametrize(("public", "epsilon", "n"), [(MASS[::-1], 4.0, 200_000), (MASS, 0.1, 500)])
+def test_masses_are_the_holders_own_or_public(public: np.ndarray, epsilon: float, n: int) -> None:
+    """Many reports overrule a public sample from elsewhere; few at a small budget leave it."""
+    known = Expected.classes(SHARES, 1000.0 * public, 1000)
+    found = cell_masses(drawn(1, epsilon, n), SHARES, known)
     np.testing.assert_allclose(found, MASS, atol=0.02)
 
 

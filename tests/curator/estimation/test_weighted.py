@@ -9,14 +9,7 @@ from privet.curator.public_data import PublicData
 from privet.curator.trees import locate
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
-from tests.curator.estimation.examples import (
-    BINARY,
-    NUMBER,
-    THREE,
-    complete,
-    public_rows,
-    reports,
-)
+from tests.curator.estimation.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
 
 COUNTS = np.random.default_rng(0).integers(100, 900, size=(8, 2))
 

@@ -40,8 +40,7 @@ def through_onnx(task: Task, fitted: FittedModel, columns: dict[str, Any]) -> di
             np.array(columns[feature.name], dtype=np.float64)[:, None]
             if isinstance(feature, Numeric)
             else np.array(
-                ["" if v is None else category_text(v) for v in columns[feature.name]],
-                dtype=object,
+                ["" if v is None else category_text(v) for v in columns[feature.name]], dtype=object
             )[:, None]
         )
         for feature in task.features

@@ -73,7 +73,7 @@ def test_document_round_trip_is_exact(name: str) -> None:
 
 @pytest.mark.parametrize("name", LABELS)
 def test_many_rows_are_predicted_as_few_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In blocks, on several threads, in their order."""
+    """Rows predicted in blocks of 10, on several threads, get what they get at once."""
     models = [arrays for _, arrays in fitted_pairs(name)]
     whole = mixture("all", models, [1 / len(models)] * len(models))
     X = np.random.default_rng(6).random((203, 3))

@@ -59,7 +59,7 @@ def test_classifiers_predict_what_scikit_learn_predicts(estimator: Any, rows: np
 @pytest.mark.slow
 @pytest.mark.parametrize("estimator", REGRESSORS, ids=lambda e: type(e).__name__)
 def test_regressors_predict_what_scikit_learn_predicts(estimator: Any, rows: np.ndarray) -> None:
-    """So do models of a number, as one column."""
+    """Converted regressors give scikit-learn's numbers, as one column."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         estimator.fit(rows, 10 * rows[:, 0])

@@ -118,10 +118,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "a size that a record decides": (
         lambda: written(
             model(
-                [
-                    node("Cast", ["X"], ["size"], to=INT64),
-                    node("ConstantOfShape", ["size"], ["p"]),
-                ]
+                [node("Cast", ["X"], ["size"], to=INT64), node("ConstantOfShape", ["size"], ["p"])]
             )
         ),
         "size depends on the values",

@@ -105,7 +105,7 @@ def test_as_many_points_are_public_rows_as_rows_repeat() -> None:
 
 
 def test_with_many_rows_points_are_some_of_them() -> None:
-    """The model was fitted to them, but none stands out."""
+    """With POINTS public rows the points are these, and none is counted as the model's own."""
     X = np.random.default_rng(6).random((POINTS, 2))
     known = Knowledge.of(constant(X[:, 0], 2, 0), X)
     assert known.own == 0
@@ -129,7 +129,7 @@ def test_points_have_the_margins_and_the_dependence_of_public_rows() -> None:
 
 
 def test_with_more_columns_than_rows_points_take_columns_of_two_rows() -> None:
-    """A part of them, on average a quarter, is the other row's."""
+    """Each point has its columns from two rows, fewer than 26 of 30 from one on average."""
     X = np.random.default_rng(6).random((20, 30))
     drawn = reference_points(X)[:180]
     same = (drawn[:, None, :] == X[None]).sum(axis=2)
@@ -138,7 +138,7 @@ def test_with_more_columns_than_rows_points_take_columns_of_two_rows() -> None:
 
 
 def test_points_of_one_column_are_public_rows() -> None:
-    """Where no other can be drawn, there is nothing else to go by."""
+    """With one column, where no new row can be drawn, the points are the public rows."""
     X = np.random.default_rng(6).random((50, 1))
     points = reference_points(X)
     assert len(points) == POINTS
