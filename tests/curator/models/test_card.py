@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.curator.estimation import Model, QuestionCounts, fit
-from privet.curator.models.cache import FittedModel, ways_of
+from privet.curator.models.cache import ways_of
 from privet.curator.models.card import agreement, offset, write_card
-from privet.curator.public_data import PublicData
-from privet.curator.publishing.build import build_task
-from privet.curator.publishing.settings import TaskSettings
-from privet.curator.publishing.table import read_table
+from privet.learning.estimators import Model, QuestionCounts, fit
+from privet.learning.model import FittedModel
+from privet.learning.public_data import PublicData
+from privet.learning.task_building.build import build_task
+from privet.learning.task_building.settings import TaskSettings
+from privet.learning.task_building.table import read_table
 from privet.protocol.task import Task
 from tests.curator import samples
 
