@@ -32,27 +32,16 @@ from privet.protocol.errors import (
     TooSlow,
     problem_of,
 )
-from privet.protocol.task import Task
 
 from .problems import problem_response
 
 TICK = 0.25
-SPARE_BYTES = 2**16
-"""Slack above twice the report size; larger bodies get 413 unread."""
 PACE_BYTES = 2**16
 """Of two bodies, the one whose last so many bytes are older is the slower one."""
 WHOLE_BODY = "privet.whole_body"
 """Where a request's scope has a body that arrived with its head; the server puts it there."""
 CANCELLED = float("inf")
 """The deadline of a task whose time was up."""
-
-
-def longest_body(task: Task) -> int:
-    """Bytes of the longest body that is read as a report for ``task``.
-
-    Base64 and hexadecimal at most double a report, so this is enough for either form.
-    """
-    return 2 * task.longest_report + SPARE_BYTES
 
 
 @dataclass(slots=True)

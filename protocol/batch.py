@@ -153,7 +153,7 @@ class Admission:
     @property
     def digests(self) -> list[bytes]:
         """The rows of ``invitations``."""
-        return [row.tobytes() for row in self.invitations]
+        return split(self.invitations.tobytes(), INVITATION_DIGEST_BYTES)
 
     def pack(self) -> bytes:
         """The message, in canonical form."""
@@ -186,6 +186,11 @@ class Admission:
                 "invitations must have at least one row, ascending and each once."
             )
         return admission
+
+
+def split(column: bytes, width: int) -> list[bytes]:
+    """The rows of a column, ``width`` bytes each."""
+    return [column[at : at + width] for at in range(0, len(column), width)]
 
 
 def _unpacked(data: bytes, names: Iterable[str]) -> dict[str, Any]:

@@ -82,11 +82,6 @@ def unpack(data: bytes, bounds: Bounds) -> dict[str, Any]:
     return value
 
 
-def rows_of(column: bytes, width: int) -> list[bytes]:
-    """The rows of a packed column, of ``width`` bytes each."""
-    return [column[start : start + width] for start in range(0, len(column), width)]
-
-
 def first_fault(error: ValidationError) -> str:
     """The first fault, where and what, as a short sentence."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]

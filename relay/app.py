@@ -31,7 +31,7 @@ from privet import page
 from privet.http_client.address import TaskAddress
 from privet.http_client.errors import CuratorUnreachable, UnexpectedAnswer
 from privet.http_client.report_client import Offer, ReportClient
-from privet.http_server.bodies import BodyBudget, Head, Turns, longest_body, read_body
+from privet.http_server.bodies import BodyBudget, Head, Turns, read_body
 from privet.http_server.cors import HolderCors
 from privet.http_server.metrics import ROUTE, CountCalls
 from privet.http_server.problems import add_problem_handlers, problem_response
@@ -50,7 +50,7 @@ from privet.protocol.errors import (
     problem_of,
 )
 from privet.protocol.lifecycle import not_invited, not_open
-from privet.protocol.limits import MAX_REPORT_BYTES
+from privet.protocol.limits import MAX_REPORT_BYTES, SPARE_BYTES
 from privet.protocol.report import Receipt, Report
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
@@ -183,7 +183,7 @@ class Relay:
         if isinstance(refusal, NotAuthorized) and head.invitation is not None:
             refusal = None  # the curator knows whether it is a good one
         with self._budget.share() as share:
-            limit = min(MAX_REPORT_BYTES, longest_body(task))
+            limit = min(MAX_REPORT_BYTES, 2 * task.longest_report + SPARE_BYTES)
             body = await read_body(
                 request.receive, head, limit=limit, seconds=BODY_SECONDS, share=share
             )

@@ -8,34 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from privet.curator.datastore.base import (
-    GRACE_SECONDS,
+from privet.curator.datastore.audit import AuditEntry
+from privet.curator.datastore.expiry import GRACE_SECONDS, Expired, Removal, due, seen_time
+from privet.curator.datastore.invitations import (
     HOLD_SECONDS,
-    Addition,
-    AuditEntry,
-    Bucket,
-    Expired,
     InvitationCounts,
-    ListedTask,
-    ModelInfo,
+    hidden,
+    other_invitations,
+)
+from privet.curator.datastore.models import ModelInfo, no_model
+from privet.curator.datastore.reports import (
+    Addition,
     Outcome,
     Outcomes,
     QuestionSums,
-    Removal,
     ReportGroup,
-    Status,
-    Store,
-    StoredTask,
-    StoredToken,
-    TaskHead,
     checksum_text,
-    due,
-    hidden,
-    no_model,
-    no_task,
-    other_invitations,
-    seen_time,
 )
+from privet.curator.datastore.status import Bucket, Status
+from privet.curator.datastore.store import Store
+from privet.curator.datastore.tasks import ListedTask, StoredTask, TaskHead, no_task
+from privet.curator.datastore.tokens import StoredToken
 from privet.learning.public_data import PublicData
 from privet.protocol.lifecycle import Move, State, after, not_open
 from privet.protocol.task import Task

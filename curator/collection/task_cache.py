@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
 
-from privet.http_server.bodies import longest_body
 from privet.protocol.batch import Rows
+from privet.protocol.limits import SPARE_BYTES
 from privet.protocol.report import REPORT_ID_BYTES, Report
 from privet.protocol.task import Task
 
@@ -96,7 +96,8 @@ class CachedTask:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.id = task.id
-        self.max_body_bytes = longest_body(task)
+        self.max_body_bytes = 2 * task.longest_report + SPARE_BYTES
+        """Base64 and hexadecimal at most double a report, so this is enough for either form."""
         self._layouts: dict[int, list[Layout]] = {}
         count = len(task.questions)
         asked = [tuple(range(count))] if task.allocation == "all" else [(q,) for q in range(count)]

@@ -8,10 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from privet.protocol.batch import INVITATION_DIGEST_BYTES
+from privet.protocol.batch import INVITATION_DIGEST_BYTES, split
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.lifecycle import not_open
-from privet.protocol.wire import rows_of
 
 from . import schema
 from .database import Database
@@ -191,4 +190,4 @@ def _parts(digests: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
 
 
 def _digests_in(packed: bytes) -> list[bytes]:
-    return rows_of(bytes(packed), INVITATION_DIGEST_BYTES)
+    return split(bytes(packed), INVITATION_DIGEST_BYTES)

@@ -17,7 +17,7 @@ import pytest
 from privet.curator.access.signing import SIGNING_KEY, read_key
 from privet.curator.access.tokens import Scope, Tokens
 from privet.curator.datastore import open_store
-from privet.curator.datastore.base import Store
+from privet.curator.datastore.store import Store
 from privet.curator.server import serve
 from privet.curator.settings import Settings
 from privet.protocol.errors import PrivetError, StorageFailed

@@ -15,7 +15,7 @@ import pytest
 from privet.client import Answer, Holder, MemoryLedger, ReportClient, Retry, State
 from privet.curator.access.tokens import Scope
 from privet.curator.app import create_app as create_curator
-from privet.curator.datastore.base import Store
+from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
 from privet.http_client.address import TaskAddress
 from privet.protocol.errors import NotAdmitted, PrivetError

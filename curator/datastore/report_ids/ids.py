@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.protocol.batch import split
 from privet.protocol.report import REPORT_ID_BYTES
-from privet.protocol.wire import rows_of
 
 Ids = NDArray[np.uint8]
 """Report ids, shape ``(B, 16)``."""
@@ -69,7 +69,7 @@ def distinct(ids: Ids) -> tuple[Index, Index | None]:
 
 def keys_of(ids: Ids) -> list[bytes]:
     """The rows of ``ids`` as byte strings."""
-    return rows_of(ids.tobytes(), REPORT_ID_BYTES)
+    return split(ids.tobytes(), REPORT_ID_BYTES)
 
 
 def as_text(ids: Ids) -> NDArray[np.bytes_]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from privet.curator.access.tokens import ENVIRONMENT, Scope, Tokens
-from privet.curator.datastore.base import StoredToken
+from privet.curator.datastore.tokens import StoredToken
 from privet.protocol.errors import InvalidRequest, NotAuthorized
 from tests.manual_clock import ManualClock
 from tests.memory_store import MemoryStore

@@ -151,7 +151,10 @@ def test_a_fit_says_how_the_reports_came(cli: Cli, survey: str, curator_url: str
     sent = httpx.post(f"{url}/reports", content=body, headers={"Content-Type": REPORT_MEDIA_TYPE})
     assert sent.status_code == 201
     printed = " ".join(cli("fit", task.id, "--estimator", "weighted").out.split())
-    assert re.search(r"came singly │ 1, which can have moved a value by [\d.]+ if", printed)
+    assert re.search(
+        r"direct reports │ 1; if all of them were false, a prediction could change by up to [\d.]+",
+        printed,
+    )
 
 
 def test_predict_one_record(cli: Cli, survey: str) -> None:

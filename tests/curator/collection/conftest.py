@@ -10,7 +10,7 @@ from privet.curator.access.tokens import Scope
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
-from privet.curator.datastore.base import Store
+from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
 from tests.curator.datastore.made import NOW, open_task, task
 from tests.manual_clock import ManualClock

@@ -13,7 +13,8 @@ from privet.curator.access.tokens import Scope
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.collection.batch import MAX_WAITING
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore.base import Outcomes, ReportGroup, Store
+from privet.curator.datastore.reports import Outcomes, ReportGroup
+from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
 from privet.protocol.batch import Admission, Batch
 from privet.protocol.lifecycle import Move

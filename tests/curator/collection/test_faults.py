@@ -11,7 +11,7 @@ from sqlalchemy import event
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
-from privet.curator.datastore.sql import SqlStore
+from privet.curator.datastore.store import SqlStore
 from privet.curator.settings import Settings
 from tests.curator.collection.test_upload import refused, send
 from tests.curator.datastore.made import NOW, kept, open_task, report, task, total

@@ -13,7 +13,7 @@ import pytest
 from privet.curator.collection import batch_reader
 from privet.curator.collection.files import CollectedFile, collect
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore.base import Store
+from privet.curator.datastore.store import Store
 from privet.protocol.batch import Batch
 from privet.protocol.errors import MalformedReport, StorageFailed, TooLarge, WrongQuestions
 from privet.protocol.report import Report

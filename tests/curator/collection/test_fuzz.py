@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from privet.curator.access.tokens import Scope
 from privet.curator.app import create_app
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore.base import Store
+from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
 from privet.protocol.report import REPORT_MEDIA_TYPE
 from tests.curator.datastore.made import open_task, report, task

@@ -10,7 +10,7 @@ import pytest
 
 from privet.curator.app import CuratorApp
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore.base import Store
+from privet.curator.datastore.store import Store
 from privet.protocol.errors import PROBLEM_BASE
 from privet.protocol.lifecycle import Move
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report

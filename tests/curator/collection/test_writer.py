@@ -9,8 +9,9 @@ import pytest
 
 from privet.curator.collection.task_cache import CachedTask, TaskCache
 from privet.curator.collection.writer import Writer
-from privet.curator.datastore.base import Outcomes, ReportGroup, Store
 from privet.curator.datastore.report_ids import BULK
+from privet.curator.datastore.reports import Outcomes, ReportGroup
+from privet.curator.datastore.store import Store
 from privet.curator.metrics import Metrics
 from privet.protocol.errors import Overloaded, PrivetError, StorageFailed
 from tests.curator.datastore.made import group, kept, report, total

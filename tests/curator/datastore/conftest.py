@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import Engine
 
 from privet.curator.datastore import counting, open_engine, open_store, report_ids
-from privet.curator.datastore.base import Store
+from privet.curator.datastore.report_ids import runs
+from privet.curator.datastore.store import Store
 from tests.curator.datastore.made import FAN_IN, FEW, LARGE
 from tests.curator.datastore.servers import drop_database, empty_tables, new_database, new_file
 from tests.memory_store import MemoryStore
@@ -49,9 +50,9 @@ def small_runs() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (report_ids, counting):
             patch.setattr(module, "BULK", FEW)
-        patch.setattr(report_ids, "PAGE", 3)
-        patch.setattr(report_ids, "LARGE", LARGE)
-        patch.setattr(report_ids, "FAN_IN", FAN_IN)
+        patch.setattr(runs, "PAGE", 3)
+        patch.setattr(runs, "LARGE", LARGE)
+        patch.setattr(runs, "FAN_IN", FAN_IN)
         yield
 
 

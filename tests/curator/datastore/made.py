@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore.base import STEP_SECONDS, Answers, Expired, ReportGroup, Store
+from privet.curator.datastore.expiry import STEP_SECONDS, Expired
+from privet.curator.datastore.reports import PerturbedAnswers, ReportGroup
+from privet.curator.datastore.store import Store
 from privet.learning.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import State
@@ -94,7 +96,7 @@ def many(cached: CachedTask, count: int, seed: int) -> ReportGroup:
     mechanism = cached.task.mechanisms[0]
     payload = np.frombuffer(mechanism.privatize(0, rng.bytes), dtype=np.uint8)
     ids = rng.integers(0, 256, (count, 16), dtype=np.uint8)
-    return cached.group(ids, [Answers(0, np.tile(payload, (count, 1)))])
+    return cached.group(ids, [PerturbedAnswers(0, np.tile(payload, (count, 1)))])
 
 
 def pass_time(

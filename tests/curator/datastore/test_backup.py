@@ -14,10 +14,12 @@ from sqlalchemy.exc import OperationalError
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
+from privet.curator.datastore.audit import RESTORED
 from privet.curator.datastore.backup import backup, check_backup, compare, restore, verify
-from privet.curator.datastore.base import PUBLIC_MODEL, RESTORED, Outcome
-from privet.curator.datastore.migrate import writing
+from privet.curator.datastore.database import writing
+from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import sums
+from privet.curator.datastore.tasks import PUBLIC_MODEL
 from privet.protocol.errors import InvalidRequest, StorageFailed
 from privet.protocol.lifecycle import State
 from tests.curator.datastore.made import FEW, NOW, group, kept, many, public, report, task

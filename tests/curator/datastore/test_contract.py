@@ -13,18 +13,14 @@ import pytest
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
-from privet.curator.datastore.base import (
-    HOLD_SECONDS,
-    PUBLIC_MODEL,
-    Expired,
-    InvitationCounts,
-    ModelInfo,
-    Outcome,
-    ReportGroup,
-    Store,
-    StoredToken,
-)
+from privet.curator.datastore.expiry import Expired
+from privet.curator.datastore.invitations import HOLD_SECONDS, InvitationCounts
+from privet.curator.datastore.models import ModelInfo
 from privet.curator.datastore.report_ids import BULK
+from privet.curator.datastore.reports import Outcome, ReportGroup
+from privet.curator.datastore.store import Store
+from privet.curator.datastore.tasks import PUBLIC_MODEL
+from privet.curator.datastore.tokens import StoredToken
 from privet.protocol.errors import (
     IllegalMove,
     InvalidRequest,

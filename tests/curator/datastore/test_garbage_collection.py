@@ -11,10 +11,11 @@ import pytest
 from sqlalchemy import func, select
 
 from privet.curator.datastore import garbage_collection, open_store
-from privet.curator.datastore.base import STEP_SECONDS, Expired, Outcome, Store
+from privet.curator.datastore.expiry import STEP_SECONDS, Expired
 from privet.curator.datastore.garbage_collection import collect_garbage
+from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import id_pages, leftovers, report_ids
-from privet.curator.datastore.sql import SqlStore
+from privet.curator.datastore.store import SqlStore, Store
 from privet.curator.settings import Settings
 from privet.protocol.errors import StorageFailed
 from privet.protocol.lifecycle import Move, State
@@ -34,7 +35,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     def fail(*_: object) -> int:
         raise StorageFailed("no") from OSError("the disk is full")
 
-    return lambda: monkeypatch.setattr("privet.curator.datastore.sql.remove_listed_ids", fail)
+    return lambda: monkeypatch.setattr("privet.curator.datastore.removal.remove_some_listed", fail)
 
 
 def ids_kept(store: SqlStore) -> int:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore.base import Addition, checksum_text
+from privet.curator.datastore.reports import Addition, checksum_text
 from privet.protocol.report import Report
 from privet.protocol.task import Task
 from tests.curator.datastore.made import group, report, slow_checksum, task, total

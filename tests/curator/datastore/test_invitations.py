@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import select
 
 from privet.curator.datastore import open_store
-from privet.curator.datastore.base import Outcome, Outcomes, ReportGroup
-from privet.curator.datastore.counting import MustLockAlone
+from privet.curator.datastore.counting import NeedsExclusiveLock
+from privet.curator.datastore.reports import Outcome, Outcomes, ReportGroup
 from privet.curator.datastore.schema import invitations
-from privet.curator.datastore.sql import SqlStore
+from privet.curator.datastore.store import SqlStore
 from tests.curator.datastore.made import NOW, group, open_task, report, task
 
 
@@ -47,7 +47,7 @@ def test_tasks_that_are_first_invited_to_between_tries(
         tries.append(len(groups))
         try:
             return plain(self, groups, now)
-        except MustLockAlone:
+        except NeedsExclusiveLock:
             if len(tries) == 1:
                 theirs.invite(tasks[1].id, codes[1:])
             raise

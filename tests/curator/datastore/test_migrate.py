@@ -14,8 +14,8 @@ from sqlalchemy import Engine, inspect, text
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.backup import backup, check_backup, migrate, restore, verify
-from privet.curator.datastore.base import Outcome
 from privet.curator.datastore.migrate import upgrade
+from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import metadata
 from privet.protocol.errors import StorageFailed
 from privet.protocol.task import Task

@@ -15,18 +15,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sqlalchemy import func, select
 
-from privet.curator.datastore import counting, open_store, report_ids
-from privet.curator.datastore.base import (
+from privet.curator.datastore import database, open_store
+from privet.curator.datastore.report_ids import Filter, ReportIds, distinct, keys_of, runs
+from privet.curator.datastore.reports import (
     CHECKSUM_MODULUS,
     Outcome,
     ReportGroup,
-    Store,
     checksum,
     checksum_text,
 )
-from privet.curator.datastore.report_ids import Filter, ReportIds, distinct, keys_of
 from privet.curator.datastore.schema import id_runs
-from privet.curator.datastore.sql import SqlStore
+from privet.curator.datastore.store import SqlStore, Store
 from tests.curator.datastore.made import (
     FAN_IN,
     FEW,
@@ -179,9 +178,9 @@ def test_the_filter_grows_with_the_ids(
             super().__init__(log_words)
             sizes.append(log_words)
 
-    monkeypatch.setattr(report_ids, "Filter", Noted)
-    monkeypatch.setattr(report_ids, "MOST_LOG_WORDS", 7)
-    monkeypatch.setattr(counting, "ReportIds", partial(ReportIds, log_words=0))
+    monkeypatch.setattr(runs, "Filter", Noted)
+    monkeypatch.setattr(runs, "MOST_LOG_WORDS", 7)
+    monkeypatch.setattr(database, "ReportIds", partial(ReportIds, log_words=0))
     store = stores()
     tasks = [open_task(store, task(name)) for name in ("one", "other")]
     batches = [many(cached, FEW, seed) for seed in range(17) for cached in tasks]

@@ -27,7 +27,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
-from privet.curator.datastore.base import Answers, Outcome, Outcomes, Store
+from privet.curator.datastore.reports import Outcome, Outcomes, PerturbedAnswers
+from privet.curator.datastore.store import Store
 from privet.protocol.lifecycle import Move, State
 from privet.protocol.report import Report
 from tests.curator.datastore.made import (
@@ -51,7 +52,7 @@ class Crash(Exception):
     """The process dies here."""
 
 
-class Dying(Sequence[Answers]):
+class Dying(Sequence[PerturbedAnswers]):
     """Answers of reports whose process dies when it adds them up, after it claimed their ids."""
 
     def __len__(self) -> int:
