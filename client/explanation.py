@@ -137,7 +137,7 @@ def _sends(task: Task) -> str:
 
 def _costs(task: Task, cost: Cost) -> str:
     """What it spends after earlier answers, and which tasks they were to."""
-    same, similar = (", ".join(own[:16] for own in ids) for ids in (cost.same, cost.similar))
+    same, similar = (", ".join(i[:16] for i in ids) for ids in (cost.same, cost.similar))
     if cost.same and not cost.epsilon:
         return (
             f"Epsilon 0: you have answered all of this in task {same}, and the same answer would "

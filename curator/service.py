@@ -54,7 +54,7 @@ from privet.protocol.errors import (
     TooLarge,
 )
 from privet.protocol.features import Classes
-from privet.protocol.lifecycle import Move, State
+from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.task import Task
 
@@ -153,7 +153,7 @@ class Curator:
         while self.store.was_deleted(task.id):
             task = task.model_copy(update={"edition": task.edition + 1})
         stored_settings = {**settings.model_dump(mode="json"), PUBLIC_MODEL: _fingerprint(onnx)}
-        state = State.OPEN if settings.open else State.DRAFT
+        state = TaskState.OPEN if settings.open else TaskState.DRAFT
         created = self.store.create_task(
             task, stored_settings, replace(data, onnx=onnx), now, state
         )
@@ -172,7 +172,7 @@ class Curator:
         """All tasks, oldest first."""
         return self.store.tasks()
 
-    def move(self, task_id: str, move: Move) -> State:
+    def move(self, task_id: str, move: Move) -> TaskState:
         """Open, close or delete a task; raises ``TaskNotFound`` or ``IllegalMove``.
 
         Opening one of an earlier version raises ``InvalidTask``.

@@ -412,7 +412,9 @@ def good_batch(name: str, task: Task, data: bytes) -> dict[str, Any]:
         "reports": [
             {
                 "id": batch.ids[row].tobytes().hex(),
-                "answers": [[q, rows[row].tobytes().hex()] for q, rows in batch.answers(task)],
+                "answers": [
+                    [q, rows[row].tobytes().hex()] for q, rows in batch.payloads_by_question(task)
+                ],
             }
             for row in range(len(batch))
         ],

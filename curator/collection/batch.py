@@ -201,7 +201,9 @@ def check_batch(task: CachedTask, body: bytes, max_reports: int, relay: str) -> 
 
 def checked(task: CachedTask, batch: Batch, relay: str) -> CheckedBatch:
     """The valid reports of a batch with their total, and the ids of the others."""
-    answers = [Answers(question, payloads) for question, payloads in batch.answers(task.task)]
+    answers = [
+        Answers(question, payloads) for question, payloads in batch.payloads_by_question(task.task)
+    ]
     group = task.group(batch.ids, answers)
     group = replace(group, admissions=batch.admissions, relay=relay)
     valid: Mask = task.valid(group)

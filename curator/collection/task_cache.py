@@ -18,14 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
 
+from privet.protocol.limits import SPARE_BYTES
 from privet.protocol.report import REPORT_ID_BYTES, Report
 from privet.protocol.task import Task
 
 from ..datastore.base import Answers, Mask, ReportGroup, Store
 
 MAX_TASKS = 1024
-SPARE_BYTES = 2**16
-"""How much longer than twice a report a body may be and still hear what is wrong with it."""
 
 Rows = NDArray[np.uint8]
 Words = NDArray[np.uint64]

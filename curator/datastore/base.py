@@ -31,7 +31,7 @@ from privet.protocol.errors import (
     ModelNotFound,
     TaskNotFound,
 )
-from privet.protocol.lifecycle import Move, State
+from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import TASK_BOUNDS, TASK_VERSION, Task
 
 Ids = NDArray[np.uint8]
@@ -114,7 +114,9 @@ def checksum_text(value: int) -> str:
 def is_open(state: str, opens: int | None, closes: int | None, now: float) -> bool:
     """Whether a task in ``state`` with these published dates takes reports at ``now``."""
     return (
-        state == State.OPEN and (opens is None or now >= opens) and (closes is None or now < closes)
+        state == TaskState.OPEN
+        and (opens is None or now >= opens)
+        and (closes is None or now < closes)
     )
 
 
@@ -173,7 +175,7 @@ class StoredTask:
     """A published task with the curator's own data about it."""
 
     published: Task | TaskHead
-    state: State
+    state: TaskState
     settings: Mapping[str, Any]
     created: float
     moved: float
@@ -218,7 +220,7 @@ class ListedTask:
     """A task as lists show it, which takes no parsing of its trees."""
 
     published: TaskHead
-    state: State
+    state: TaskState
     created: float
     marked: float | None = None
 
@@ -471,7 +473,7 @@ class Store(ABC):
         settings: Mapping[str, Any],
         public: PublicData,
         now: float,
-        state: State = State.DRAFT,
+        state: TaskState = TaskState.DRAFT,
     ) -> bool:
         """Store a new task in ``state``, in one transaction; False if the same task already exists.
 
@@ -491,7 +493,7 @@ class Store(ABC):
         """The task's encoded public data; raises ``TaskNotFound``."""
 
     @abstractmethod
-    def move(self, task_id: str, move: Move, now: float) -> State:
+    def move(self, task_id: str, move: Move, now: float) -> TaskState:
         """Open, close or delete a task; the state it is in afterwards.
 
         Once a close has returned no report is counted until the task is opened again. Delete

@@ -21,8 +21,9 @@ from sqlalchemy import (
 )
 
 from privet.learning.public_data import PublicData
+from privet.protocol.batch import INVITATION_DIGEST_BYTES, split
 from privet.protocol.errors import StorageFailed
-from privet.protocol.lifecycle import Move, State, after, not_open
+from privet.protocol.lifecycle import Move, TaskState, after, not_open
 from privet.protocol.task import TASK_VERSION, Task
 
 from . import schema
@@ -88,7 +89,7 @@ class SqlStore(CountingStore):
         settings: Mapping[str, Any],
         public: PublicData,
         now: float,
-        state: State = State.DRAFT,
+        state: TaskState = TaskState.DRAFT,
     ) -> bool:
         with self._writing() as connection:
             if _find(connection, task.id) is not None:
@@ -144,19 +145,19 @@ class SqlStore(CountingStore):
         onnx = None if row.onnx is None else bytes(row.onnx)
         return PublicData(x, np.frombuffer(row.y, dtype="<f8"), onnx)
 
-    def move(self, task_id: str, move: Move, now: float) -> State:
+    def move(self, task_id: str, move: Move, now: float) -> TaskState:
         table = schema.tasks
         with self._writing() as connection:
             self._lock_alone(connection, [task_id])
             row = _need(connection, task_id)
-            state = after(State(row.state), move)
-            if state is State.DELETED:
+            state = after(TaskState(row.state), move)
+            if state is TaskState.DELETED:
                 remove_task(connection, row.no)
             else:
                 connection.execute(
                     update(table).where(table.c.no == row.no).values(state=state.value, moved=now)
                 )
-        if state is State.DELETED:
+        if state is TaskState.DELETED:
             self._remove_ids()
         return state
 
@@ -327,7 +328,7 @@ class SqlStore(CountingStore):
             elif bytes(before.asked) != asked:
                 raise other_invitations()
             else:
-                held = set(_split(bytes(before.held)))
+                held = set(split(bytes(before.held), INVITATION_DIGEST_BYTES))
         return [digest for digest in digests if hidden(digest) not in held]
 
     def put_token(self, token: StoredToken) -> None:
@@ -428,7 +429,8 @@ class SqlStore(CountingStore):
             for _, task_no, own, _, held, *_ in rows:
                 gone = delete(table).where(table.c.task_no == task_no, table.c.id == own)
                 if connection.execute(gone).rowcount:  # else its batch was counted meanwhile
-                    _set_unused(connection, task_no, _split(bytes(held)), unused=True)
+                    digests = split(bytes(held), INVITATION_DIGEST_BYTES)
+                    _set_unused(connection, task_no, digests, unused=True)
                     released += 1
         return released
 
@@ -502,10 +504,6 @@ def _set_unused(
 def _parts(digests: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     for start in range(0, len(digests), DIGESTS_AT_ONCE):
         yield digests[start : start + DIGESTS_AT_ONCE]
-
-
-def _split(packed: bytes) -> list[bytes]:
-    return [packed[start : start + 32] for start in range(0, len(packed), 32)]
 
 
 def _read_sums(connection: Connection, task_no: int, sizes: Sequence[int]) -> list[QuestionSums]:
@@ -589,7 +587,7 @@ def _heads_from(connection: Connection, no: int) -> dict[str, TaskHead]:
 
 
 def _listed(row: AnyRow, head: TaskHead) -> ListedTask:
-    state = State(row.state) if head.version == TASK_VERSION else State.CLOSED
+    state = TaskState(row.state) if head.version == TASK_VERSION else TaskState.CLOSED
     return ListedTask(head, state, row.created, row.marked)
 
 
@@ -597,7 +595,7 @@ def _stored(row: AnyRow) -> StoredTask:
     published = published_task(row.id, bytes(row.canonical))
     return StoredTask(
         published,
-        State(row.state) if isinstance(published, Task) else State.CLOSED,
+        TaskState(row.state) if isinstance(published, Task) else TaskState.CLOSED,
         json.loads(row.settings),
         row.created,
         row.moved,
