@@ -113,8 +113,8 @@ def run_load(ports: Sequence[int], messages: Sequence[Message], connections: int
     outcomes, left = Outcomes(), iter(messages)
 
     async def send() -> None:
-        each = connections // len(ports)
-        senders = [Sender("127.0.0.1", port, left, outcomes, connections=each) for port in ports]
+        share = connections // len(ports)
+        senders = [Sender("127.0.0.1", port, left, outcomes, connections=share) for port in ports]
         await asyncio.gather(*(sender.run() for sender in senders))
 
     uvloop.run(send())

@@ -154,8 +154,8 @@ def _body(task: Task, category: int) -> bytes:
         sums = mechanism.accumulate(np.frombuffer(payload, dtype=np.uint8).reshape(1, -1))
         if sums.sum() == 1 and sums[category] == 1:
             break
-    task_id, own = bytes.fromhex(task.id), os.urandom(16)
-    return Report(task=task_id, id=own, answers=((0, payload),)).pack()
+    task_id, report_id = bytes.fromhex(task.id), os.urandom(16)
+    return Report(task=task_id, id=report_id, answers=((0, payload),)).pack()
 
 
 def run_trial(
