@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from privet.client import Answer, SqliteLedger
+from privet.client import LedgerEntry, SqliteLedger
 from privet.client.cli import app
 from privet.client.explanation import Explanation
 from privet.protocol.features import Classes
@@ -257,7 +257,7 @@ def test_an_undelivered_answer_is_kept_and_resent(
 
 def test_a_refused_answer_is_shown_with_its_reason(curator: StubCurator, command: Command) -> None:
     """`budget` says why, and `resend` ends in 1 for as long as it is refused."""
-    kept = Answer("me", curator.task.id, curator.url, 1.0, "0" * 32, b"damaged", 0.0)
+    kept = LedgerEntry("me", curator.task.id, curator.url, 1.0, "0" * 32, b"damaged", 0.0)
     command.ledger.keep(kept)
     assert command("resend").exit_code == 1
     assert "refused:" in command("budget").stdout

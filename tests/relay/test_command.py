@@ -13,7 +13,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from privet.client import Answer, Holder, MemoryLedger, ReportClient
+from privet.client import Holder, LedgerEntry, MemoryLedger, ReportClient
 from privet.client.cli import app as holder_app
 from privet.protocol import wire
 from privet.protocol.batch import BATCH_VERSION
@@ -207,7 +207,7 @@ def test_an_unforeseen_failure_ends_the_relay(
 
     monkeypatch.setattr(work, "run", fail)
     options = ["--curator", "http://127.0.0.1:1", "--spool", str(tmp_path / "spool")]
-    assert CliRunner().invoke(app, ["serve", *options, "--port", "0"]).exit_code == cli.BROKEN
+    assert CliRunner().invoke(app, ["serve", *options, "--port", "0"]).exit_code == cli.EXIT_BROKEN
     assert "RuntimeError: a fault that nobody foresaw" in caplog.text
 
 
@@ -252,9 +252,9 @@ def test_exit_statuses_are_those_of_the_page() -> None:
     page = (Path(__file__).parents[2] / "docs" / "relay.md").read_text(encoding="utf-8")
     table = page.split("| exit status |")[1].split("\n\n")[0]
     listed = {int(row.split("|")[1]) for row in table.splitlines()[2:]}
-    assert listed == {0, cli.FAULT, 2, cli.BROKEN}
+    assert listed == {0, cli.EXIT_FAULT, 2, cli.EXIT_BROKEN}
 
 
-def reported(answer: Answer) -> Report:
+def reported(answer: LedgerEntry) -> Report:
     """The report in an answer's bytes."""
     return Report.unpack(answer.report)
