@@ -158,10 +158,10 @@ def _costs(task: Task, cost: Cost) -> str:
 def _means(task: Task) -> str:
     """At most e^epsilon in the odds: even odds become e^epsilon to one, and no more."""
     return (
-        f"Epsilon {task.epsilon:g} means: whatever the message is, it could come from any other "
-        f"record, at most {odds(task.epsilon)} times less likely. Somebody who thinks two possible "
-        f"records equally likely can be at most {surest(task.epsilon):.1%} sure after seeing it, "
-        "whatever else they know and however they compute. Recomputed on this device: "
+        f"Epsilon {task.epsilon:g} means: no record makes this message more than "
+        f"{odds(task.epsilon)} times as likely as another record does. Somebody who thinks two "
+        f"possible records equally likely can be at most {surest(task.epsilon):.1%} sure after "
+        "seeing it, whatever else they know and however they compute. Recomputed on this device: "
         f"{task.log_ratio:.6g}."
     )
 

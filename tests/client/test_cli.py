@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from privet.client import LedgerEntry, SqliteLedger
+from privet.client import LedgerEntry, ReportState, SqliteLedger, UnexpectedAnswer
 from privet.client.cli import app
 from privet.client.explanation import Explanation
+from privet.protocol.errors import PrivetError
 from privet.protocol.features import Classes
 from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition, Tree
@@ -50,7 +51,7 @@ def test_show_explains_in_plain_words(curator: StubCurator, command: Command) ->
         "answer: one of no, yes",
         "which of 4 published cells",
         "network address",
-        "at most 2.72 times",
+        "more than 2.72 times as likely",
         "at most 73.1% sure",
     ]
     for said in expected:
@@ -253,6 +254,23 @@ def test_an_undelivered_answer_is_kept_and_resent(
         assert outcome["state"] == "counted"
         assert "Every answer has been counted" in command("resend").stderr
         assert (len(set(curator.posts)), len(curator.counted)) == (1, 1)
+
+
+@pytest.mark.parametrize("error", [UnexpectedAnswer, PrivetError])
+def test_the_exit_status_is_the_ledgers(
+    error: type[PrivetError],
+    curator: StubCurator,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Status 4 for whatever leaves the report drawn, as one that nobody has taken."""
+
+    async def fail(*_: object) -> None:
+        raise error("This is no receipt.")
+
+    monkeypatch.setattr("privet.http_client.report_client.ReportClient.send", fail)
+    assert "privet-holder resend" in assert_refused(command.answer(curator.url, "--yes"), 4)
+    assert [kept.state for kept in command.ledger.answers()] == [ReportState.DRAWN]
 
 
 def test_a_refused_answer_is_shown_with_its_reason(curator: StubCurator, command: Command) -> None:

@@ -247,6 +247,27 @@ def test_the_base_installation_asks_relays_and_says_what_serving_needs(
         assert said in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("option", ["--token", "--peer-token", "--metrics-token"])
+def test_an_empty_token_is_refused(option: str, tmp_path: Path) -> None:
+    """Anybody could send one."""
+    options = ["--curator", "http://127.0.0.1:1", "--spool", str(tmp_path / "spool")]
+    for token in ("", " "):
+        result = CliRunner().invoke(app, ["serve", *options, option, token])
+        assert result.exit_code == 2
+        assert "the token is empty" in " ".join(result.output.replace("│", "").split())
+
+
+def test_an_unknown_variable_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A misspelled token would be left out in silence; a curator's own variable may stay."""
+    monkeypatch.setenv("PRIVET_RELAY_RATE_LIMIT", "10")
+    monkeypatch.setenv("PRIVET_RELAY_PEERTOKEN", PEER)
+    options = ["--curator", "http://127.0.0.1:1", "--spool", str(tmp_path / "spool")]
+    result = CliRunner().invoke(app, ["serve", *options])
+    assert result.exit_code == cli.EXIT_FAULT
+    assert "no setting PRIVET_RELAY_PEERTOKEN" in result.output
+    assert not (tmp_path / "spool").exists()
+
+
 def test_exit_statuses_are_those_of_the_page() -> None:
     """docs/relay.md has a line for every status, and no other."""
     page = (Path(__file__).parents[2] / "docs" / "relay.md").read_text(encoding="utf-8")
