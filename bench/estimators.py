@@ -35,9 +35,9 @@ def estimating(effort: Effort) -> Iterator[Figure]:
             n_clusters_per_class=1 if classes > 2 else 8,
             random_state=0,
         )
-        known, holders = slice(public), slice(public, public + private)
+        volunteers, holders = slice(public), slice(public, public + private)
         model = PrivateTreeClassifier(2.0, random_state=0)
-        fit = partial(model.fit, X[holders], y[holders], public=(X[known], y[known]))
+        fit = partial(model.fit, X[holders], y[holders], public=(X[volunteers], y[volunteers]))
         yield Figure("estimators", case, "fit", timed(fit), "s")
         predict = partial(model.predict_proba, X[public + private :])
         yield Figure("estimators", f"{case},rows={rows}", "predict_proba", timed(predict), "s")

@@ -11,7 +11,7 @@ from bench.figures import Effort, Figure, timed
 from bench.samples import LABEL, full_tree, records
 from privet.curator.datastore import open_store
 from privet.protocol.features import Numeric
-from privet.protocol.lifecycle import State
+from privet.protocol.lifecycle import TaskState
 from privet.protocol.partition import Tree
 from privet.protocol.task import Task
 from scripts.servers import running_curator
@@ -52,5 +52,5 @@ def _fill(database: Path, tasks: int) -> None:
                 "questions": [{"partition": 0, "mechanism": "subset", "epsilon": 1.0}],
             }
         )
-        store.create_task(task, {}, public, float(number), State.OPEN)
+        store.create_task(task, {}, public, float(number), TaskState.OPEN)
     store.close()

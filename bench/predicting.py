@@ -66,8 +66,8 @@ def _labels(model: Model, X: NDArray[np.float64]) -> object:
 
 
 def _intervals(model: Model, X: NDArray[np.float64]) -> object:
-    found = model.predict(X)
-    return found.values, found.low, found.high
+    predictions = model.predict(X)
+    return predictions.values, predictions.low, predictions.high
 
 
 def _model(estimator: str, depth: int, columns: int, public_rows: int) -> Model:

@@ -43,8 +43,8 @@ def claim(engine: Engine, book: ReportIds, ids: Ids) -> None:
             select(func.max(id_runs.c.run)).where(id_runs.c.task_no == TASK_NO)
         )
         cursor = sqlite.cursor_of(connection.connection)
-        known = book.claim(cursor, TASK_NO, last_run, ids, np.zeros(len(ids), dtype=np.int64))
-    assert not known.there.any()
+        claimed = book.claim(cursor, TASK_NO, last_run, ids, np.zeros(len(ids), dtype=np.int64))
+    assert not claimed.there.any()
 
 
 def claim_all(

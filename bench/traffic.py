@@ -19,7 +19,7 @@ from bench.samples import EPSILON, reports
 from privet.curator.datastore import open_store
 from privet.learning.public_data import PublicData
 from privet.protocol.batch import BATCH_MEDIA_TYPE, Batch
-from privet.protocol.lifecycle import State
+from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
 from scripts.crash_test import unique_task
 from scripts.load.sender import Message, Outcomes, Sender
@@ -83,7 +83,7 @@ def keep_open(database: str, task: Task) -> Task:
     """Keep a task in a database, where it is open."""
     store = open_store(database)
     public = PublicData(np.zeros((2, 1)), np.arange(2.0))
-    store.create_task(task, {}, public, time.time(), State.OPEN)
+    store.create_task(task, {}, public, time.time(), TaskState.OPEN)
     store.close()
     return task
 
@@ -113,8 +113,8 @@ def run_load(ports: Sequence[int], messages: Sequence[Message], connections: int
     outcomes, left = Outcomes(), iter(messages)
 
     async def send() -> None:
-        each = connections // len(ports)
-        senders = [Sender("127.0.0.1", port, left, outcomes, connections=each) for port in ports]
+        share = connections // len(ports)
+        senders = [Sender("127.0.0.1", port, left, outcomes, connections=share) for port in ports]
         await asyncio.gather(*(sender.run() for sender in senders))
 
     uvloop.run(send())

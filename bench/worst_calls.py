@@ -126,9 +126,9 @@ def _cost(http: httpx.Client, curator: int, call: Call) -> tuple[float, float]:
     Raises ``RuntimeError`` for another answer than that call's.
     """
     family = family_of(curator)
-    for each in family:
-        Path(f"/proc/{each.pid}/clear_refs").write_text("5")  # the peak is what it has now
-    used, resident = cpu_seconds(family), sum(each.memory_info().rss for each in family)
+    for process in family:
+        Path(f"/proc/{process.pid}/clear_refs").write_text("5")  # the peak is what it has now
+    used, resident = cpu_seconds(family), sum(process.memory_info().rss for process in family)
     answer = http.post(call.path, content=call.body, headers=call.headers)
     if answer.status_code != call.status:
         raise RuntimeError(f"{call.path} answered {answer.status_code}: {answer.text[:500]}")

@@ -21,18 +21,17 @@ from .explanation import Explanation
 from .holder import Holder
 from .ledger import (
     UNLIMITED,
-    Answer,
     Caps,
     Ledger,
+    LedgerEntry,
     MemoryLedger,
+    ReportState,
     SqliteLedger,
-    State,
 )
 from .memoization import Cost
 
 __all__ = [
     "UNLIMITED",
-    "Answer",
     "BlockingHolder",
     "BudgetSpent",
     "Caps",
@@ -42,13 +41,14 @@ __all__ = [
     "Holder",
     "HolderError",
     "Ledger",
+    "LedgerEntry",
     "LedgerFailed",
     "MemoryLedger",
     "Offer",
     "ReportClient",
+    "ReportState",
     "Retry",
     "SqliteLedger",
-    "State",
     "TaskRefused",
     "TransportError",
     "UnexpectedAnswer",

@@ -13,7 +13,7 @@ from privet.protocol.task import Task
 
 from .explanation import Explanation
 from .holder import Holder
-from .ledger import Answer, Ledger, SqliteLedger
+from .ledger import Ledger, LedgerEntry, SqliteLedger
 from .memoization import Cost
 
 
@@ -75,15 +75,15 @@ class BlockingHolder:
 
     def answer(
         self, task_url: str, record: Mapping[str, Any], invitation: str | None = None
-    ) -> Answer:
+    ) -> LedgerEntry:
         """See ``Holder.answer``."""
-        answer: Answer = self._portal.call(self._holder.answer, task_url, record, invitation)
+        answer: LedgerEntry = self._portal.call(self._holder.answer, task_url, record, invitation)
         return answer
 
     def ask_relays(self) -> list[str]:
         """See ``Holder.ask_relays``."""
         return self._portal.call(self._holder.ask_relays)
 
-    def resend(self) -> list[Answer]:
+    def resend(self) -> list[LedgerEntry]:
         """See ``Holder.resend``."""
         return self._portal.call(self._holder.resend)

@@ -30,16 +30,9 @@ from rich.text import Text
 
 from privet import page as answer_page
 from privet.http_client.address import TaskAddress
-from privet.http_client.errors import CuratorUnreachable, UnsafeAddress
+from privet.http_client.errors import UnsafeAddress
 from privet.http_client.report_client import ReportClient, Retry, printable
-from privet.protocol.errors import (
-    InvalidRecord,
-    Overloaded,
-    PrivetError,
-    StorageFailed,
-    TaskMismatch,
-    TooSlow,
-)
+from privet.protocol.errors import InvalidRecord, PrivetError, TaskMismatch
 from privet.protocol.features import encode_record
 from privet.protocol.signature import parse_key
 from privet.protocol.task import Task
@@ -48,20 +41,24 @@ from .answer_page import PORT, answer_page_server
 from .blocking import BlockingHolder
 from .errors import BudgetSpent, HolderError, TaskRefused
 from .explanation import Explanation, odds, surest
-from .holder import Holder, check_dates, check_promise
-from .ledger import Answer, Caps, SqliteLedger, State
+from .holder import Holder, check_dates, check_promise, is_postponed
+from .ledger import Caps, LedgerEntry, ReportState, SqliteLedger
 from .pinning import signed_by
 
-FAULT, REFUSED, KEPT, HELD = 1, 3, 4, 5
+EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD = 1, 3, 4, 5
 REFUSALS = (BudgetSpent, TaskRefused, TaskMismatch, UnsafeAddress)
-POSTPONED = (CuratorUnreachable, Overloaded, StorageFailed, TooSlow)
-STATUSES = {State.REFUSED: FAULT, State.DRAWN: KEPT, State.HELD: HELD}
+STATUSES = {
+    ReportState.REFUSED: EXIT_FAULT,
+    ReportState.DRAWN: EXIT_KEPT,
+    ReportState.HELD: EXIT_HELD,
+}
 """What an answer's state means for the exit status, the worst first."""
 LONGEST_LIST = 40
 """Lines of one section that are shown."""
 AT_A_TIME = 16
 """Lines of a file that are answered at a time."""
 FAULTS_SHOWN = 5
+KEPT_HINT = "\nIf the answer was drawn already, it is kept: run `privet-holder resend` later."
 ASKING = "Waiting for the curator ..."
 COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
 MAX_RECORD_BYTES = 16 * 2**20
@@ -183,7 +180,7 @@ def answer(
             _done(answered, earlier, as_json)
         else:
             _say("Nothing was drawn and nothing was sent.")
-            raise typer.Exit(FAULT)
+            raise typer.Exit(EXIT_FAULT)
 
 
 @dataclass(frozen=True)
@@ -207,12 +204,12 @@ class Site:
 
     async def answer(
         self, lines: Sequence[Line], answered: Callable[[], object]
-    ) -> dict[int, Answer | PrivetError]:
+    ) -> dict[int, LedgerEntry | PrivetError]:
         """What became of each line, by its number; a fault of one does not hold up the others.
 
         ``answered`` is called after each line.
         """
-        outcomes: dict[int, Answer | PrivetError] = {}
+        outcomes: dict[int, LedgerEntry | PrivetError] = {}
         turns = CapacityLimiter(AT_A_TIME)
 
         async def answer_one(http: ReportClient, line: Line) -> None:
@@ -235,7 +232,7 @@ def _answer_lines(
     site: Site, task: Task, lines: Sequence[Line], *, ask: bool, dry_run: bool, as_json: bool
 ) -> None:
     encoded = ((line, encode_record(task.features, task.label, line.fields)) for line in lines)
-    misfits = [(line.number, each.misfit) for line, each in encoded if each.misfit is not None]
+    misfits = [(line.number, e.misfit) for line, e in encoded if e.misfit is not None]
     for number, misfit in misfits[:FAULTS_SHOWN]:
         _say(f"Line {number}: {misfit}")
     if misfits:
@@ -245,7 +242,7 @@ def _answer_lines(
         return
     if ask and not _agreed(None, f"{len(lines)} perturbed answers and send them"):
         _say("Nothing was drawn and nothing was sent.")
-        raise typer.Exit(FAULT)
+        raise typer.Exit(EXIT_FAULT)
     console = Console(stderr=True)
     with Progress(
         *COLUMNS, console=console, transient=True, disable=not console.is_terminal
@@ -259,18 +256,20 @@ def _answer_lines(
         for what, count in Counter(what for what, _ in stated.values()).most_common():
             _say(f"{count} lines: {what}")
     worst = {status for _, status in stated.values()}
-    for status in (FAULT, REFUSED, KEPT, HELD):
+    for status in (EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD):
         if status in worst:
             raise typer.Exit(status)
 
 
-def _outcome(outcome: Answer | PrivetError) -> tuple[str, int]:
+def _outcome(outcome: LedgerEntry | PrivetError) -> tuple[str, int]:
     """In words, and as an exit status."""
-    if isinstance(outcome, Answer):
+    if isinstance(outcome, LedgerEntry):
         return _state(outcome), STATUSES.get(outcome.state, 0)
-    if isinstance(outcome, POSTPONED):
-        return f"kept, not counted: {outcome.detail}", KEPT
-    return outcome.detail, REFUSED if isinstance(outcome, REFUSALS) else FAULT
+    if isinstance(outcome, REFUSALS):
+        return outcome.detail, EXIT_REFUSED
+    if is_postponed(outcome):
+        return f"kept, not counted: {outcome.detail}", EXIT_KEPT
+    return outcome.detail, EXIT_FAULT
 
 
 def _lines(path: Path, subject: str, invitation: str | None) -> Iterator[Line]:
@@ -309,7 +308,7 @@ def budget(
     """List what a subject has answered and the epsilon that is left; relays are asked."""
     with _faults():
         book, now = SqliteLedger(ledger), time.time()
-        if any(own.state is State.HELD for own in book.answers(subject)):
+        if any(entry.state is ReportState.HELD for entry in book.answers(subject)):
             with _open_holder(ledger, subject, insecure_http, retry=Retry(attempts=1)) as asks:
                 with Console(stderr=True).status("Asking relays ..."):
                     faults = asks.ask_relays()
@@ -486,7 +485,7 @@ def _agreed(misfit: str | None, what: str = "a perturbed answer and send it") ->
 
 
 def _dry_run(
-    explanation: Explanation, earlier: Answer | None, misfit: str | None, as_json: bool
+    explanation: Explanation, earlier: LedgerEntry | None, misfit: str | None, as_json: bool
 ) -> None:
     if as_json:
         told = {"answered": earlier is not None, "dry_run": True, "misfit": misfit}
@@ -494,13 +493,13 @@ def _dry_run(
     elif earlier is not None:
         _say(f"Answered before ({_state(earlier)}). Dry run: nothing was sent.")
     else:
-        found = "fits." if misfit is None else f"does not fit. {misfit}"
-        _say(f"The record {found} Dry run: nothing was drawn and nothing was sent.")
+        verdict = "fits." if misfit is None else f"does not fit. {misfit}"
+        _say(f"The record {verdict} Dry run: nothing was drawn and nothing was sent.")
     if misfit is not None:
-        raise typer.Exit(FAULT)
+        raise typer.Exit(EXIT_FAULT)
 
 
-def _done(answered: Answer, earlier: Answer | None, as_json: bool) -> None:
+def _done(answered: LedgerEntry, earlier: LedgerEntry | None, as_json: bool) -> None:
     if answered.misfit is not None:
         _say(f"The record does not fit, and the report says so, perturbed. {answered.misfit}")
     if as_json:
@@ -539,7 +538,7 @@ def _section(title: str, lines: list[str]) -> list[Text]:
     return [Text(f"\n{title}", style="bold"), *map(Text, shown)]
 
 
-def _answer_json(answer: Answer) -> dict[str, Any]:
+def _answer_json(answer: LedgerEntry) -> dict[str, Any]:
     """An answer without its bytes."""
     return {
         "subject": answer.subject,
@@ -554,7 +553,7 @@ def _answer_json(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _print_answers(console: Console, answers: list[Answer]) -> None:
+def _print_answers(console: Console, answers: list[LedgerEntry]) -> None:
     """A table of answers."""
     table = Table("drawn", "task", "epsilon", "state")
     for answer in answers:
@@ -564,13 +563,13 @@ def _print_answers(console: Console, answers: list[Answer]) -> None:
         console.print(table)
 
 
-def _state(answer: Answer) -> str:
+def _state(answer: LedgerEntry) -> str:
     """Where an answer stands, in a few words."""
     if answer.counted:
         return "counted"
-    if answer.state is State.HELD:
+    if answer.state is ReportState.HELD:
         return "held by a relay, not counted yet: privet-holder resend asks what became of it"
-    if answer.state is State.REFUSED:
+    if answer.state is ReportState.REFUSED:
         return f"refused: {printable(answer.reason or 'without a reason', 200)}"
     return f"kept, not counted: {printable(answer.reason or 'never sent', 200)}"
 
@@ -581,18 +580,16 @@ def _say(sentence: str) -> None:
 
 @contextmanager
 def _faults(*, drawn: bool = True) -> Iterator[None]:
-    """Turn a foreseeable fault into one sentence and an exit status.
+    """Turn a ``PrivetError`` into one sentence and an exit status.
 
-    Where an answer may have been ``drawn``, a fault that will pass means that it is kept.
+    Where an answer may have been ``drawn``, an error that will pass means that it is kept.
     """
     try:
         yield
     except PrivetError as error:
-        is_kept = drawn and isinstance(error, POSTPONED)
-        _say(f"{error.detail}" + (_KEPT_HINT if is_kept else ""))
-        raise typer.Exit(
-            KEPT if is_kept else REFUSED if isinstance(error, REFUSALS) else FAULT
-        ) from None
-
-
-_KEPT_HINT = "\nIf the answer was drawn already, it is kept: run `privet-holder resend` later."
+        if isinstance(error, REFUSALS):
+            _say(error.detail)
+            raise typer.Exit(EXIT_REFUSED) from None
+        is_kept = drawn and is_postponed(error)
+        _say(error.detail + (KEPT_HINT if is_kept else ""))
+        raise typer.Exit(EXIT_KEPT if is_kept else EXIT_FAULT) from None

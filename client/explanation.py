@@ -137,7 +137,7 @@ def _sends(task: Task) -> str:
 
 def _costs(task: Task, cost: Cost) -> str:
     """What it spends after earlier answers, and which tasks they were to."""
-    same, similar = (", ".join(own[:16] for own in ids) for ids in (cost.same, cost.similar))
+    same, similar = (", ".join(i[:16] for i in ids) for ids in (cost.same, cost.similar))
     if cost.same and not cost.epsilon:
         return (
             f"Epsilon 0: you have answered all of this in task {same}, and the same answer would "
@@ -158,10 +158,10 @@ def _costs(task: Task, cost: Cost) -> str:
 def _means(task: Task) -> str:
     """At most e^epsilon in the odds: even odds become e^epsilon to one, and no more."""
     return (
-        f"Epsilon {task.epsilon:g} means: whatever the message is, it could come from any other "
-        f"record, at most {odds(task.epsilon)} times less likely. Somebody who thinks two possible "
-        f"records equally likely can be at most {surest(task.epsilon):.1%} sure after seeing it, "
-        "whatever else they know and however they compute. Recomputed on this device: "
+        f"Epsilon {task.epsilon:g} means: no record makes this message more than "
+        f"{odds(task.epsilon)} times as likely as another record does. Somebody who thinks two "
+        f"possible records equally likely can be at most {surest(task.epsilon):.1%} sure after "
+        "seeing it, whatever else they know and however they compute. Recomputed on this device: "
         f"{task.log_ratio:.6g}."
     )
 

@@ -35,13 +35,13 @@ from privet.protocol.task import Task
 from .departure import Departure
 from .errors import TaskRefused
 from .explanation import Explanation
-from .ledger import SLACK, Answer, Ledger, State, afford
+from .ledger import SLACK, Ledger, LedgerEntry, ReportState, afford
 from .memoization import Cost, cost_of, question_keys
 from .pinning import check_key
 
 T = TypeVar("T")
 POSTPONED = (TransportError, Overloaded, StorageFailed, TooSlow)
-"""Errors that say nothing about the answer itself."""
+"""Errors that pass: the report stays ``drawn`` and may be sent again."""
 INVITATION = re.compile(r"[!-~]{1,200}")
 
 
@@ -52,7 +52,7 @@ class Holder:
     Holders may share ``http`` and ``ledger``. With a ``curator_key``, 64 hexadecimal digits, only
     tasks signed with it are answered. Randomness and time are the operating system's unless a test
     or a simulation says otherwise. Without ``wait``, which is for simulations and tests, a report
-    leaves as soon as it is drawn, and when that is may tell something of its record.
+    leaves as soon as it is drawn, and its timing may leak information about the record.
     """
 
     http: ReportClient
@@ -93,7 +93,7 @@ class Holder:
 
     async def answer(
         self, task_url: str, record: Mapping[str, Any], invitation: str | None = None
-    ) -> Answer:
+    ) -> LedgerEntry:
         """Answer a task with ``record``, label included, and return once it is durable.
 
         The answer's state says whether the curator has counted it or a relay holds it. A record
@@ -126,7 +126,7 @@ class Holder:
         delivered = await self._deliver(answer, address, invitation or answer.invitation)
         return replace(delivered, misfit=misfit)
 
-    async def resend(self) -> list[Answer]:
+    async def resend(self) -> list[LedgerEntry]:
         """Ask what became of the answers that relays hold, and send again what nobody has.
 
         All answers of this subject that were not known to be counted, as they stand now, and those
@@ -141,12 +141,12 @@ class Holder:
                 address = self.http.address(answer.url)
                 outcomes.append(await self._deliver(answer, address, answer.invitation, again=True))
             except PrivetError as error:
-                found = await self._ask(self.ledger.find, self.subject, answer.task) or answer
-                missed = replace(found, state=State.REFUSED, reason=error.detail)
-                outcomes.append(missed if found.counted else found)
+                noted = await self._ask(self.ledger.find, self.subject, answer.task) or answer
+                missed = replace(noted, state=ReportState.REFUSED, reason=error.detail)
+                outcomes.append(missed if noted.counted else noted)
         return outcomes
 
-    async def _is_missed(self, counted: Answer) -> bool:
+    async def _is_missed(self, counted: LedgerEntry) -> bool:
         """Whether the curator that counted an answer asks for it again; not if it does not say."""
         try:
             return (await self.http.collection(self.http.address(counted.url))).asks_again
@@ -154,13 +154,13 @@ class Holder:
             return False
 
     async def ask_relays(self) -> list[str]:
-        """Learn what became of the answers that relays hold; nothing is sent again.
+        """Learn what became of the answers that relays hold, and send nothing again.
 
-        The faults of the relays that did not say.
+        Returns the faults of the relays that did not say.
         """
         faults = []
         for kept in await self._ask(self.ledger.answers, self.subject):
-            if kept.state is State.HELD:
+            if kept.state is ReportState.HELD:
                 try:
                     fate = await self.http.fate(self.http.address(kept.url), kept.report_id)
                     await self._note(kept, fate)
@@ -174,13 +174,15 @@ class Holder:
             check_key(offer, self.curator_key)
         return offer
 
-    def _draw(self, task: Task, address: TaskAddress, record: EncodedRecord, cost: Cost) -> Answer:
+    def _draw(
+        self, task: Task, address: TaskAddress, record: EncodedRecord, cost: Cost
+    ) -> LedgerEntry:
         drawn = draw_report(task, record, self.randomness)
         answers = dict(drawn.answers) if task.allocation == "all" or not cost.reused else {}
         answers |= cost.reused
         report = drawn.model_copy(update={"answers": tuple(sorted(answers.items()))})
         keys = question_keys(task)
-        return Answer(
+        return LedgerEntry(
             subject=self.subject,
             task=task.id,
             url=address.url,
@@ -193,12 +195,12 @@ class Holder:
 
     async def _deliver(
         self,
-        answer: Answer,
+        answer: LedgerEntry,
         address: TaskAddress,
         invitation: str | None,
         *,
         again: bool = False,
-    ) -> Answer:
+    ) -> LedgerEntry:
         if answer.counted and not again:
             return answer
         try:
@@ -206,31 +208,35 @@ class Holder:
                 address, answer.report, answer.report_id, invitation
             )
         except PrivetError as error:
-            passing = isinstance(error, POSTPONED) or type(error) is PrivetError
-            state = State.DRAWN if passing else State.REFUSED
+            state = ReportState.DRAWN if is_postponed(error) else ReportState.REFUSED
             reason = f"{type(error).__name__}: {error.detail}"
             await self._ask(self.ledger.settle, replace(answer, state=state, reason=reason))
             raise
         return await self._note(replace(answer, url=address.url, invitation=invitation), fate)
 
-    async def _fate(self, kept: Answer, address: TaskAddress) -> Fate | None:
-        """What the relay that holds the answer says of it; None if it has it no longer."""
-        if kept.state is not State.HELD or kept.url != address.url:
+    async def _fate(self, kept: LedgerEntry, address: TaskAddress) -> Fate | None:
+        """What the relay that holds the answer says of it; None if it no longer has it."""
+        if kept.state is not ReportState.HELD or kept.url != address.url:
             return None
         try:
             return await self.http.fate(address, kept.report_id)
         except ReportNotFound:
             return None
 
-    async def _note(self, kept: Answer, fate: Fate) -> Answer:
-        known = replace(kept, state=State(fate.state), reason=fate.reason)
-        return await self._ask(self.ledger.settle, known)
+    async def _note(self, kept: LedgerEntry, fate: Fate) -> LedgerEntry:
+        settled = replace(kept, state=ReportState(fate.state), reason=fate.reason)
+        return await self._ask(self.ledger.settle, settled)
 
     async def _ask(self, verb: Callable[..., T], *arguments: Any) -> T:
         """Call the ledger, in a thread if it may have to wait."""
         if self.ledger.waits:
             return await to_thread.run_sync(verb, *arguments)
         return verb(*arguments)
+
+
+def is_postponed(error: PrivetError) -> bool:
+    """Whether ``error`` says nothing about the report, so that it may be sent again."""
+    return isinstance(error, POSTPONED) or type(error) is PrivetError
 
 
 def check_invitation(invitation: str | None) -> None:

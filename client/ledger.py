@@ -80,7 +80,7 @@ STEPS = {
 """What makes a ledger of each version one of today's."""
 
 
-class State(StrEnum):
+class ReportState(StrEnum):
     """Where an answer stands."""
 
     DRAWN = "drawn"
@@ -105,7 +105,7 @@ UNLIMITED = Caps(float("inf"), float("inf"))
 
 
 @dataclass(frozen=True)
-class Answer:
+class LedgerEntry:
     """One subject's answer to one task: the very bytes that are sent, and what became of them."""
 
     subject: str
@@ -116,7 +116,7 @@ class Answer:
     report: bytes
     drawn: float
     invitation: str | None = None
-    state: State = State.DRAWN
+    state: ReportState = ReportState.DRAWN
     reason: str | None = None
     """Why it was refused, or what the last attempt to send it ended in."""
     questions: tuple[str, ...] = ()
@@ -128,7 +128,7 @@ class Answer:
     @property
     def counted(self) -> bool:
         """Whether the curator has counted it."""
-        return self.state is State.COUNTED
+        return self.state is ReportState.COUNTED
 
 
 class Ledger(ABC):
@@ -146,11 +146,11 @@ class Ledger(ABC):
         """Change what a subject may spend; earlier answers stay."""
 
     @abstractmethod
-    def find(self, subject: str, task: str) -> Answer | None:
+    def find(self, subject: str, task: str) -> LedgerEntry | None:
         """The subject's answer to a task, if it was ever drawn."""
 
     @abstractmethod
-    def keep(self, answer: Answer) -> Answer:
+    def keep(self, answer: LedgerEntry) -> LedgerEntry:
         """Store ``answer`` before it is sent, and return it.
 
         If the subject has answered the task already, return that answer and store nothing. Raises
@@ -158,7 +158,7 @@ class Ledger(ABC):
         """
 
     @abstractmethod
-    def settle(self, answer: Answer) -> Answer:
+    def settle(self, answer: LedgerEntry) -> LedgerEntry:
         """Note where an answer stands by now, and return what is kept.
 
         A counted answer stays so, and an attempt that ended in nothing does not change what was
@@ -166,7 +166,7 @@ class Ledger(ABC):
         """
 
     @abstractmethod
-    def answers(self, subject: str | None = None) -> list[Answer]:
+    def answers(self, subject: str | None = None) -> list[LedgerEntry]:
         """All answers, or a subject's, in the order in which they were drawn."""
 
     def spent(self, subject: str, now: float | None = None) -> float:
@@ -174,7 +174,9 @@ class Ledger(ABC):
         return _total(self.answers(subject), now)
 
 
-def afford(caps: Caps, subject: str, epsilon: float, earlier: Iterable[Answer], now: float) -> None:
+def afford(
+    caps: Caps, subject: str, epsilon: float, earlier: Iterable[LedgerEntry], now: float
+) -> None:
     """Raise ``BudgetSpent`` if ``epsilon`` on top of ``earlier`` answers exceeds a cap."""
     raising = "leave it, or raise the cap ({}) knowing what that means: privet-holder cap shows it."
     if epsilon > caps.task * (1 + SLACK):
@@ -199,7 +201,7 @@ class MemoryLedger(Ledger):
         """``caps`` are those of all subjects, until they are set."""
         self._default = caps or Caps()
         self._caps: dict[str, Caps] = {}
-        self._answers: dict[str, dict[str, Answer]] = {}
+        self._answers: dict[str, dict[str, LedgerEntry]] = {}
         self._lock = threading.Lock()
 
     def caps(self, subject: str) -> Caps:
@@ -210,11 +212,11 @@ class MemoryLedger(Ledger):
         """See ``Ledger.set_caps``."""
         self._caps[subject] = caps
 
-    def find(self, subject: str, task: str) -> Answer | None:
+    def find(self, subject: str, task: str) -> LedgerEntry | None:
         """See ``Ledger.find``."""
         return self._answers.get(subject, {}).get(task)
 
-    def keep(self, answer: Answer) -> Answer:
+    def keep(self, answer: LedgerEntry) -> LedgerEntry:
         """See ``Ledger.keep``; nothing is durable here."""
         with self._lock:
             mine = self._answers.setdefault(answer.subject, {})
@@ -224,14 +226,14 @@ class MemoryLedger(Ledger):
                 mine[answer.task] = answer
             return mine[answer.task]
 
-    def settle(self, answer: Answer) -> Answer:
+    def settle(self, answer: LedgerEntry) -> LedgerEntry:
         """See ``Ledger.settle``."""
         with self._lock:
             mine = self._answers[answer.subject]
             mine[answer.task] = _newer(mine[answer.task], answer)
             return mine[answer.task]
 
-    def answers(self, subject: str | None = None) -> list[Answer]:
+    def answers(self, subject: str | None = None) -> list[LedgerEntry]:
         """See ``Ledger.answers``."""
         subjects = list(self._answers) if subject is None else [subject]
         answers = [answer for s in subjects for answer in self._answers.get(s, {}).values()]
@@ -263,12 +265,12 @@ class SqliteLedger(Ledger):
             row = (subject, caps.task, caps.year)
             db.execute("INSERT OR REPLACE INTO caps VALUES (?, ?, ?)", row)
 
-    def find(self, subject: str, task: str) -> Answer | None:
+    def find(self, subject: str, task: str) -> LedgerEntry | None:
         """See ``Ledger.find``."""
         with self._transaction() as db:
             return _find(db, subject, task)
 
-    def keep(self, answer: Answer) -> Answer:
+    def keep(self, answer: LedgerEntry) -> LedgerEntry:
         """See ``Ledger.keep``."""
         with self._transaction() as db:
             kept = _find(db, answer.subject, answer.task)
@@ -278,7 +280,7 @@ class SqliteLedger(Ledger):
                 _write(db, answer)
             return kept or answer
 
-    def settle(self, answer: Answer) -> Answer:
+    def settle(self, answer: LedgerEntry) -> LedgerEntry:
         """See ``Ledger.settle``."""
         with self._transaction() as db:
             kept = _find(db, answer.subject, answer.task)
@@ -290,7 +292,7 @@ class SqliteLedger(Ledger):
             _write(db, newer)
             return newer
 
-    def answers(self, subject: str | None = None) -> list[Answer]:
+    def answers(self, subject: str | None = None) -> list[LedgerEntry]:
         """See ``Ledger.answers``."""
         if not self.path.exists():
             return []
@@ -340,13 +342,15 @@ def default_path() -> Path:
     return user_data_path("privet", appauthor=False) / "answers.sqlite3"
 
 
-def _newer(kept: Answer, answer: Answer) -> Answer:
+def _newer(kept: LedgerEntry, answer: LedgerEntry) -> LedgerEntry:
     """``kept``, or what is known of it now."""
-    unchanged = kept.counted or (answer.state is State.DRAWN and kept.state is not State.DRAWN)
+    unchanged = kept.counted or (
+        answer.state is ReportState.DRAWN and kept.state is not ReportState.DRAWN
+    )
     return kept if unchanged else answer
 
 
-def _total(answers: Iterable[Answer], now: float | None = None) -> float:
+def _total(answers: Iterable[LedgerEntry], now: float | None = None) -> float:
     """The epsilon that answers add up to, those that are a year old by ``now`` left out."""
     since = float("-inf") if now is None else now - YEAR_SECONDS
     return sum(answer.epsilon for answer in answers if answer.drawn > since)
@@ -357,7 +361,7 @@ def _caps(db: sqlite3.Connection, subject: str) -> Caps:
     return Caps() if row is None else Caps(*row)
 
 
-def _find(db: sqlite3.Connection, subject: str, task: str) -> Answer | None:
+def _find(db: sqlite3.Connection, subject: str, task: str) -> LedgerEntry | None:
     row = db.execute(
         f"SELECT {COLUMNS} FROM answers WHERE subject = ? AND task = ?",  # noqa: S608 - constants
         (subject, task),
@@ -365,7 +369,7 @@ def _find(db: sqlite3.Connection, subject: str, task: str) -> Answer | None:
     return None if row is None else _answer(row)
 
 
-def _select(db: sqlite3.Connection, subject: str | None) -> list[Answer]:
+def _select(db: sqlite3.Connection, subject: str | None) -> list[LedgerEntry]:
     rows = db.execute(
         f"SELECT {COLUMNS} FROM answers WHERE ? IS NULL OR subject = ? ORDER BY drawn",  # noqa: S608
         (subject, subject),
@@ -373,13 +377,16 @@ def _select(db: sqlite3.Connection, subject: str | None) -> list[Answer]:
     return [_answer(row) for row in rows]
 
 
-def _answer(row: tuple[Any, ...]) -> Answer:
+def _answer(row: tuple[Any, ...]) -> LedgerEntry:
     fields = dict(zip(NAMES, row, strict=True))
-    fields |= {"state": State(fields["state"]), "questions": tuple(fields["questions"].split())}
-    return Answer(**fields)
+    fields |= {
+        "state": ReportState(fields["state"]),
+        "questions": tuple(fields["questions"].split()),
+    }
+    return LedgerEntry(**fields)
 
 
-def _write(db: sqlite3.Connection, answer: Answer) -> None:
+def _write(db: sqlite3.Connection, answer: LedgerEntry) -> None:
     fields = {**vars(answer), "questions": " ".join(answer.questions)}
     places = ", ".join("?" * len(NAMES))
     db.execute(

@@ -22,7 +22,7 @@ from privet.protocol.features import Numeric
 from privet.protocol.report import Report
 from privet.protocol.task import Task
 
-from .ledger import Answer
+from .ledger import LedgerEntry
 
 DIGEST_BYTES = 16
 
@@ -42,7 +42,7 @@ class Cost:
     similar: tuple[str, ...] = ()
 
 
-def cost_of(task: Task, earlier: Iterable[Answer]) -> Cost:
+def cost_of(task: Task, earlier: Iterable[LedgerEntry]) -> Cost:
     """What ``task`` costs a subject with these answers."""
     earlier = [answer for answer in earlier if answer.questions]
     if not earlier:
@@ -55,22 +55,23 @@ def cost_of(task: Task, earlier: Iterable[Answer]) -> Cost:
         for key, (_, payload) in zip(answer.questions, report.answers, strict=True):
             payloads.setdefault(_exact(key), (answer.task, payload))
             asked.setdefault(_about(key), {})[answer.task] = None
-    found = {index: payloads.get(_exact(key)) for index, key in enumerate(keys)}
-    known = {index: own for index, own in found.items() if own is not None}
-    same = dict.fromkeys(own[0] for own in known.values())
+    answered = {
+        index: payloads[_exact(key)] for index, key in enumerate(keys) if _exact(key) in payloads
+    }
+    same = dict.fromkeys(task_id for task_id, _ in answered.values())
     similar = [
         other
         for index, key in enumerate(keys)
-        if index not in known
+        if index not in answered
         for other in asked.get(_about(key), ())
     ]
     if task.allocation == "one":
-        reused = {index: payload for index, (_, payload) in list(known.items())[:1]}
+        reused = {index: payload for index, (_, payload) in list(answered.items())[:1]}
         spent = 0.0 if reused else task.epsilon
     else:
-        reused = {index: payload for index, (_, payload) in known.items()}
-        fresh = [own.epsilon for index, own in enumerate(task.questions) if index not in known]
-        spent = sum(fresh) if known else task.epsilon
+        reused = {index: payload for index, (_, payload) in answered.items()}
+        fresh = [q.epsilon for index, q in enumerate(task.questions) if index not in answered]
+        spent = sum(fresh) if answered else task.epsilon
     return Cost(spent, reused, tuple(same), tuple(dict.fromkeys(similar)))
 
 
@@ -92,33 +93,33 @@ def question_keys(task: Task) -> tuple[str, ...]:
 @lru_cache(maxsize=16)
 def _question_keys(identified: _Identified) -> tuple[str, ...]:
     task = identified.task
-    trees = {own.partition for own in task.questions}
-    cells = {partition: _cells(task, partition) for partition in trees}
+    partitions = {question.partition for question in task.questions}
+    cells = {partition: _cells(task, partition) for partition in partitions}
     label = wire.pack(task.label.model_dump())
     abouts, exact = [], []
-    for own in task.questions:
-        centring = b"" if own.centring is None else wire.pack(own.centring.model_dump())
-        abouts.append(_digest(cells[own.partition], own.asks.encode(), centring, label))
-        way = wire.pack([own.mechanism, own.epsilon, own.parameters])
-        exact.append(_digest(abouts[-1].encode(), way))
+    for question in task.questions:
+        centring = b"" if question.centring is None else wire.pack(question.centring.model_dump())
+        abouts.append(_digest(cells[question.partition], question.asks.encode(), centring, label))
+        mechanism = wire.pack([question.mechanism, question.epsilon, question.parameters])
+        exact.append(_digest(abouts[-1].encode(), mechanism))
     if task.allocation == "one" and len(exact) > 1:
         choice = "".join(exact).encode()
         exact = [_digest(choice, b"%d" % index) for index in range(len(exact))]
-    return tuple(about + own for about, own in zip(abouts, exact, strict=True))
+    return tuple(about + digest for about, digest in zip(abouts, exact, strict=True))
 
 
 def _cells(task: Task, partition: int) -> bytes:
     """The features of a tree and its cells, independent of the task's other features."""
     tree = task.trees[partition]
-    widths = [1 if isinstance(own, Numeric) else len(own.categories) for own in task.features]
+    widths = [1 if isinstance(f, Numeric) else len(f.categories) for f in task.features]
     starts = np.cumsum([0, *widths])
     inner = np.flatnonzero(~tree.is_leaf)
     columns = tree.feature[inner]
     owners = np.searchsorted(starts, columns, side="right") - 1
     used, places = np.unique(owners, return_inverse=True)
     digest = sha256()
-    for own in used.tolist():
-        digest.update(wire.pack(task.features[own].model_dump()))
+    for feature in used.tolist():
+        digest.update(wire.pack(task.features[feature].model_dump()))
     for array in (inner, places, columns - starts[owners], tree.left[inner], tree.right[inner]):
         digest.update(array.astype("<i8").tobytes())
     digest.update(tree.threshold[inner].astype("<f8").tobytes())
@@ -126,7 +127,7 @@ def _cells(task: Task, partition: int) -> bytes:
 
 
 def _digest(*parts: bytes) -> str:
-    """Of parts each of which has its length before it."""
+    """The SHA-256 of the parts, each preceded by its length, cut to ``DIGEST_BYTES``."""
     digest = sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8, "big") + part)

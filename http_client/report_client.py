@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from http import HTTPStatus
 from http.cookiejar import CookieJar
 from secrets import SystemRandom
 from typing import Self
@@ -22,7 +23,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE
-from privet.protocol.errors import ERRORS_BY_URI, PrivetError
+from privet.protocol.errors import ERRORS_BY_URI, PROBLEM_MEDIA_TYPE, PrivetError
 from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.report import REPORT_MEDIA_TYPE, Fate, Receipt
 from privet.protocol.signature import SIGNATURE_HEADER, Signature
@@ -43,9 +44,6 @@ RETRIED = frozenset({408, 429, 500, 502, 503, 504})
 """HTTP statuses after which the same bytes may be sent again."""
 DELIVERED = frozenset({200, 201, 202})
 """Durable: counted before, counted now, or held by a relay that will deliver it."""
-HELD = 202
-
-PROBLEM_MEDIA_TYPE = "application/problem+json"
 CHECK_ADDRESS = "check that the address is a Privet curator's"
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -85,7 +83,7 @@ class Offer:
     signature: Signature | None = None
 
 
-class Collection(BaseModel):
+class CollectionStatus(BaseModel):
     """What a status says of a task: whether it takes reports, ever will, and from whom."""
 
     collecting: bool
@@ -193,7 +191,8 @@ class ReportClient:
             raise _unexpected(reply, "no receipt") from None
         if receipt.report != report_id:
             raise _unexpected(reply, "a receipt for another report")
-        return Fate(report=report_id, state="held" if reply.status == HELD else "counted")
+        held = reply.status == HTTPStatus.ACCEPTED
+        return Fate(report=report_id, state="held" if held else "counted")
 
     async def fate(self, address: TaskAddress, report_id: str) -> Fate:
         """What became of a report that the relay at ``address`` took.
@@ -240,11 +239,11 @@ class ReportClient:
         """
         return await self._status(address, self._retry)
 
-    async def collection(self, address: TaskAddress) -> Collection:
+    async def collection(self, address: TaskAddress) -> CollectionStatus:
         """Whether a task takes reports, asked once; raises as ``status`` does."""
         document = await self._status(address, replace(self._retry, attempts=1))
         try:
-            return Collection.model_validate_json(document)
+            return CollectionStatus.model_validate_json(document)
         except ValidationError:
             raise UnexpectedAnswer(f"{address.url}/status is not a curator's status.") from None
 

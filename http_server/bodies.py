@@ -37,7 +37,7 @@ from .problems import problem_response
 
 TICK = 0.25
 PACE_BYTES = 2**16
-"""Of two bodies, the one whose last so many bytes are older is the slower one."""
+"""Of two bodies, the slower is the one whose last ``PACE_BYTES`` arrived earlier."""
 WHOLE_BODY = "privet.whole_body"
 """Where a request's scope has a body that arrived with its head; the server puts it there."""
 CANCELLED = float("inf")
@@ -93,8 +93,8 @@ class BodyBudget:
         if share.bytes + size > self.total:
             raise _too_large(self.total)
         while self.free < size:
-            others = (each for each in self.arriving if each is not share and each.bytes)
-            slowest = min(others, key=lambda each: each.moved, default=None)
+            others = (other for other in self.arriving if other is not share and other.bytes)
+            slowest = min(others, key=lambda other: other.moved, default=None)
             if slowest is not None:
                 slowest.give_up()
             freed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -256,13 +256,13 @@ class BodyLimits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        own = self._exceptional.get(scope["path"].rstrip("/"))
-        limit = own or self._limit
+        exception = self._exceptional.get(scope["path"].rstrip("/"))
+        limit = exception or self._limit
         if (Head.of(scope).length or 0) > limit.bytes:
             response = problem_response(_too_large(limit.bytes), scope["path"])
             await response(scope, receive, send)
             return
-        budget = self._budget if own is None else BodyBudget(limit.bytes)
+        budget = self._budget if exception is None else BodyBudget(limit.bytes)
         with budget.share() as share:
             await self._app(scope, _limited(receive, limit, share), send)
 

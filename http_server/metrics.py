@@ -71,20 +71,20 @@ class ServerMetrics:
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """A call was answered."""
-        found = self._children.get((method, route, status))
-        if found is None:
+        children = self._children.get((method, route, status))
+        if children is None:
             calls = self._calls.labels(method if method in METHODS else OTHER, route, status)
-            found = calls, self._seconds.labels(route)
+            children = calls, self._seconds.labels(route)
             if method in METHODS:
-                self._children[method, route, status] = found
-        found[0].inc()
-        found[1].observe(seconds)
+                self._children[method, route, status] = children
+        children[0].inc()
+        children[1].observe(seconds)
 
     def task(self, task_id: str) -> str:
-        """The label of a task that this server has; "" is for those that it has not."""
+        """The label of a task that this server has; "" for any other."""
         if task_id not in self._tasks:
-            own = task_id[:ID_DIGITS] if len(self._tasks) <= MAX_TASKS else OTHER
-            self._tasks[task_id] = own
+            label = task_id[:ID_DIGITS] if len(self._tasks) <= MAX_TASKS else OTHER
+            self._tasks[task_id] = label
         return self._tasks[task_id]
 
     def refresh(self) -> None:

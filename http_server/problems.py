@@ -18,11 +18,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from privet.protocol.errors import PrivetError, problem_of
+from privet.protocol.errors import PROBLEM_MEDIA_TYPE, PrivetError, problem_of
 
 log = logging.getLogger(__name__)
 
-MEDIA_TYPE = "application/problem+json"
 BLANK = "about:blank"
 MAX_DETAIL = 2_000
 """A detail may repeat what was sent, and that may be long."""
@@ -127,5 +126,5 @@ def _response(document: dict[str, Any], headers: Mapping[str, str] | None = None
         json.dumps(document),
         status,
         headers={**_HEADERS.get(status, {}), **(headers or {})},
-        media_type=MEDIA_TYPE,
+        media_type=PROBLEM_MEDIA_TYPE,
     )

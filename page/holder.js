@@ -11,10 +11,9 @@ import { concat } from "./msgpack.js";
 import { MAX_DEPTH } from "./partition.js";
 import { makeReport, platformRandom } from "./report.js";
 import { isSigned } from "./signature.js";
-import { hex, readTask } from "./task.js";
+import { MAX, hex, readTask } from "./task.js";
 
 const TASK_TYPE = "application/vnd.privet.task+msgpack";
-const MAX_TASK_BYTES = 2 ** 22;
 const MAX_ANSWER_BYTES = 2 ** 16;
 const STEPS_PER_FEATURE = 30; // what a value that does not fit may take
 const AGAIN = new Set([408, 429, 500, 502, 503, 504]);
@@ -88,7 +87,7 @@ export function taskIdIn(url) {
  */
 export async function fetchTask(url, options = {}) {
   const id = taskIdIn(url);
-  const reply = await persist(url, { headers: { Accept: TASK_TYPE } }, MAX_TASK_BYTES, options);
+  const reply = await persist(url, { headers: { Accept: TASK_TYPE } }, MAX.taskBytes, options);
   if (reply.status !== 200) throw problemIn(reply);
   if (reply.type !== TASK_TYPE) throw unexpected(reply);
   if (options.curatorKey !== undefined && !(await isSigned(id, reply.signature, options.curatorKey))) {

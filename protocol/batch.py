@@ -16,9 +16,9 @@ invitation (docs/adr/0402)::
     id           16 random bytes
     invitations  32 bytes per holder, the SHA-256 of its invitation, ascending, each once
 
-The task is named by the address they are posted to. In a task with a single question, a batch with
-``question`` 0 and one without mean the same. Neither message is ever hashed, so they need not be in
-canonical form, but no key may occur twice.
+The URL identifies the task. In a task with a single question, a batch with ``question`` 0 and one
+without it mean the same. Neither message is ever hashed, so they need not be in canonical form, but
+no key may occur twice.
 """
 
 from collections.abc import Collection, Iterable
@@ -44,7 +44,7 @@ INVITATION_DIGEST_BYTES = 32
 COLUMNS = frozenset({"version", "ids", "payloads", "question", "admissions"})
 ADMISSION_FIELDS = frozenset({"version", "id", "invitations"})
 
-Rows = NDArray[np.uint8]
+ByteRows = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,19 +52,19 @@ class Batch:
     """B reports that all answer ``questions``, in ascending order.
 
     ``ids`` is (B, 16); ``payloads`` is (B, sum of the questions' payload lengths); ``admissions``
-    are the ids of those by which their holders were let in.
+    are the ids of the admissions that let their holders in.
     """
 
     questions: tuple[int, ...]
-    ids: Rows
-    payloads: Rows
+    ids: ByteRows
+    payloads: ByteRows
     admissions: tuple[bytes, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def answers(self, task: Task) -> list[tuple[int, Rows]]:
-        """Each answered question with its payloads, a contiguous (B, report_bytes) array."""
+    def payloads_by_question(self, task: Task) -> list[tuple[int, ByteRows]]:
+        """The answered questions and their payloads, contiguous ``(B, report_bytes)`` arrays."""
         ends = np.cumsum([task.mechanisms[question].report_bytes for question in self.questions])
         columns = np.split(self.payloads, ends[:-1], axis=1)
         return list(zip(self.questions, map(np.ascontiguousarray, columns), strict=True))
@@ -72,7 +72,7 @@ class Batch:
     def valid(self, task: Task) -> NDArray[np.bool_]:
         """Which of the reports a holder of ``task`` could have sent, shape (B,)."""
         valid = np.ones(len(self), dtype=np.bool_)
-        for question, payloads in self.answers(task):
+        for question, payloads in self.payloads_by_question(task):
             valid &= task.mechanisms[question].valid(payloads)
         return valid
 
@@ -139,13 +139,13 @@ class Admission:
     """
 
     id: bytes
-    invitations: Rows
+    invitations: ByteRows
 
     @classmethod
-    def of(cls, own: bytes, digests: Collection[bytes]) -> "Admission":
+    def of(cls, admission_id: bytes, digests: Collection[bytes]) -> "Admission":
         """The admission of N holders whose invitations have these distinct ``digests``."""
         rows = np.frombuffer(b"".join(sorted(digests)), dtype=np.uint8)
-        return cls(own, rows.reshape(-1, INVITATION_DIGEST_BYTES))
+        return cls(admission_id, rows.reshape(-1, INVITATION_DIGEST_BYTES))
 
     def __len__(self) -> int:
         return len(self.invitations)
@@ -173,14 +173,14 @@ class Admission:
                 "The body is not an admission: send the map {version, id, invitations}."
             )
         _check_version(fields, "admission", ADMISSION_VERSION)
-        own, rows = fields["id"], _column(fields, "invitations", INVITATION_DIGEST_BYTES)
-        if not isinstance(own, bytes) or len(own) != ADMISSION_ID_BYTES:
+        admission_id, rows = fields["id"], _column(fields, "invitations", INVITATION_DIGEST_BYTES)
+        if not isinstance(admission_id, bytes) or len(admission_id) != ADMISSION_ID_BYTES:
             raise MalformedReport(f"id must be binary, {ADMISSION_ID_BYTES} bytes.")
         if max_invitations is not None and len(rows) > max_invitations:
             raise TooLarge(
                 f"The admission has {len(rows)} invitations: send at most {max_invitations}."
             )
-        admission = cls(own, rows)
+        admission = cls(admission_id, rows)
         if not len(rows) or any(second <= first for first, second in pairwise(admission.digests)):
             raise MalformedReport(
                 "invitations must have at least one row, ascending and each once."
@@ -218,7 +218,7 @@ def _check_version(fields: dict[str, Any], what: str, expected: int) -> None:
         )
 
 
-def _column(fields: dict[str, Any], name: str, width: int, count: int | None = None) -> Rows:
+def _column(fields: dict[str, Any], name: str, width: int, count: int | None = None) -> ByteRows:
     """A column of ``count`` rows, or of any number, of ``width`` bytes each."""
     packed = fields[name]
     if not isinstance(packed, bytes) or len(packed) % width:

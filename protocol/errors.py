@@ -34,6 +34,7 @@ document back into the same class by its type, never by its text.
 from dataclasses import dataclass
 
 PROBLEM_BASE = "urn:privet:problem:"
+PROBLEM_MEDIA_TYPE = "application/problem+json"
 
 
 @dataclass(frozen=True)

@@ -372,13 +372,13 @@ def _encode_categories(feature: Categorical, values: ColumnValues) -> Matrix:
     index = np.empty(len(values), dtype=np.intp)
     for row, value in enumerate(values):
         hashable = isinstance(value, str | int)
-        known = index_of.get(value) if hashable else None
-        if known is None:
-            known = len(encoded)
+        code = index_of.get(value) if hashable else None
+        if code is None:
+            code = len(encoded)
             encoded.append(_encode_row(feature, row, value))
             if hashable:
-                index_of[value] = known
-        index[row] = known
+                index_of[value] = code
+        index[row] = code
     return np.array(encoded, dtype=np.float64).reshape(-1, len(feature.categories))[index]
 
 

@@ -6,7 +6,7 @@ from .errors import IllegalMove, NotAuthorized, TaskNotOpen
 from .task import Task
 
 
-class State(StrEnum):
+class TaskState(StrEnum):
     """The state of a task."""
 
     DRAFT = "draft"
@@ -23,17 +23,17 @@ class Move(StrEnum):
     DELETE = "delete"
 
 
-MOVES: dict[tuple[State, Move], State] = {
-    (State.DRAFT, Move.OPEN): State.OPEN,
-    (State.DRAFT, Move.DELETE): State.DELETED,
-    (State.OPEN, Move.CLOSE): State.CLOSED,
-    (State.OPEN, Move.DELETE): State.DELETED,
-    (State.CLOSED, Move.OPEN): State.OPEN,
-    (State.CLOSED, Move.DELETE): State.DELETED,
+MOVES: dict[tuple[TaskState, Move], TaskState] = {
+    (TaskState.DRAFT, Move.OPEN): TaskState.OPEN,
+    (TaskState.DRAFT, Move.DELETE): TaskState.DELETED,
+    (TaskState.OPEN, Move.CLOSE): TaskState.CLOSED,
+    (TaskState.OPEN, Move.DELETE): TaskState.DELETED,
+    (TaskState.CLOSED, Move.OPEN): TaskState.OPEN,
+    (TaskState.CLOSED, Move.DELETE): TaskState.DELETED,
 }
 
 
-def after(state: State, move: Move) -> State:
+def after(state: TaskState, move: Move) -> TaskState:
     """The state that ``move`` leads to; raises ``IllegalMove`` where the table has no entry."""
     if (state, move) not in MOVES:
         allowed = ", ".join(m.value for (s, m) in MOVES if s == state) or "nothing"

@@ -2,8 +2,8 @@
 
 Node 0 is the root, parallel arrays describe the nodes, and every child comes after its parent. A
 record goes left where its column is *below* the threshold. Leaves are the cells, numbered in node
-order; their ancestors are nodes as well, since pruning needs every level. How a curator grows a
-partition and walks it with many rows at a time lives in the curator.
+order; their ancestors are nodes as well, since pruning needs every level. ``privet.learning`` grows
+partitions and walks them with many rows at a time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -130,8 +130,8 @@ class Partition:
     @cached_property
     def _children(self) -> tuple[Index, Index]:
         """The left and the right child of each node; a cell leads to itself."""
-        own = np.arange(self.nodes, dtype=np.int32)
-        return np.where(self.is_leaf, own, self.left), np.where(self.is_leaf, own, self.right)
+        node = np.arange(self.nodes, dtype=np.int32)
+        return np.where(self.is_leaf, node, self.left), np.where(self.is_leaf, node, self.right)
 
     def locate_one(self, x: Floats) -> int:
         """The cell of one encoded record of shape ``(columns,)``.

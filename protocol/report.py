@@ -39,7 +39,9 @@ REPORT_BOUNDS = wire.Bounds(
     binary=MAX_REPORT_BYTES,
 )
 
-Answer = Annotated[tuple[Annotated[int, Field(ge=0, lt=MAX_QUESTIONS)], bytes], Field(strict=False)]
+AnsweredQuestion = Annotated[
+    tuple[Annotated[int, Field(ge=0, lt=MAX_QUESTIONS)], bytes], Field(strict=False)
+]
 
 
 class Report(wire.Message):
@@ -48,7 +50,7 @@ class Report(wire.Message):
     task: bytes = Field(min_length=TASK_ID_BYTES, max_length=TASK_ID_BYTES)
     id: bytes = Field(min_length=REPORT_ID_BYTES, max_length=REPORT_ID_BYTES)
     answers: Annotated[
-        tuple[Answer, ...],
+        tuple[AnsweredQuestion, ...],
         Field(strict=False, fail_fast=True, min_length=1, max_length=MAX_QUESTIONS),
     ]
 

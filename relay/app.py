@@ -21,11 +21,10 @@ from anyio import to_thread
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Route
-from starlette.types import Scope
+from starlette.types import ASGIApp, Scope
 
 from privet import page
 from privet.http_client.address import TaskAddress
@@ -57,7 +56,7 @@ from privet.protocol.task import TASK_MEDIA_TYPE, Task
 
 from .errors import CuratorDown, RelayError, SpoolFailed
 from .metrics import RelayMetrics
-from .spool import CONFLICT, COUNTED, HELD, MAX_BODY_MEMORY, Spool, StoredReport
+from .spool import FATE_CONFLICT, FATE_COUNTED, FATE_HELD, MAX_BODY_MEMORY, Spool, StoredReport
 from .status import RelayStatus
 from .task_watch import TaskWatch
 
@@ -68,7 +67,7 @@ MAX_BATCHES, MAX_WAITING_BATCHES = 4, 64
 MAX_BATCH_BYTES = 16 * 2**20
 BODY_SECONDS = 30.0
 LARGE = 2**14
-"""Bytes of a report above which another thread looks at it."""
+"""Bytes of a report above which it is checked in another thread."""
 TASK_ID = re.compile(r"[0-9a-f]{64}")
 REPORT_ID = re.compile(r"[0-9a-f]{32}")
 NO_TASK = "0" * 64
@@ -91,15 +90,15 @@ class Waiting:
     """A report whose sender waits for it to be durable."""
 
     report: StoredReport
-    kept: asyncio.Future[str]
+    fate: asyncio.Future[str]
 
 
 class Relay:
     """Takes reports for the tasks of one curator; ``run`` writes them, a group at a time.
 
-    All bodies together have ``body_memory`` bytes. Other relays send batches with ``peer_token``;
-    without one no batch is taken. Raises ``UnsafeAddress`` if ``curator`` is no
-    address that reports may be sent to.
+    All bodies together take at most ``body_memory`` bytes. Other relays send batches with
+    ``peer_token``; without one no batch is taken. Raises ``UnsafeAddress`` if reports may not be
+    sent to the address ``curator``.
     """
 
     def __init__(
@@ -130,21 +129,21 @@ class Relay:
         return TaskAddress(f"{self._tasks}{task_id}", task_id)
 
     async def run(self) -> None:
-        """Write what waits until cancelled; those who wait for it hear of a failing disk."""
+        """Write queued reports until cancelled; a failing disk is reported to their senders."""
         while True:
             group = [await self._queue.get()]
             while len(group) < MAX_TOGETHER and not self._queue.empty():
                 group.append(self._queue.get_nowait())
             try:
-                kept = await self._in_spool(self._spool.add, [entry.report for entry in group])
+                fates = await self._in_spool(self._spool.add, [entry.report for entry in group])
             except SpoolFailed as error:
                 for entry in group:
-                    if not entry.kept.done():
-                        entry.kept.set_exception(error)
+                    if not entry.fate.done():
+                        entry.fate.set_exception(error)
                 continue
-            for entry, done in zip(group, kept, strict=True):
-                if not entry.kept.done():
-                    entry.kept.set_result(done)
+            for entry, fate in zip(group, fates, strict=True):
+                if not entry.fate.done():
+                    entry.fate.set_result(fate)
 
     async def get_task(self, request: Request) -> Response:
         """The task, with the curator's signature."""
@@ -157,23 +156,23 @@ class Relay:
         """What this relay states of a task."""
         task = (await self._offer(request)).task
         tallies = await self._in_spool(self._spool.tallies, task.id)
-        found = await self.watch.look(task.id)
-        status = RelayStatus.of(task.id, task.epsilon, self._least, tallies, found)
+        collection = await self.watch.look(task.id)
+        status = RelayStatus.of(task.id, task.epsilon, self._least, tallies, collection)
         return JSONResponse(status.model_dump())
 
     async def get_fate(self, request: Request) -> Response:
         """What became of one report."""
-        task, own = request.path_params["task_id"], request.path_params["report_id"]
+        task_id, report_id = request.path_params["task_id"], request.path_params["report_id"]
         fate = None
-        if TASK_ID.fullmatch(task) and REPORT_ID.fullmatch(own):
-            fate = await self._in_spool(self._spool.fate, task, bytes.fromhex(own))
+        if TASK_ID.fullmatch(task_id) and REPORT_ID.fullmatch(report_id):
+            fate = await self._in_spool(self._spool.fate, task_id, bytes.fromhex(report_id))
         if fate is None:
             raise ReportNotFound(
                 "This relay knows no such report, or no longer: send the same bytes again."
             )
-        if fate in {HELD, COUNTED}:
-            return JSONResponse({"report": own, "state": fate, "reason": None})
-        return JSONResponse({"report": own, "state": "refused", "reason": fate})
+        if fate in {FATE_HELD, FATE_COUNTED}:
+            return JSONResponse({"report": report_id, "state": fate, "reason": None})
+        return JSONResponse({"report": report_id, "state": "refused", "reason": fate})
 
     async def post_report(self, request: Request) -> Response:
         """Keep one report and answer when it is durable."""
@@ -192,19 +191,19 @@ class Relay:
             else:
                 report = _checked(task, body)
             if refusal is not None:
-                fate = await self._in_spool(self._spool.fate, task.id, report.id)
-                if fate not in {HELD, COUNTED}:
+                earlier = await self._in_spool(self._spool.fate, task.id, report.id)
+                if earlier not in {FATE_HELD, FATE_COUNTED}:
                     raise refusal
-            kept = await self._queued(_stored(task, report, head.invitation))
-        if kept == CONFLICT:
+            fate = await self._queued(_stored(task, report, head.invitation))
+        if fate == FATE_CONFLICT:
             raise ReportConflict("This report id waits here with other bytes: draw a new id.")
-        if kept not in {HELD, COUNTED}:
-            raise ERRORS_BY_URI.get(PROBLEM_BASE + kept, ReportConflict)(
-                f"The curator refused this report in a batch ({kept}). It is not sent a second "
-                "time: in other company it might be told apart."
+        if fate not in {FATE_HELD, FATE_COUNTED}:
+            raise ERRORS_BY_URI.get(PROBLEM_BASE + fate, ReportConflict)(
+                f"The curator refused this report in a batch ({fate}). It is not sent a second "
+                "time: in another batch it might be told apart."
             )
         receipt = Receipt(report=report.id.hex(), counted=False)
-        return JSONResponse(receipt.model_dump(), 200 if kept == COUNTED else 202)
+        return JSONResponse(receipt.model_dump(), 200 if fate == FATE_COUNTED else 202)
 
     async def _queued(self, report: StoredReport) -> str:
         """Wait until ``run`` has written a report."""
@@ -213,7 +212,7 @@ class Relay:
             self._queue.put_nowait(entry)
         except asyncio.QueueFull:
             raise Overloaded("The relay's queue is full: send the report again later.") from None
-        return await entry.kept
+        return await entry.fate
 
     async def post_admission(self, request: Request) -> Response:
         """Pass another relay's admission on, and the curator's answer back."""
@@ -230,10 +229,7 @@ class Relay:
         return Response(reply, media_type="application/json")
 
     def _check_peer(self, request: Request) -> None:
-        token = Head.of(request.scope).token or ""
-        if self._peer_token is None or not hmac.compare_digest(
-            token.encode(), self._peer_token.encode()
-        ):
+        if not _is_token(request, self._peer_token):
             raise NotAuthorized(
                 "This relay takes batches of relays that it knows: its operator sets "
                 "PRIVET_RELAY_PEER_TOKEN here, and you send that as your PRIVET_RELAY_TOKEN."
@@ -259,11 +255,11 @@ class Relay:
 
     async def _refusal(self, task: Task) -> PrivetError | None:
         """Why the curator would refuse a new report without an invitation, as far as is known."""
-        found = await self.watch.look(task.id)
+        collection = await self.watch.look(task.id)
         closed = task.closes is not None and self._clock() >= task.closes
-        if closed if found is None else not found.collecting:
+        if closed if collection is None else not collection.collecting:
             return not_open(task)
-        return not_invited() if found is not None and found.invited else None
+        return not_invited() if collection is not None and collection.invited else None
 
     async def _offer(self, request: Request) -> Offer:
         """The task that a request's path names, from the curator and checked."""
@@ -292,13 +288,13 @@ class _NamedRoute(Route):
     """A route that a call's scope names."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        match, found = super().matches(scope)
-        return match, {**found, ROUTE: self.path}
+        match, child_scope = super().matches(scope)
+        return match, {**child_scope, ROUTE: self.path}
 
 
 def create_app(
     relay: Relay, metrics: RelayMetrics | None = None, metrics_token: str | None = None
-) -> Starlette:
+) -> ASGIApp:
     """The ASGI application of a relay whose ``run`` is running.
 
     With ``metrics`` there is ``/metrics``, for whoever has ``metrics_token``.
@@ -308,8 +304,7 @@ def create_app(
         return JSONResponse({"status": "ok"})
 
     async def get_metrics(request: Request) -> Response:
-        token = Head.of(request.scope).token or ""
-        if not hmac.compare_digest(token.encode(), str(metrics_token).encode()):
+        if not _is_token(request, metrics_token):
             raise NotAuthorized("Metrics need the token that the relay's operator has set.")
         assert metrics is not None  # noqa: S101  # else there is no such route
         text = await to_thread.run_sync(metrics.text)
@@ -330,7 +325,6 @@ def create_app(
         return problem_response(error, request.url.path, error.status)
 
     task = "/v1/tasks/{task_id}"
-    counting = [] if metrics is None else [Middleware(CountCalls, metrics=metrics)]
     app = Starlette(
         routes=[
             *([] if metrics is None else [_NamedRoute("/metrics", get_metrics)]),
@@ -342,13 +336,21 @@ def create_app(
             _NamedRoute(f"{task}/status", relay.get_status),
             _NamedRoute("/answer/{name}", answer_page),
             _NamedRoute("/healthz", health),
-        ],
-        middleware=[*counting, Middleware(HolderCors)],
+        ]
     )
     app.router.redirect_slashes = False
     add_problem_handlers(app, HINTS)
     app.add_exception_handler(RelayError, on_relay_error)
-    return app
+    stack = HolderCors(app)
+    return stack if metrics is None else CountCalls(stack, metrics)
+
+
+def _is_token(request: Request, expected: str | None) -> bool:
+    """Whether the request carries the ``expected`` token; never, if none is set."""
+    if not expected:
+        return False
+    token = Head.of(request.scope).token or ""
+    return hmac.compare_digest(token.encode(), expected.encode())
 
 
 def _checked(task: Task, body: bytes) -> Report:

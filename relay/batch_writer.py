@@ -43,7 +43,7 @@ class BatchWriter:
         metadata = {
             "task": task_id,
             "questions": batch.questions,
-            "admissions": [own.hex() for own in batch.admissions],
+            "admissions": [admission_id.hex() for admission_id in batch.admissions],
         }
         columns = [_fixed(batch.ids), _fixed(batch.payloads)]
         table = pa.table(columns, ["id", "payload"]).replace_schema_metadata(

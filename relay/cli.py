@@ -6,14 +6,17 @@ in the log.
 """
 
 import asyncio
+import inspect
 import json
 import logging
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -26,9 +29,18 @@ from .forwarding import KEEP_FATES_DAYS, Forwarder
 from .spool import MAX_BODY_MEMORY, MAX_SPOOL_BYTES, Spool
 from .status import RelayStatus
 
-FAULT, BROKEN = 1, 3
+EXIT_FAULT, EXIT_BROKEN = 1, 3
 KEEP_ALIVE_SECONDS = 30
 STOP_SECONDS = 10
+VARIABLES = frozenset(
+    {
+        "PRIVET_RELAY_TOKEN",
+        "PRIVET_RELAY_PEER_TOKEN",
+        "PRIVET_RELAY_METRICS_TOKEN",
+        "PRIVET_RELAY_RATE_LIMIT",
+    }
+)
+"""Those of ``serve``, and a curator's that begins alike."""
 
 Insecure = Annotated[
     bool, typer.Option("--insecure-http", help="Allow plain http to other machines.")
@@ -40,83 +52,91 @@ log = logging.getLogger(__name__)
 app = typer.Typer(help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
-@app.command(
-    epilog="Example: privet-relay serve --curator https://curator.example --spool spool.db"
-)
-def serve(
-    curator: Annotated[str, typer.Option(help="The curator's address, without /v1.")],
-    *,
-    spool: Annotated[Path, typer.Option(help="The file that keeps reports on their way.")],
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+def _token(token: str | None) -> str | None:
+    """Refuse an empty token, which anybody could send."""
+    if token is not None and not token.strip():
+        raise typer.BadParameter("the token is empty: give one, or leave the option out")
+    return token
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The options of ``privet-relay serve``, each stated here alone."""
+
+    curator: Annotated[str, typer.Option(help="The curator's address, without /v1.")]
+    spool: Annotated[Path, typer.Option(help="The file that keeps reports on their way.")]
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1"
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")
-    ] = 8100,
+    ] = 8100
     least: Annotated[
         int, typer.Option(min=1, help="Fewest reports that are forwarded together.")
-    ] = 1_000,
-    every: Annotated[float, typer.Option(min=0.01, help="Seconds between two forwardings.")] = 60.0,
+    ] = 1_000
+    every: Annotated[float, typer.Option(min=0.01, help="Seconds between two forwardings.")] = 60.0
     token: Annotated[
         str | None,
         typer.Option(
             envvar="PRIVET_RELAY_TOKEN",
+            callback=_token,
             help="The curator's token of scope relay; better in the environment than here.",
         ),
-    ] = None,
+    ] = None
     peer_token: Annotated[
         str | None,
         typer.Option(
             envvar="PRIVET_RELAY_PEER_TOKEN",
+            callback=_token,
             help="What other relays send batches with; without it no batch is taken.",
         ),
-    ] = None,
+    ] = None
     metrics_token: Annotated[
         str | None,
         typer.Option(
             envvar="PRIVET_RELAY_METRICS_TOKEN",
+            callback=_token,
             help="What Prometheus reads /metrics with; without it there is none.",
         ),
-    ] = None,
+    ] = None
     keep_fates_days: Annotated[
         int, typer.Option(min=0, help="Days for which it is known what became of a report.")
-    ] = KEEP_FATES_DAYS,
+    ] = KEEP_FATES_DAYS
     max_spool_bytes: Annotated[
         int, typer.Option(min=1, help="Bytes in the spool above which no more is taken.")
-    ] = MAX_SPOOL_BYTES,
+    ] = MAX_SPOOL_BYTES
     max_body_memory: Annotated[
         int, typer.Option(min=1, help="Bytes of all bodies in memory; at least one batch's 16 MiB.")
-    ] = MAX_BODY_MEMORY,
+    ] = MAX_BODY_MEMORY
     batches: Annotated[
         str | None,
         typer.Option(
             help="A folder or object store to write batches to, for 'privet collect', in place of "
             "posting them."
         ),
-    ] = None,
-    insecure_http: Insecure = False,
-) -> None:
+    ] = None
+    insecure_http: Insecure = False
+
+
+def serve(**options: Any) -> None:
     """Take holders' reports, forget who sent them, and forward them in shuffled batches.
 
     Holders use this relay's address in place of the curator's. Reports that are too few to hide
     among stay in the spool; a smaller --least lets them go.
     """
     with _faults():
-        asyncio.run(
-            _serve(
-                curator,
-                spool,
-                listen_at=(host, port),
-                least=least,
-                every=every,
-                token=token,
-                peer_token=peer_token,
-                metrics_token=metrics_token,
-                keep_days=keep_fates_days,
-                spool_bytes=max_spool_bytes,
-                body_memory=max_body_memory,
-                batches=batches,
-                insecure_http=insecure_http,
-            )
-        )
+        for name in sorted(os.environ):
+            if name.startswith("PRIVET_RELAY_") and name not in VARIABLES:
+                raise CannotServe(
+                    f"There is no setting {name}: privet-relay serve --help lists all; take it out "
+                    "of the environment."
+                )
+        asyncio.run(_serve(Settings(**options)))
+
+
+serve.__signature__ = inspect.signature(Settings)  # type: ignore[attr-defined]
+serve.__annotations__ = Settings.__annotations__
+app.command(
+    epilog="Example: privet-relay serve --curator https://curator.example --spool spool.db"
+)(serve)
 
 
 @app.command(epilog="Example: privet-relay status https://relay.example/v1/tasks/c463082017fb")
@@ -150,10 +170,10 @@ def _faults() -> Iterator[None]:
         yield
     except PrivetError as error:
         typer.echo(error.detail, err=True)
-        raise typer.Exit(FAULT) from None
+        raise typer.Exit(EXIT_FAULT) from None
     except ExceptionGroup as failure:
         log.critical("the relay cannot go on", exc_info=failure)
-        raise typer.Exit(BROKEN) from None
+        raise typer.Exit(EXIT_BROKEN) from None
 
 
 async def _status(url: str, *, insecure_http: bool) -> bytes:
@@ -161,22 +181,7 @@ async def _status(url: str, *, insecure_http: bool) -> bytes:
         return await client.status(client.address(url))
 
 
-async def _serve(
-    curator: str,
-    path: Path,
-    *,
-    listen_at: tuple[str, int],
-    least: int,
-    every: float,
-    token: str | None,
-    peer_token: str | None,
-    metrics_token: str | None,
-    keep_days: int,
-    spool_bytes: int,
-    body_memory: int,
-    batches: str | None,
-    insecure_http: bool,
-) -> None:
+async def _serve(settings: Settings) -> None:
     try:
         import uvicorn
 
@@ -192,21 +197,36 @@ async def _serve(
     except ImportError:
         raise CannotServe("A relay needs a web server: pip install 'privet[relay]'.") from None
     limits, folder = ConnectionLimits(), None
-    if batches is not None:
+    if settings.batches is not None:
         from .batch_writer import BatchWriter
 
-        folder = BatchWriter(batches)
-    async with ReportClient(insecure_http=insecure_http, token=token) as client:
-        with Spool(path, spool_bytes) as spool, listen(*listen_at) as listener:
+        folder = BatchWriter(settings.batches)
+    async with ReportClient(insecure_http=settings.insecure_http, token=settings.token) as client:
+        with (
+            Spool(settings.spool, settings.max_spool_bytes) as spool,
+            listen(settings.host, settings.port) as listener,
+        ):
             relay = Relay(
-                client, curator, spool, least, body_memory=body_memory, peer_token=peer_token
+                client,
+                settings.curator,
+                spool,
+                settings.least,
+                body_memory=settings.max_body_memory,
+                peer_token=settings.peer_token,
             )
             forwarder = Forwarder(
-                client, relay.address, spool, least, relay.watch, keep_days=keep_days, folder=folder
+                client,
+                relay.address,
+                spool,
+                settings.least,
+                relay.watch,
+                keep_days=settings.keep_fates_days,
+                folder=folder,
             )
             allow_connections(limits.connections)
+            metrics = RelayMetrics(spool) if settings.metrics_token else None
             config = uvicorn.Config(
-                create_app(relay, RelayMetrics(spool) if metrics_token else None, metrics_token),
+                create_app(relay, metrics, settings.metrics_token),
                 access_log=False,
                 log_level="error",
                 http=cast("type[asyncio.Protocol]", partial(BoundedConnection, limits)),
@@ -220,9 +240,12 @@ async def _serve(
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, server.handle_exit)  # also before it serves, and after
             address = "http://{}:{}".format(*listener.getsockname())
-            typer.echo(f"Relay for {curator} at {address}", err=True)
+            typer.echo(f"Relay for {settings.curator} at {address}", err=True)
             async with asyncio.TaskGroup() as group:
-                workers = [group.create_task(relay.run()), group.create_task(forwarder.run(every))]
+                workers = [
+                    group.create_task(relay.run()),
+                    group.create_task(forwarder.run(settings.every)),
+                ]
                 await server.serve([listener])
                 for worker in workers:
                     worker.cancel()

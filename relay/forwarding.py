@@ -22,8 +22,8 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
 from privet.http_client.address import TaskAddress
 from privet.http_client.errors import UnexpectedAnswer
-from privet.http_client.report_client import Collection, ReportClient
-from privet.protocol.batch import Admission, Batch
+from privet.http_client.report_client import CollectionStatus, ReportClient
+from privet.protocol.batch import Admission, Batch, split
 from privet.protocol.errors import (
     NotAdmitted,
     PrivetError,
@@ -35,7 +35,7 @@ from privet.protocol.report import REPORT_ID_BYTES
 
 from .errors import SpoolFailed
 from .spool import MAX_BYTES, NOT_INVITED, Account, Group, Spool
-from .status import OWN_COUNTS, TAKEN
+from .status import RELAY_COUNTS, TAKEN
 from .task_watch import CLOSED, TaskWatch
 
 if TYPE_CHECKING:
@@ -103,14 +103,14 @@ class Forwarder:
         stuck = await self._send_sealed() | await self._ask_drawn()
         invited = {}
         for group in await to_thread.run_sync(self._spool.groups):
-            found = await self._look(group.task)
-            if found is not None and found.over and not found.collecting:
+            status = await self._look(group.task)
+            if status is not None and status.over and not status.collecting:
                 await self._abandon(group.task, NOT_OPEN, sealed=False)
-            if found is None or not found.collecting:
+            if status is None or not status.collecting:
                 stuck.add(group.task)
             elif group.task not in stuck:
-                invited[group.task] = found.invited
-                if found.invited:
+                invited[group.task] = status.invited
+                if status.invited:
                     stuck |= await self._ask(group)
         for group in await to_thread.run_sync(self._spool.groups):
             if group.task in invited and group.task not in stuck:
@@ -189,7 +189,7 @@ class Forwarder:
     async def _send(self, number: int, task: str) -> bool:
         """Send a sealed batch and settle it; False if it stays here."""
         _, batch = await to_thread.run_sync(self._spool.batch, number)
-        ids = [row.tobytes() for row in batch.ids]
+        ids = split(batch.ids.tobytes(), REPORT_ID_BYTES)
         try:
             account = account_of(await self._deliver(task, batch), ids)
         except TaskNotFound:
@@ -210,8 +210,8 @@ class Forwarder:
             log.warning("reports of task %s stay here: it takes none now", task[:16])
             return False
         await to_thread.run_sync(self._spool.settle, number, account, self._today())
-        for reason, own in account.refused.items():
-            _log_refusal(task, len(own), reason)
+        for reason, refused in account.refused.items():
+            _log_refusal(task, len(refused), reason)
         return True
 
     async def _deliver(self, task: str, batch: Batch) -> bytes:
@@ -221,7 +221,7 @@ class Forwarder:
         await to_thread.run_sync(self._folder.write, task, batch)
         return json.dumps({"held": len(batch), "failed": {}}).encode()
 
-    async def _look(self, task: str) -> Collection | None:
+    async def _look(self, task: str) -> CollectionStatus | None:
         """Whether the task takes reports, as far as is known; drops what waits for a gone one."""
         try:
             return await self._watch.look(task)
@@ -231,8 +231,8 @@ class Forwarder:
 
     async def _takes(self, task: str) -> bool:
         """Whether to try to send: unless the task is known to be closed, and not over."""
-        found = await self._look(task)
-        return found is None or found.collecting or found.over
+        status = await self._look(task)
+        return status is None or status.collecting or status.over
 
     async def _is_over(self, task: str) -> bool:
         """Whether a task that takes no reports never will."""
@@ -262,10 +262,10 @@ def _log_refusal(task: str, count: int, reason: str) -> None:
 
 
 def batch_size(waiting: int, least: int, width: int) -> int:
-    """How many of those that wait go out together: as even as can be, none left over alone.
+    """How many waiting reports go out together, so that batches are even and none is left over.
 
-    Not more than fit into a batch that curators and relays take, with payloads of ``width`` bytes,
-    unless ``least`` are more already.
+    At most what fits into a batch that curators and relays take, with payloads of ``width`` bytes,
+    unless ``least`` is more.
     """
     row = REPORT_ID_BYTES + width
     most = max(1, min(MAX_BATCH, MAX_BYTES // row))
@@ -303,7 +303,7 @@ def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
         answer = _BatchReply.model_validate_json(reply)
         refused = {reason: ids for reason, ids in answer.failed.items() if ids}
         taken = {kind: n for kind in TAKEN if (n := getattr(answer, kind))}
-    named = [own for ids in refused.values() for own in ids]
+    named = [report_id for ids in refused.values() for report_id in ids]
     complete = sum(taken.values()) + len(named) == len(sent)
     if not (complete and len(set(named)) == len(named) and set(named) <= set(sent)):
         raise UnexpectedAnswer(
@@ -330,4 +330,4 @@ def refused_in(reply: bytes, asked: Admission) -> set[bytes]:
 
 
 def _is_reason(name: str) -> bool:
-    return REASON.fullmatch(name) is not None and name not in OWN_COUNTS
+    return REASON.fullmatch(name) is not None and name not in RELAY_COUNTS

@@ -27,11 +27,11 @@ class RelayMetrics(ServerMetrics, Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """The tallies as they are now; raises ``SpoolFailed``."""
         (family,) = self.describe()
-        found = Counter[tuple[str, str]]()
+        totals = Counter[tuple[str, str]]()
         for task, tallies in self._spool.all_tallies().items():
             for state, count in tallies.items():
                 if state != "smallest_batch":
-                    found[state, self.task(task)] += count
-        for labels, count in found.items():
+                    totals[state, self.task(task)] += count
+        for labels, count in totals.items():
             family.add_metric(labels, count)
         yield family

@@ -28,7 +28,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.batch import ADMISSION_ID_BYTES, INVITATION_DIGEST_BYTES, Admission, Batch
+from privet.protocol.batch import (
+    ADMISSION_ID_BYTES,
+    INVITATION_DIGEST_BYTES,
+    Admission,
+    Batch,
+    split,
+)
 from privet.protocol.errors import NotAuthorized, problem_of
 from privet.protocol.report import REPORT_ID_BYTES
 
@@ -41,7 +47,7 @@ MAX_BODY_MEMORY = 64 * 2**20
 """Bytes of all bodies in memory, on their way into the spool."""
 CHECKPOINT_PAGES = 8_192
 VERSION = 3
-HELD, COUNTED, CONFLICT = "held", "counted", "conflict"
+FATE_HELD, FATE_COUNTED, FATE_CONFLICT = "held", "counted", "conflict"
 NOT_INVITED = problem_of(NotAuthorized("")).name
 
 SCHEMA = f"""
@@ -175,10 +181,10 @@ class Spool:
         Nothing is added if an admission that it names has its batch here already: it is that one.
         """
         shuffled = _shuffled(batch)
-        known = "SELECT 1 FROM admissions WHERE id = ?"
+        query = "SELECT 1 FROM admissions WHERE id = ?"
         with self._transaction() as db:
             self._check_room(db)
-            if not any(db.execute(known, (own,)).fetchone() for own in batch.admissions):
+            if not any(db.execute(query, (i,)).fetchone() for i in batch.admissions):
                 _insert(db, task, shuffled, sealed=False)
 
     def groups(self) -> list[Group]:
@@ -198,10 +204,10 @@ class Spool:
         return [Group(task, _numbers(text), *counts) for task, text, *counts in rows]
 
     def draw(self, task: str, questions: tuple[int, ...], least: int, about: int) -> bool:
-        """Draw ``about`` as many single reports whose invitations the curator is asked about.
+        """Draw about ``about`` single reports whose invitations the curator is asked about.
 
-        False if fewer than ``least`` different invitations wait. A rest of fewer joins them. Of
-        several reports with one invitation the others stay.
+        Returns False if fewer than ``least`` different invitations wait. If fewer than ``least``
+        would remain, takes them too. Of several reports with one invitation the others stay.
         """
         key = (task, _text(questions))
         with self._transaction() as db:
@@ -238,8 +244,8 @@ class Spool:
         with self._transaction() as db:
             rows = db.execute(query, (number,)).fetchall()
         return [
-            None if asked is None else Admission.of(own, _split(asked, INVITATION_DIGEST_BYTES))
-            for own, asked in rows
+            None if column is None else Admission.of(i, split(column, INVITATION_DIGEST_BYTES))
+            for i, column in rows
         ]
 
     def admit(self, number: int, refused: Set[bytes], day: int) -> int:
@@ -250,25 +256,25 @@ class Spool:
         with self._transaction() as db:
             query = "SELECT task, invitations FROM batches WHERE number = ?"
             task, paired = db.execute(query, (number,)).fetchone()
-            batch, invitations = _read(db, number), _split(paired, INVITATION_DIGEST_BYTES)
-            stays = np.array([own not in refused for own in invitations])
-            kept, (own,) = batch.take(stays), batch.admissions
+            batch, invitations = _read(db, number), split(paired, INVITATION_DIGEST_BYTES)
+            stays = np.array([invitation not in refused for invitation in invitations])
+            kept, (admission_id,) = batch.take(stays), batch.admissions
             left = batch.ids[~stays]
             db.execute("DELETE FROM batches WHERE number = ?", (number,))
             if len(kept):
-                admitted = Admission.of(own, set(invitations) - refused)
+                admitted = Admission.of(admission_id, set(invitations) - refused)
                 _insert(db, task, kept, sealed=False, tracked=True)
                 update = "UPDATE admissions SET invitations = ? WHERE id = ?"
-                db.execute(update, (admitted.invitations.tobytes(), own))
+                db.execute(update, (admitted.invitations.tobytes(), admission_id))
             else:
-                db.execute("DELETE FROM admissions WHERE id = ?", (own,))
+                db.execute("DELETE FROM admissions WHERE id = ?", (admission_id,))
             return _leave(db, task, [row.tobytes() for row in left], [], NOT_INVITED, day)
 
     def turn_away(self, task: str, day: int) -> int:
         """Remove the reports of a task for invited holders that came without an invitation."""
         with self._transaction() as db:
             singles = "DELETE FROM waiting WHERE task = ? AND invitation IS NULL RETURNING id"
-            ids = [own for (own,) in db.execute(singles, (task,))]
+            ids = [report_id for (report_id,) in db.execute(singles, (task,))]
             batches = """
                 DELETE FROM batches WHERE task = ? AND NOT sealed AND invitations IS NULL
                 AND number NOT IN (SELECT batch FROM admissions) RETURNING ids, tracked
@@ -284,11 +290,11 @@ class Spool:
         *,
         invited: bool = False,
     ) -> bool:
-        """Make one shuffled batch to be sent of ``about`` as many waiting reports.
+        """Make one shuffled batch to be sent, of about ``about`` waiting reports.
 
-        False if fewer than ``least`` different reports wait. A rest of fewer than ``least`` joins
-        the batch, unless that grows too large. Where holders are ``invited``, of those who were
-        admitted.
+        Returns False if fewer than ``least`` different reports wait. If fewer than ``least`` would
+        remain, takes them too, unless the batch grows too large. Where holders are ``invited``,
+        takes the reports of those who were admitted.
         """
         key = (task, _text(questions))
         with self._transaction() as db:
@@ -330,14 +336,14 @@ class Spool:
 
         Its reports hid among those that the curator took: ``smallest_batch`` counts no others.
         """
-        taken = account.taken.get(COUNTED) or account.taken.get(HELD)
+        taken = account.taken.get(FATE_COUNTED) or account.taken.get(FATE_HELD)
         taken = taken or account.taken.get("replayed")
         least = """
             INSERT INTO tallies VALUES (?, 'smallest_batch', ?)
             ON CONFLICT DO UPDATE SET n = min(n, excluded.n)
         """
-        refused = {own: reason for reason, ids in account.refused.items() for own in ids}
-        rest = HELD if account.taken.get(HELD) else COUNTED
+        refused = {i: reason for reason, ids in account.refused.items() for i in ids}
+        rest = FATE_HELD if account.taken.get(FATE_HELD) else FATE_COUNTED
         with self._transaction() as db:
             deleted = "DELETE FROM batches WHERE number = ? RETURNING task, tracked, ids"
             ((task, tracked, ids),) = db.execute(deleted, (number,)).fetchall()
@@ -346,18 +352,18 @@ class Spool:
             if taken:
                 db.execute(least, (task, taken))
             if tracked:
-                fates = ((own, refused.get(own, rest)) for own in _split(ids))
+                fates = ((i, refused.get(i, rest)) for i in split(ids, REPORT_ID_BYTES))
                 _note(db, task, fates, day, sent=True)
 
     def abandon(self, task: str, reason: str, day: int, *, sealed: bool) -> int:
         """Remove what can never count: all that waits for a task, sealed batches only if asked.
 
-        Returns how many reports that are; they were refused for ``reason``.
+        Returns how many reports that were; their fate is ``reason``.
         """
         singles = "DELETE FROM waiting WHERE task = ? RETURNING id"
         batches = "DELETE FROM batches WHERE task = ? AND sealed = ? RETURNING ids, tracked"
         with self._transaction() as db:
-            ids = [own for (own,) in db.execute(singles, (task,))]
+            ids = [report_id for (report_id,) in db.execute(singles, (task,))]
             open_ones = db.execute(batches, (task, False)).fetchall()
             count = _leave(db, task, ids, open_ones, reason, day)
             if sealed:
@@ -395,7 +401,7 @@ class Spool:
             return tallies
 
     def all_tallies(self) -> dict[str, dict[str, int]]:
-        """The tallies of every task that there are any of."""
+        """The tallies of every task that has any."""
         query = (
             "SELECT task FROM tallies UNION SELECT task FROM waiting UNION SELECT task FROM batches"
         )
@@ -475,10 +481,6 @@ def _fate_key(task: str, report_id: bytes) -> bytes:
     return hashlib.sha256(task.encode() + report_id).digest()[:16]
 
 
-def _split(column: bytes, width: int = REPORT_ID_BYTES) -> list[bytes]:
-    return [column[at : at + width] for at in range(0, len(column), width)]
-
-
 def _note(
     db: sqlite3.Connection,
     task: str,
@@ -487,9 +489,9 @@ def _note(
     *,
     sent: bool = False,
 ) -> None:
-    """What became of reports that holders sent here; once counted, they stay so."""
+    """Record what became of reports that holders sent here; a counted one stays counted."""
     update = "UPDATE fates SET fate = ?, day = ?, sent = ? WHERE key = ? AND fate IS NOT 'counted'"
-    db.executemany(update, ((fate, day, sent, _fate_key(task, own)) for own, fate in fates))
+    db.executemany(update, ((fate, day, sent, _fate_key(task, i)) for i, fate in fates))
 
 
 def _leave(
@@ -502,12 +504,12 @@ def _leave(
     *,
     sent: bool = False,
 ) -> int:
-    """Note that reports, and those of batches by (ids, tracked), were refused; how many."""
+    """Record that reports, and those of batches as (ids, tracked), were refused; their number."""
     count = len(ids)
     for column, tracked in batches:
         count += len(column) // REPORT_ID_BYTES
-        ids += _split(column) if tracked else []
-    _note(db, task, ((own, reason) for own in ids), day, sent=sent)
+        ids += split(column, REPORT_ID_BYTES) if tracked else []
+    _note(db, task, ((i, reason) for i in ids), day, sent=sent)
     if count:
         _tally(db, task, {reason: count})
     return count
@@ -520,20 +522,20 @@ def _tally(db: sqlite3.Connection, task: str, counts: Mapping[str, int]) -> None
 
 def _add(db: sqlite3.Connection, report: StoredReport) -> str:
     fate_key = _fate_key(report.task, report.id)
-    known = db.execute("SELECT fate, sent FROM fates WHERE key = ?", (fate_key,)).fetchone()
+    row = db.execute("SELECT fate, sent FROM fates WHERE key = ?", (fate_key,)).fetchone()
     key = (report.task, _text(report.questions), report.id)
-    if known is None or known[0] not in {None, HELD, COUNTED}:  # new, or refused before
-        if known is not None and known[1]:
-            return str(known[0])
+    if row is None or row[0] not in {None, FATE_HELD, FATE_COUNTED}:  # new, or refused before
+        if row is not None and row[1]:
+            return str(row[0])
         insert = "INSERT INTO waiting VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
         db.execute(insert, (*key, report.payload, report.invitation))
         db.execute("INSERT OR REPLACE INTO fates (key, sent) VALUES (?, 0)", (fate_key,))
-        return HELD
-    if known[0] == COUNTED:
-        return COUNTED
+        return FATE_HELD
+    if row[0] == FATE_COUNTED:
+        return FATE_COUNTED
     query = "SELECT payload FROM waiting WHERE task = ? AND questions = ? AND id = ?"
     waiting = db.execute(query, key).fetchone()
-    return HELD if waiting in {None, (report.payload,)} else CONFLICT
+    return FATE_HELD if waiting in {None, (report.payload,)} else FATE_CONFLICT
 
 
 def _insert(
@@ -545,13 +547,13 @@ def _insert(
     tracked: bool = False,
     invitations: bytes | None = None,
 ) -> int:
-    """Store a batch; its number."""
+    """Store a batch and return its number."""
     number = int.from_bytes(os.urandom(8), "big") >> 1
     columns = (batch.ids.tobytes(), batch.payloads.tobytes(), invitations)
     row = (number, sealed, task, _text(batch.questions), len(batch), *columns, tracked)
     db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     move = "INSERT INTO admissions (id, batch) VALUES (?, ?) ON CONFLICT DO UPDATE SET batch = ?"
-    db.executemany(move, [(own, number, number) for own in batch.admissions])
+    db.executemany(move, [(i, number, number) for i in batch.admissions])
     return number
 
 
@@ -560,13 +562,13 @@ def _read(db: sqlite3.Connection, number: int) -> Batch:
     questions, count, *columns = db.execute(query, (number,)).fetchone()
     ids, payloads = (np.frombuffer(column, np.uint8).reshape(count, -1) for column in columns)
     named = db.execute("SELECT id FROM admissions WHERE batch = ? ORDER BY id", (number,))
-    return Batch(_numbers(questions), ids, payloads, tuple(own for (own,) in named))
+    return Batch(_numbers(questions), ids, payloads, tuple(i for (i,) in named))
 
 
 def _open_batches(
     db: sqlite3.Connection, key: tuple[str, str], least: int, about: int, *, invited: bool
 ) -> tuple[list[int], int]:
-    """The batches to take, whole ones only, and how many single reports are wanted with them."""
+    """The batches to take whole, and how many single reports are wanted with them."""
     rows = db.execute(
         "SELECT number, reports, length(ids) + length(payloads) FROM batches "
         "WHERE NOT sealed AND invitations IS NULL AND task = ? AND questions = ? "
@@ -586,7 +588,7 @@ def _open_batches(
 
 
 def _singles(db: sqlite3.Connection, key: tuple[str, str], least: int, wanted: int) -> Batch | None:
-    """As many single reports as are wanted; all, if fewer than ``least`` would be left over."""
+    """``wanted`` single reports; all of them, if fewer than ``least`` would remain."""
     where = "FROM waiting WHERE task = ? AND questions = ?"
     (there,) = db.execute(f"SELECT count(*) {where}", key).fetchone()
     most = there if there - wanted < least else wanted
@@ -599,7 +601,7 @@ def _singles(db: sqlite3.Connection, key: tuple[str, str], least: int, wanted: i
 
 def _remove_singles(db: sqlite3.Connection, key: tuple[str, str], ids: Iterable[bytes]) -> None:
     delete = "DELETE FROM waiting WHERE task = ? AND questions = ? AND id = ?"
-    db.executemany(delete, [(*key, own) for own in ids])
+    db.executemany(delete, [(*key, i) for i in ids])
 
 
 def _rows(values: Iterable[bytes]) -> NDArray[np.uint8]:
@@ -613,7 +615,7 @@ def _joined(batches: Sequence[Batch]) -> Batch:
         batches[0].questions,
         np.concatenate([batch.ids for batch in batches]),
         np.concatenate([batch.payloads for batch in batches]),
-        tuple(own for batch in batches for own in batch.admissions),
+        tuple(i for batch in batches for i in batch.admissions),
     )
 
 

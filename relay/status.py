@@ -12,18 +12,16 @@ import math
 from pydantic import BaseModel, Field, ValidationError
 
 from privet.http_client.errors import UnexpectedAnswer
-from privet.http_client.report_client import Collection
+from privet.http_client.report_client import CollectionStatus
 
 DELTA = 1e-6
 TAKEN = ("counted", "replayed", "held")
-"""What a curator, or a further relay, says of the reports that it took."""
-OWN_COUNTS = frozenset({"waiting", "smallest_batch", *TAKEN})
+"""Outcomes that a curator, or a further relay, states for the reports that it took."""
+RELAY_COUNTS = frozenset({"waiting", "smallest_batch", *TAKEN})
 """Tallies that are not reasons of refusal."""
-
-
 FLOOR = 1_000
 """Reports of a batch below which nothing is claimed of it."""
-CONDITION = "where so many of the batch were not made by those who look"
+CONDITION = "if at least this many reports in the batch are not the observer's own"
 
 
 class Central(BaseModel):
@@ -66,7 +64,7 @@ class RelayStatus(BaseModel):
         epsilon: float,
         least: int,
         tallies: dict[str, int],
-        collection: Collection | None = None,
+        collection: CollectionStatus | None = None,
     ) -> "RelayStatus":
         """The status from a spool's tallies of a task that spends ``epsilon``."""
         tallies = {name: n - n % least for name, n in tallies.items()}
@@ -79,7 +77,7 @@ class RelayStatus(BaseModel):
             counted=tallies.get("counted", 0),
             replayed=tallies.get("replayed", 0),
             held=tallies.get("held", 0),
-            refused={name: n for name, n in tallies.items() if n and name not in OWN_COUNTS},
+            refused={name: n for name, n in tallies.items() if n and name not in RELAY_COUNTS},
             least=least,
             smallest_batch=smallest,
             collecting=None if collection is None else collection.collecting,

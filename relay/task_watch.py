@@ -10,18 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from privet.http_client.address import TaskAddress
-from privet.http_client.report_client import Collection, ReportClient
+from privet.http_client.report_client import CollectionStatus, ReportClient
 from privet.protocol.errors import PrivetError, TaskNotFound
 
 SHORTEST, LONGEST = 5.0, 60.0
 """Seconds until a status is asked for again; doubled from one to the other for a closed task."""
 ANSWER_SECONDS = 5.0
-CLOSED = Collection(collecting=False, over=False, invited=False)
+CLOSED = CollectionStatus(collecting=False, over=False, invited=False)
 
 
 @dataclass(frozen=True)
 class _Look:
-    found: Collection | None
+    status: CollectionStatus | None
     until: float
     pause: float
 
@@ -39,24 +39,24 @@ class TaskWatch:
         self._address = address
         self._clock = clock
         self._looks: dict[str, _Look] = {}
-        self._fetches: dict[str, asyncio.Future[Collection | None]] = {}
+        self._fetches: dict[str, asyncio.Future[CollectionStatus | None]] = {}
 
-    async def look(self, task: str) -> Collection | None:
+    async def look(self, task: str) -> CollectionStatus | None:
         """What the curator last said, None if it did not; raises ``TaskNotFound``."""
-        known = self._looks.get(task)
-        if known is not None and self._clock() < known.until:
-            return known.found
+        look = self._looks.get(task)
+        if look is not None and self._clock() < look.until:
+            return look.status
         return await self._ask(task)
 
-    async def refused(self, task: str) -> Collection:
+    async def refused(self, task: str) -> CollectionStatus:
         """What the curator says now that it has refused reports; closed, if it says nothing."""
-        found = await self._ask(task)
-        if found is None or found.collecting:
-            found = CLOSED
-            self._keep(task, found)
-        return found
+        status = await self._ask(task)
+        if status is None or status.collecting:
+            status = CLOSED
+            self._keep(task, status)
+        return status
 
-    async def _ask(self, task: str) -> Collection | None:
+    async def _ask(self, task: str) -> CollectionStatus | None:
         """Callers at the same time share one call."""
         fetch = self._fetches.get(task)
         if fetch is None:
@@ -64,26 +64,25 @@ class TaskWatch:
             fetch.add_done_callback(lambda _: self._fetches.pop(task))
         return await asyncio.shield(fetch)
 
-    async def _fetch(self, task: str) -> Collection | None:
-        found = None
+    async def _fetch(self, task: str) -> CollectionStatus | None:
+        status = None
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                found = await self._client.collection(self._address(task))
+                status = await self._client.collection(self._address(task))
         except TaskNotFound:
             self._looks.pop(task, None)
             raise
         except (PrivetError, TimeoutError):
             pass  # not known
-        self._keep(task, found)
-        return found
+        self._keep(task, status)
+        return status
 
-    def _keep(self, task: str, found: Collection | None) -> None:
-        known = self._looks.get(task)
-        pause = SHORTEST if known is None else known.pause
-        if found is not None and found.collecting:
+    def _keep(self, task: str, status: CollectionStatus | None) -> None:
+        before = self._looks.get(task)
+        pause = SHORTEST if before is None else before.pause
+        if status is not None and status.collecting:
             pause = SHORTEST
-        elif (
-            found is not None and known is not None and not (known.found and known.found.collecting)
-        ):
-            pause = min(2 * pause, LONGEST)
-        self._looks[task] = _Look(found, self._clock() + pause, pause)
+        elif status is not None and before is not None:
+            was_collecting = before.status is not None and before.status.collecting
+            pause = pause if was_collecting else min(2 * pause, LONGEST)
+        self._looks[task] = _Look(status, self._clock() + pause, pause)

@@ -52,8 +52,8 @@ class Stack:
     def compose(self, *arguments: str, **settings: str) -> str:
         """Run ``docker compose``; what it prints. Raises ``RuntimeError`` if it fails."""
         command = ("docker", "compose", "--project-name", PROJECT, *arguments)
-        own = {"PORT": "0", "RELAY_PORT": "0", **settings}
-        return run(*command, environment=os.environ | own)
+        ports = {"PORT": "0", "RELAY_PORT": "0"}
+        return run(*command, environment=os.environ | ports | settings)
 
     def privet(self, *arguments: str) -> str:
         """Run a command of an admin in the stack."""
@@ -129,9 +129,9 @@ def run_test(stack: Stack) -> None:
 def check_database(stack: Stack) -> None:
     """Every checksum fits, and a backup has the same reports and sums."""
     stack.privet("backup", "/data/nightly.db")
-    found = json.loads(stack.privet("verify", "--against", "sqlite:////data/nightly.db", "--json"))
-    faults = [task["faults"] for task in found["tasks"]]
-    check(faults == [[]] and not found["differences"], f"verify found {found}")
+    audit = json.loads(stack.privet("verify", "--against", "sqlite:////data/nightly.db", "--json"))
+    faults = [task["faults"] for task in audit["tasks"]]
+    check(faults == [[]] and not audit["differences"], f"verify found {audit}")
     stack.say("every checksum of ids and sums fits, and a backup equals its source")
 
 
@@ -226,8 +226,8 @@ def sizes() -> str:
     """The images that were built, in MB."""
     names = ("curator", "relay", "holder", "proxy", "demo")
     ask = ("docker", "image", "inspect", "--format", "{{.Size}}")
-    found = ((name, int(run(*ask, f"privet-{name}")) / 1e6) for name in names)
-    return ", ".join(f"{name} {size:.0f} MB" for name, size in found)
+    images = ((name, int(run(*ask, f"privet-{name}")) / 1e6) for name in names)
+    return ", ".join(f"{name} {size:.0f} MB" for name, size in images)
 
 
 def check(condition: bool, otherwise: str) -> None:

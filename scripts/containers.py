@@ -11,13 +11,11 @@ import asyncio
 import json
 import os
 import socket
-import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import httpx
 import typer
 from rich.console import Console
 
@@ -25,6 +23,7 @@ from privet import CuratorClient, SqliteLedger
 from scripts import fair_survey
 from scripts.crowd import answer_all
 from scripts.demo import compare, effort, print_results
+from scripts.servers import wait_for_relay
 
 FOLDER = Path(os.environ.get("SHARDS", "/data"))
 SHARD_COUNT = 24
@@ -83,7 +82,7 @@ def report(
     task_url = (FOLDER / "task.url").read_text(encoding="utf-8")
     population, admin = fair_survey.load(), _admin()
     if "RELAY_URL" in os.environ:
-        _wait_for_relay(task_url, int(os.environ["LEAST"]))
+        wait_for_relay(task_url, int(os.environ["LEAST"]) - 1)
     task = task_url.rpartition("/")[2]
     reports = int(admin.status(task)["reports"])
     longest = int(admin.task(task)["report_bytes"])
@@ -110,12 +109,6 @@ def _taken_shards(agent: str) -> Iterator[Path]:
 def _agent() -> str:
     """A name that an agent keeps when it is started again: its container's."""
     return os.environ.get("AGENT") or socket.gethostname()
-
-
-def _wait_for_relay(task_url: str, least: int) -> None:
-    """Wait until a relay has forwarded all reports, but for those too few to go together."""
-    while httpx.get(f"{task_url}/status", timeout=60).raise_for_status().json()["waiting"] >= least:
-        time.sleep(1.0)
 
 
 def _admin() -> CuratorClient:

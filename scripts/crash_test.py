@@ -30,7 +30,7 @@ from privet.curator.datastore import open_store
 from privet.curator.datastore.store import Store
 from privet.learning.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
-from privet.protocol.lifecycle import Move, State
+from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Question, Task
@@ -155,8 +155,8 @@ def _body(task: Task, category: int) -> bytes:
         sums = mechanism.accumulate(np.frombuffer(payload, dtype=np.uint8).reshape(1, -1))
         if sums.sum() == 1 and sums[category] == 1:
             break
-    task_id, own = bytes.fromhex(task.id), os.urandom(16)
-    return Report(task=task_id, id=own, answers=((0, payload),)).pack()
+    task_id, report_id = bytes.fromhex(task.id), os.urandom(16)
+    return Report(task=task_id, id=report_id, answers=((0, payload),)).pack()
 
 
 def run_trial(
@@ -165,7 +165,7 @@ def run_trial(
     """One task from its first report to its last, with a crash and a new start in between."""
     task = unique_task(f"crash {count.trials} {time.time()}", reports)
     public = PublicData(np.zeros((2, 1)), np.arange(2.0))
-    store.create_task(task, {}, public, time.time(), State.OPEN)
+    store.create_task(task, {}, public, time.time(), TaskState.OPEN)
     sender = Sender(unique_bodies(task), f"/v1/tasks/{task.id}/reports")
     reports = len(sender.bodies)
     killer = threading.Timer(random.uniform(*KILL_AFTER), crash)

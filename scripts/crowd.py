@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -90,12 +90,15 @@ async def answer_all(
     Every holder is an object of its own with a ledger of its own, or, where one is given, a
     subject of ``ledger``. It checks the task and sends one report; only connections are shared.
     """
-    waiting = _by_ledger(records, ledger)
+    waiting = iter(enumerate(records))
 
     async def work(curator: ReportClient) -> int:
         sent = 0
-        for record, own, subject in waiting:
-            holder = Holder(curator, own, subject)
+        for number, record in waiting:
+            subject = f"holder {number}"
+            kept = MemoryLedger() if ledger is None else ledger
+            kept.set_caps(subject, UNLIMITED)
+            holder = Holder(curator, kept, subject)
             sent += len((await holder.answer(task_url, record)).report)
             progress()
         return sent
@@ -106,12 +109,3 @@ async def answer_all(
 
     at_once = clients if ledger is None else ON_DISK_CLIENTS
     return sum(await asyncio.gather(*(share() for _ in range(at_once))))
-
-
-def _by_ledger(
-    records: Iterable[Record], ledger: Ledger | None
-) -> Iterator[tuple[Record, Ledger, str]]:
-    for number, record in enumerate(records):
-        own, subject = MemoryLedger() if ledger is None else ledger, f"holder {number}"
-        own.set_caps(subject, UNLIMITED)
-        yield record, own, subject

@@ -126,16 +126,16 @@ def _collect(crowd: Crowd, task_url: str, records: Sequence[Record]) -> tuple[in
 def compare(admin: CuratorClient, task_url: str, population: Population) -> list[Result]:
     """Privet's model and what could be had without it, on the test records."""
     number = admin.fit(task_url)["number"]
-    found = admin.predict(task_url, [without_label(r) for r in population.test], model=number)
-    assert found["classes"] is not None
-    yes = found["classes"].index("yes")
+    predicted = admin.predict(task_url, [without_label(r) for r in population.test], model=number)
+    assert predicted["classes"] is not None
+    yes = predicted["classes"].index("yes")
     (said,) = (row for row in admin.insight(task_url)["overall"] if row["name"] == "yes")
     reported = said["reported"], (said["low"], said["high"])
     public, everybody = population.public, [*population.public, *population.holders]
     return [
         score(
             "Privet, public data and reports",
-            np.array(found["values"])[:, yes],
+            np.array(predicted["values"])[:, yes],
             population,
             reported,
         ),

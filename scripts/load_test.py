@@ -34,7 +34,7 @@ from scripts.load.sender import Outcomes, Sender
 from scripts.load.summary import Summary, write
 from scripts.load.traffic import Address, Mischief, batches, singles
 from scripts.pages import fill, measured_on
-from scripts.servers import running_curator, running_relay
+from scripts.servers import running_curator, running_relay, wait_for_relay
 
 PERFORMANCE = Path("docs/tables/performance.md")
 CONNECTIONS = {"single": 256, "relay": 2}
@@ -128,8 +128,8 @@ def _target(folder: Path, workers: int, url: str | None) -> Iterator[Target]:
     if url is not None:
         yield Target(url, os.environ["PRIVET_TOKEN"], {})
         return
-    with running_curator(folder, workers=str(workers)) as own:
-        yield Target(own.url, own.token, {"curator": own.process.pid})
+    with running_curator(folder, workers=str(workers)) as started:
+        yield Target(started.url, started.token, {"curator": started.process.pid})
 
 
 def run(
@@ -204,9 +204,9 @@ def _delivered(
 ) -> tuple[bool, float, dict[str, float], dict[str, int]]:
     """Send all reports and wait until the curator has them.
 
-    Whether sending went to its end, seconds until all was counted, and per side seconds of the
-    processor and resident bytes at the end. A relay is started again with a ``least`` of 1, to
-    forward the rest.
+    Returns whether sending went to its end, the seconds until all was counted, and per side the
+    processor's seconds and the resident bytes at the end. A relay is started again with a ``least``
+    of 1, to forward the rest.
     """
     servers, token = curator.processes, curator.token if load.mode == "relay" else ""
     if not load.through_relay:
@@ -214,23 +214,17 @@ def _delivered(
         finished = uvloop.run(_sent(task_url, task, shards, load, outcomes, token))
         used = {side: cpu - before[side] for side, cpu in cpu_of(servers).items()}
         return finished, outcomes.seconds, used, memory_of(servers)
-    own = folder / "relay"
-    with running_relay(own, curator.url, curator.token, least=LEAST, every=EVERY) as relay:
+    spool = folder / "relay"
+    with running_relay(spool, curator.url, curator.token, least=LEAST, every=EVERY) as relay:
         url, servers = f"{relay.url}/v1/tasks/{task.id}", servers | {"relay": relay.process.pid}
         before = cpu_of(servers)
         finished = uvloop.run(_sent(url, task, shards, load, outcomes, token))
-        _wait_for_relay(url, LEAST - 1)
+        wait_for_relay(url, LEAST - 1)
         used = {side: cpu - before[side] for side, cpu in cpu_of(servers).items()}
         memory = memory_of(servers)
-    with running_relay(own, curator.url, curator.token, least=1, every=EVERY) as relay:
-        _wait_for_relay(f"{relay.url}/v1/tasks/{task.id}", 0)
+    with running_relay(spool, curator.url, curator.token, least=1, every=EVERY) as relay:
+        wait_for_relay(f"{relay.url}/v1/tasks/{task.id}", 0)
     return finished, time.perf_counter() - outcomes.started, used, memory
-
-
-def _wait_for_relay(relay_task_url: str, most: int) -> None:
-    """Wait until no more than ``most`` reports wait in a relay."""
-    while httpx.get(f"{relay_task_url}/status", timeout=60).json()["waiting"] > most:
-        time.sleep(LOOK_SECONDS / 5)
 
 
 async def _sent(
@@ -249,8 +243,8 @@ async def _sent(
             await asyncio.wait([sending], timeout=LOOK_SECONDS)
             look(outcomes)
         _, late = await asyncio.wait([sending], timeout=DRAIN_SECONDS)
-    for each in late:
-        each.cancel()
+    for task_left in late:
+        task_left.cancel()
     if not late:
         sending.result()
     return not interrupted
@@ -282,7 +276,7 @@ def _progress(shards: list[Shard]) -> Iterator[Callable[[Outcomes], None]]:
         bar = progress.add_task("", total=sum(shard.reports for shard in shards), live="")
 
         def look(outcomes: Outcomes) -> None:
-            p50, p99 = (1000 * each for each in outcomes.quantiles(0.5, 0.99, last=LIVE))
+            p50, p99 = (1000 * s for s in outcomes.quantiles(0.5, 0.99, last=LIVE))
             live = f"{outcomes.rate:,.0f}/s  p50 {p50:.1f} ms  p99 {p99:.1f} ms"
             live += f"  refused {outcomes.refused}"
             progress.update(bar, completed=outcomes.acknowledged, live=live)
@@ -301,8 +295,8 @@ def audit(
 ) -> tuple[int, int, bool | None]:
     """Compare the first ``sent`` spooled reports with a task's status before and after them.
 
-    Reports counted too few, and too many, and whether exactly the sent ids were counted: None where
-    some reports were sent and not answered, since nobody can know whether those count.
+    Returns the reports that are missing, those that are too many, and whether exactly the sent ids
+    were counted: None where some were not answered, since nobody can know whether those count.
     """
     counted = int(after["reports"]) - int(before["reports"])
     matches = None
@@ -333,7 +327,7 @@ def cpu_of(servers: dict[str, int]) -> dict[str, float]:
 def memory_of(servers: dict[str, int]) -> dict[str, int]:
     """Resident bytes of servers, their workers included."""
     return {
-        side: sum(each.memory_info().rss for each in family_of(process))
+        side: sum(member.memory_info().rss for member in family_of(process))
         for side, process in servers.items()
     }
 
@@ -352,12 +346,12 @@ def family_of(process: int) -> list[psutil.Process]:
 
 def cpu_seconds(processes: Iterable[psutil.Process]) -> float:
     """Processor time that processes have used so far."""
-    times = [each.cpu_times() for each in processes]
-    return float(sum(each.user + each.system for each in times))
+    times = [process.cpu_times() for process in processes]
+    return float(sum(t.user + t.system for t in times))
 
 
 def _accuracies(admin: CuratorClient, task_url: str, task: Task, holders: int) -> dict[str, float]:
-    """None if an interrupt ends the wait for them."""
+    """Accuracies by name; none, if an interrupt ends the wait for them."""
     try:
         return population.accuracies(admin, task_url, task, holders)
     except KeyboardInterrupt:

@@ -408,11 +408,13 @@ def good_batch(name: str, task: Task, data: bytes) -> dict[str, Any]:
         "task": task.id,
         "bytes": data.hex(),
         "canonical": batch.pack() == data,
-        "admissions": [own.hex() for own in batch.admissions],
+        "admissions": [admission_id.hex() for admission_id in batch.admissions],
         "reports": [
             {
                 "id": batch.ids[row].tobytes().hex(),
-                "answers": [[q, rows[row].tobytes().hex()] for q, rows in batch.answers(task)],
+                "answers": [
+                    [q, rows[row].tobytes().hex()] for q, rows in batch.payloads_by_question(task)
+                ],
             }
             for row in range(len(batch))
         ],
@@ -506,14 +508,14 @@ def invitation_digests(count: int) -> list[bytes]:
 
 def admissions() -> list[dict[str, Any]]:
     """Admissions that every reader takes, and what none does."""
-    own, digests = Stream("admission")(16), invitation_digests(3)
-    fields = {"version": 1, "id": own, "invitations": b"".join(digests)}
+    admission_id, digests = Stream("admission")(16), invitation_digests(3)
+    fields = {"version": 1, "id": admission_id, "invitations": b"".join(digests)}
     packed = wire.pack(fields)
     changes: dict[str, dict[str, Any]] = {
         "another version": {"version": 2},
         "truth as version": {"version": True},
         "unknown field": {"ids": b""},
-        "a short id": {"id": own[:15]},
+        "a short id": {"id": admission_id[:15]},
         "an id as text": {"id": "0123456789abcdef"},
         "no invitations": {"invitations": b""},
         "half an invitation": {"invitations": digests[0][:16]},
@@ -536,8 +538,8 @@ def admissions() -> list[dict[str, Any]]:
         {
             "name": f"{count} invitations",
             "success": True,
-            "bytes": Admission.of(own, digests[:count]).pack().hex(),
-            "id": own.hex(),
+            "bytes": Admission.of(admission_id, digests[:count]).pack().hex(),
+            "id": admission_id.hex(),
             "invitations": [digest.hex() for digest in digests[:count]],
         }
         for count in (1, 3)

@@ -238,7 +238,7 @@ def examples() -> str:
     """One report of each mechanism for the page, and those of numeric labels that differ."""
     shown = [(name, 0) for name in MECHANISMS]
     shown += [(name, 3) for name in ("laplace", "randomized_response")]
-    return "```\n" + "\n\n".join(_example(*each) for each in shown) + "\n```"
+    return "```\n" + "\n\n".join(_example(*example) for example in shown) + "\n```"
 
 
 def _example(name: str, place: int) -> str:

@@ -24,6 +24,7 @@ TOKEN_SHOWN = r'(?:Admin token.*\n|"admin_token": ")([\w-]+)'
 ADDRESS_SHOWN = r'(?:Privet curator at |"url": ")(http://[\w.:]+)'
 """For people, and as JSON."""
 STOP_SECONDS = 60.0
+LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,7 @@ def running_relay(
 ) -> Iterator[RunningRelay]:
     """Start ``privet-relay serve`` with its spool in ``folder``; stop it at the end.
 
-    ``token`` is one that the curator takes batches with.
-
-    Raises ``RuntimeError`` if it does not come up.
+    The curator takes batches with ``token``. Raises ``RuntimeError`` if the relay does not come up.
     """
     folder.mkdir(parents=True, exist_ok=True)
     options = {"curator": curator, "spool": folder / "relay.db", "port": 0}
@@ -115,6 +114,12 @@ def running_relay(
     finally:
         process.terminate()
         process.communicate(timeout=60)
+
+
+def wait_for_relay(task_url: str, most: int) -> None:
+    """Wait until at most ``most`` reports wait in the relay that has the task at ``task_url``."""
+    while httpx.get(f"{task_url}/status", timeout=60).raise_for_status().json()["waiting"] > most:
+        time.sleep(LOOK_SECONDS)
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> str:

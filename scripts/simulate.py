@@ -177,7 +177,7 @@ class Outcome:
 
 def grid(**values: Sequence[Any]) -> list[Job]:
     """A job for every combination of values; names are those of ``Job``."""
-    return [Job(**dict(zip(values, found, strict=True))) for found in product(*values.values())]
+    return [Job(**dict(zip(values, chosen, strict=True))) for chosen in product(*values.values())]
 
 
 def sweep(
@@ -361,8 +361,8 @@ def table(outcomes: Sequence[Outcome]) -> Table:
     ]
     for heading in (*chosen, "holders", "cells", "report", outcomes[0].measure, "public alone"):
         shown.add_column(heading, justify="right", no_wrap=True)
-    for _, found in groupby(outcomes, lambda outcome: replace(outcome.job, seed=0)):
-        same = list(found)
+    for _, group in groupby(outcomes, lambda outcome: replace(outcome.job, seed=0)):
+        same = list(group)
         job = same[0].job
         shown.add_row(
             *(f"{getattr(job, name)}" for name in chosen),

@@ -30,7 +30,7 @@ from privet.curator.datastore.store import Store
 from privet.curator.datastore.tasks import ListedTask, StoredTask, TaskHead, no_task
 from privet.curator.datastore.tokens import StoredToken
 from privet.learning.public_data import PublicData
-from privet.protocol.lifecycle import Move, State, after, not_open
+from privet.protocol.lifecycle import Move, TaskState, after, not_open
 from privet.protocol.task import Task
 
 
@@ -128,7 +128,7 @@ class MemoryStore(Store):
         settings: Mapping[str, Any],
         public: PublicData,
         now: float,
-        state: State = State.DRAFT,
+        state: TaskState = TaskState.DRAFT,
     ) -> bool:
         with self._lock:
             if task.id in self._entries:
@@ -157,12 +157,12 @@ class MemoryStore(Store):
     def public_data(self, task_id: str) -> PublicData:
         return self._entry(task_id).public
 
-    def move(self, task_id: str, move: Move, now: float) -> State:
+    def move(self, task_id: str, move: Move, now: float) -> TaskState:
         with self._lock:
             entry = self._entry(task_id)
             state = after(entry.stored.state, move)
             entry.stored = replace(entry.stored, state=state, moved=now)
-            if state is State.DELETED:
+            if state is TaskState.DELETED:
                 del self._entries[task_id]
                 self._deleted.add(task_id)
             return state

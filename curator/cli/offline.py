@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from privet.learning.mechanism_comparison import MechanismSummary, compare
 from privet.learning.task_building.table import read_table
-from privet.protocol.mechanisms import Row, compare
 
 from .options import AsJson, Ignore, Label, PublicFile, Setting, parsed, read_settings
 from .output import err, print_json, print_table
@@ -54,7 +54,7 @@ def mechanisms(
         err().print(f"No mechanism answers in {max_bytes} bytes: allow more, or use fewer cells.")
 
 
-def _remark(row: Row) -> str:
+def _remark(row: MechanismSummary) -> str:
     if row.chosen:
         return " (auto)"
     return "" if row.fits else " (too long)"

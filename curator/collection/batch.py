@@ -182,7 +182,7 @@ def check_batch(task: CachedTask, body: bytes, max_reports: int, relay: str) -> 
 
 def checked(task: CachedTask, batch: Batch, relay: str) -> CheckedBatch:
     """The valid reports of a batch with their total, and the ids of the others."""
-    answers = [PerturbedAnswers(*column) for column in batch.answers(task.task)]
+    answers = [PerturbedAnswers(*column) for column in batch.payloads_by_question(task.task)]
     group = replace(task.group(batch.ids, answers), admissions=batch.admissions, relay=relay)
     kept, valid = task.checked(group)
     return CheckedBatch(kept, batch.ids[~valid])

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
 
-from privet.protocol.batch import Rows
+from privet.protocol.batch import ByteRows
 from privet.protocol.limits import SPARE_BYTES
 from privet.protocol.report import REPORT_ID_BYTES, Report
 from privet.protocol.task import Task
@@ -73,7 +73,7 @@ class Layout:
     def report_id(self, body: bytes) -> bytes:
         return body[self.id_start : self.id_start + REPORT_ID_BYTES]
 
-    def columns(self, bodies: Sequence[bytes]) -> tuple[Rows, list[tuple[int, Rows]]]:
+    def columns(self, bodies: Sequence[bytes]) -> tuple[ByteRows, list[tuple[int, ByteRows]]]:
         """The ids of B bodies, shape ``(B, 16)``, and (question, payloads) of every field."""
         rows = np.frombuffer(b"".join(bodies), dtype=np.uint8).reshape(-1, self.length)
         ids = np.ascontiguousarray(rows[:, self.id_start : self.id_start + REPORT_ID_BYTES])
@@ -136,7 +136,10 @@ class CachedTask:
         return self.group(ids, answers, digests)
 
     def group(
-        self, ids: Rows, answers: Sequence[PerturbedAnswers], invitations: Rows | None = None
+        self,
+        ids: ByteRows,
+        answers: Sequence[PerturbedAnswers],
+        invitations: ByteRows | None = None,
     ) -> ReportGroup:
         """Reports as the store takes them, with their fingerprints."""
         hashes = np.zeros((len(ids), HASHES), dtype=np.uint64)
@@ -205,7 +208,7 @@ def _hash_keys(task_id: str, question: int, words: int) -> tuple[Words, Words]:
     return keys[:, 0], np.ascontiguousarray(keys[:, 1:].T)
 
 
-def _hashed(payloads: Rows, first: Words, others: Words) -> Words:
+def _hashed(payloads: ByteRows, first: Words, others: Words) -> Words:
     """The sums of eq. 1 over the payloads' words, zero padded; shape ``(R, 2)``."""
     padding = -payloads.shape[1] % 4
     hashed = np.empty((len(payloads), HASHES), dtype=np.uint64)

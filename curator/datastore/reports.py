@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.lifecycle import State
+from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
 
 from .report_ids import Fingerprints, Ids, Mask
@@ -163,7 +163,9 @@ class ReportStore(ABC):
 def is_open(state: str, opens: int | None, closes: int | None, now: float) -> bool:
     """Whether a task in ``state`` with these published dates takes reports at ``now``."""
     return (
-        state == State.OPEN and (opens is None or now >= opens) and (closes is None or now < closes)
+        state == TaskState.OPEN
+        and (opens is None or now >= opens)
+        and (closes is None or now < closes)
     )
 
 

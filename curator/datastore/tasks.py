@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, exists, insert, select, update
 from privet.learning.public_data import PublicData
 from privet.protocol import wire
 from privet.protocol.errors import InvalidTask, TaskNotFound
-from privet.protocol.lifecycle import Move, State, after
+from privet.protocol.lifecycle import Move, TaskState, after
 from privet.protocol.task import TASK_BOUNDS, TASK_VERSION, Task
 
 from . import schema
@@ -89,7 +89,7 @@ class StoredTask:
     """A published task with the curator's own data about it."""
 
     published: Task | TaskHead
-    state: State
+    state: TaskState
     settings: Mapping[str, Any]
     created: float
     moved: float
@@ -134,7 +134,7 @@ class ListedTask:
     """A task as lists show it, which takes no parsing of its trees."""
 
     published: TaskHead
-    state: State
+    state: TaskState
     created: float
     marked: float | None = None
 
@@ -160,7 +160,7 @@ class TaskStore(ABC):
         settings: Mapping[str, Any],
         public: PublicData,
         now: float,
-        state: State = State.DRAFT,
+        state: TaskState = TaskState.DRAFT,
     ) -> bool:
         """Store a new task in ``state``, in one transaction; False if the same task already exists.
 
@@ -180,7 +180,7 @@ class TaskStore(ABC):
         """The task's encoded public data; raises ``TaskNotFound``."""
 
     @abstractmethod
-    def move(self, task_id: str, move: Move, now: float) -> State:
+    def move(self, task_id: str, move: Move, now: float) -> TaskState:
         """Open, close or delete a task; the state it is in afterwards.
 
         Once a close has returned no report is counted until the task is opened again. Delete
@@ -206,7 +206,7 @@ class SqlTasks(Database, TaskStore):
         settings: Mapping[str, Any],
         public: PublicData,
         now: float,
-        state: State = State.DRAFT,
+        state: TaskState = TaskState.DRAFT,
     ) -> bool:
         with self.writing() as connection:
             if find_task(connection, task.id) is not None:
@@ -263,18 +263,18 @@ class SqlTasks(Database, TaskStore):
         onnx = None if row.onnx is None else bytes(row.onnx)
         return PublicData(x, np.frombuffer(row.y, dtype="<f8"), onnx)
 
-    def move(self, task_id: str, move: Move, now: float) -> State:
+    def move(self, task_id: str, move: Move, now: float) -> TaskState:
         table = schema.tasks
         with self.writing(locked=[task_id]) as connection:
             row = need_task(connection, task_id)
-            state = after(State(row.state), move)
-            if state is State.DELETED:
+            state = after(TaskState(row.state), move)
+            if state is TaskState.DELETED:
                 remove_task(connection, row.no)
             else:
                 connection.execute(
                     update(table).where(table.c.no == row.no).values(state=state.value, moved=now)
                 )
-        if state is State.DELETED:
+        if state is TaskState.DELETED:
             remove_listed_ids(self)
         return state
 
@@ -302,7 +302,7 @@ def stored_task(row: TaskRow) -> StoredTask:
     published = published_task(row.id, bytes(row.canonical))
     return StoredTask(
         published,
-        State(row.state) if isinstance(published, Task) else State.CLOSED,
+        TaskState(row.state) if isinstance(published, Task) else TaskState.CLOSED,
         json.loads(row.settings),
         row.created,
         row.moved,
@@ -317,5 +317,5 @@ def _heads_from(connection: Connection, no: int) -> dict[str, TaskHead]:
 
 
 def _listed(row: TaskRow, head: TaskHead) -> ListedTask:
-    state = State(row.state) if head.version == TASK_VERSION else State.CLOSED
+    state = TaskState(row.state) if head.version == TASK_VERSION else TaskState.CLOSED
     return ListedTask(head, state, row.created, row.marked)

@@ -11,8 +11,7 @@ import fastapi_offline
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import FileResponse, HTMLResponse, Response
 
-from privet.http_server.problems import MEDIA_TYPE
-from privet.protocol.errors import TooLarge, TooManyRequests, TooSlow
+from privet.protocol.errors import PROBLEM_MEDIA_TYPE, TooLarge, TooManyRequests, TooSlow
 
 from .problems import described
 from .requests import ADMIN_SCHEME, COUNTS_SCHEME, READER_SCHEME
@@ -42,7 +41,7 @@ def complete_document(app: FastAPI) -> None:
 def _drop_framework_fault(call: Document) -> None:
     """Remove the 422 that the framework adds to every call: here faults are problem documents."""
     fault = call["responses"].get("422")
-    if fault is not None and MEDIA_TYPE not in fault["content"]:
+    if fault is not None and PROBLEM_MEDIA_TYPE not in fault["content"]:
         del call["responses"]["422"]
 
 

@@ -7,8 +7,8 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 
 from privet.http_server import problems
-from privet.http_server.problems import MEDIA_TYPE, problem_document, problem_response
-from privet.protocol.errors import PROBLEMS, InvalidRequest, PrivetError
+from privet.http_server.problems import problem_document, problem_response
+from privet.protocol.errors import PROBLEM_MEDIA_TYPE, PROBLEMS, InvalidRequest, PrivetError
 from privet.protocol.wire import fault_text
 
 HINTS = {
@@ -43,10 +43,10 @@ def described(*errors: type[PrivetError]) -> dict[int | str, dict[str, Any]]:
     for error in errors:
         problem = PROBLEMS[error]
         entry = by_status.setdefault(
-            problem.status, {"description": "", "content": {MEDIA_TYPE: {"examples": {}}}}
+            problem.status, {"description": "", "content": {PROBLEM_MEDIA_TYPE: {"examples": {}}}}
         )
         entry["description"] = "; ".join(filter(None, [entry["description"], problem.title]))
-        entry["content"][MEDIA_TYPE]["examples"][problem.name] = {
+        entry["content"][PROBLEM_MEDIA_TYPE]["examples"][problem.name] = {
             "value": problem_document(error("What is wrong, and what to do."), "/v1/…")
         }
     return by_status

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.concurrency import run_in_threadpool
 
 from privet.protocol.errors import InvalidRequest, NotAuthorized, Overloaded, TooLarge
-from privet.protocol.lifecycle import State
+from privet.protocol.lifecycle import TaskState
 
 from ..datastore.tasks import no_task
 from ..service import Curator, with_registries
@@ -87,7 +87,7 @@ def _require_shown(request: Request, credentials: ReaderToken) -> None:
     if _is_reader(request, credentials):
         return
     task_id = request.path_params["task_id"]
-    if request.app.state.curator.task(task_id).state is State.DRAFT:
+    if request.app.state.curator.task(task_id).state is TaskState.DRAFT:
         raise no_task(task_id)
 
 

@@ -21,7 +21,7 @@ from privet.protocol.errors import (
     TaskNotFound,
     TooLarge,
 )
-from privet.protocol.lifecycle import Move, State
+from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.signature import SIGNATURE_HEADER, SIGNATURE_PATTERN
 from privet.protocol.task import TASK_MEDIA_TYPE, TASK_VERSION
 
@@ -99,7 +99,7 @@ class TaskSummary(View):
         examples=[TASK_VERSION],
     )
     name: str = Field(examples=["Fair's survey"])
-    state: State = Field(examples=["open"])
+    state: TaskState = Field(examples=["open"])
     collecting: bool = Field(description="Whether a report would be counted now.")
     created: datetime
     label: str = Field(examples=["affair"])
@@ -195,7 +195,7 @@ class StatusView(View):
     """The state of a collection."""
 
     id: str = Field(examples=[EXAMPLE_ID])
-    state: State
+    state: TaskState
     collecting: bool = Field(description="Whether a report would be counted now.")
     over: bool = Field(description="Whether its closing time has passed, so that none can count.")
     invited: bool = Field(description="Whether only invited reports count.")
@@ -256,7 +256,7 @@ class StatusView(View):
 
 def is_shown(stored: StoredTask | ListedTask, reader: bool) -> bool:
     """Whether the caller may know of a task; drafts are for readers."""
-    return reader or stored.state is not State.DRAFT
+    return reader or stored.state is not TaskState.DRAFT
 
 
 def shown(stored: StoredTask, reader: bool) -> StoredTask:
@@ -350,7 +350,7 @@ def read_task(
     stored = shown(curator.task(task_id), reader)
     headers = {"Vary": "Accept", **_signature(request.app.state.signer, stored.task.id)}
     if TASK_MEDIA_TYPE in accept:
-        kept = "no-store" if stored.state is State.DRAFT else A_DAY
+        kept = "no-store" if stored.state is TaskState.DRAFT else A_DAY
         headers |= {"ETag": f'"{stored.task.id}"', "Cache-Control": kept}
         return _unless_known(if_none_match, headers, stored.task.canonical, TASK_MEDIA_TYPE)
     view = TaskView.whole(stored, curator.clock())

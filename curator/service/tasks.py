@@ -12,7 +12,7 @@ from privet.learning.task_building.build import build_task
 from privet.learning.task_building.settings import TaskSettings, unix_seconds
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import IllegalMove, InvalidTask
-from privet.protocol.lifecycle import Move, State
+from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
 
 from ..datastore.invitations import InvitationCounts
@@ -53,7 +53,7 @@ class TaskCases(UseCases):
         while self.store.was_deleted(task.id):
             task = task.model_copy(update={"edition": task.edition + 1})
         stored_settings = {**settings.model_dump(mode="json"), PUBLIC_MODEL: _fingerprint(onnx)}
-        state = State.OPEN if settings.open else State.DRAFT
+        state = TaskState.OPEN if settings.open else TaskState.DRAFT
         created = self.store.create_task(
             task, stored_settings, replace(data, onnx=onnx), now, state
         )
@@ -71,7 +71,7 @@ class TaskCases(UseCases):
     def tasks(self) -> list[ListedTask]:
         return self.store.tasks()
 
-    def move(self, task_id: str, move: Move) -> State:
+    def move(self, task_id: str, move: Move) -> TaskState:
         """Open, close or delete a task; raises ``TaskNotFound`` or ``IllegalMove``.
 
         Opening one of an earlier version raises ``InvalidTask``.

@@ -83,14 +83,14 @@ class Summary:
         ]
 
     def table(self) -> Table:
-        """For a terminal."""
+        """The figures for a terminal."""
         table = Table("figure", "value", title=self.title)
         for name, value in self.rows():
             table.add_row(name, value)
         return table
 
     def markdown(self) -> str:
-        """For a document: a table under a heading of the third level."""
+        """The figures for a page: a table under a heading of the third level."""
         return (
             f"### {self.title}\n\n{self.machine}.\n\n{markdown(['figure', 'value'], self.rows())}"
         )
@@ -137,4 +137,4 @@ def _list(*numbers: int) -> str:
 
 
 def _milliseconds(*seconds: float) -> str:
-    return " / ".join(f"{1000 * each:.1f}" for each in seconds)
+    return " / ".join(f"{1000 * s:.1f}" for s in seconds)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet.curator.collection.task_cache import Layout
-from privet.protocol.batch import BATCH_MEDIA_TYPE, Rows
+from privet.protocol.batch import BATCH_MEDIA_TYPE, ByteRows
 from privet.protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE
 from privet.protocol.task import Task
 from scripts.load.holders import Shard
@@ -86,7 +86,7 @@ def batches(shards: Iterable[Shard], to: Address) -> Iterator[Message]:
         yield Message("batch", to.head(BATCH_MEDIA_TYPE, len(body)) + body, shard.reports)
 
 
-def requests(task: Task, to: Address, ids: Rows, payloads: Rows) -> Iterator[bytes]:
+def requests(task: Task, to: Address, ids: ByteRows, payloads: ByteRows) -> Iterator[bytes]:
     """A whole request for each report with these ids and payloads, one report per row.
 
     Only their bytes differ from report to report of a task that asks one question.

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from privet.client import Answer, SqliteLedger
+from privet.client import LedgerEntry, ReportState, SqliteLedger, UnexpectedAnswer
 from privet.client.cli import app
 from privet.client.explanation import Explanation
+from privet.protocol.errors import PrivetError
 from privet.protocol.features import Classes
 from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition, Tree
@@ -50,7 +51,7 @@ def test_show_explains_in_plain_words(curator: StubCurator, command: Command) ->
         "answer: one of no, yes",
         "which of 4 published cells",
         "network address",
-        "at most 2.72 times",
+        "more than 2.72 times as likely",
         "at most 73.1% sure",
     ]
     for said in expected:
@@ -255,9 +256,26 @@ def test_an_undelivered_answer_is_kept_and_resent(
         assert (len(set(curator.posts)), len(curator.counted)) == (1, 1)
 
 
+@pytest.mark.parametrize("error", [UnexpectedAnswer, PrivetError])
+def test_the_exit_status_is_the_ledgers(
+    error: type[PrivetError],
+    curator: StubCurator,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Status 4 for whatever leaves the report drawn, as one that nobody has taken."""
+
+    async def fail(*_: object) -> None:
+        raise error("This is no receipt.")
+
+    monkeypatch.setattr("privet.http_client.report_client.ReportClient.send", fail)
+    assert "privet-holder resend" in assert_refused(command.answer(curator.url, "--yes"), 4)
+    assert [kept.state for kept in command.ledger.answers()] == [ReportState.DRAWN]
+
+
 def test_a_refused_answer_is_shown_with_its_reason(curator: StubCurator, command: Command) -> None:
     """`budget` says why, and `resend` ends in 1 for as long as it is refused."""
-    kept = Answer("me", curator.task.id, curator.url, 1.0, "0" * 32, b"damaged", 0.0)
+    kept = LedgerEntry("me", curator.task.id, curator.url, 1.0, "0" * 32, b"damaged", 0.0)
     command.ledger.keep(kept)
     assert command("resend").exit_code == 1
     assert "refused:" in command("budget").stdout

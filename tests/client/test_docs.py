@@ -23,10 +23,10 @@ def test_exit_statuses_are_those_of_the_command() -> None:
     assert {int(row[0]) for row in rows("exit status")} == {
         0,
         2,
-        cli.FAULT,
-        cli.REFUSED,
-        cli.KEPT,
-        cli.HELD,
+        cli.EXIT_FAULT,
+        cli.EXIT_REFUSED,
+        cli.EXIT_KEPT,
+        cli.EXIT_HELD,
     }
 
 

@@ -20,9 +20,9 @@ from privet.client import (
     Ledger,
     MemoryLedger,
     ReportClient,
+    ReportState,
     Retry,
     SqliteLedger,
-    State,
     TaskRefused,
 )
 from privet.client.holder import check_promise
@@ -258,7 +258,7 @@ async def test_a_restored_curator_is_sent_again_what_it_had_counted(again: bool)
     assert sent == ([answered.report] if again else [])
     closed = Network([httpx.Response(200, json=status), problem(TaskNotOpen("Closed."))])
     for refused in await Holder(closed.client(), ledger).resend():
-        assert (refused.state, refused.reason) == (State.REFUSED, "Closed.")
+        assert (refused.state, refused.reason) == (ReportState.REFUSED, "Closed.")
     assert ledger.answers() == [answered]
 
 

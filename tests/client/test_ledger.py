@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from privet.client import (
-    Answer,
     BudgetSpent,
     Caps,
     Ledger,
+    LedgerEntry,
     LedgerFailed,
     MemoryLedger,
+    ReportState,
     SqliteLedger,
-    State,
 )
 from privet.client.ledger import default_path
 from tests.client.fakes import assert_closed, record_connections
@@ -40,9 +40,11 @@ ONE = Caps(task=1.0, year=1.0)
 DAY = 86_400.0
 
 
-def answer(task: str = "a", epsilon: float = 0.1, report: bytes = b"1", **more: object) -> Answer:
+def answer(
+    task: str = "a", epsilon: float = 0.1, report: bytes = b"1", **more: object
+) -> LedgerEntry:
     fields = {"subject": "me", "url": "https://c.example", "report_id": "0", "drawn": 0.0, **more}
-    return Answer(task=task, epsilon=epsilon, report=report, **fields)  # type: ignore[arg-type]
+    return LedgerEntry(task=task, epsilon=epsilon, report=report, **fields)  # type: ignore[arg-type]
 
 
 def test_an_answer_is_kept_as_it_was_drawn(ledger: Ledger) -> None:
@@ -78,13 +80,13 @@ def test_settling_remembers_the_best_that_happened(ledger: Ledger) -> None:
     """Counted is for good; an attempt that failed does not undo that a relay has the answer."""
     drawn = ledger.keep(answer())
     for state, reason, expected, noted in [
-        (State.DRAWN, "busy", State.DRAWN, "busy"),
-        (State.HELD, None, State.HELD, None),
-        (State.DRAWN, "busy", State.HELD, None),
-        (State.REFUSED, "not-authorized", State.REFUSED, "not-authorized"),
-        (State.HELD, None, State.HELD, None),
-        (State.COUNTED, None, State.COUNTED, None),
-        (State.REFUSED, "x", State.COUNTED, None),
+        (ReportState.DRAWN, "busy", ReportState.DRAWN, "busy"),
+        (ReportState.HELD, None, ReportState.HELD, None),
+        (ReportState.DRAWN, "busy", ReportState.HELD, None),
+        (ReportState.REFUSED, "not-authorized", ReportState.REFUSED, "not-authorized"),
+        (ReportState.HELD, None, ReportState.HELD, None),
+        (ReportState.COUNTED, None, ReportState.COUNTED, None),
+        (ReportState.REFUSED, "x", ReportState.COUNTED, None),
     ]:
         settled = ledger.settle(replace(drawn, state=state, reason=reason))
         assert settled == ledger.find("me", "a")
@@ -95,7 +97,7 @@ def test_answers_are_listed_in_the_order_in_which_they_were_drawn(ledger: Ledger
     """Whatever the order of storing and settling."""
     for task, drawn in [("b", 2.0), ("c", 3.0), ("a", 1.0)]:
         kept = ledger.keep(answer(task, drawn=drawn))
-    ledger.settle(replace(kept, state=State.COUNTED))
+    ledger.settle(replace(kept, state=ReportState.COUNTED))
     assert [a.task for a in ledger.answers("me")] == ["a", "b", "c"]
 
 
@@ -115,7 +117,7 @@ def test_threads_that_race_spend_once_and_agree(ledger: Ledger) -> None:
 KEEP = """
 import sys
 from pathlib import Path
-from privet.client import Answer, BudgetSpent, SqliteLedger
+from privet.client import LedgerEntry, BudgetSpent, SqliteLedger
 ledger, i = SqliteLedger(Path(sys.argv[1])), sys.argv[2]
 def answer(task):
     return Answer("me", task, "https://c.example", 0.3, "0", i.encode(), 0.0)
@@ -260,10 +262,10 @@ def test_a_ledger_of_version_1_goes_on(tmp_path: Path) -> None:
         db.executescript(VERSION_1)
     for _ in range(2):
         counted, pending = SqliteLedger(path).answers("me")
-        assert (counted.state, counted.report) == (State.COUNTED, b"1")
-        assert (pending.state, pending.reason) == (State.DRAWN, "busy")
+        assert (counted.state, counted.report) == (ReportState.COUNTED, b"1")
+        assert (pending.state, pending.reason) == (ReportState.DRAWN, "busy")
         assert pending.invitation == "i"
-    settled = SqliteLedger(path).settle(replace(pending, state=State.HELD, reason=None))
+    settled = SqliteLedger(path).settle(replace(pending, state=ReportState.HELD, reason=None))
     assert SqliteLedger(path).find("me", "b") == settled
     assert SqliteLedger(path).spent("me") == pytest.approx(0.3)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from privet.client import Answer, Caps, Cost, Holder, MemoryLedger, ReportClient
+from privet.client import Caps, Cost, Holder, LedgerEntry, MemoryLedger, ReportClient
 from privet.client.memoization import cost_of, question_keys
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.partition import Partition, Tree
@@ -18,16 +18,16 @@ ONE, TWO = (Question(partition=0, mechanism="subset", epsilon=e) for e in (1.0, 
 TASK = make_task()
 
 
-def answered(task: Task, record: dict[str, Any] = RECORD) -> Answer:
+def answered(task: Task, record: dict[str, Any] = RECORD) -> LedgerEntry:
     """An answer as a holder keeps it."""
     report = make_report(task, record, os.urandom)
     keys = tuple(question_keys(task)[question] for question, _ in report.answers)
-    return Answer(
+    return LedgerEntry(
         "me", task.id, "https://c.example", task.epsilon, "0", report.pack(), 0.0, questions=keys
     )
 
 
-def payloads(answer: Answer) -> dict[int, bytes]:
+def payloads(answer: LedgerEntry) -> dict[int, bytes]:
     return dict(Report.unpack(answer.report).answers)
 
 
@@ -122,5 +122,5 @@ async def test_a_holder_sends_the_same_answer_within_its_caps() -> None:
 def test_answers_of_earlier_versions_are_not_known() -> None:
     """Their questions were not noted, so nothing is reused of them."""
     old = answered(TASK)
-    unknown = Answer(**{**vars(old), "questions": ()})
+    unknown = LedgerEntry(**{**vars(old), "questions": ()})
     assert cost_of(make_task(name="b"), [unknown]) == Cost(1.0, {})

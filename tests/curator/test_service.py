@@ -11,6 +11,7 @@ import pytest
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.service import STEP, Curator
 from privet.learning.estimators import ESTIMATORS
+from privet.learning.mechanism_comparison import choose
 from privet.learning.partitions import GROWERS
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import (
@@ -27,8 +28,7 @@ from privet.protocol.errors import (
     TooLarge,
 )
 from privet.protocol.features import Range
-from privet.protocol.lifecycle import Move, State
-from privet.protocol.mechanisms import choose
+from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.report import make_report
 from privet.protocol.task import Task
 from tests.curator import samples
@@ -83,14 +83,14 @@ def test_a_task_is_created_and_opened_at_once(
     monkeypatch.setattr(curator.store, "move", fail)
     for created in (True, False):
         stored, new = curator.create_task(settings(), samples.survey())
-        assert (stored.state, new) == (State.OPEN, created)
+        assert (stored.state, new) == (TaskState.OPEN, created)
 
 
 def test_a_task_is_published_open_with_what_the_public_data_says(curator: Curator) -> None:
     """Features come from the columns in file order, the label has classes, the task is open."""
     stored, created = curator.create_task(settings(), samples.survey())
     assert created
-    assert stored.state is State.OPEN
+    assert stored.state is TaskState.OPEN
     assert [f.name for f in stored.task.features] == ["age", "hours", "job", "member"]
     assert stored.task.label.model_dump() == {
         "kind": "classes",
@@ -110,7 +110,7 @@ def test_creating_is_idempotent_by_content(curator: Curator, clock: ManualClock)
     assert not created
     assert (again.task.id, again.state, again.created) == (
         first.task.id,
-        State.CLOSED,
+        TaskState.CLOSED,
         first.created,
     )
     assert curator.create_task(settings(depth=1), samples.survey())[1]
@@ -275,12 +275,12 @@ def test_a_task_past_its_end_is_not_opened_again(curator: Curator, clock: Manual
 def test_a_draft_opens_closes_and_goes(curator: Curator) -> None:
     """The moves of a task are those of the lifecycle table, and a deleted task is not found."""
     task_id = survey_task(curator, open=False).id
-    assert curator.task(task_id).state is State.DRAFT
+    assert curator.task(task_id).state is TaskState.DRAFT
     with pytest.raises(IllegalMove):
         curator.move(task_id, Move.CLOSE)
-    assert curator.move(task_id, Move.OPEN) is State.OPEN
-    assert curator.move(task_id, Move.CLOSE) is State.CLOSED
-    assert curator.move(task_id, Move.DELETE) is State.DELETED
+    assert curator.move(task_id, Move.OPEN) is TaskState.OPEN
+    assert curator.move(task_id, Move.CLOSE) is TaskState.CLOSED
+    assert curator.move(task_id, Move.DELETE) is TaskState.DELETED
     with pytest.raises(TaskNotFound):
         curator.task(task_id)
 

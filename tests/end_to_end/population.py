@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from privet.client import UNLIMITED, Answer, Holder, MemoryLedger, ReportClient
+from privet.client import UNLIMITED, Holder, LedgerEntry, MemoryLedger, ReportClient
 
 Record = Mapping[str, Any]
 
 
-def answer_all(task_url: str, records: Sequence[Record]) -> list[Answer]:
+def answer_all(task_url: str, records: Sequence[Record]) -> list[LedgerEntry]:
     """Let every record's own holder answer the task; what each of them keeps."""
 
-    async def collect() -> list[Answer]:
+    async def collect() -> list[LedgerEntry]:
         async with ReportClient() as http:
             holders = [Holder(http, MemoryLedger(UNLIMITED)) for _ in records]
             answers = (

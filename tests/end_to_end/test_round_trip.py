@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from privet.client import Answer, BlockingHolder, MemoryLedger, TaskRefused
+from privet.client import BlockingHolder, LedgerEntry, MemoryLedger, TaskRefused
 from privet.curator.datastore import open_engine, open_store
 from privet.curator.datastore.backup import verify
 from privet.learning.trees import locate
@@ -24,7 +24,7 @@ from tests.end_to_end.running_curator import RunningCurator
 from tests.learning.onnx_files import STRIPES, striped, stripes
 
 
-def expected_sums(task: Task, answers: Sequence[Answer]) -> list[tuple[np.ndarray, int]]:
+def expected_sums(task: Task, answers: Sequence[LedgerEntry]) -> list[tuple[np.ndarray, int]]:
     """What the payloads that holders keep add up to, per question."""
     found = []
     reports = [dict(Report.unpack(answer.report).answers) for answer in answers]
@@ -35,7 +35,7 @@ def expected_sums(task: Task, answers: Sequence[Answer]) -> list[tuple[np.ndarra
     return found
 
 
-def assert_counted(curator: RunningCurator, task_id: str, answers: Sequence[Answer]) -> None:
+def assert_counted(curator: RunningCurator, task_id: str, answers: Sequence[LedgerEntry]) -> None:
     """The curator has these reports and no others; the sums on its disk are theirs exactly."""
     status = curator.status(task_id)
     assert status["reports"] == len(answers)
@@ -60,7 +60,7 @@ class Before:
     token: str
     classes: str
     """The id of a task of three classes, which ``answers`` are to."""
-    answers: list[Answer]
+    answers: list[LedgerEntry]
     predicted: object
     """By the model of these answers."""
     stripes: str

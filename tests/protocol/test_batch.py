@@ -40,7 +40,7 @@ def test_a_batch_holds_what_its_reports_hold(task: Task) -> None:
     """Packed and read again, every row has the id and the answers of its report."""
     batch, reports = batch_of(task)
     again = Batch.unpack(batch.pack(), task)
-    answers = again.answers(task)
+    answers = again.payloads_by_question(task)
     for row, report in enumerate(reports):
         assert again.ids[row].tobytes() == report.id
         assert [(q, payloads[row].tobytes()) for q, payloads in answers] == list(report.answers)
@@ -138,7 +138,7 @@ def test_a_million_rows_are_views_of_the_columns() -> None:
     width = CLASSIFY.mechanisms[0].report_bytes
     zeros = np.zeros((rows, 16), np.uint8), np.zeros((rows, width), np.uint8)
     batch = Batch.unpack(Batch((0,), *zeros).pack(), CLASSIFY)
-    ((_, payloads),) = batch.answers(CLASSIFY)
+    ((_, payloads),) = batch.payloads_by_question(CLASSIFY)
     assert len(batch) == rows
     assert np.shares_memory(payloads, batch.payloads)
     assert not payloads.flags.writeable
@@ -151,6 +151,6 @@ def test_questions_share_a_column_of_payloads() -> None:
     widths = [mechanism.report_bytes for mechanism in task.mechanisms]
     payloads = np.arange(3 * sum(widths), dtype=np.uint8).reshape(3, -1)
     batch = Batch((0, 1), np.zeros((3, 16), np.uint8), payloads)
-    (_, first), (_, second) = batch.answers(task)
+    (_, first), (_, second) = batch.payloads_by_question(task)
     assert np.hstack([first, second]).tolist() == payloads.tolist()
     assert [first.shape[1], second.shape[1]] == widths

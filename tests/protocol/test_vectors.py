@@ -55,7 +55,9 @@ def test_batches_are_read_and_written(case: dict[str, Any]) -> None:
     batch = Batch.unpack(data, task)
     assert batch.valid(task).all()
     for row, report in enumerate(case["reports"]):
-        answers = [[q, payloads[row].tobytes().hex()] for q, payloads in batch.answers(task)]
+        answers = [
+            [q, payloads[row].tobytes().hex()] for q, payloads in batch.payloads_by_question(task)
+        ]
         assert batch.ids[row].tobytes().hex() == report["id"]
         assert answers == report["answers"]
     assert len(batch) == len(case["reports"])

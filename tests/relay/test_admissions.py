@@ -12,7 +12,7 @@ import httpx
 import msgpack
 import pytest
 
-from privet.client import Answer, Holder, MemoryLedger, ReportClient, Retry, State
+from privet.client import Holder, LedgerEntry, MemoryLedger, ReportClient, ReportState, Retry
 from privet.curator.access.tokens import Scope
 from privet.curator.app import create_app as create_curator
 from privet.curator.datastore.store import Store
@@ -106,7 +106,7 @@ class Setting:
     forwarder: Forwarder
     spool: Spool
 
-    async def answers(self, invitations: list[str]) -> list[Answer]:
+    async def answers(self, invitations: list[str]) -> list[LedgerEntry]:
         """One holder for each invitation answers."""
         holders = [Holder(self.client, MemoryLedger(), own) for own in invitations]
         return [
@@ -114,7 +114,7 @@ class Setting:
             for holder, own in zip(holders, invitations, strict=True)
         ]
 
-    async def fates(self, answers: list[Answer]) -> list[str]:
+    async def fates(self, answers: list[LedgerEntry]) -> list[str]:
         """State or reason for each."""
         found = [await self.client.fate(self.address, own.report_id) for own in answers]
         return [fate.reason or fate.state for fate in found]
@@ -163,7 +163,7 @@ async def relay(
         yield made
 
 
-def ids(answers: list[Answer]) -> frozenset[bytes]:
+def ids(answers: list[LedgerEntry]) -> frozenset[bytes]:
     return frozenset(bytes.fromhex(own.report_id) for own in answers)
 
 
@@ -350,7 +350,7 @@ async def test_single_reports_and_admissions_do_not_share_invitations(
         direct = ReportClient(http, retry=Retry(attempts=1))
         holder = Holder(direct, MemoryLedger(), "direct")
         url = f"{CURATOR}/v1/tasks/{curator.task.id}"
-        assert (await holder.answer(url, RECORD, good[0])).state is State.COUNTED
+        assert (await holder.answer(url, RECORD, good[0])).state is ReportState.COUNTED
     answers = await relay.answers(good)
     await relay.forwarder.forward()
     assert await relay.fates(answers) == ["not-authorized"] + ["held"] * (LEAST - 1)

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from privet.client import Answer, Holder, MemoryLedger, ReportClient
+from privet.client import Holder, LedgerEntry, MemoryLedger, ReportClient
 from privet.client.cli import app as holder_app
 from privet.protocol import wire
 from privet.protocol.batch import BATCH_VERSION
@@ -207,7 +207,7 @@ def test_an_unforeseen_failure_ends_the_relay(
 
     monkeypatch.setattr(work, "run", fail)
     options = ["--curator", "http://127.0.0.1:1", "--spool", str(tmp_path / "spool")]
-    assert CliRunner().invoke(app, ["serve", *options, "--port", "0"]).exit_code == cli.BROKEN
+    assert CliRunner().invoke(app, ["serve", *options, "--port", "0"]).exit_code == cli.EXIT_BROKEN
     assert "RuntimeError: a fault that nobody foresaw" in caplog.text
 
 
@@ -247,14 +247,35 @@ def test_the_base_installation_asks_relays_and_says_what_serving_needs(
         assert said in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("option", ["--token", "--peer-token", "--metrics-token"])
+def test_an_empty_token_is_refused(option: str, tmp_path: Path) -> None:
+    """Anybody could send one."""
+    options = ["--curator", "http://127.0.0.1:1", "--spool", str(tmp_path / "spool")]
+    for token in ("", " "):
+        result = CliRunner().invoke(app, ["serve", *options, option, token])
+        assert result.exit_code == 2
+        assert "the token is empty" in " ".join(result.output.replace("│", "").split())
+
+
+def test_an_unknown_variable_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A misspelled token would be left out in silence; a curator's own variable may stay."""
+    monkeypatch.setenv("PRIVET_RELAY_RATE_LIMIT", "10")
+    monkeypatch.setenv("PRIVET_RELAY_PEERTOKEN", PEER)
+    options = ["--curator", "http://127.0.0.1:1", "--spool", str(tmp_path / "spool")]
+    result = CliRunner().invoke(app, ["serve", *options])
+    assert result.exit_code == cli.EXIT_FAULT
+    assert "no setting PRIVET_RELAY_PEERTOKEN" in result.output
+    assert not (tmp_path / "spool").exists()
+
+
 def test_exit_statuses_are_those_of_the_page() -> None:
     """docs/relay.md has a line for every status, and no other."""
     page = (Path(__file__).parents[2] / "docs" / "relay.md").read_text(encoding="utf-8")
     table = page.split("| exit status |")[1].split("\n\n")[0]
     listed = {int(row.split("|")[1]) for row in table.splitlines()[2:]}
-    assert listed == {0, cli.FAULT, 2, cli.BROKEN}
+    assert listed == {0, cli.EXIT_FAULT, 2, cli.EXIT_BROKEN}
 
 
-def reported(answer: Answer) -> Report:
+def reported(answer: LedgerEntry) -> Report:
     """The report in an answer's bytes."""
     return Report.unpack(answer.report)

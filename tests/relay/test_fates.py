@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from privet.client import Holder, MemoryLedger, ReportClient, Retry, State
+from privet.client import Holder, MemoryLedger, ReportClient, ReportState, Retry
 from privet.curator.access.tokens import Scope
 from privet.curator.app import create_app as create_curator
 from privet.curator.datastore.store import Store
@@ -98,12 +98,12 @@ async def test_a_holder_learns_that_its_answer_was_counted(setting: Setting) -> 
     """Held at first, held when asked too early, then counted; nothing is sent twice."""
     holder = setting.holder()
     answered = await holder.answer(setting.address.url, RECORD)
-    assert answered.state is State.HELD
-    assert [each.state for each in await holder.resend()] == [State.HELD]
+    assert answered.state is ReportState.HELD
+    assert [each.state for each in await holder.resend()] == [ReportState.HELD]
     await setting.forwarder.forward()
     assert setting.counted == 1
     assert await holder.ask_relays() == []
-    assert [each.state for each in holder.ledger.answers("me")] == [State.COUNTED]
+    assert [each.state for each in holder.ledger.answers("me")] == [ReportState.COUNTED]
     assert await holder.resend() == []
     again = await setting.client.send(setting.address, answered.report, answered.report_id)
     assert again.state == "counted"
@@ -147,7 +147,7 @@ async def test_reports_are_refused_when_their_task_is_over(
     assert setting.spool.tallies(setting.address.id) == {"waiting": 0, "task-not-open": 1}
     assert await holder.ask_relays() == []
     (known,) = holder.ledger.answers("me")
-    assert (known.state, known.reason) == (State.REFUSED, "task-not-open")
+    assert (known.state, known.reason) == (ReportState.REFUSED, "task-not-open")
     assert "1 reports were refused (task-not-open)" in caplog.text
     assert answered.report_id not in caplog.text
 
@@ -189,9 +189,9 @@ async def test_what_is_known_to_be_refused_is_refused_at_once(setting: Setting) 
     assert (await setting.client.send(*sent)).state == "held"
     with pytest.raises(TaskNotOpen):
         await closed.answer(setting.address.url, RECORD)
-    assert [answer.state for answer in closed.ledger.answers()] == [State.REFUSED]
+    assert [answer.state for answer in closed.ledger.answers()] == [ReportState.REFUSED]
     setting.move(Move.OPEN)
-    assert [answer.state for answer in await closed.resend()] == [State.HELD]
+    assert [answer.state for answer in await closed.resend()] == [ReportState.HELD]
     setting.store.invite(setting.address.id, [sha256(INVITATION.encode()).digest()])
     with pytest.raises(NotAuthorized, match="invited"):
         await setting.holder("b").answer(setting.address.url, RECORD)
@@ -208,15 +208,15 @@ async def test_a_wrong_invitation_is_learned_and_can_be_mended(
     await holder.answer(setting.address.url, RECORD, "wrong")
     await setting.forwarder.forward()
     (known,) = await holder.resend()
-    assert (known.state, known.reason) == (State.REFUSED, "not-authorized")
+    assert (known.state, known.reason) == (ReportState.REFUSED, "not-authorized")
     assert "(not-authorized)" in caplog.text
-    assert (await holder.answer(setting.address.url, {}, INVITATION)).state is State.HELD
+    assert (await holder.answer(setting.address.url, {}, INVITATION)).state is ReportState.HELD
     await setting.forwarder.forward()
-    assert (await holder.answer(setting.address.url, {})).state is State.COUNTED
+    assert (await holder.answer(setting.address.url, {})).state is ReportState.COUNTED
     other = setting.holder("other")
     await other.answer(setting.address.url, RECORD, INVITATION)
     await setting.forwarder.forward()
-    assert [answer.state for answer in await other.resend()] == [State.REFUSED]
+    assert [answer.state for answer in await other.resend()] == [ReportState.REFUSED]
     assert setting.counted == 1
 
 

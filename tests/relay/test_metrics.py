@@ -6,7 +6,7 @@ import httpx
 
 from privet.relay.app import Relay, create_app
 from privet.relay.metrics import RelayMetrics
-from privet.relay.spool import COUNTED, Account, Spool, StoredReport
+from privet.relay.spool import FATE_COUNTED, Account, Spool, StoredReport
 from tests.client.fakes import Network
 from tests.protocol.examples import make_task
 from tests.relay.test_relay import CURATOR, RELAY, BatchCurator
@@ -22,7 +22,7 @@ async def test_tallies_and_calls_are_told_to_who_has_the_token(tmp_path: Path) -
         spool.add(reports[:3])
         spool.seal(TASK.id, (0,), 3, 3, invited=False)
         (number,) = spool.sealed()
-        spool.settle(number, Account({COUNTED: 3}), 0)
+        spool.settle(number, Account({FATE_COUNTED: 3}), 0)
         spool.add(reports[3:])
         client = Network([BatchCurator(TASK)]).client(attempts=1)
         relay = Relay(client, CURATOR, spool, 3)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from privet.client import Holder, MemoryLedger, ReportClient, State, UnexpectedAnswer
+from privet.client import Holder, MemoryLedger, ReportClient, ReportState, UnexpectedAnswer
 from privet.protocol import wire
 from privet.protocol.batch import BATCH_VERSION, Batch
 from privet.protocol.errors import (
@@ -141,7 +141,7 @@ async def answer(to: ReportClient, task: Task, count: int) -> list[Report]:
     url = f"{RELAY}/v1/tasks/{task.id}"
     holders = [Holder(to, MemoryLedger(), f"subject {i}") for i in range(count)]
     answers = await asyncio.gather(*(holder.answer(url, RECORD) for holder in holders))
-    assert {answered.state for answered in answers} == {State.HELD}
+    assert {answered.state for answered in answers} == {ReportState.HELD}
     return [Report.unpack(answered.report) for answered in answers]
 
 

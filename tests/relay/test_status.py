@@ -18,8 +18,8 @@ def test_the_central_guarantee_is_a_line_of_its_own() -> None:
     lines = dict(status.lines())
     assert lines["local epsilon"].startswith("4 against everybody")
     assert lines["central (epsilon, delta)"].startswith("(0.538, 1e-06) against who sees")
-    assert "batches of 100000 or more, where so many" in lines["central (epsilon, delta)"]
-    assert "not made by those who look" in status.central.condition
+    assert "batches of 100000 or more, if at least this many" in lines["central (epsilon, delta)"]
+    assert "not the observer's own" in status.central.condition
 
 
 def test_a_single_report_changes_nothing_that_is_shown() -> None:

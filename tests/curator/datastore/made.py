@@ -12,7 +12,7 @@ from privet.curator.datastore.reports import PerturbedAnswers, ReportGroup
 from privet.curator.datastore.store import Store
 from privet.learning.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
-from privet.protocol.lifecycle import State
+from privet.protocol.lifecycle import TaskState
 from privet.protocol.partition import LEAF, Tree
 from privet.protocol.report import Report
 from privet.protocol.task import Question, Task
@@ -53,7 +53,7 @@ def public() -> PublicData:
 
 def open_task(store: Store, made: Task, now: float = NOW, quota: int | None = None) -> CachedTask:
     """Keep an open task."""
-    assert store.create_task(made, {"quota": quota}, public(), now, State.OPEN)
+    assert store.create_task(made, {"quota": quota}, public(), now, TaskState.OPEN)
     return CachedTask(made)
 
 

@@ -21,7 +21,7 @@ from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import sums
 from privet.curator.datastore.tasks import PUBLIC_MODEL
 from privet.protocol.errors import InvalidRequest, StorageFailed
-from privet.protocol.lifecycle import State
+from privet.protocol.lifecycle import TaskState
 from tests.curator.datastore.made import FEW, NOW, group, kept, many, public, report, task
 from tests.curator.datastore.servers import drop_database, new_database, new_file
 
@@ -44,7 +44,7 @@ def fill(url: str) -> None:
         brought = name == "two"
         stated = {PUBLIC_MODEL: sha256(ONNX).hexdigest()} if brought else {}
         data = replace(public(), onnx=ONNX if brought else None)
-        store.create_task(task(name), stated, data, NOW, State.OPEN)
+        store.create_task(task(name), stated, data, NOW, TaskState.OPEN)
         cached = CachedTask(task(name))
         store.take([group(cached, [report(cached.task) for _ in range(5)])], NOW)
         store.take([many(cached, FEW, seed=1)], NOW + 86_400)
@@ -230,7 +230,7 @@ def test_a_backup_is_restored_into_either_database(
     restored = open_store(new_url)
     again = restored.take([many(CachedTask(task("one")), FEW, seed=1)], NOW)[0]
     assert set(again.tolist()) == {Outcome.REPLAYED}
-    assert restored.create_task(task("three"), {}, public(), NOW, State.OPEN)
+    assert restored.create_task(task("three"), {}, public(), NOW, TaskState.OPEN)
     assert restored.fact(RESTORED) == repr(NOW)
     restored.close()
 

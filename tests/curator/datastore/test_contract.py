@@ -28,7 +28,7 @@ from privet.protocol.errors import (
     TaskNotFound,
     TaskNotOpen,
 )
-from privet.protocol.lifecycle import Move, State
+from privet.protocol.lifecycle import Move, TaskState
 from tests.curator.datastore.made import (
     HOUR,
     NOW,
@@ -59,7 +59,7 @@ def test_a_task_comes_back_as_it_was_given(store: Store) -> None:
     stored = store.task(made.id)
     assert stored.task == made
     assert stored.task.canonical == made.canonical
-    assert (stored.state, stored.created, stored.moved) == (State.DRAFT, NOW, NOW)
+    assert (stored.state, stored.created, stored.moved) == (TaskState.DRAFT, NOW, NOW)
     assert dict(stored.settings) == {"name": "ä", "depth": 3}
     (listed,) = store.tasks()
     head = listed.published
@@ -90,9 +90,9 @@ def test_a_public_model_is_kept_with_the_public_data(store: Store) -> None:
 def test_a_task_is_created_in_its_state(store: Store) -> None:
     """A task that is created open counts at once, and came into its state when it was created."""
     made = task()
-    assert store.create_task(made, {}, public(), NOW, State.OPEN)
+    assert store.create_task(made, {}, public(), NOW, TaskState.OPEN)
     stored = store.task(made.id)
-    assert (stored.state, stored.created, stored.moved) == (State.OPEN, NOW, NOW)
+    assert (stored.state, stored.created, stored.moved) == (TaskState.OPEN, NOW, NOW)
     outcomes = store.take([group(CachedTask(made), [report(made)])], NOW)
     assert outcomes[0].tolist() == [Outcome.COUNTED]
 
@@ -105,7 +105,7 @@ def test_creating_a_task_again_changes_nothing(store: Store) -> None:
     before = kept(store, made)
     assert not store.create_task(made, {"other": 1}, public(), NOW + 1)
     assert kept(store, made) == before
-    assert store.task(made.id).state is State.OPEN
+    assert store.task(made.id).state is TaskState.OPEN
     assert "other" not in store.task(made.id).settings
 
 
@@ -139,10 +139,10 @@ def test_moves_follow_the_table(store: Store) -> None:
     with pytest.raises(IllegalMove):
         store.move(made.id, Move.CLOSE, NOW + 1)
     assert store.task(made.id).moved == NOW
-    assert store.move(made.id, Move.OPEN, NOW + 2) is State.OPEN
+    assert store.move(made.id, Move.OPEN, NOW + 2) is TaskState.OPEN
     assert store.task(made.id).moved == NOW + 2
-    assert store.move(made.id, Move.CLOSE, NOW + 3) is State.CLOSED
-    assert store.move(made.id, Move.DELETE, NOW + 4) is State.DELETED
+    assert store.move(made.id, Move.CLOSE, NOW + 3) is TaskState.CLOSED
+    assert store.move(made.id, Move.DELETE, NOW + 4) is TaskState.DELETED
     with pytest.raises(TaskNotFound):
         store.task(made.id)
 

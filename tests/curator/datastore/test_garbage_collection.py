@@ -18,7 +18,7 @@ from privet.curator.datastore.schema import id_pages, leftovers, report_ids
 from privet.curator.datastore.store import SqlStore, Store
 from privet.curator.settings import Settings
 from privet.protocol.errors import StorageFailed
-from privet.protocol.lifecycle import Move, State
+from privet.protocol.lifecycle import Move, TaskState
 from tests.curator.datastore.made import FEW, NOW, group, many, open_task, pass_time, report, task
 from tests.curator.datastore.servers import drop_database, new_database
 from tests.manual_clock import ManualClock
@@ -98,7 +98,7 @@ def test_a_delete_is_done_though_ids_cannot_be_removed(
     """The task is gone and the call says so; the next round removes what was left."""
     store = filled(url)
     failing()
-    assert store.move(task(closes=int(NOW) + 10).id, Move.DELETE, NOW) is State.DELETED
+    assert store.move(task(closes=int(NOW) + 10).id, Move.DELETE, NOW) is TaskState.DELETED
     assert store.tasks() == []
     assert ids_kept(store) > 1
     monkeypatch.undo()

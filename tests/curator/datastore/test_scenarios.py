@@ -29,7 +29,7 @@ from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.reports import Outcome, Outcomes, PerturbedAnswers
 from privet.curator.datastore.store import Store
-from privet.protocol.lifecycle import Move, State
+from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.report import Report
 from tests.curator.datastore.made import (
     group,
@@ -91,7 +91,7 @@ class Scenario(RuleBasedStateMachine):
     def takes(self) -> bool:
         """Whether a new report counts now."""
         state = self.stores[0].task(self.made.id).state
-        return state is State.OPEN and OPENS <= self.now < CLOSES
+        return state is TaskState.OPEN and OPENS <= self.now < CLOSES
 
     def take(self, store: Store, reports: list[Report]) -> Outcomes:
         return store.take([group(self.cached, reports)], self.now)[0]
@@ -165,7 +165,7 @@ class Scenario(RuleBasedStateMachine):
     @rule()
     def open_or_close(self) -> None:
         state = self.stores[0].task(self.made.id).state
-        move = Move.CLOSE if state is State.OPEN else Move.OPEN
+        move = Move.CLOSE if state is TaskState.OPEN else Move.OPEN
         self.stores[1].move(self.made.id, move, self.now)
 
     @invariant()

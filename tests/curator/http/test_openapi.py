@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from privet.http_server.problems import MEDIA_TYPE
+from privet.protocol.errors import PROBLEM_MEDIA_TYPE
 from tests.curator.http.conftest import Http
 
 
@@ -39,7 +39,10 @@ async def test_all_errors_are_problem_documents(document: dict[str, Any]) -> Non
     for name, call in calls(document):
         for status, response in call["responses"].items():
             if status >= "400":
-                assert has_example(document, response["content"][MEDIA_TYPE]), (name, status)
+                assert has_example(document, response["content"][PROBLEM_MEDIA_TYPE]), (
+                    name,
+                    status,
+                )
 
 
 async def test_the_main_calls_have_examples(document: dict[str, Any]) -> None:

@@ -9,12 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..errors import InvalidTask
-from .base import Mechanism
-from .exact import exp_below
-from .frequency_oracle import mean_variance
-from .registry import MECHANISMS, create_mechanism
-from .subset import best_size, inclusion
+from privet.protocol.errors import InvalidTask
+from privet.protocol.mechanisms.base import Mechanism
+from privet.protocol.mechanisms.exact import exp_below
+from privet.protocol.mechanisms.frequency_oracle import mean_variance
+from privet.protocol.mechanisms.registry import MECHANISMS, create_mechanism
+from privet.protocol.mechanisms.subset import best_size, inclusion
 
 AUTO = "auto"
 
@@ -23,7 +23,7 @@ SAME = 1e-6
 
 
 @dataclass(frozen=True)
-class Row:
+class MechanismSummary:
     """Costs and variance of one mechanism for one question.
 
     ``variance`` is ``count_variance``, ``ratio`` is it over the best known bound. ``influence`` is
@@ -78,7 +78,7 @@ def compare(
     max_report_bytes: int | None = None,
     *,
     regression: bool = False,
-) -> list[Row]:
+) -> list[MechanismSummary]:
     """One row per mechanism, ordered by variance; at most one is ``chosen``.
 
     None is chosen if no report is as short as ``max_report_bytes``. Raises InvalidTask for a
@@ -129,12 +129,12 @@ def _fits(mechanism: Mechanism, max_report_bytes: int | None) -> bool:
     return max_report_bytes is None or mechanism.report_bytes <= max_report_bytes
 
 
-def _row(mechanism: Mechanism, *, fits: bool, chosen: bool) -> Row:
+def _row(mechanism: Mechanism, *, fits: bool, chosen: bool) -> MechanismSummary:
     variance = count_variance(mechanism)
     first, last, label = (np.zeros((mechanism.cells, mechanism.slots)) for _ in range(3))
     first[0, 0] = last[0, -1] = 1
     label[:, -1] = 1
-    return Row(
+    return MechanismSummary(
         name=mechanism.name,
         parameters=mechanism.parameters(),
         log_ratio=mechanism.log_ratio(),
