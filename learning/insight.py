@@ -31,7 +31,7 @@ from scipy.special import ndtr
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 
-from .contrasts import moments
+from .contrasts import contrast_variance
 from .counts import (
     Z95,
     Estimate,
@@ -232,10 +232,10 @@ def _labels(label: Label, question: QuestionCounts, known: Floats) -> list[CellD
     q = (known + average) / (rows + 1.0)[:, None]
     mass = np.maximum(question.counts.sum(axis=1), 0.0)
     R = question.counts - q * question.counts.sum(axis=1, keepdims=True)
-    own, with_mass, of_mass = moments(question.noise)
-    noise = np.maximum(own - 2.0 * q * with_mass + q**2 * of_mass[:, None], 0.0)
-    own, with_mass, of_mass = moments(sampling_covariance(question.plausible))
-    sampling = np.maximum(own - 2.0 * q * with_mass + q**2 * of_mass[:, None], 0.0)
+    noise, sampling = (
+        np.maximum(contrast_variance(covariance, q), 0.0)
+        for covariance in (question.noise, sampling_covariance(question.plausible))
+    )
     spread = mass[:, None] ** 2 * q * (1.0 - q) / (rows + 1.0)[:, None]
     p = 2.0 * ndtr(-np.abs(R) / np.sqrt(np.maximum(noise + sampling + spread, 1e-300)))
     with np.errstate(divide="ignore", invalid="ignore"):

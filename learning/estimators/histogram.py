@@ -23,8 +23,8 @@ from privet.protocol.features import Range
 from ..counts import Label, QuestionCounts
 from ..model import Model, to_model
 from ..public_data import Floats, PublicData
+from ..ratio import Ratio
 from .estimator import Estimator, Parameter
-from .ratio import Ratio
 
 
 def fit_histogram(label: Label, _public: PublicData, questions: Sequence[QuestionCounts]) -> Model:

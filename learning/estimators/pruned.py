@@ -31,9 +31,9 @@ from ..counts import (
 )
 from ..model import Model, to_model
 from ..public_data import Floats, PublicData
+from ..ratio import Ratio, share_influence
 from ..trees import ancestors, node_sums
 from .estimator import Estimator, Parameter
-from .ratio import Ratio, share_influence
 from .weighted import fit_private
 
 

@@ -34,7 +34,7 @@ from privet.protocol.features import Classes
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.task import Task
 
-from ..contrasts import moments
+from ..contrasts import contrast_variance
 from ..counts import Label
 from ..estimators import DEFAULT_ESTIMATOR, ESTIMATORS, fit
 from ..insight import FALSE_DISCOVERY_RATE
@@ -254,8 +254,7 @@ class Planner:
         counts, size = n * w[:, None] * q, n * w[:, None]
         noise = [mechanism.linear_variance(unit, ceil(n), counts) / n**2 for unit in units]
         overall = float(np.sqrt(np.array(noise) + spread * (1 / n + 1 / m)).max())
-        own, with_mass, of_mass = moments(mechanism.slot_covariance(ceil(n), counts))
-        variance = own - 2.0 * q * with_mass + q**2 * of_mass[:, None]
+        variance = contrast_variance(mechanism.slot_covariance(ceil(n), counts), q)
         variance += size * q * (1.0 - q) * (1.0 + size / (m * w + 1.0)[:, None])
         in_cell = width * np.sqrt(np.maximum(variance, 0.0)) / size
         found = (
