@@ -17,7 +17,7 @@ uniform convergence (Hoeffding) at β/4 and the exponential mechanism at β/4.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from math import log, sqrt
 
 import numpy as np
@@ -29,6 +29,7 @@ from .base import BaselineClassifier, Floats, Integers
 HYPOTHESES = ("thresholds", "stumps", "trees")
 
 
+@dataclass(eq=False, repr=False)
 class SemiPrivateClassifier(BaselineClassifier):
     """Algorithm 1 of Alon, Bassily and Moran (2019).
 
@@ -53,20 +54,10 @@ class SemiPrivateClassifier(BaselineClassifier):
 
     needs_public_labels = False
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        hypotheses: str = "stumps",
-        public_records: int = 200,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.hypotheses = hypotheses
-        self.public_records = public_records
-        self.public_fraction = public_fraction
-        self.random_state = random_state
+    epsilon: float = 1.0
+    _: KW_ONLY
+    hypotheses: str = "stumps"
+    public_records: int = 200
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
         if self.hypotheses not in HYPOTHESES:

@@ -13,8 +13,8 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from privet.protocol.mechanisms import MECHANISMS, Mechanism, compare, create_mechanism
-from privet.protocol.mechanisms.comparison import best_known_variance, count_variance
+from privet.learning.mechanism_choice import best_known_variance, compare, count_variance
+from privet.protocol.mechanisms import MECHANISMS, Mechanism, create_mechanism
 from scripts.pages import fill, markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "mechanisms.md"

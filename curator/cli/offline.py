@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from privet.learning.mechanism_choice import Row, compare
 from privet.learning.task_building.table import read_table
-from privet.protocol.mechanisms import Row, compare
 
 from .options import AsJson, Setting, parsed, read_settings
 from .output import err, print_json, print_table

@@ -37,8 +37,8 @@ class Prospect:
 
     ``overall_shift`` and ``cell_shift`` are the smallest differences between holders and public
     records that are found with probability ``POWER``: of a class's share, or of a mean in the
-    label's units; None where the largest possible one is not. ``gains`` are by world, in accuracy
-    or in parts of a number's variance.
+    label's units; None where the largest possible one is not. ``gains`` are by scenario, in
+    accuracy or in parts of a number's variance.
     """
 
     holders: int

@@ -11,9 +11,9 @@ cell, a difference delta has the standard deviation sd of the test's statistic, 
 
 the level being ``insight``'s after its correction for several tests.
 
-**What reports are worth under shift.** In each of ``worlds`` a population is made whose records
-differ from the public ones in a known way; its reports are simulated exactly in distribution, and
-the fitted model is compared with the public one under the world's own law. Holders have public
+**What reports are worth under shift.** Each scenario has holders who differ from the public records
+in a known way (``populations``); their reports are simulated exactly in distribution, and the
+fitted model is compared with the public one under the holders' own law. Holders have public
 rows' values as often as public rows repeat. There is no noise but that of reports.
 """
 
@@ -47,7 +47,7 @@ from ..task_building.columns import Columns
 from ..task_building.settings import TaskSettings
 from ..trees import locate
 from .outcome import Figure, Plan, Prospect, Verdict
-from .worlds import World, few_rows
+from .populations import Population, few_rows
 
 POWER = 0.8
 WORTHWHILE = 0.01
@@ -103,21 +103,21 @@ def _columns(public: Any) -> Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class Situation:
+class Scenario:
     """The public records that a curator has, its model of them, and the holders."""
 
     public: PublicData
     base: BaseModel
-    world: World
+    population: Population
 
     @cached_property
     def scores(self) -> Floats:
-        """The public model's predictions at the world's points."""
-        return self.base.predict(self.world.points)
+        """The public model's predictions at the population's points."""
+        return self.base.predict(self.population.points)
 
 
 class Planner:
-    """The public model of some public records, and the worlds made from it."""
+    """The public model of some public records, and the populations made from it."""
 
     def __init__(self, settings: TaskSettings, columns: Columns, estimator: str, seed: int) -> None:
         self.settings, self.estimator, self.seed = settings, estimator, seed
@@ -134,16 +134,17 @@ class Planner:
         base = stack(public, self.weights, self.slots)
         known = Knowledge.of(base, public.X)
         some = slice(known.own, known.own + MOST_POINTS)
-        self.fair = Situation(public, base, World.fair(known.points[some], known.scores[some]))
+        self.fair = Scenario(public, base, Population.fair(known.points[some], known.scores[some]))
         self.shifts = dict(self._shifts(rng))
 
-    def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, "Situation"]]:
-        public, world = self.fair.public, self.fair.world
+    def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, "Scenario"]]:
+        public, population = self.fair.public, self.fair.population
         for name, rows in few_rows(public.X, FEWEST_RECORDS, rng):
             some = PublicData(public.X[rows], public.y[rows])
-            yield name, Situation(some, stack(some, self.weights, self.slots), world)
-        yield "volunteers", replace(self.fair, world=world.volunteers(sqrt(self.variance)))
-        yield "changed", replace(self.fair, world=world.changed())
+            yield name, Scenario(some, stack(some, self.weights, self.slots), population)
+        volunteers = population.volunteers(sqrt(self.variance))
+        yield "volunteers", replace(self.fair, population=volunteers)
+        yield "changed", replace(self.fair, population=population.changed())
 
     def plan(self) -> Plan:
         """The whole answer."""
@@ -173,71 +174,71 @@ class Planner:
             reason=self._reason(expected, here, verdict),
         )
 
-    def task(self, settings: TaskSettings, situation: "Situation") -> Task:
-        """The task published from a situation's public records."""
-        public, base = situation.public, situation.base
+    def task(self, settings: TaskSettings, scenario: "Scenario") -> Task:
+        """The task published from a scenario's public records."""
+        public, base = scenario.public, scenario.base
         return build_encoded(settings, self.features, self.label, public, base)
 
     def prospect(self, settings: TaskSettings) -> Prospect:
         """What a collection with these settings would reveal and be worth."""
         task = self.task(settings, self.fair)
         gains = {}
-        for name, situation in self.shifts.items():
-            own = situation.base is not self.fair.base
-            published = self.task(settings, situation) if own else task
-            gains[name] = self.gain(settings, published, situation)
+        for name, scenario in self.shifts.items():
+            own = scenario.base is not self.fair.base
+            published = self.task(settings, scenario) if own else task
+            gains[name] = self.gain(settings, published, scenario)
         cells = task.mechanisms[_asking(task)].cells
         overall, in_cell = self.detectable(task, settings.holders)
         return Prospect(settings.holders, settings.epsilon, cells, overall, in_cell, gains)
 
-    def gain(self, settings: TaskSettings, task: Task, situation: "Situation") -> float:
+    def gain(self, settings: TaskSettings, task: Task, scenario: "Scenario") -> float:
         """How much better models of the reports are than the public model, mean of ``DRAWS``."""
-        base, world, scores = situation.base, situation.world, situation.scores
+        base, population, scores = scenario.base, scenario.population, scenario.scores
         case = f"{settings.holders} {settings.epsilon}".encode()
         rng = np.random.default_rng([self.seed, zlib.crc32(case)])
         own = base if ESTIMATORS[self.estimator].takes_base else None
         lost = []
         for _ in range(DRAWS):
-            copies = rng.multinomial(settings.holders, world.weights)
-            X, y, copies = self._holders(world, copies, rng)
+            copies = rng.multinomial(settings.holders, population.weights)
+            X, y, copies = self._holders(population, copies, rng)
             counts = simulate_counts(task, X, y, rng, copies=copies)
-            model = fit(self.estimator, self.label, situation.public, counts, own)
-            found = model.predict_from(locate(model.partition, world.points), scores)
-            lost.append(self._loss(world, found.values))
-        gained = self._loss(world, scores) - float(np.mean(lost))
+            model = fit(self.estimator, self.label, scenario.public, counts, own)
+            found = model.predict_from(locate(model.partition, population.points), scores)
+            lost.append(self._loss(population, found.values))
+        gained = self._loss(population, scores) - float(np.mean(lost))
         return gained if self.slots else gained / self.variance
 
     def _holders(
-        self, world: World, copies: Any, rng: np.random.Generator
+        self, population: Population, copies: Any, rng: np.random.Generator
     ) -> tuple[Floats, Floats, Any]:
-        """Encoded rows, labels and how many holders have each, drawn from the world's law."""
+        """Encoded rows, labels and how many holders have each, drawn from the population's law."""
         if isinstance(self.label, Classes):
-            truth = np.clip(world.truth, 0.0, None)
+            truth = np.clip(population.truth, 0.0, None)
             drawn = rng.multinomial(copies, truth / truth.sum(axis=1, keepdims=True))
             y = np.tile(np.arange(self.slots, dtype=np.float64), len(copies))
-            return np.repeat(world.points, self.slots, axis=0), y, drawn.ravel()
-        y = world.truth[:, 0] + rng.choice(self.residuals, len(copies))
-        return world.points, np.clip(y, self.label.low, self.label.high), copies
+            return np.repeat(population.points, self.slots, axis=0), y, drawn.ravel()
+        y = population.truth[:, 0] + rng.choice(self.residuals, len(copies))
+        return population.points, np.clip(y, self.label.low, self.label.high), copies
 
-    def _loss(self, world: World, predicted: Floats) -> float:
-        """Expected error under the world's law; for numbers less what no model can explain."""
+    def _loss(self, population: Population, predicted: Floats) -> float:
+        """Expected error under the population's law; for numbers less what no model can explain."""
         if self.slots:
-            right = world.truth[np.arange(len(predicted)), predicted.argmax(axis=1)]
-            return float(world.weights @ (1.0 - right))
-        return float(world.weights @ (predicted[:, 0] - world.truth[:, 0]) ** 2)
+            right = population.truth[np.arange(len(predicted)), predicted.argmax(axis=1)]
+            return float(population.weights @ (1.0 - right))
+        return float(population.weights @ (predicted[:, 0] - population.truth[:, 0]) ** 2)
 
     def detectable(self, task: Task, holders: int) -> tuple[float | None, float | None]:
         """The smallest shifts, overall and in a cell of median noise, that ``insight`` finds."""
-        place, label, world = _asking(task), self.label, self.fair.world
+        place, label, population = _asking(task), self.label, self.fair.population
         mechanism, tree = task.mechanisms[place], task.tree_of(place)
         n = holders / len(task.questions) if task.allocation == "one" else holders
-        cells, m = locate(tree, world.points), self.records
+        cells, m = locate(tree, population.points), self.records
         points = np.bincount(cells, minlength=tree.cells) + 0.5
         w = points / points.sum()
         sums = np.stack(
-            [np.bincount(cells, t, minlength=tree.cells) for t in world.truth.T], axis=1
+            [np.bincount(cells, t, minlength=tree.cells) for t in population.truth.T], axis=1
         )
-        q = (sums + 0.5 * world.truth.mean(axis=0)) / points[:, None]
+        q = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
         if isinstance(label, Classes):
             width, largest, tests = 1.0, 1.0, tree.cells * (1 + label.slots)
             q /= q.sum(axis=1, keepdims=True)

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -12,7 +12,7 @@ from privet.protocol.features import Range
 from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition
 
-from ..public_data import Floats, PublicData
+from ..public_data import ArrayKey, Floats, PublicData
 from ..trees import locate, node_sums
 from .base import BaseModel
 
@@ -48,7 +48,7 @@ class Knowledge:
     @classmethod
     def of(cls, model: BaseModel, X: Floats) -> "Knowledge":
         """``model`` at the reference points of public rows ``X``; the last few are kept."""
-        return _scored(_ScoredBy(model, X.shape, hashlib.sha256(X.tobytes()).digest(), X))
+        return _scored(model, ArrayKey.of(X))
 
     def cell_means(self, partition: Partition) -> tuple[Floats, Floats]:
         """The model's mean per cell, ``(cells, S)``, and points per cell, ``(cells,)``.
@@ -74,8 +74,7 @@ def public_knowledge(X: Floats, y: Floats, slots: int, base: BaseModel | None = 
     """
     if base is not None:
         return Knowledge.of(base, X)
-    digest = hashlib.sha256(X.tobytes() + y.tobytes()).digest()
-    return _stacked(_StackOf(slots, X.shape, digest, X, y))
+    return _stacked(slots, ArrayKey.of(X, y))
 
 
 def residual_centring(
@@ -155,33 +154,18 @@ def _smoothed(X: Floats, rng: np.random.Generator) -> Floats:
     return drawn
 
 
-@dataclass(frozen=True)
-class _ScoredBy:
-    model: BaseModel
-    shape: tuple[int, ...]
-    digest: bytes
-    X: Floats = field(compare=False)
+@lru_cache(maxsize=8)
+def _scored(model: BaseModel, rows: ArrayKey) -> Knowledge:
+    (X,) = rows.arrays
+    own = X if len(X) < POINTS else X[:0]
+    points = np.vstack([own, reference_points(X)])
+    return Knowledge(model, points, model.predict(points), len(own))
 
 
 @lru_cache(maxsize=8)
-def _scored(seen: _ScoredBy) -> Knowledge:
-    own = seen.X if len(seen.X) < POINTS else seen.X[:0]
-    points = np.vstack([own, reference_points(seen.X)])
-    return Knowledge(seen.model, points, seen.model.predict(points), len(own))
-
-
-@dataclass(frozen=True)
-class _StackOf:
-    slots: int
-    shape: tuple[int, ...]
-    digest: bytes
-    X: Floats = field(compare=False)
-    y: Floats = field(compare=False)
-
-
-@lru_cache(maxsize=8)
-def _stacked(asked: _StackOf) -> Knowledge:
+def _stacked(slots: int, data: ArrayKey) -> Knowledge:
     from .stacking import stacked  # scikit-learn takes seconds to import
 
-    X = asked.X.astype(np.float32).astype(np.float64)
-    return Knowledge.of(stacked(X, asked.y, asked.slots), asked.X)
+    X, y = data.arrays
+    single = X.astype(np.float32).astype(np.float64)
+    return Knowledge.of(stacked(single, y, slots), X)

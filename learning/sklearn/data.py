@@ -71,7 +71,7 @@ def checked_labels(X: Any, y: Any) -> NDArray[Any]:
     return labels
 
 
-def dealt(
+def split_public(
     strata: Iterable[NDArray[np.int64]], fraction: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which rows play private records, and which public ones, ``(rows,)`` each.
@@ -127,7 +127,7 @@ def _column(name: str, column: Any) -> Any:
     return column.astype(object).where(column.notna(), None).tolist()
 
 
-def stand_ins(columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def imputation_defaults(columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Features' settings by name: what stands in where a record has what no public one has.
 
     That is the commonest category for an unlisted or missing text, and the median for a missing

@@ -4,7 +4,7 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -45,10 +45,10 @@ from .data import (
     checked_public,
     checked_table,
     class_name,
-    dealt,
+    imputation_defaults,
     named_columns,
     own_public_model,
-    stand_ins,
+    split_public,
     value_errors,
     warn_of_unseen,
 )
@@ -59,39 +59,24 @@ JUDGED = 10_000
 REGISTRIES: tuple[dict[str, Any], ...] = (ESTIMATORS, GROWERS, MECHANISMS)
 
 
+@dataclass(eq=False, repr=False)
 class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carries no types
     """What the classifier and the regressor share; see ``PrivateTreeClassifier``."""
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        grower: str = "distilled",
-        depth: int | None = None,
-        criterion: str | None = None,
-        min_leaf: int = 0,
-        mechanism: str = "subset",
-        questions: Sequence[Mapping[str, Any]] = ({},),
-        allocation: str = "all",
-        estimator: str | None = None,
-        estimator_parameters: Mapping[str, Any] | None = None,
-        public_model: Any = None,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.grower = grower
-        self.depth = depth
-        self.criterion = criterion
-        self.min_leaf = min_leaf
-        self.mechanism = mechanism
-        self.questions = questions
-        self.allocation = allocation
-        self.estimator = estimator
-        self.estimator_parameters = estimator_parameters
-        self.public_model = public_model
-        self.public_fraction = public_fraction
-        self.random_state = random_state
+    epsilon: float = 1.0
+    _: KW_ONLY
+    grower: str = "distilled"
+    depth: int | None = None
+    criterion: str | None = None
+    min_leaf: int = 0
+    mechanism: str = "subset"
+    questions: Sequence[Mapping[str, Any]] = ({},)
+    allocation: str = "all"
+    estimator: str | None = None
+    estimator_parameters: Mapping[str, Any] | None = None
+    public_model: Any = None
+    public_fraction: float = 0.1
+    random_state: int | np.random.RandomState | None = None
 
     def _fit(
         self, X: Any, y: NDArray[Any], public: tuple[Any, Any] | None, name: str, seed: int
@@ -108,7 +93,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             label = next(
                 each for each in (name, LABEL, f"{LABEL} of the task") if each not in columns
             )
-            settings = self._settings(len(y), seed, stand_ins(columns), label)
+            settings = self._settings(len(y), seed, imputation_defaults(columns), label)
             self.task_, public_data = build_task(
                 settings, {**columns, label: self._label_column(y_public)}, self._factory(bases)
             )
@@ -204,7 +189,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         self, X: Any, y: NDArray[Any], rng: np.random.Generator
     ) -> tuple[tuple[Any, Any], tuple[Any, Any], NDArray[np.int64]]:
         """Private and public records, and the row numbers of the latter."""
-        private, chosen = dealt(self._strata(y), self.public_fraction, rng)
+        private, chosen = split_public(self._strata(y), self.public_fraction, rng)
         warnings.warn(
             f"fit was given no public records, so {chosen.sum()} of the {len(y)} records, drawn by "
             "chance, play them: their labels are used as they are. Give public=(X, y).",
@@ -482,6 +467,7 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         return tuple(map(class_name, self.classes_))
 
 
+@dataclass(eq=False, repr=False)
 class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
     """As ``PrivateTreeClassifier``, for a numeric label.
 
@@ -491,42 +477,9 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
     ``distilled``.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        grower: str = "distilled",
-        depth: int | None = None,
-        criterion: str | None = None,
-        min_leaf: int = 0,
-        mechanism: str = "subset",
-        questions: Sequence[Mapping[str, Any]] = ({},),
-        allocation: str = "all",
-        estimator: str | None = None,
-        estimator_parameters: Mapping[str, Any] | None = None,
-        public_model: Any = None,
-        public_fraction: float = 0.1,
-        label_range: tuple[float, float] | None = None,
-        centred: bool | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            grower=grower,
-            depth=depth,
-            criterion=criterion,
-            min_leaf=min_leaf,
-            mechanism=mechanism,
-            questions=questions,
-            allocation=allocation,
-            estimator=estimator,
-            estimator_parameters=estimator_parameters,
-            public_model=public_model,
-            public_fraction=public_fraction,
-            random_state=random_state,
-        )
-        self.label_range = label_range
-        self.centred = centred
+    _: KW_ONLY
+    label_range: tuple[float, float] | None = None
+    centred: bool | None = None
 
     def fit(
         self,

@@ -14,10 +14,11 @@ from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask
 from privet.protocol.features import Classes, Feature, Label, Range, encode_table, label_value
 from privet.protocol.label_scale import Centring
 from privet.protocol.limits import MAX_TASK_BYTES
-from privet.protocol.mechanisms import AUTO, MECHANISMS, choose
+from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Task
 
+from ..mechanism_choice import AUTO, choose
 from ..partitions import CRITERIA, GROWERS, default_criterion
 from ..public_data import PublicData
 from ..public_model.base import BaseModel

@@ -1,11 +1,10 @@
 """Local randomizers: one file each, the holder's half and the curator's half together.
 
 ``base`` is the contract, ``frequency_oracle`` and ``vector_pair`` are the two families,
-``registry`` finds a mechanism by its name, ``comparison`` chooses one.
+``registry`` finds a mechanism by its name.
 """
 
 from .base import Mechanism
-from .comparison import AUTO, Row, choose, compare
 from .grr import GeneralizedResponse
 from .label_response import LabelResponse
 from .laplace import Laplace
@@ -16,7 +15,6 @@ from .subset import SubsetSelection
 from .unary import OptimizedUnary, SymmetricUnary
 
 __all__ = [
-    "AUTO",
     "MECHANISMS",
     "GeneralizedResponse",
     "LabelResponse",
@@ -25,10 +23,7 @@ __all__ = [
     "OptimizedUnary",
     "ProjectiveResponse",
     "RandomizedResponse",
-    "Row",
     "SubsetSelection",
     "SymmetricUnary",
-    "choose",
-    "compare",
     "create_mechanism",
 ]

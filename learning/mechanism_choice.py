@@ -9,12 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..errors import InvalidTask
-from .base import Mechanism
-from .exact import exp_below
-from .frequency_oracle import mean_variance
-from .registry import MECHANISMS, create_mechanism
-from .subset import best_size, inclusion
+from privet.protocol.errors import InvalidTask
+from privet.protocol.mechanisms import MECHANISMS, Mechanism, create_mechanism
+from privet.protocol.mechanisms.exact import exp_below
+from privet.protocol.mechanisms.frequency_oracle import mean_variance
+from privet.protocol.mechanisms.subset import best_size, inclusion
 
 AUTO = "auto"
 

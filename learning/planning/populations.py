@@ -1,6 +1,6 @@
 """Public data that mislead, made from fair ones: as ``scripts.reproduce`` measures.
 
-In each situation the holders' records are reference points x with weights, and their labels follow
+In each scenario the holders' records are reference points x with weights, and their labels follow
 a law given x. Where public records are *scarce* or *tilted*, the law is the public model f of all
 of them, and the public data are some of them. Where they are *volunteers* or *changed*, they are
 all there, and the holders' law is f changed in a known way.
@@ -27,7 +27,7 @@ FEW = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class Population:
     """Points ``(points, columns)`` with ``weights``, ``(points,)``, that add up to 1.
 
     ``truth``, ``(points, S)``, are class probabilities, or means of a number (S = 1).
@@ -38,11 +38,11 @@ class World:
     truth: Floats
 
     @classmethod
-    def fair(cls, points: Floats, truth: Floats) -> "World":
+    def fair(cls, points: Floats, truth: Floats) -> "Population":
         """A population that the public model describes."""
         return cls(points, np.full(len(points), 1.0 / len(points)), truth)
 
-    def volunteers(self, spread: float) -> "World":
+    def volunteers(self, spread: float) -> "Population":
         """Holders of whom the public records are volunteers; ``spread`` is a number's deviation."""
         if self.truth.shape[1] == 1:
             return replace(self, truth=self.truth + HIGHER * spread)
@@ -50,9 +50,9 @@ class World:
         joint = self.truth * np.where(rarest, RARER, 1.0)
         density = self.weights * joint.sum(axis=1)
         truth = joint / joint.sum(axis=1, keepdims=True)
-        return World(self.points, density / density.sum(), truth)
+        return Population(self.points, density / density.sum(), truth)
 
-    def changed(self) -> "World":
+    def changed(self) -> "Population":
         """Holders a part of whom has the next class, or the number as far on the other side."""
         other = np.roll(self.truth, 1, axis=1)
         if self.truth.shape[1] == 1:
