@@ -1,9 +1,9 @@
-"""What all baselines share: checked input, public records, features scaled to [0, 1].
+"""The base of all baselines: checked input, public records, features scaled to [0, 1].
 
-``fit(X, y, public)`` plays both sides. Private records enter only through the method's own
-randomizer; a baseline without privacy says so. As in LPCT's Theorem 5, the curator knows the
-features' ranges from the public records unless they are declared, and private records beyond them
-count at the edge.
+``fit(X, y, public)`` simulates holders and curator. Private records enter only through the
+method's own randomizer; a baseline without privacy says so. As in LPCT's Theorem 5, the curator
+knows the features' ranges from the public records unless they are declared, and clips private
+records to them.
 """
 
 import math

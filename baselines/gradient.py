@@ -51,8 +51,8 @@ class PSGDClassifier(BaselineClassifier):
         # a constant column for the intercept; [-1, 1] rather than [0, 1], so that ReLU units differ
         Z = signed(X)
         self.network_ = Network(Z.shape[1], self.hidden)
-        known = ArrayKey.of(signed(public.X), public.y)
-        w = warm_start(self.network_, int(rng.integers(2**31)), known)
+        public_key = ArrayKey.of(signed(public.X), public.y)
+        w = warm_start(self.network_, int(rng.integers(2**31)), public_key)
         randomizer = PrivUnitG.best(self.epsilon, len(w) + 1)
         rate = self.learning_rate
         if rate is None:
@@ -87,8 +87,8 @@ class PrivUnitG:
         def log_variance(logit_p: float) -> float:
             return float(np.log(cls(epsilon, dimension, logit_p).variance))
 
-        found = minimize_scalar(log_variance, bounds=(0.0, epsilon), method="bounded")
-        return cls(epsilon, dimension, float(found.x))
+        best = minimize_scalar(log_variance, bounds=(0.0, epsilon), method="bounded")
+        return cls(epsilon, dimension, float(best.x))
 
     @property
     def log_q(self) -> float:
@@ -192,8 +192,8 @@ def warm_start(network: Network, seed: int, public: ArrayKey) -> Floats:
         rng = np.random.default_rng(seed)
         w = rng.standard_normal(network.size) * np.sqrt(2.0 / network.columns)
     options = {"maxiter": WARM_STEPS}
-    found = minimize(network.loss, w, public.arrays, jac=True, method="L-BFGS-B", options=options)
-    return np.asarray(found.x)
+    fitted = minimize(network.loss, w, public.arrays, jac=True, method="L-BFGS-B", options=options)
+    return np.asarray(fitted.x)
 
 
 def descend(

@@ -78,8 +78,10 @@ class LPCTClassifier(BaselineClassifier):
 
         The class with the largest weighted count has the largest share.
         """
-        known = self.public_counts_
-        counts = known if weight == np.inf else self.question_.counts + weight * known
+        public_counts = self.public_counts_
+        counts = (
+            public_counts if weight == np.inf else self.question_.counts + weight * public_counts
+        )
         return np.asarray(counts.argmax(axis=1))
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
@@ -226,17 +228,17 @@ class NonPrivateTree(Baseline):
     max_depth: int | None = None
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
-        found = {
+        choices = {
             "all": (np.vstack([X, public.X]), np.concatenate([y, public.y])),
             "private": (X, y),
             "public": (public.X, public.y),
         }
-        if self.rows not in found:
+        if self.rows not in choices:
             msg = f"rows is {self.rows!r}: use all, private or public."
             raise ValueError(msg)
         seed = int(rng.integers(2**31))
         tree = self._estimator(max_depth=self.max_depth, random_state=seed)
-        self.tree_ = tree.fit(*found[self.rows])
+        self.tree_ = tree.fit(*choices[self.rows])
 
 
 class NonPrivateTreeClassifier(BaselineClassifier, NonPrivateTree):

@@ -58,10 +58,10 @@ EPSILON_STEPS = (0.5, 2.0)
 FEWEST_RECORDS = 20
 FEWEST_OF_A_CLASS = 5
 MOST_RECORDS = 3000
-"""Of more public records a sample is used."""
+"""Of more public records a random sample is used."""
 MOST_POINTS = 4000
 DRAWS = 2
-"""Collections that are simulated for a gain."""
+"""Collections simulated per gain."""
 
 
 def plan(
@@ -132,9 +132,11 @@ class Planner:
         self.losses, self.residuals = losses(out_of_fold, public.y, self.slots)
         self.variance = float(public.y.var())
         base = stack(public, self.weights, self.slots)
-        known = Knowledge.of(base, public.X)
-        some = slice(known.own, known.own + MOST_POINTS)
-        self.fair = Scenario(public, base, Population.fair(known.points[some], known.scores[some]))
+        knowledge = Knowledge.of(base, public.X)
+        some = slice(knowledge.training_rows, knowledge.training_rows + MOST_POINTS)
+        self.fair = Scenario(
+            public, base, Population.fair(knowledge.points[some], knowledge.scores[some])
+        )
         self.shifts = dict(self._shifts(rng))
 
     def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, "Scenario"]]:
@@ -147,7 +149,7 @@ class Planner:
         yield "changed", replace(self.fair, population=population.changed())
 
     def plan(self) -> Plan:
-        """The whole answer."""
+        """The plan for these settings and its variations."""
         settings = self.settings
         task = self.task(settings, self.fair)
         here = self.prospect(settings)
@@ -184,8 +186,8 @@ class Planner:
         task = self.task(settings, self.fair)
         gains = {}
         for name, scenario in self.shifts.items():
-            own = scenario.base is not self.fair.base
-            published = self.task(settings, scenario) if own else task
+            republished = scenario.base is not self.fair.base
+            published = self.task(settings, scenario) if republished else task
             gains[name] = self.gain(settings, published, scenario)
         cells = task.mechanisms[_asking(task)].cells
         overall, in_cell = self.detectable(task, settings.holders)
@@ -196,15 +198,15 @@ class Planner:
         base, population, scores = scenario.base, scenario.population, scenario.scores
         case = f"{settings.holders} {settings.epsilon}".encode()
         rng = np.random.default_rng([self.seed, zlib.crc32(case)])
-        own = base if ESTIMATORS[self.estimator].takes_base else None
+        starts_from = base if ESTIMATORS[self.estimator].takes_base else None
         lost = []
         for _ in range(DRAWS):
             copies = rng.multinomial(settings.holders, population.weights)
             X, y, copies = self._holders(population, copies, rng)
             counts = simulate_counts(task, X, y, rng, copies=copies)
-            model = fit(self.estimator, self.label, scenario.public, counts, own)
-            found = model.predict_from(locate(model.partition, population.points), scores)
-            lost.append(self._loss(population, found.values))
+            model = fit(self.estimator, self.label, scenario.public, counts, starts_from)
+            predicted = model.predict_from(locate(model.partition, population.points), scores)
+            lost.append(self._loss(population, predicted.values))
         gained = self._loss(population, scores) - float(np.mean(lost))
         return gained if self.slots else gained / self.variance
 
@@ -258,12 +260,12 @@ class Planner:
         variance = contrast_variance(mechanism.slot_covariance(ceil(n), counts), q)
         variance += size * q * (1.0 - q) * (1.0 + size / (m * w + 1.0)[:, None])
         in_cell = width * np.sqrt(np.maximum(variance, 0.0)) / size
-        found = (
-            _smallest(overall, len(units)),
-            _smallest(float(np.median(in_cell.max(axis=1))), tests),
+        everywhere = _smallest(overall, len(units))
+        local = _smallest(float(np.median(in_cell.max(axis=1))), tests)
+        return (
+            everywhere if everywhere < largest else None,
+            local if local < largest else None,
         )
-        reach, local = (each if each < largest else None for each in found)
-        return reach, local
 
     def _reason(self, expected: Figure, here: Prospect, verdict: Verdict) -> str:
         """The verdict in words, with its figures."""
@@ -280,17 +282,19 @@ class Planner:
                 "larger epsilon."
             )
         if here.overall_shift is None:
-            found = "If they mislead, the reports do not show by how much"
+            detection = "If they mislead, the reports do not show by how much"
         else:
             amount = self._amount(here.overall_shift)
-            found = f"If they are off by {amount} or more, the reports show it"
+            detection = f"If they are off by {amount} or more, the reports show it"
             if here.cell_shift is not None:
-                found += f", as they show {self._amount(here.cell_shift)} or more in a single cell"
+                detection += (
+                    f", as they show {self._amount(here.cell_shift)} or more in a single cell"
+                )
         gains = [
             f"{round(100.0 * gain, 1) + 0.0:+.1f} ({shift})" for shift, gain in here.gains.items()
         ]
         unit = "points of accuracy" if self.slots else "percent of the label's variance"
-        return f"{fair_case} {found}; expect {', '.join(gains)} {unit} from them."
+        return f"{fair_case} {detection}; expect {', '.join(gains)} {unit} from them."
 
     def _amount(self, shift: float) -> str:
         return f"{100 * shift:.1f} points" if self.slots else f"{shift:.3g}"
@@ -323,11 +327,11 @@ def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
     members = candidates(len(X), X.shape[1], slots)
     with stacking.quietly():
         by_member = stacking.out_of_fold(members, X, y, slots)
-    found = np.empty(by_member.shape[1:])
+    predicted = np.empty(by_member.shape[1:])
     for others, fold in stacking.folds(y, slots).split(X, y if slots else None):
         weights = stacking.weights_for(members, by_member[:, others], y[others], slots)
-        found[fold] = np.tensordot(weights, by_member[:, fold], axes=1)
-    return stacking.weights_for(members, by_member, y, slots), found
+        predicted[fold] = np.tensordot(weights, by_member[:, fold], axes=1)
+    return stacking.weights_for(members, by_member, y, slots), predicted
 
 
 def stack(public: PublicData, weights: Floats, slots: int) -> BaseModel:

@@ -21,9 +21,9 @@ HIGHER = 0.5
 TILT = 4.0
 """Tilted: one end of the first principal component is e^4 times likelier than the other."""
 CHANGED = 0.3
-"""Changed: the part of the population, at one end of that component, with other labels."""
+"""Changed: fraction of the population, at one end of that component, with other labels."""
 FEW = 0.25
-"""Scarce and tilted: the part of the public records that there are."""
+"""Scarce and tilted: fraction of public records kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Population:
         return Population(self.points, density / density.sum(), truth)
 
     def changed(self) -> "Population":
-        """Holders a part of whom has the next class, or the number as far on the other side."""
+        """Holders of whom a part has the next class, or a number mirrored at the mean."""
         other = np.roll(self.truth, 1, axis=1)
         if self.truth.shape[1] == 1:
             other = 2.0 * self.truth.mean() - self.truth
@@ -64,7 +64,7 @@ class Population:
 def few_rows(
     X: Floats, least: int, rng: np.random.Generator
 ) -> Iterator[tuple[str, NDArray[np.intp]]]:
-    """The public rows that there are where they are scarce, and where they are tilted."""
+    """The public rows kept where they are scarce, and where they are tilted."""
     size = min(max(least, round(FEW * len(X))), len(X))
     for name, tilt in (("scarce", 0.0), ("tilted", TILT)):
         chance = np.exp(tilt * place_of(X))

@@ -259,9 +259,9 @@ def from_onnx(data: bytes, columns: int, slots: int) -> BaseModel:
 def mixture(name: str, models: Sequence[BaseModel], weights: Sequence[float]) -> BaseModel:
     """The weighted sum of several models as one; those of weight 0 are left out."""
     parts = [
-        (weight * own, component)
+        (weight * inner_weight, component)
         for model, weight in zip(models, weights, strict=True)
-        for own, component in zip(model.weights, model.components, strict=True)
+        for inner_weight, component in zip(model.weights, model.components, strict=True)
         if weight > 0.0
     ]
     return BaseModel(name, tuple(c for _, c in parts), tuple(w for w, _ in parts))

@@ -32,10 +32,11 @@ from .candidates import (
 PULL = 20.0
 MEMORY = 0.25
 MEMORY_ROWS = 1000.0
-"""The part for models that remember is MEMORY for few rows, and half of it for this many."""
+"""The weight of models that memorise is MEMORY for few rows and half of it for this many (ADR
+0102)."""
 FOLDS = 5
 MANY_CLASSES = 30
-"""Above this many classes trees become fewer in proportion, since each takes longer."""
+"""Above this many classes there are proportionally fewer trees, since each takes longer."""
 SHARED_TREES = 400
 FEWEST_SHARED_TREES = 100
 """Trees of all forests of a stack for more than two classes: about 1.2 times what one forest takes
@@ -69,12 +70,12 @@ def tree_counts(members: Sequence[Candidate], weights: Floats, slots: int) -> li
     weighted sum is least. For two classes and for numbers there are ``TREES`` per unit of weight:
     no more variance than one forest of as many trees. More classes share ``SHARED_TREES``.
     """
-    each = TREES
+    per_weight = TREES
     if slots > 2:
         in_forests = sum(w for member, w in zip(members, weights, strict=True) if member.forest)
-        each = max(_fewer(SHARED_TREES, slots), FEWEST_SHARED_TREES) / max(in_forests, 1e-9)
+        per_weight = max(_fewer(SHARED_TREES, slots), FEWEST_SHARED_TREES) / max(in_forests, 1e-9)
     return [
-        0 if weight == 0.0 else max(1, round(each * weight)) if member.forest else 1
+        0 if weight == 0.0 else max(1, round(per_weight * weight)) if member.forest else 1
         for member, weight in zip(members, weights, strict=True)
     ]
 
@@ -166,9 +167,9 @@ def _fewer(trees: int, slots: int) -> int:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Arithmetic in one thread, since several wait for each other for longer than they work.
+    """Without warnings, and in one thread, since several mostly wait for each other.
 
-    What did not converge is judged by its score.
+    A member that did not converge is judged by its score.
     """
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -74,18 +74,18 @@ def checked_labels(X: Any, y: Any) -> NDArray[Any]:
 def split_public(
     strata: Iterable[NDArray[np.int64]], fraction: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which rows play private records, and which public ones, ``(rows,)`` each.
+    """Which rows stand for private records, and which for public ones, ``(rows,)`` each.
 
     ``fraction`` of each stratum, at least two rows, is public. Where that leaves no private record,
-    all play both parts.
+    every row stands for both.
     """
     if not 0.0 < fraction < 1.0:
         msg = f"public_fraction is {fraction}: it must lie between 0 and 1."
         raise ValueError(msg)
-    parts = [rng.permutation(rows) for rows in strata]
-    public = np.zeros(sum(map(len, parts)), dtype=bool)
-    for part in parts:
-        public[part[: max(2, round(fraction * len(part)))]] = True
+    shuffled = [rng.permutation(rows) for rows in strata]
+    public = np.zeros(sum(map(len, shuffled)), dtype=bool)
+    for rows in shuffled:
+        public[rows[: max(2, round(fraction * len(rows)))]] = True
     return (public if public.all() else ~public), public
 
 
@@ -128,10 +128,10 @@ def _column(name: str, column: Any) -> Any:
 
 
 def imputation_defaults(columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Features' settings by name: what stands in where a record has what no public one has.
+    """Settings by feature of the values that replace what no public record has.
 
-    That is the commonest category for an unlisted or missing text, and the median for a missing
-    number. Columns with missing values get stand-ins without this, and empty ones get none.
+    Those are the commonest category for an unlisted or missing text and the median for a missing
+    number. Columns with missing values have defaults without this, and empty ones have none.
     """
     settings: dict[str, dict[str, Any]] = {}
     for name, values in columns.items():

@@ -88,7 +88,7 @@ def encode_columns(
             f"The public data has no column {settings.label!r}: its columns are {listed}."
         )
     label = describe(infer_label(columns, settings), settings)
-    features = tuple(describe(each, settings) for each in infer_features(columns, settings))
+    features = tuple(describe(feature, settings) for feature in infer_features(columns, settings))
     return features, label, encode_public(features, label, columns)
 
 
@@ -172,7 +172,7 @@ def _is_centred(settings: TaskSettings, index: int, grower: str, label: Label) -
     if not isinstance(label, Range) or question.asks == "cell":
         return False
     if wanted is None:
-        alone = sum(each.asks == "label" for each in settings.questions) == 1
+        alone = sum(other.asks == "label" for other in settings.questions) == 1
         return GROWERS[grower].uses_public_model and alone
     return wanted
 
@@ -272,6 +272,6 @@ def check_names(settings: TaskSettings) -> None:
             _check_known("criterion", criterion, CRITERIA)
 
 
-def _check_known(what: str, name: str, known: Collection[str]) -> None:
-    if name not in known:
-        raise InvalidTask(f"Unknown {what} {name!r}: choose one of {', '.join(sorted(known))}.")
+def _check_known(what: str, name: str, choices: Collection[str]) -> None:
+    if name not in choices:
+        raise InvalidTask(f"Unknown {what} {name!r}: choose one of {', '.join(sorted(choices))}.")
