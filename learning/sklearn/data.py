@@ -28,7 +28,7 @@ from privet.protocol.features import (
 from privet.protocol.wire import first_fault
 
 from ..public_data import PublicData
-from ..public_model.base import BaseModel, Link, Single
+from ..public_model.base import BaseModel, Component, Single
 
 Floats = NDArray[np.float64]
 
@@ -170,25 +170,28 @@ def class_name(value: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class Fitted(Component):
     """A fitted scikit-learn estimator, kept in memory only.
 
     ``places`` are the task's numbers of the classes it was fitted to, or None for a numeric label;
-    ``width`` is the number of classes, or 1.
+    ``classes`` is their number, or 1.
     """
 
     kind: ClassVar[str] = "estimator"
     copies: ClassVar[int] = 0
-    link: ClassVar[Link] = "identity"
     estimator: Any
     places: NDArray[np.int64] | None
-    width: int
+    classes: int
+
+    @property
+    def width(self) -> int:
+        return self.classes
 
     def predict(self, X: Single) -> Floats:
         """Probabilities or numbers for rows ``(rows, columns)``, shape ``(rows, width)``."""
         if self.places is None:
             return np.asarray(self.estimator.predict(X), dtype=np.float64).reshape(-1, 1)
-        probabilities = np.zeros((len(X), self.width))
+        probabilities = np.zeros((len(X), self.classes))
         probabilities[:, self.places] = self.estimator.predict_proba(X)
         return probabilities
 
@@ -224,5 +227,5 @@ def own_public_model(model: Any, label: Label, public: PublicData) -> BaseModel:
             "put it into a CalibratedClassifierCV."
         )
     places = fitted.classes_.astype(np.int64) if classes else None
-    part = Fitted(fitted, places, label.slots if isinstance(label, Classes) else 1)
+    part = Fitted("identity", fitted, places, label.slots if isinstance(label, Classes) else 1)
     return BaseModel(f"{type(model).__name__} of the public records", (part,), (1.0,))

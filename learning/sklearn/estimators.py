@@ -78,6 +78,32 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     public_fraction: float = 0.1
     random_state: int | np.random.RandomState | None = None
 
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        public: tuple[ArrayLike, ArrayLike] | None = None,
+        **others: Any,
+    ) -> Self:
+        """Fit on private records ``X``, ``y`` and ``public`` ones, a pair of the same form.
+
+        Without ``public`` some private records stand in for them, with a warning. NaN is a
+        missing value. A DataFrame may hold texts, which are categories; truth values are numbers.
+        Raises ``ValueError`` for data or hyperparameters that no task can be made of, and
+        ``TypeError`` for ``sample_weight``.
+        """
+        if others:
+            refuse(others)
+        name = str(getattr(y, "name", None) or LABEL)
+        X = checked_table(self, X, reset=True)
+        y = checked_labels(X, y)
+        given = None if public is None else checked_public(self, public)
+        self._learn_classes(y, None if given is None else given[1])
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        coded = None if given is None else (given[0], self._codes(given[1]))
+        self._fit(X, self._codes(y), coded, name, seed)
+        return self
+
     def _fit(
         self, X: Any, y: NDArray[Any], public: tuple[Any, Any] | None, name: str, seed: int
     ) -> None:
@@ -289,6 +315,12 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
 
     _score_name: ClassVar[str]
 
+    def _learn_classes(self, y: NDArray[Any], y_public: NDArray[Any] | None) -> None:
+        """Set ``classes_``, where labels are classes."""
+
+    @abstractmethod
+    def _codes(self, y: NDArray[Any]) -> NDArray[Any]: ...
+
     @abstractmethod
     def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]: ...
 
@@ -402,36 +434,6 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         ``(features,)``; with a public model, predictions depend on more than the tree.
     """
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        public: tuple[ArrayLike, ArrayLike] | None = None,
-        **others: Any,
-    ) -> Self:
-        """Fit on private records ``X``, ``y`` and ``public`` ones, a pair of the same form.
-
-        Without ``public`` some private records stand in for them, with a warning. NaN is a
-        missing value. A DataFrame may hold texts, which are categories; truth values are numbers.
-        Raises ``ValueError`` for data or hyperparameters that no task can be made of, and
-        ``TypeError`` for ``sample_weight``.
-        """
-        if others:
-            refuse(others)
-        name = getattr(y, "name", None)
-        X = checked_table(self, X, reset=True)
-        y = checked_labels(X, y)
-        check_classification_targets(y)
-        given = None if public is None else checked_public(self, public)
-        self.classes_ = np.unique(y if given is None else np.concatenate([y, given[1]]))
-        if len(self.classes_) == 1:
-            msg = "All labels are of one class: give records of at least two classes."
-            raise ValueError(msg)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        coded = None if given is None else (given[0], self._codes(given[1]))
-        self._fit(X, self._codes(y), coded, str(name or LABEL), seed)
-        return self
-
     _score_name = "accuracy"
 
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -452,6 +454,13 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         """Ends of the 95 % intervals of ``predict_proba``, each ``(rows, classes)``."""
         predictions = self._predict(X)
         return predictions.low, predictions.high
+
+    def _learn_classes(self, y: NDArray[Any], y_public: NDArray[Any] | None) -> None:
+        check_classification_targets(y)
+        self.classes_ = np.unique(y if y_public is None else np.concatenate([y, y_public]))
+        if len(self.classes_) == 1:
+            msg = "All labels are of one class: give records of at least two classes."
+            raise ValueError(msg)
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.int64]:
         return np.searchsorted(self.classes_, y)
@@ -485,24 +494,6 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
     label_range: tuple[float, float] | None = None
     centred: bool | None = None
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        public: tuple[ArrayLike, ArrayLike] | None = None,
-        **others: Any,
-    ) -> Self:
-        """As the classifier's ``fit``, with numbers as labels."""
-        if others:
-            refuse(others)
-        name = getattr(y, "name", None)
-        X = checked_table(self, X, reset=True)
-        y = checked_labels(X, y).astype(np.float64)
-        given = None if public is None else checked_public(self, public)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        self._fit(X, y, given, str(name or LABEL), seed)
-        return self
-
     _score_name = "R²"
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -513,6 +504,9 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
         """Ends of the 95 % intervals of ``predict``, each ``(rows,)``."""
         predictions = self._predict(X)
         return predictions.low[:, 0], predictions.high[:, 0]
+
+    def _codes(self, y: NDArray[Any]) -> Floats:
+        return y.astype(np.float64)
 
     def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]:
         return np.array_split(np.argsort(y, kind="stable"), 2)
