@@ -14,6 +14,7 @@ from .cart import from_sklearn
 from .grower import Growth, check_cells, distinguishable
 
 MAX_DEFAULT_DEPTH = 12
+"""About half as many cells as there are reference points (``knowledge.POINTS``)."""
 CENTRED_DEEPER = 2
 """Added to the depth for numbers that are reported relative to their cell's centre (ADR 0105)."""
 

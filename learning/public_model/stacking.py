@@ -35,6 +35,7 @@ MEMORY_ROWS = 1000.0
 """The weight of models that memorise is MEMORY for few rows and half of it for this many (ADR
 0102)."""
 FOLDS = 5
+"""The usual number; what a fold leaves out is a fifth of the rows."""
 MANY_CLASSES = 30
 """Above this many classes there are proportionally fewer trees, since each takes longer."""
 SHARED_TREES = 400
@@ -42,10 +43,15 @@ FEWEST_SHARED_TREES = 100
 """Trees of all forests of a stack for more than two classes: about 1.2 times what one forest takes
 to predict 2 000 rows of 60 classes."""
 FEWEST_ROWS = 10
+"""With fewer rows a fold may hold one row or none, and the model is a constant."""
 VALIDATION_ROWS = 3000
+"""Weights of a dozen members are known well from so many rows; more only take longer."""
 ROWS_PER_TREE = 20_000
-"""Each tree of a random forest is fitted to at most this many rows, drawn anew for each."""
+"""Maximum number of rows per tree of a random forest, drawn anew for each tree, for time's sake."""
 HEAVY = 1e3
+"""Weight of the row that makes weights add up to 1: far above those of the normalised data."""
+LEAST_WEIGHT = 0.02
+"""Members below a fiftieth of the weight are dropped: they take time and change little."""
 
 
 def stacked(X: Floats, y: Floats, slots: int) -> BaseModel:
@@ -123,7 +129,7 @@ def constant(y: Floats, columns: int, slots: int) -> BaseModel:
 
 
 def stack_weights(members: Sequence[Candidate], X: Floats, y: Floats, slots: int) -> Floats:
-    """One weight per member, adding up to 1; those under 2 % are dropped."""
+    """One weight per member, adding up to 1; those under ``LEAST_WEIGHT`` are 0."""
     rng = np.random.default_rng(0)
     rows = rng.permutation(len(X))[:VALIDATION_ROWS]
     X, y = X[rows], y[rows]
@@ -140,7 +146,7 @@ def weights_for(members: Sequence[Candidate], predicted: Floats, y: Floats, slot
     weights = (1.0 - memory) * _simplex_least_squares(columns, target, PULL / len(y))
     remembers = np.array([member.remembers for member in members])
     weights += memory * remembers / remembers.sum()
-    weights[weights < 0.02] = 0.0
+    weights[weights < LEAST_WEIGHT] = 0.0
     return np.asarray(weights / weights.sum())
 
 

@@ -8,6 +8,7 @@ the default and without one part of it.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import product, starmap
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,23 +110,22 @@ def cells() -> Partition:
     return GROWERS["max_edge"](rows, (np.arange(100) % 2).astype(float), depth=DEPTH, classes=2)
 
 
-def without(place: int) -> tuple[Deviations, ...]:
-    """``GRID`` with one deviation, of (root, slope, path), as for "no shift"."""
-    kept = []
-    for deviations in GRID[1:]:
-        root, slope, path = (
-            none if i == place else deviation
-            for i, (deviation, none) in enumerate(zip(deviations, NO_SHIFT, strict=True))
-        )
-        kept.append((root, slope, path))
-    return (NO_SHIFT, *dict.fromkeys(kept))
+def without(part: str) -> tuple[Deviations, ...]:
+    """``GRID`` with one deviation, of root, slope and path, as for "no shift"."""
+    none = {part: getattr(NO_SHIFT, part)}
+    return (NO_SHIFT, *dict.fromkeys(deviations._replace(**none) for deviations in GRID[1:]))
 
 
+FINER = (
+    NO_SHIFT,
+    *starmap(Deviations, product((0.6, 3.0), (0.0, 1.0), (0.1, 0.3, 1.0, 2.0))),
+)
 ABLATIONS = (
     Ablation("default"),
-    Ablation("no common step", without(0)),
-    Ablation("no slope", without(1)),
-    Ablation("no steps below", without(2)),
+    Ablation("no common step", without("root")),
+    Ablation("no slope", without("slope")),
+    Ablation("no steps below", without("path")),
+    Ablation("17 priors", FINER),
     Ablation("shift for certain", no_shift=0.0),
     Ablation("one round", rounds=1),
 )
