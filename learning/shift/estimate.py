@@ -8,7 +8,7 @@ from ..public_data import Floats
 from ..ratio import fieller_interval, project_on_simplex
 from .influence import influence
 from .likelihood import cell_masses, contrasts_of
-from .posterior import Posterior, posterior
+from .posterior import Posterior, shift_posterior
 from .prior import Expected, Prior
 
 ROUNDS = 2
@@ -26,25 +26,27 @@ def estimate_shift(
     shares = expected.q
     for _ in range(rounds):
         contrasts = contrasts_of(question, shares, cell_masses(question, shares, expected))
-        found = posterior(question.partition, contrasts, expected, prior)
-        shares = mean_shares(found, numeric=expected.numeric)
+        posterior = shift_posterior(question.partition, contrasts, expected, prior)
+        shares = mean_shares(posterior, numeric=expected.numeric)
     holders = question.plausible.sum(axis=1, keepdims=True)
     low, high = fieller_interval(question.counts, question.noise, holders)
-    unmoved = found.variance / np.maximum(found.prior_variance, 1e-12)
+    unmoved = posterior.variance / np.maximum(posterior.prior_variance, 1e-12)
     return SlotEstimates(
         shares=shares,
         standard_error=(high - low) / (2.0 * Z95),
         low=low,
         high=high,
-        public_share=np.clip(found.mean(unmoved).mean(axis=1), 0.0, 1.0),
-        influence=np.minimum(influence(question, contrasts, found), 1.0),
-        base_slope=slope_within(expected, shares, (found.weights * found.slope).sum(axis=0)),
+        public_share=np.clip(posterior.mean(unmoved).mean(axis=1), 0.0, 1.0),
+        influence=np.minimum(influence(question, contrasts, posterior), 1.0),
+        base_slope=slope_within(
+            expected, shares, (posterior.weights * posterior.slope).sum(axis=0)
+        ),
     )
 
 
-def mean_shares(found: Posterior, *, numeric: bool) -> Floats:
+def mean_shares(posterior: Posterior, *, numeric: bool) -> Floats:
     """Posterior mean shares, ``(cells, slots)``, on the simplex."""
-    shares = found.mean(found.shares)
+    shares = posterior.mean(posterior.shares)
     if numeric:  # not between 0 and 1 by themselves
         return project_on_simplex(shares)
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))

@@ -19,16 +19,20 @@ LEAST_WEIGHT = 1e-3
 """Of a prior whose sharper bound is worth computing; all others have the looser one."""
 
 
-def influence(question: QuestionCounts, contrasts: Contrasts, found: Posterior) -> Floats:
+def influence(question: QuestionCounts, contrasts: Contrasts, posterior: Posterior) -> Floats:
     """The bound for each mean share, ``(cells, slots)``."""
     contrast_change = ContrastChange(question, contrasts.reference)
     D, a, gamma = contrasts.variance, contrasts.direction, contrasts.common_precision
     of_noise = gamma * contrast_change.summed(np.abs(a / D))
-    within = found.mean(found.derivative * _of_theta(question, contrasts, found, of_noise))
+    within = posterior.mean(
+        posterior.derivative * _of_theta(question, contrasts, posterior, of_noise)
+    )
     # the derivative of the log evidence by the contrasts, up to what is equal for all priors
-    by_R = contrasts.size * found.shares / D
+    by_R = contrasts.size * posterior.shares / D
     by_R = by_R + gamma * (a / D) * (a * by_R).sum(axis=1, keepdims=True)
-    between = found.deviation(found.shares) * contrast_change.summed(found.deviation(by_R))
+    between = posterior.deviation(posterior.shares) * contrast_change.summed(
+        posterior.deviation(by_R)
+    )
     return np.asarray(within + between)
 
 
@@ -57,18 +61,18 @@ class ContrastChange:
 
 
 def _of_theta(
-    question: QuestionCounts, contrasts: Contrasts, found: Posterior, of_noise: Floats
+    question: QuestionCounts, contrasts: Contrasts, posterior: Posterior, of_noise: Floats
 ) -> Floats:
     """The most that theta changes by within each prior, ``(priors, cells, slots)``."""
     contrast_change = ContrastChange(question, contrasts.reference)
-    b_D = contrasts.size * found.derivative / contrasts.variance
+    b_D = contrasts.size * posterior.derivative / contrasts.variance
     b_a_D = np.abs(b_D * contrasts.direction)
     of_H = b_D * contrast_change.single + b_a_D * of_noise
-    change = smooth(question.partition, found.steps, found.J, of_H[None]).means[0]
-    for vector in (np.abs(found.by_slope), np.abs(found.by_noise)):
+    change = smooth(question.partition, posterior.steps, posterior.J, of_H[None]).means[0]
+    for vector in (np.abs(posterior.by_slope), np.abs(posterior.by_noise)):
         change = change + vector * (vector * of_H).sum(axis=1, keepdims=True)
-    deviation = np.sqrt(found.variance)
-    for g in np.flatnonzero((found.weights > LEAST_WEIGHT).any(axis=1)):
+    deviation = np.sqrt(posterior.variance)
+    for g in np.flatnonzero((posterior.weights > LEAST_WEIGHT).any(axis=1)):
         joint = contrast_change.summed(deviation[g] * b_D[g])
         joint = joint + (deviation[g] * b_a_D[g]).sum(axis=0) * of_noise
         change[g] = np.minimum(change[g], deviation[g] * joint)

@@ -66,24 +66,26 @@ class Posterior:
         return np.sqrt(self.mean((values - self.mean(values)) ** 2))
 
 
-def posterior(tree: Partition, contrasts: Contrasts, expected: Expected, prior: Prior) -> Posterior:
+def shift_posterior(
+    tree: Partition, contrasts: Contrasts, expected: Expected, prior: Prior
+) -> Posterior:
     """theta under each prior, and how well each prior predicts the contrasts."""
     steps, slope_variance = prior.variances(tree)
     z = expected.slope - np.average(expected.slope, axis=0, weights=contrasts.size[:, 0] + 1e-9)
     theta = np.zeros((len(steps), *expected.q.shape))
     for _ in range(NEWTON_STEPS):
-        found = _linearised(tree, contrasts, expected, theta, z, steps, slope_variance)
-        step = np.clip(found.theta - theta, -LONGEST_STEP, LONGEST_STEP)
+        normal = _linearised(tree, contrasts, expected, theta, z, steps, slope_variance)
+        step = np.clip(normal.theta - theta, -LONGEST_STEP, LONGEST_STEP)
         theta = theta + step
         if np.abs(step).max() < CONVERGED:
             break
     shares, derivative = expected.shares(theta)
     return replace(
-        found,
+        normal,
         theta=theta,
         shares=shares,
         derivative=derivative,
-        weights=_weights(prior.probabilities, found.log_evidence),
+        weights=_weights(prior.probabilities, normal.log_evidence),
     )
 
 
