@@ -198,7 +198,7 @@ def _overall(label: Label, public: PublicData, question: QuestionCounts) -> tupl
 
 
 def figure_weights(label: Label, question: QuestionCounts) -> list[tuple[str, Floats]]:
-    """What each count stands for, ``(cells, slots)``, by the name of the figure."""
+    """Names of figures with the value that each count stands for, ``(cells, slots)``."""
     shape = question.counts.shape
     if isinstance(label, Classes):
         return [

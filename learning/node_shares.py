@@ -75,7 +75,7 @@ def node_shares(
 
 
 def cells_below(partition: Partition, node: int) -> NDArray[np.bool_]:
-    """Which cells lie below ``node``, or are it, shape ``(cells,)``."""
+    """Whether each cell lies below ``node`` or is it, ``(cells,)``."""
     below = np.zeros(partition.nodes, dtype=bool)
     below[node] = True
     for nodes in partition.levels:

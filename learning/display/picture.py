@@ -141,7 +141,7 @@ def lay_out(
 
 
 def values_of(model: Model, public: Floats | None = None) -> list[Value]:
-    """What each cell predicts: of two classes the second's probability, of more the likeliest's."""
+    """Each cell's prediction: the probability of the second of two classes, or of the likeliest."""
     classes = model.label.classes if isinstance(model.label, Classes) else ("",)
     of_cells = []
     for cell, row in enumerate(model.values):

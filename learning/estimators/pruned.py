@@ -55,7 +55,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What to use at one depth, per cell: signal v, weights of both data, private the stronger."""
+    """The choice at one depth per cell: signal v, weights of both data, is private stronger."""
 
     signal: Floats
     weight_p: Floats

@@ -41,7 +41,7 @@ class Growth:
 
 
 class DepthRule(Protocol):
-    """The default depth for so many holders and public records, at least 1."""
+    """The default depth for these numbers of holders and public records, at least 1."""
 
     def __call__(
         self, holders: int, epsilon: float, *, columns: int, public_rows: int, centred: bool

@@ -1,4 +1,4 @@
-"""What planning finds, and how a notebook shows it."""
+"""The result of planning, and how a notebook shows it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -84,7 +84,7 @@ class Plan:
 
     @property
     def unit(self) -> str:
-        """Of the gains as they are shown, times 100."""
+        """The unit of gains, which are shown times 100."""
         return "points of accuracy" if self.score == "accuracy" else "% of the label's variance"
 
     def plot(self, ax: Any = None) -> Any:

@@ -58,7 +58,7 @@ EPSILON_STEPS = (0.5, 2.0)
 FEWEST_RECORDS = 20
 FEWEST_OF_A_CLASS = 5
 MOST_RECORDS = 3000
-"""Of more public records a random sample is used."""
+"""Maximum number of public records; of more a random sample is used."""
 MOST_POINTS = 4000
 DRAWS = 2
 """Collections simulated per gain."""
@@ -194,7 +194,7 @@ class Planner:
         return Prospect(settings.holders, settings.epsilon, cells, overall, in_cell, gains)
 
     def gain(self, settings: TaskSettings, task: Task, scenario: "Scenario") -> float:
-        """How much better models of the reports are than the public model, mean of ``DRAWS``."""
+        """Mean improvement over the public model by the reports, of ``DRAWS`` collections."""
         base, population, scores = scenario.base, scenario.population, scenario.scores
         case = f"{settings.holders} {settings.epsilon}".encode()
         rng = np.random.default_rng([self.seed, zlib.crc32(case)])
@@ -335,7 +335,7 @@ def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
 
 
 def stack(public: PublicData, weights: Floats, slots: int) -> BaseModel:
-    """The curator's stack with fewer trees, and these weights of its members."""
+    """The curator's stack with fewer trees and the given weights of its members."""
     from ..public_model import stacking
     from ..public_model.candidates import VALIDATION_TREES, candidates
 

@@ -17,7 +17,7 @@ from ..public_data import Floats
 RARER = 4.5
 """Volunteers: the rarest class is this much rarer among the public records, in odds."""
 HIGHER = 0.5
-"""Volunteers with a number: theirs is lower by this many standard deviations."""
+"""Volunteers' numbers are lower than the holders' by this many standard deviations."""
 TILT = 4.0
 """Tilted: one end of the first principal component is e^4 times likelier than the other."""
 CHANGED = 0.3

@@ -35,7 +35,7 @@ ROUNDS = 100
 LARGEST_LEAF_COUNT = 4000
 """Trees of a forest stop near this many leaves, so that a model of many rows stays small."""
 BOOSTING_COLUMNS = 500
-"""Boosting is left out above this many columns, where it takes minutes and gains nothing."""
+"""Above this many columns boosting is left out, since it takes minutes and gains nothing."""
 BOOSTING_CLASSES = 5
 """Boosting is left out above this many classes; above two its quick variant is."""
 SHARPNESS = 16.0

@@ -50,7 +50,7 @@ class Knowledge:
 
     @classmethod
     def of(cls, model: BaseModel, X: Floats) -> "Knowledge":
-        """``model`` at the reference points of public rows ``X``; the last few are kept."""
+        """``model`` at the reference points of public rows ``X``; the last few are cached."""
         return _scored(model, ArrayKey.of(X))
 
     def cell_means(self, partition: Partition) -> tuple[Floats, Floats]:

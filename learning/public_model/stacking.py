@@ -89,7 +89,7 @@ def tree_counts(members: Sequence[Candidate], weights: Floats, slots: int) -> li
 def fitted(
     members: Sequence[Candidate], X: Floats, y: Floats, slots: int, trees: Sequence[int]
 ) -> list[BaseModel | None]:
-    """Each member fitted to all rows with so many ``trees``, and None for those with 0."""
+    """Each member fitted to all rows with its number of ``trees``, None where that is 0."""
     with quietly():
         return [
             as_arrays(member, _fitted(member, count, X, y), slots) if count else None

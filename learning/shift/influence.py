@@ -16,7 +16,7 @@ from .posterior import Posterior
 from .tree_smoothing import smooth
 
 LEAST_WEIGHT = 1e-3
-"""Of a prior whose sharper bound is worth computing; all others have the looser one."""
+"""Priors with less posterior weight get only the looser of two bounds, which is quicker."""
 
 
 def influence(question: QuestionCounts, contrasts: Contrasts, posterior: Posterior) -> Floats:

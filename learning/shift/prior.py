@@ -90,7 +90,7 @@ class Prior:
 
     @property
     def probabilities(self) -> Floats:
-        """Of each component, ``(priors,)``."""
+        """Prior probability of each component, ``(priors,)``."""
         large = np.array([root == LARGE for root, *_ in self.grid[1:]])
         of_large = LARGE_SHIFTS / max(large.sum(), 1)
         others = np.where(large, of_large, (1.0 - LARGE_SHIFTS) / (~large).sum())

@@ -61,7 +61,7 @@ REGISTRIES: tuple[dict[str, Any], ...] = (ESTIMATORS, GROWERS, MECHANISMS)
 
 @dataclass(eq=False, repr=False)
 class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carries no types
-    """What the classifier and the regressor share; see ``PrivateTreeClassifier``."""
+    """Base of the classifier and the regressor; see ``PrivateTreeClassifier``."""
 
     epsilon: float = 1.0
     _: KW_ONLY

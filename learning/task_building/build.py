@@ -81,7 +81,7 @@ def build_encoded(
 def encode_columns(
     settings: TaskSettings, columns: Columns
 ) -> tuple[tuple[Feature, ...], Label, PublicData]:
-    """Features and label as they would be published, and the public records encoded by them."""
+    """Features and label as published, and the public records encoded by them."""
     if settings.label not in columns:
         listed = ", ".join(list(columns)[:20])
         raise InvalidPublicData(

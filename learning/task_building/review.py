@@ -64,7 +64,7 @@ def propose(columns: Columns) -> list[Proposal]:
 
 
 def remarks_on(values: ColumnValues) -> Iterator[str]:
-    """What looks wrong about a column, each a sentence without its subject."""
+    """Remarks on what looks wrong about a column, as sentences without a subject."""
     if isinstance(values, np.ndarray):
         present = values[~np.isnan(values)]
         distinct = len(np.unique(present))
