@@ -45,7 +45,7 @@ def value_errors() -> Iterator[None]:
 
 
 def checked_table(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> Any:
-    """``X`` checked as scikit-learn does; a DataFrame with non-numeric columns stays a DataFrame."""
+    """``X`` checked as scikit-learn does; a DataFrame with non-numeric columns stays one."""
     if hasattr(X, "columns") and any(dtype.kind not in "fiub" for dtype in X.dtypes):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
