@@ -131,7 +131,7 @@ class Planner:
         self.weights, out_of_fold = cross_validated(public, self.slots)
         self.losses, self.residuals = losses(out_of_fold, public.y, self.slots)
         self.variance = float(public.y.var())
-        base = stack(public, self.weights, self.slots)
+        base = self.stack(public)
         knowledge = Knowledge.of(base, public.X)
         some = slice(knowledge.training_rows, knowledge.training_rows + MOST_POINTS)
         self.fair = Scenario(
@@ -143,7 +143,7 @@ class Planner:
         public, population = self.fair.public, self.fair.population
         for name, rows in few_rows(public.X, FEWEST_RECORDS, rng):
             some = PublicData(public.X[rows], public.y[rows])
-            yield name, Scenario(some, stack(some, self.weights, self.slots), population)
+            yield name, Scenario(some, self.stack(some), population)
         volunteers = population.volunteers(sqrt(self.variance))
         yield "volunteers", replace(self.fair, population=volunteers)
         yield "changed", replace(self.fair, population=population.changed())
@@ -175,6 +175,13 @@ class Planner:
             verdict=verdict,
             reason=self._reason(expected, here, verdict),
         )
+
+    def stack(self, public: PublicData) -> BaseModel:
+        """The curator's stack with fewer trees and the weights of all public records."""
+        from ..public_model import stacking
+        from ..public_model.candidates import VALIDATION_TREES
+
+        return stacking.stacked(public.X, public.y, self.slots, self.weights, VALIDATION_TREES)
 
     def task(self, settings: TaskSettings, scenario: "Scenario") -> Task:
         """The task published from a scenario's public records."""
@@ -332,20 +339,6 @@ def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
         weights = stacking.weights_for(members, by_member[:, others], y[others], slots)
         predicted[fold] = np.tensordot(weights, by_member[:, fold], axes=1)
     return stacking.weights_for(members, by_member, y, slots), predicted
-
-
-def stack(public: PublicData, weights: Floats, slots: int) -> BaseModel:
-    """The curator's stack with fewer trees and the given weights of its members."""
-    from ..public_model import stacking
-    from ..public_model.candidates import VALIDATION_TREES, candidates
-
-    members = candidates(len(public), public.X.shape[1], slots)
-    if stacking.too_few(public.y):
-        return stacking.constant(public.y, public.X.shape[1], slots)
-    trees = [VALIDATION_TREES if weight > 0.0 else 0 for weight in weights]
-    return stacking.mixed(
-        members, stacking.fitted(members, public.X, public.y, slots, trees), weights
-    )
 
 
 def losses(predicted: Floats, y: Floats, slots: int) -> tuple[Floats, Floats]:

@@ -54,14 +54,22 @@ LEAST_WEIGHT = 0.02
 """Members below a fiftieth of the weight are dropped: they take time and change little."""
 
 
-def stacked(X: Floats, y: Floats, slots: int) -> BaseModel:
-    """The stack for rows ``X`` and labels ``y``: class indices if ``slots`` > 0, else numbers."""
+def stacked(
+    X: Floats, y: Floats, slots: int, weights: Floats | None = None, trees: int | None = None
+) -> BaseModel:
+    """The stack for rows ``X`` and labels ``y``: class indices if ``slots`` > 0, else numbers.
+
+    By default cross-validation gives the members' ``weights``, and these the forests' ``trees``.
+    """
     if too_few(y):
         return constant(y, X.shape[1], slots)
     members = candidates(len(X), X.shape[1], slots)
-    weights = stack_weights(members, X, y, slots)
-    trees = tree_counts(members, weights, slots)
-    return mixed(members, fitted(members, X, y, slots, trees), weights)
+    weights = stack_weights(members, X, y, slots) if weights is None else weights
+    if trees is None:
+        counts = tree_counts(members, weights, slots)
+    else:
+        counts = [trees if weight > 0.0 else 0 for weight in weights]
+    return mixed(members, fitted(members, X, y, slots, counts), weights)
 
 
 def too_few(y: Floats) -> bool:
