@@ -11,6 +11,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 JOBS ?= auto
 ARGS ?=
 STARTED := $(shell date +%s)
+unexport PYTHONDONTWRITEBYTECODE  # every process that a test starts would compile everything anew
 
 .PHONY: help demo test test-all check style types imports format docs bench load vectors reproduce reproduce-quick audit up lock clean
 

@@ -22,13 +22,15 @@ PYTHON = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin") / "python"
 OLDEST = "3.11.0"
 """What the pins must install on, and on all that is newer."""
 LOCKED = {
-    "all": ["--all-extras", "--group=all"],
-    "test": ["--extra=demo", "--extra=postgres", "--group=test"],
-    "demo": ["--extra=demo"],
-    "curator": ["--extra=curator", "--extra=postgres"],
-    "docs": ["--group=docs"],
-    "relay": ["--extra=relay"],
-    "holder": ["--extra=pinned"],
+    "all": ("pyproject.toml", "--all-extras", "--group=all"),
+    "test": ("pyproject.toml", "--extra=demo", "--extra=postgres", "--group=test"),
+    "demo": ("pyproject.toml", "--extra=demo"),
+    "curator": ("pyproject.toml", "--extra=curator", "--extra=postgres"),
+    "relay": ("pyproject.toml", "--extra=relay"),
+    "holder": ("pyproject.toml", "--extra=pinned"),
+    "docs": ("--group=docs",),
+    "build": ("--group=build",),
+    "uv": ("--group=uv",),
 }
 """The sets of packages, the largest first, and what of pyproject.toml is in them."""
 WITHOUT_PATIENCE = {"UV_HTTP_CONNECT_TIMEOUT": "5", "UV_HTTP_RETRIES": "1"}
@@ -59,10 +61,11 @@ def install(packages: str) -> None:
     say(f"downloading and installing {count} pinned packages")
     pinned = ["--no-deps", "--require-hashes", *(f"--requirement={path}" for path in lists)]
     privet = ["--no-deps", "--no-build-isolation", f"--editable={ROOT}"]
-    if not (_has_uv() and _uv(*pinned) and _uv(*privet)):
-        say("uv is not to be had here: pip does the same in a minute or two")
-        _pip(*pinned)
-        _pip("--quiet", *privet)
+    with_uv = _has_uv() and (_uv(*pinned) or _uv("--system-certs", *pinned))
+    if not with_uv:
+        say("uv is not to be had here, so pip does the same, in a minute or two")
+        _pip("--progress-bar=off", *pinned)
+    _pip("--quiet", *privet)
     say(f"done in {time.monotonic() - started:.0f} s")
 
 
@@ -72,30 +75,18 @@ def say(what: str) -> None:
 
 
 def lock(*, upgrade: bool) -> None:
-    """Pin what pyproject.toml asks for; the smaller sets with the largest one's versions."""
+    """Write all pins."""
     _has_uv()
-    largest = PINS / "all.txt"
-    for name, parts in LOCKED.items():
-        kept = ["--upgrade"] * upgrade if name == "all" else [f"--constraint={largest}"]
-        _compile(ROOT / "pyproject.toml", *parts, *kept, into=PINS / f"{name}.txt")
-    for name in ("build", "uv"):
-        _compile(PINS / f"{name}.in", *["--upgrade"] * upgrade, into=PINS / f"{name}.txt")
+    for name in LOCKED:
+        pin(name, PINS / f"{name}.txt", upgrade=upgrade and name == "all")
 
 
-def _compile(source: Path, *options: str, into: Path) -> None:
+def pin(name: str, into: Path, *, upgrade: bool = False) -> None:
+    """Pin a set of packages; the smaller ones with the largest one's versions."""
     how = ["--universal", f"--python-version={OLDEST}", "--generate-hashes", "--no-annotate"]
-    _run(
-        "-m",
-        "uv",
-        "pip",
-        "compile",
-        "--quiet",
-        "--no-header",
-        *how,
-        *options,
-        f"--output-file={into.relative_to(ROOT)}",
-        str(source.relative_to(ROOT)),
-    )
+    how += ["--upgrade"] * upgrade + ["--constraint=requirements/all.txt"] * (name != "all")
+    how += ["--quiet", "--no-header", f"--output-file={into}", *LOCKED[name]]
+    _run("-m", "uv", "pip", "compile", *how, stdout=subprocess.DEVNULL)
 
 
 def _has_uv() -> bool:

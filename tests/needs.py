@@ -17,7 +17,9 @@ DEBIAN = {
     "curl": "curl",
     "docker": "docker-ce",
     "docker compose": "docker-ce-cli docker-compose-plugin",
+    "git": "git",
     "kubectl": "kubectl",
+    "make": "make",
     "nginx": "nginx-light",
     "node": "nodejs",
     "openssl": "openssl",
@@ -83,16 +85,15 @@ def pytest_terminal_summary(
     """What this run left out, and the command that runs it."""
     reasons = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", [])]
     wanting = Counter(found[1] for reason in reasons if (found := re.search("needs (.+)", reason)))
-    left, chosen = config.stash.get(LEFT, 0), config.getoption("markexpr")
-    if not (wanting or left):
+    other = {"not slow": "test-all", "slow": "test"}.get(config.getoption("markexpr"))
+    if not (wanting or other):
         return
     terminalreporter.section("left out")
-    if left:
-        other = {"not slow": "test-all", "slow": "test"}.get(chosen)
-        whose = f"`make {other}` runs them" if other else f"not chosen by -m '{chosen}'"
-        terminalreporter.write_line(f"{left} tests: {whose}.")
+    if other:
+        left = config.stash.get(LEFT, 0)
+        terminalreporter.write_line(f"Left to others: {left}; `make {other}` runs them.")
     for program, count in wanting.most_common():
-        terminalreporter.write_line(f"{count} tests need {program}, which is not installed.")
+        terminalreporter.write_line(f"Skipped for want of {program}: {count}.")
     if wanting:
         packages = " ".join(sorted(DEBIAN[program] for program in wanting))
         terminalreporter.write_line(f"`apt-get install {packages}` lets `make test-all` run them.")

@@ -1,0 +1,69 @@
+"""A line knows its room, and what is imported is no more than what is used."""
+
+import ast
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROLES = sorted(path.name for path in (ROOT / "privet").iterdir() if path.is_symlink())
+SERVERS = ("alembic", "fastapi", "httpx", "sqlalchemy", "starlette", "structlog", "uvicorn")
+ON_DEMAND = ("onnx", "onnxruntime", "pyarrow")
+"""pandas, which scikit-learn imports where it is installed, imports pyarrow."""
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_imports_are_relative_at_home_and_absolute_elsewhere(role: str) -> None:
+    """A module imported under two names would exist twice, and readers see what leaves the room."""
+    faults = []
+    for path in (ROOT / role).rglob("*.py"):
+        depth = len(path.relative_to(ROOT).parts) - 1
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                name = node.module or ""
+                at_home = name == f"privet.{role}" or name.startswith(f"privet.{role}.")
+                outside = node.level == 0 and name.split(".")[0] in ROLES
+                if at_home or outside or node.level > depth:
+                    faults.append(f"{path}:{node.lineno}")
+            elif isinstance(node, ast.Import):
+                names = [alias.name.split(".")[0] for alias in node.names]
+                faults += [f"{path}:{node.lineno}" for name in names if name in {*ROLES, "privet"}]
+    assert faults == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "unwanted"),
+    [
+        ("from privet import PrivateTreeClassifier", (*SERVERS, *ON_DEMAND)),
+        ("from privet import Holder", ("sklearn", "scipy", "starlette", "sqlalchemy", *ON_DEMAND)),
+    ],
+)
+def test_what_is_imported_loads_no_more_than_it_uses(
+    statement: str, unwanted: tuple[str, ...]
+) -> None:
+    """Learning loads no server and no client, a holder no statistics."""
+    code = (
+        f"import sys; sys.modules['pandas'] = None; {statement}; "
+        f"print(*sorted(set({unwanted!r}) & set(sys.modules)))"
+    )
+    printed = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True)
+    assert printed.split() == []
+
+
+def test_a_checkout_without_links_says_what_to_do(tmp_path: Path) -> None:
+    """git writes a file with the link's target where links are not to be had."""
+    (tmp_path / "privet").mkdir()
+    shutil.copy(ROOT / "privet" / "__init__.py", tmp_path / "privet")
+    (tmp_path / "privet" / "protocol").write_text("../protocol")
+    done = subprocess.run(
+        [sys.executable, "-c", "import privet"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "git config core.symlinks true" in done.stderr.splitlines()[-1]
