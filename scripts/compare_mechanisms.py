@@ -1,7 +1,7 @@
-"""Write the tables of docs/mechanisms.md.
+"""Write the tables of docs/tables/mechanisms.md.
 
     python -m scripts.compare_mechanisms            print the tables
-    python -m scripts.compare_mechanisms --write    put them into docs/mechanisms.md
+    python -m scripts.compare_mechanisms --write    put them into docs/tables/mechanisms.md
 
 All figures are closed forms. Times are measured by ``python -m bench``.
 """
@@ -17,7 +17,7 @@ from privet.learning.mechanism_choice import best_known_variance, compare, count
 from privet.protocol.mechanisms import MECHANISMS, Mechanism, create_mechanism
 from scripts.pages import fill, markdown
 
-PAGE = Path(__file__).parents[1] / "docs" / "mechanisms.md"
+PAGE = Path(__file__).parents[1] / "docs" / "tables" / "mechanisms.md"
 
 CATEGORIES = (65, 513, 4097)
 """m: cells times two labels, and the misfit."""

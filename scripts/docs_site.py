@@ -5,6 +5,7 @@ notebooks with their stored outputs, and files outside ``docs/`` that pages link
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from html import escape
@@ -41,27 +42,29 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for notebook in sorted((DOCS / "examples").glob("*.ipynb")):
         source = f"examples/{notebook.stem}.md"
         files.append(File.generated(config, source, content=as_markdown(notebook)))
-    for page in DOCS.glob("*.md"):
+    for page in DOCS.rglob("*.md"):
         for target in LINK.findall(page.read_text(encoding="utf-8")):
-            name = _outside(target)
-            if name is not None and files.get_file_from_path(name) is None:
-                path = str((DOCS / target).resolve())
-                files.append(File.generated(config, name, abs_src_path=path))
+            file = (page.parent / target).resolve()
+            if _is_copied(file) and files.get_file_from_path(_copy(file)) is None:
+                files.append(File.generated(config, _copy(file), abs_src_path=str(file)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Make links to the README, to notebooks, and out of ``docs/`` lead to these in the site."""
+    folder = (DOCS / page.file.src_uri).parent
 
     def rewritten(link: re.Match[str]) -> str:
-        target = link[1]
-        if target == "../README.md":
-            target = START
-        elif target.endswith(".ipynb"):
+        target, file = link[1], (folder / link[1]).resolve()
+        if file == ROOT / "README.md":
+            target = os.path.relpath(DOCS / START, folder)
+        elif _is_copied(file):
+            target = os.path.relpath(DOCS / _copy(file), folder)
+        elif file.suffix == ".ipynb":
             target = f"{target.removesuffix('ipynb')}md"
-        return f"]({_outside(target) or target}"
+        return f"]({target}"
 
-    return markdown if page.file.src_uri.startswith("adr/") else LINK.sub(rewritten, markdown)
+    return LINK.sub(rewritten, markdown)
 
 
 def as_markdown(notebook: Path) -> str:
@@ -94,7 +97,11 @@ def _entry(title: str, target: str, _: str | None) -> dict[str, str]:
     return {title: START if target == "../README.md" else target.replace(".ipynb", ".md")}
 
 
-def _outside(target: str) -> str | None:
-    """Where the site has a file outside ``docs/``; None for one inside and for the README."""
-    inside = not target.startswith("../") or target == "../README.md"
-    return None if inside else f"files/{target.removeprefix('../')}"
+def _is_copied(file: Path) -> bool:
+    """Whether a file that a page links is outside ``docs/``, other than the README."""
+    return file.is_file() and not file.is_relative_to(DOCS) and file != ROOT / "README.md"
+
+
+def _copy(file: Path) -> str:
+    """Where the site has a file from outside ``docs/``."""
+    return f"files/{file.relative_to(ROOT).as_posix()}"

@@ -36,7 +36,7 @@ from scripts.load.traffic import Address, Mischief, batches, singles
 from scripts.pages import fill, measured_on
 from scripts.servers import running_curator, running_relay
 
-PERFORMANCE = Path("docs/performance.md")
+PERFORMANCE = Path("docs/tables/performance.md")
 CONNECTIONS = {"single": 256, "relay": 2}
 SINGLE_SHARD = 20_000
 INTERRUPTED = 130

@@ -61,11 +61,10 @@ def install(packages: str) -> None:
     say(f"downloading and installing {count} pinned packages")
     pinned = ["--no-deps", "--require-hashes", *(f"--requirement={path}" for path in lists)]
     privet = ["--no-deps", "--no-build-isolation", f"--editable={ROOT}"]
-    with_uv = _has_uv() and (_uv(*pinned) or _uv("--system-certs", *pinned))
-    if not with_uv:
+    if not (_has_uv() and (_uv(*pinned) or _uv("--system-certs", *pinned))):
         say("uv is not to be had here, so pip does the same, in a minute or two")
         _pip("--progress-bar=off", *pinned)
-    _pip("--quiet", *privet)
+    _pip("--quiet", "--quiet", *privet)
     say(f"done in {time.monotonic() - started:.0f} s")
 
 

@@ -1,12 +1,11 @@
 """Every command of the three programs helps, completes, fits a terminal, and is plain in a pipe."""
 
-import os
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,10 @@ from privet.curator.cli import app as curator
 from privet.relay.cli import app as relay
 
 ROOT = Path(__file__).parent.parent
-PROGRAMS = {"privet": curator, "privet-holder": holder, "privet-relay": relay}
+PROGRAMS: dict[str, Any] = {
+    name: get_command(app)
+    for name, app in {"privet": curator, "privet-holder": holder, "privet-relay": relay}.items()
+}
 WIDTH = 80
 SHELLS = {"", "sh", "console"}
 """Languages of code blocks with commands."""
@@ -32,19 +34,19 @@ def walk(command: Any, *path: str) -> Iterator[tuple[str, ...]]:
 
 
 def found(path: tuple[str, ...]) -> Any:
-    command: Any = get_command(PROGRAMS[path[0]])
+    command = PROGRAMS[path[0]]
     for name in path[1:]:
         command = command.commands[name]
     return command
 
 
-EVERY = [path for name, app in PROGRAMS.items() for path in walk(get_command(app), name)]
-COMMANDS = [path for path in EVERY if not hasattr(found(path), "commands")]
+EVERY = [path for name, program in PROGRAMS.items() for path in walk(program, name)]
+LEAVES = [path for path in EVERY if not hasattr(found(path), "commands")]
 
 
 def helped(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> str:
     with pytest.raises(SystemExit) as ended:
-        get_command(PROGRAMS[path[0]])([*path[1:], "--help"], prog_name=path[0])
+        PROGRAMS[path[0]]([*path[1:], "--help"], prog_name=path[0])
     assert ended.value.code == 0
     return capsys.readouterr().out
 
@@ -53,18 +55,18 @@ def helped(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> str:
 def test_help_is_plain_and_fits(
     path: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a pipe there is no colour, and no line is longer than a narrow terminal's."""
+    """In a pipe there is no colour, and no line is longer than a narrow terminal is wide."""
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     text = helped(path, capsys)
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("path", LEAVES, ids=" ".join)
 def test_help_has_an_example_that_parses(
     path: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is of this command, and its options and files exist."""
+    """The example calls this command with options and files that exist."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "1000")
     (line,) = re.findall(r"Example: (.*)", helped(path, capsys))
@@ -85,7 +87,7 @@ def documented() -> Iterator[tuple[str, list[str]]]:
 
 
 def test_documented_commands_exist_with_their_options() -> None:
-    """In every code block of the pages; files, tasks and values are the reader's."""
+    """Every command in a code block of the pages takes every option that it is shown with."""
     lines = list(documented())
     assert len(lines) > 30
     for page, (program, *words) in lines:
@@ -101,28 +103,29 @@ def test_documented_commands_exist_with_their_options() -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_shells_complete_commands(name: str) -> None:
-    """The program prints the shell's script, and answers it when it asks."""
-    program = Path(sys.executable).parent / name
+def test_shells_complete_commands(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program prints the script for bash, and lists commands when that script asks."""
+    (program,) = entry_points(group="console_scripts", name=name)
     variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
+    monkeypatch.setattr(sys, "argv", [name])
 
-    def run(*arguments: str, **asked: str) -> str:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("PRIVET_")} | asked
-        done = subprocess.run(
-            [program, *arguments], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+    def answered(**asked: str) -> str:
+        for key, value in asked.items():
+            monkeypatch.setenv(key, value)
+        with pytest.raises(SystemExit) as ended:
+            sys.exit(program.load()())
+        assert not ended.value.code
+        return capsys.readouterr().out
 
-    script = run(**{variable: "source_bash"})
-    assert f"{variable}=complete_bash" in script
-    offered = run(**{variable: "complete_bash"}, COMP_WORDS=f"{name} s", COMP_CWORD="1").split()
-    expected = [word for word in get_command(PROGRAMS[name]).commands if word.startswith("s")]  # type: ignore[attr-defined]
-    assert offered == expected
+    assert f"{variable}=complete_bash" in answered(**{variable: "source_bash"})
+    offered = answered(**{variable: "complete_bash"}, COMP_WORDS=f"{name} s", COMP_CWORD="1")
+    assert offered.split() == [word for word in PROGRAMS[name].commands if word.startswith("s")]
 
 
 def test_every_program_is_walked() -> None:
-    """The programs of the package are these."""
+    """The programs that an installation gets are those whose commands are tested here."""
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     assert set(scripts) == set(PROGRAMS)
-    assert len(COMMANDS) > 35
+    assert len(LEAVES) > 35

@@ -27,7 +27,7 @@ def test_a_wheel_installs_nothing_but_privet(tmp_path: Path) -> None:
         shutil.copytree(ROOT / folder, source / folder, symlinks=True)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     subprocess.run([*command, "--wheel-dir", str(tmp_path), str(source)], check=True)
     (wheel,) = tmp_path.glob("privet-*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())

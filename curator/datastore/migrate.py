@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from alembic.command import upgrade as alembic_upgrade
@@ -76,7 +77,7 @@ def revision_of(connection: Connection) -> str:
             "The database has no schema version: either it is not Privet's, or its first migration "
             "was cut short. Give an empty database, or restore a backup."
         )
-    script = ScriptDirectory.from_config(_config())
+    script = _scripts()
     if not set(revisions) <= {revision.revision for revision in script.walk_revisions()}:
         raise StorageFailed(
             f"The database has schema {', '.join(revisions)}, which is newer than this version's "
@@ -93,7 +94,7 @@ def check_schema(engine: Engine) -> None:
     """
     with engine.connect() as connection:
         revision = revision_of(connection)
-    head = ScriptDirectory.from_config(_config()).get_current_head()
+    head = _scripts().get_current_head()
     if revision != head:
         raise StorageFailed(
             f"The database has schema {revision} and this version needs {head}: "
@@ -135,6 +136,11 @@ def naming_failures(engine: Engine) -> Iterator[None]:
             f"Cannot use the database {engine.url.render_as_string()}: {cause}. "
             f"{CHECK[engine.dialect.name]}"
         ) from error
+
+
+@cache
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
 
 
 def _config() -> Config:

@@ -1,10 +1,12 @@
 """Every figure and table of the papers, and Privet's own: ``python -m scripts.reproduce``."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
+import pandas as pd
 import typer
 
 from scripts.pages import fill
@@ -14,6 +16,7 @@ from scripts.reproduce.experiments import EXPERIMENTS
 
 ROOT = Path(__file__).parents[2]
 KEPT = Path("privet-data/reproduce")
+DOCS = ROOT / "docs"
 EXPECTED = ROOT / "scripts/reproduce/expected"
 
 
@@ -80,18 +83,38 @@ def main(
                 table.to_csv(results / f"{each.name}.csv", index=False)
     tables = {each.name: pages.kept(each, results) for each in EXPERIMENTS}
     if write_docs:
-        for page, places in pages.PAGES.items():
-            fill(
-                ROOT / "docs" / page,
-                {
-                    place: pages.sections(beginning(place), tables, ROOT / "docs", results)
-                    for place in places
-                },
-            )
+        write_pages(tables)
         return
     shown = KEPT / "results.md"
-    shown.write_text(pages.sections(EXPERIMENTS, tables, KEPT, results), encoding="utf-8")
+    text = pages.sections(EXPERIMENTS, tables, shown, KEPT / "figures", results)
+    shown.write_text(text, encoding="utf-8")
     print(f"See {shown}.")
+
+
+def write_pages(tables: Mapping[str, pd.DataFrame]) -> None:
+    """Fill every place of the documentation with its tables or notes."""
+    elsewhere = {name for names in pages.SUMMARIES.values() for name in names}
+    for name, places in pages.PAGES.items():
+        page = DOCS / name
+        filled = {
+            place: pages.sections(
+                beginning(place),
+                tables,
+                page,
+                DOCS / "figures",
+                EXPECTED,
+                without_notes=elsewhere,
+            )
+            for place in places
+        }
+        fill(page, filled)
+    for name, summarized in pages.SUMMARIES.items():
+        notes = {
+            f"{each.name}-notes": each.notes(each, tables[each.name])
+            for each in EXPERIMENTS
+            if each.name in summarized and each.notes
+        }
+        fill(DOCS / name, notes)
 
 
 def beginning(place: str) -> list[Experiment]:

@@ -1,7 +1,7 @@
 """CSV files, figures and the tables of pages from what the driver measured."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +13,25 @@ from scripts.reproduce.experiment import Experiment, Setting
 SLACK = {"max": 0.01, "min": 0.1}
 """What a mean may differ by beyond three standard errors: accuracy, or a share of an error."""
 PAGES = {
-    "reproduction.md": ("lpct", "lpdt", "abm", "mechanisms"),
-    "accuracy.md": (
-        "accuracy-design",
-        "accuracy-classes",
-        "accuracy-numbers",
-        "shifts",
-        "coverage",
-        "ablations",
-    ),
-    "planning.md": ("plans-one-population", "plans-as-collected"),
+    "accuracy.md": ("accuracy-design",),
+    "tables/classification.md": ("accuracy-classes",),
+    "tables/regression.md": ("accuracy-numbers",),
+    "tables/shifts.md": ("shifts",),
+    "tables/coverage.md": ("coverage",),
+    "tables/ablations.md": ("ablations",),
+    "tables/lpct-figures.md": ("lpct-figure",),
+    "tables/lpct-tables.md": ("lpct-table",),
+    "tables/lpct-mechanisms.md": ("mechanisms",),
+    "tables/lpdt.md": ("lpdt",),
+    "tables/semi-private.md": ("abm",),
+    "tables/plans.md": ("plans-one-population", "plans-as-collected"),
 }
 """Places of pages, each for the experiments whose names begin with it."""
+SUMMARIES = {
+    "accuracy.md": ("accuracy-classes", "accuracy-numbers"),
+    "robustness.md": ("shifts",),
+}
+"""Pages that have the notes of experiments whose tables stand elsewhere, at ``NAME-notes``."""
 
 
 def kept(experiment: Experiment, results: Path) -> pd.DataFrame:
@@ -50,33 +57,60 @@ def merged(experiment: Experiment, old: pd.DataFrame, new: pd.DataFrame) -> pd.D
 def sections(
     experiments: Sequence[Experiment],
     tables: Mapping[str, pd.DataFrame],
-    folder: Path,
+    page: Path,
+    figures: Path,
     results: Path,
+    *,
+    without_notes: Collection[str] = (),
 ) -> str:
-    """Some experiments for a page in ``folder``, their figures in ``folder/figures``."""
-    shown = [each for each in experiments if len(tables[each.name])]
-    return "\n".join(section(each, tables[each.name], folder, results) for each in shown)
+    """Some experiments for ``page``, those named in ``without_notes`` without their notes."""
+    return "\n".join(
+        section(
+            each,
+            tables[each.name],
+            page,
+            figures,
+            results,
+            with_notes=each.name not in without_notes,
+        )
+        for each in experiments
+        if len(tables[each.name])
+    )
 
 
-def section(experiment: Experiment, table: pd.DataFrame, folder: Path, results: Path) -> str:
-    """One figure or table with its remarks."""
-    lines = [f"### {experiment.title}", ""]
+def section(
+    experiment: Experiment,
+    table: pd.DataFrame,
+    page: Path,
+    figures: Path,
+    results: Path,
+    *,
+    with_notes: bool = True,
+) -> str:
+    """One figure or table with its remarks; links are relative to the page's folder."""
+    lines = [f"## {experiment.title}", ""]
     if experiment.kind == "figure":
-        draw(experiment, table, folder / "figures" / f"{experiment.name}.svg")
-        lines += [f"![{experiment.title}](figures/{experiment.name}.svg)", ""]
+        figure = figures / f"{experiment.name}.svg"
+        draw(experiment, table, figure)
+        lines += [f"![{experiment.title}]({relative(figure, page)})", ""]
     if experiment.kind == "table" or experiment.published:
         lines += [grid(experiment, part, value) for value, part in panels(experiment, table)]
     count = sorted({int(n) for n in table["replications"]})
     many = " to ".join(str(n) for n in dict.fromkeys((count[0], count[-1])))
     source = f"*(…)*: {experiment.reference}. " if experiment.published else ""
     plural = "" if many == "1" else "s"
-    file = Path(os.path.relpath(results / f"{experiment.name}.csv", folder)).as_posix()
-    lines += [f"{source}{many} replication{plural}; [all digits]({file}).", ""]
-    if experiment.notes:
+    digits = relative(results / f"{experiment.name}.csv", page)
+    lines += [f"{source}{many} replication{plural}; [all digits]({digits}).", ""]
+    if experiment.notes and with_notes:
         lines += [experiment.notes(experiment, table)]
     if experiment.remarks:
         lines += [experiment.remarks, ""]
     return "\n".join(lines)
+
+
+def relative(file: Path, page: Path) -> str:
+    """The link that leads from a page to a file."""
+    return Path(os.path.relpath(file, page.parent)).as_posix()
 
 
 def panels(experiment: Experiment, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

@@ -51,10 +51,3 @@ def test_finds_a_slope() -> None:
     low, high = model.fit(X, y, public=(X, None)).predict(np.array([[0.2], [0.8]]))
     assert low == pytest.approx(0.4, abs=0.3)
     assert high == pytest.approx(1.6, abs=0.3)
-
-
-def test_errors_say_what_to_do() -> None:
-    """A bandwidth is positive."""
-    X = np.random.default_rng(0).random((100, 2))
-    with pytest.raises(ValueError, match="choose a positive number"):
-        DeconvolutionRegressor(bandwidth=0.0).fit(X, X[:, 0])

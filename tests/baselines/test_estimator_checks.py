@@ -20,7 +20,13 @@ def estimator(name: str) -> BaseEstimator:
     return cls(random_state=0, **budget)
 
 
-@pytest.mark.parametrize("name", baselines.__all__)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name == "LPDTRegressor" else ())
+        for name in baselines.__all__
+    ],
+)
 def test_scikit_learns_checks(name: str) -> None:
     """All pass, but for accuracy on a small set."""
     results = check_estimator(estimator(name), on_fail=None, on_skip=None)

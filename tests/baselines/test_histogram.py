@@ -116,26 +116,3 @@ def test_regression_estimates_means_and_aphist_leaves_empty_cubes() -> None:
         assert careful.predict(rows[2:]) == [2.0]
         empty.append(plain.predict(rows[2:])[0])
     assert any(value != 2.0 for value in empty)  # noise above 0 in none of ten: 2^-10
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"bins": 0}, "at least 1 bin"),
-        ({"bins": 9, "windows": True}, "too large: use fewer bins"),
-        ({"epsilon": 0.0}, "choose a positive number"),
-    ],
-)
-def test_errors_say_what_to_do(settings: dict[str, Any], message: str) -> None:
-    """Bad parameters are refused as ValueError."""
-    rng = np.random.default_rng(0)
-    X = rng.random((100, 8))
-    with pytest.raises(ValueError, match=message):
-        PHISTClassifier(**settings).fit(X, X[:, 0] > 0.5)
-
-
-def test_many_columns_are_refused() -> None:
-    """One cube of 65 columns would fit, but numpy has no array of so many dimensions."""
-    X = np.random.default_rng(0).random((100, 65))
-    with pytest.raises(ValueError, match="65 columns is too large"):
-        PHISTClassifier(bins=1, windows=False).fit(X, X[:, 0] > 0.5)

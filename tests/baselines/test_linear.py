@@ -70,10 +70,3 @@ def test_recovers_a_logistic_model() -> None:
     found = model.coef_[1:] / (model.radius_ * model.width_)
     assert np.allclose(found, w, atol=0.2)
     assert model.score(X, y) > (y == (X @ w > 0)).mean() - 0.01
-
-
-def test_errors_say_what_to_do() -> None:
-    """δ must be a probability."""
-    X = np.random.default_rng(0).random((100, 2))
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        PGLMClassifier(delta=1.0).fit(X, X[:, 0] > 0.5)

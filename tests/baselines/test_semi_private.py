@@ -122,13 +122,7 @@ def test_bounds_shrink_and_sample_sizes_suffice() -> None:
     assert 3 < more[1] / private < 4.5
 
 
-def test_errors_say_what_to_do() -> None:
-    """Unknown classes, thresholds of several columns, and an impossible α."""
-    X = np.random.default_rng(0).random((100, 2))
-    y = X[:, 0] > 0.5
-    with pytest.raises(ValueError, match="use one of thresholds, stumps, trees"):
-        SemiPrivateClassifier(hypotheses="forests").fit(X, y)
-    with pytest.raises(ValueError, match="use stumps"):
-        SemiPrivateClassifier(hypotheses="thresholds").fit(X, y)
+def test_an_impossible_error_has_no_sample_size() -> None:
+    """α is between 0 and 1."""
     with pytest.raises(ValueError, match="between 0 and 1"):
         sample_sizes(1.5, 1.0)

@@ -9,7 +9,7 @@ from privet.curator.datastore import report_ids as book
 
 @pytest.mark.parametrize("arguments", [[], ["--rows"]])
 def test_it_measures_runs_and_rows(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line for each tenth, and the restart."""
+    """It prints a line for each tenth of the ids and one for the restart."""
     monkeypatch.setattr(book, "BULK", book.BULK)  # --rows changes it
     sizes = ["--ids", "50000", "--batch", "5000"]
     answer = CliRunner().invoke(report_ids.app, [*sizes, *arguments])

@@ -68,6 +68,7 @@ async def p_value(one: Any, other: Any, *, wait: bool, tries: int = TRIES) -> fl
     return float(mannwhitneyu(*zip(*times, strict=True)).pvalue)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", [FAR, MISFIT], ids=["far", "misfit"])
 async def test_the_time_of_a_report_does_not_tell_the_record(
     other: Any, monkeypatch: pytest.MonkeyPatch
@@ -78,6 +79,7 @@ async def test_the_time_of_a_report_does_not_tell_the_record(
     assert await p_value(NEAR, other, wait=True) > ALPHA
 
 
+@pytest.mark.slow
 async def test_the_test_finds_a_walk_that_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Going to the leaf and sending at once, as a holder should not, is noticed."""
 

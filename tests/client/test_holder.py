@@ -17,23 +17,17 @@ from privet.client import (
     Caps,
     CuratorUnreachable,
     Holder,
-    HolderError,
     Ledger,
-    LedgerFailed,
     MemoryLedger,
     ReportClient,
     Retry,
     SqliteLedger,
     State,
     TaskRefused,
-    TransportError,
-    UnexpectedAnswer,
-    UnsafeAddress,
 )
 from privet.client.holder import check_promise
 from privet.protocol.errors import (
     InvalidRequest,
-    PrivetError,
     TaskNotFound,
     TaskNotOpen,
 )
@@ -297,16 +291,15 @@ async def test_a_record_that_does_not_fit_is_answered_like_any_other(record: Any
     assert seen[0] == seen[1]
 
 
-async def test_thousands_of_holders_share_one_client(curator: StubCurator) -> None:
-    """Two hundred subjects at once: one fetch of the task, as many reports, light objects."""
+async def test_many_holders_share_one_client(curator: StubCurator) -> None:
+    """A hundred subjects at once: one fetch of the task, and as many reports."""
     ledger = MemoryLedger()
     async with ReportClient() as client:
-        holders = [Holder(client, ledger, f"subject {i}") for i in range(200)]
-        assert not hasattr(holders[0], "__dict__")
+        holders = [Holder(client, ledger, f"subject {i}") for i in range(100)]
         await asyncio.gather(*(holder.answer(curator.url, RECORD) for holder in holders))
     assert curator.gets == 1
-    assert len(curator.counted) == 200
-    assert len(ledger.answers()) == 200
+    assert len(curator.counted) == 100
+    assert len(ledger.answers()) == 100
 
 
 CANARY_AGE, CANARY_WORK = 47.123456789, "zq-canary-work"
@@ -331,23 +324,19 @@ async def test_the_private_value_leaves_no_trace(
     }
     task = make_task(features=(Numeric(name="age", low=0, high=100), TASK.features[1]))
     record = {"age": CANARY_AGE, "work": CANARY_WORK, "answer": "yes"}
-    stub = StubCurator(task)
-    network = Network([replies[outcome]])
+    offer = httpx.Response(200, content=task.canonical, headers=media(TASK_MEDIA_TYPE))
+    network = Network([offer, replies[outcome]])
     ledger: Ledger = SqliteLedger(tmp_path / "answers.sqlite3")
-    with serving(stub):
-        async with ReportClient() as real:
-            client = network.client()
-            client._offers[task.id] = await real.offer(real.address(stub.url))
-        texts = []
-        try:
-            await Holder(client, ledger).answer(stub.url, record)
-        except Exception as error:  # noqa: BLE001 - whatever is raised must be clean
-            texts = [repr(error), str(error), repr(error.__cause__), repr(error.__context__)]
-        assert bool(texts) == (outcome != "counted")
+    texts = []
+    try:
+        await Holder(network.client(), ledger).answer(URL.replace(TASK.id, task.id), record)
+    except Exception as error:  # noqa: BLE001 - whatever is raised must be clean
+        texts = [repr(error), str(error), repr(error.__cause__), repr(error.__context__)]
+    assert bool(texts) == (outcome != "counted")
     said = [text.encode() for text in [*texts, caplog.text]]
     sent = [part for r in network.requests for part in (r.content, bytes(r.url.raw_path))]
     stored = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(network.requests) > 0
+    assert len(network.requests) > 1
     assert len(stored) == 1
     for place in [*said, *sent, *stored, repr(ledger.answers()).encode()]:
         assert not any(canary in place for canary in canaries())
@@ -371,8 +360,7 @@ BROUGHT_ALONG = {
 
 
 def test_a_holder_needs_the_base_installation_only() -> None:
-    """Behind `privet-holder` are both packages, what the base installation declares, and what
-    that brings along: no server, no database, no trees."""
+    """`privet-holder` imports what the base installation declares and brings along, and no more."""
     run = [sys.executable, "-c", HOLDER_NEEDS]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
     needed = set(done.stdout.split())
@@ -387,14 +375,3 @@ def test_randomness_is_an_argument(curator: StubCurator) -> None:
         with BlockingHolder(MemoryLedger(), randomness=io.BytesIO(stream).read) as holder:
             reports.append(holder.answer(curator.url, RECORD).report)
     assert reports[0] == reports[1]
-
-
-def test_one_base_catches_all_that_a_holder_raises() -> None:
-    """The tree of client/errors.py: three branches that do not overlap, under PrivetError."""
-    assert {error.__base__ for error in (HolderError, TransportError, InvalidRequest)} == {
-        PrivetError
-    }
-    assert {error.__base__ for error in (TaskRefused, BudgetSpent, LedgerFailed)} == {HolderError}
-    assert {error.__base__ for error in (UnsafeAddress, CuratorUnreachable, UnexpectedAnswer)} == {
-        TransportError
-    }

@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,7 @@ else:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_race_cannot_overspend(tmp_path: Path) -> None:
     """Four processes use one ledger at once: all see one shared answer, two more fit the cap."""
     path = tmp_path / "answers.sqlite3"
@@ -200,12 +202,19 @@ def test_caps_stay_until_they_are_set(tmp_path: Path) -> None:
     assert SqliteLedger(path).caps("you") == Caps()
 
 
-def test_every_change_is_written_through(tmp_path: Path) -> None:
+def test_every_change_is_written_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite waits for the disk, folder entry included, at each commit."""
-    ledger = SqliteLedger(tmp_path / "answers.sqlite3")
-    with ledger._transaction() as db:
-        assert db.execute("PRAGMA synchronous").fetchone() == (3,)
-        assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    modes = []
+
+    class Watched(sqlite3.Connection):
+        def close(self) -> None:
+            both = ("PRAGMA synchronous", "PRAGMA journal_mode")
+            modes.append([self.execute(pragma).fetchone()[0] for pragma in both])
+            super().close()
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Watched))
+    SqliteLedger(tmp_path / "answers.sqlite3").keep(answer())
+    assert modes == [[3, "delete"]]
 
 
 def test_a_ledger_that_cannot_be_used_says_so_and_is_closed(

@@ -1,7 +1,6 @@
 """A holder that pins its curator's key answers that curator's tasks and no others."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -186,10 +185,3 @@ def test_programs_without_an_event_loop_pin_too() -> None:
     blocking = BlockingHolder(MemoryLedger(), connect=network.client, curator_key=KEY)
     with blocking as holder, pytest.raises(TaskRefused):
         holder.answer(URL, no_record())
-
-
-def test_importing_the_holder_does_not_load_the_package() -> None:
-    """The base installation does not have it, and a start does not pay for it."""
-    code = "import privet.client.cli, sys; print('cryptography' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "False"

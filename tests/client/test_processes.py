@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from privet.client import Holder, SqliteLedger
 from tests.client.fakes import TASK, URL, Network, publish
 from tests.client.stub_curator import StubCurator
@@ -40,6 +42,7 @@ async def test_a_killed_process_leaves_the_answer_that_it_was_sending(tmp_path: 
     assert SqliteLedger(path).spent("me") == TASK.epsilon
 
 
+@pytest.mark.slow
 def test_two_commands_at_once_send_one_answer(curator: StubCurator, tmp_path: Path) -> None:
     """Started side by side, both succeed, and one report was drawn, counted and paid for."""
     record, ledger = tmp_path / "record.json", tmp_path / "ledger"

@@ -1,82 +1,163 @@
 """A curator as a process: it starts with helpful errors and stops without losing anything."""
 
 import json
+import shutil
 import signal
 import socket
-import subprocess
-import sys
-import threading
+from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from privet.curator.access.signing import SIGNING_KEY, read_key
+from privet.curator.access.tokens import Scope, Tokens
 from privet.curator.datastore import open_store
+from privet.curator.datastore.base import Store
 from privet.curator.server import serve
 from privet.curator.settings import Settings
 from privet.protocol.errors import PrivetError, StorageFailed
-from privet.protocol.report import REPORT_MEDIA_TYPE
+from privet.protocol.report import REPORT_MEDIA_TYPE, Report
+from privet.protocol.task import Task
 from scripts.crash_test import Count, Curators, run_trial
 from scripts.servers import RunningCurator, running_curator
 from tests.curator.datastore.made import kept, open_task, report, task, total
 from tests.curator.datastore.servers import drop_database, new_database
+from tests.curator.http.checks import values
+from tests.manual_clock import ManualClock
+
+HEADERS = {"content-type": REPORT_MEDIA_TYPE}
 
 
-def test_a_stop_signal_drains(tmp_path: Path) -> None:
-    """Reports sent until SIGTERM are each either acknowledged and counted, or may be sent again."""
-    database = f"sqlite:///{tmp_path}/privet.db"
-    store = open_store(database)
-    made = task()
-    open_task(store, made, 0.0)
-    reports = [report(made) for _ in range(400)]
-    acknowledged = []
-    with running_curator(tmp_path, admin_token=None) as curator:
-        assert len(curator.token) > 30
-        process, path = curator.process, f"{curator.url}/v1/tasks/{made.id}/reports"
+@dataclass(frozen=True)
+class Run:
+    """What was seen of a curator from its first start until SIGTERM ended it under load."""
 
-        def send() -> None:
-            headers = {"content-type": REPORT_MEDIA_TYPE}
-            with httpx.Client(timeout=30) as http:
-                for own in reports:
-                    try:
-                        answer = http.post(path, content=own.pack(), headers=headers)
-                    except httpx.TransportError:
-                        return
-                    assert answer.status_code == 201
-                    acknowledged.append(own)
-                    if len(acknowledged) == 50:
-                        process.send_signal(signal.SIGTERM)
+    database: Path
+    store: Store
+    made: Task
+    reports: list[Report]
+    acknowledged: int
+    """Of the reports, which were sent one after the other."""
+    slow_head: bytes
+    """The first line that a caller got who never finished its head."""
+    failed: int
+    """The status of a call whose table was missing."""
+    libraries: str
+    """The files that were mapped into its memory."""
+    exit_code: int
+    events: list[dict[str, Any]]
 
-        sender = threading.Thread(target=send)
-        sender.start()
-        sender.join()
-        assert process.wait(30) == 0 or process.returncode == -signal.SIGTERM
-    assert len(acknowledged) >= 50
-    n = store.sums(made.id)[0].n
-    assert len(acknowledged) <= n <= len(acknowledged) + 1
-    assert kept(store, made) == total(made, reports[:n])
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    folder = tmp_path_factory.mktemp("curator")
+    settings = {"log_format": "json", "header_seconds": "2"}
+    with running_curator(folder, admin_token=None, **settings) as curator:
+        store, made = open_store(f"sqlite:///{folder}/privet.db"), task()
+        open_task(store, made, 0.0)
+        reports = [report(made) for _ in range(200)]
+        address = httpx.URL(curator.url)
+        with socket.create_connection((address.host, address.port or 0), timeout=60) as connection:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\n")
+            with connection.makefile("rb") as answer:
+                slow_head = answer.readline()
+        rename(store, "tasks", "hidden")
+        failed = httpx.get(f"{curator.url}/v1/tasks").status_code
+        rename(store, "hidden", "tasks")
+        libraries = Path(f"/proc/{curator.process.pid}/maps").read_text()
+        acknowledged = send_until_stopped(curator, made, reports)
+        code = curator.process.wait(30)
+    events = [json.loads(line) for line in curator.log.read_text().splitlines()]
+    database = folder / "privet.db"
+    yield Run(
+        database, store, made, reports, acknowledged, slow_head, failed, libraries, code, events
+    )
     store.close()
 
 
-def test_workers_share_a_database(tmp_path: Path) -> None:
-    """Two workers over one file count every report once, and stop together."""
-    database = f"sqlite:///{tmp_path}/privet.db"
-    store = open_store(database)
-    made = task()
+def rename(store: Store, table: str, name: str) -> None:
+    """Rename a table of a SQL store."""
+    engine = getattr(store, "engine")  # noqa: B009 - of SqlStore alone
+    with engine.connect().execution_options(privet_writes=True) as connection:
+        connection.exec_driver_sql(f"ALTER TABLE {table} RENAME TO {name}")
+        connection.commit()
+
+
+def send_until_stopped(curator: RunningCurator, made: Task, reports: list[Report]) -> int:
+    """Send reports, with SIGTERM after 50 of them; the number of those acknowledged."""
+    path = f"{curator.url}/v1/tasks/{made.id}/reports"
+    with httpx.Client(timeout=30, headers=HEADERS) as http:
+        for sent, own in enumerate(reports):
+            if sent == 50:
+                curator.process.send_signal(signal.SIGTERM)
+            try:
+                answer = http.post(path, content=own.pack())
+            except httpx.TransportError:
+                return sent
+            assert answer.status_code == 201
+    return len(reports)
+
+
+def test_a_stop_signal_drains(run: Run) -> None:
+    """Reports sent until SIGTERM are each either acknowledged and counted, or may be sent again."""
+    assert run.exit_code in {0, -signal.SIGTERM}
+    assert run.acknowledged >= 50
+    n = run.store.sums(run.made.id)[0].n
+    assert run.acknowledged <= n <= run.acknowledged + 1
+    assert kept(run.store, run.made) == total(run.made, run.reports[:n])
+
+
+def test_a_slow_head_is_cut_off_in_production(run: Run) -> None:
+    """The settings reach the server: a head that does not come is answered 408."""
+    assert run.slow_head.startswith(b"HTTP/1.1 408 ")
+
+
+def test_json_logs_have_no_plain_lines(run: Run) -> None:
+    """Every line of a run is JSON: the first token, the start, each 5xx with its cause, the end."""
+    events = {line["event"]: line for line in run.events}
+    assert len(events["an admin token was made; it is shown this once"]["admin_token"]) == 43
+    assert events["curator started"]["database"].endswith("privet.db")
+    assert events["token issued at a start without one"]["logger"] == "privet.audit"
+    assert run.failed == 503
+    assert any("/v1/tasks answered 503" in event and "no such table" in event for event in events)
+
+
+def test_a_server_leaves_fitting_to_its_workers(run: Run) -> None:
+    """scikit-learn and scipy.stats are slow to import; only workers need them."""
+    assert "/numpy/" in run.libraries
+    assert "/sklearn/" not in run.libraries
+    assert "/scipy/stats/" not in run.libraries
+
+
+def test_workers_share_a_database_and_add_up(tmp_path: Path) -> None:
+    """Two workers over one file count every report once, and each answers for both in metrics."""
+    store, made = open_store(f"sqlite:///{tmp_path}/privet.db"), task()
     open_task(store, made, 0.0)
-    reports = [report(made) for _ in range(40)]
-    headers = {"content-type": REPORT_MEDIA_TYPE}
-    with running_curator(tmp_path, workers="2") as curator:
-        path = f"{curator.url}/v1/tasks/{made.id}/reports"
+    reports = [report(made) for _ in range(20)]
+    pids = Counter[str]()
+    each_its_own = httpx.Limits(max_keepalive_connections=0)
+    with (
+        running_curator(tmp_path, workers="2", open_metrics="true") as curator,
+        httpx.Client(base_url=curator.url, timeout=60, limits=each_its_own) as http,
+    ):
         for own in reports * 2:
-            answer = httpx.post(path, content=own.pack(), headers=headers, timeout=60)
+            path = f"/v1/tasks/{made.id}/reports"
+            answer = http.post(path, content=own.pack(), headers=HEADERS)
             assert answer.status_code in (200, 201)
+        while len(pids) < 2:
+            text = http.get("/metrics").text
+            assert values(text, "privet_reports_total")["counted", made.id[:12]] == len(reports)
+            pids.update(pid for (pid,) in values(text, "privet_process_cpu_seconds"))
     assert kept(store, made) == total(made, reports)
     store.close()
 
 
+@pytest.mark.slow
 def test_a_killed_curator_loses_nothing(tmp_path: Path) -> None:
     """One trial of scripts/crash_test.py: SIGKILL under load, start again, send the rest."""
     database = f"sqlite:///{tmp_path}/privet.db"
@@ -92,82 +173,56 @@ def test_a_killed_curator_loses_nothing(tmp_path: Path) -> None:
     assert (count.missing, count.lost, count.doubled) == (0, 0, 0)
 
 
-def test_a_slow_head_is_cut_off_in_production(tmp_path: Path) -> None:
-    """The settings reach the server: a head that does not come is answered 408."""
-    with running_curator(tmp_path, header_seconds="0.3") as curator:
-        address = httpx.URL(curator.url)
-        with socket.create_connection((address.host, address.port or 0), timeout=60) as connection:
-            connection.sendall(b"GET /healthz HTTP/1.1\r\n")
-            with connection.makefile("rb") as answer:
-                assert answer.readline().startswith(b"HTTP/1.1 408 ")
+class Started(Exception):
+    """A start has come as far as its first words; ``args`` are the token that it would show."""
 
 
-def test_a_restored_database_is_not_served_with_another_key(tmp_path: Path) -> None:
-    """Holders have pinned the key, so a start without it must not make another one."""
-    database = f"sqlite:///{tmp_path}/privet.db"
-    with running_curator(tmp_path) as curator:
-        key = httpx.get(f"{curator.url}/v1/key").json()["key"]
-    (tmp_path / "privet.db.key").unlink()
-    settings = Settings.model_validate({"database": database, "port": 0})
+def start(database: str, **settings: Any) -> str | None:
+    """Start a curator, and end it before it serves; the token that it would have shown."""
+
+    def show(_: str, token: str | None) -> None:
+        raise Started(token)
+
+    chosen = Settings.model_validate({"database": database, "port": 0, **settings})
+    with pytest.raises(Started) as started:
+        serve(chosen, show=show)
+    token: str | None = started.value.args[0]
+    return token
+
+
+def test_a_restored_database_is_not_served_with_another_key(run: Run, tmp_path: Path) -> None:
+    """Holders have pinned the key, so a start makes another one only where a setting says so."""
+    copy = shutil.copy(run.database, tmp_path)
+    key = read_key(Path(f"{run.database}.key")).key.hex()
     with pytest.raises(PrivetError, match=key):
-        serve(settings, show=lambda _url, _token: None)
-    with running_curator(tmp_path, new_signing_key="true") as curator:
-        assert httpx.get(f"{curator.url}/v1/key").json()["key"] != key
+        start(f"sqlite:///{copy}")
+    start(f"sqlite:///{copy}", new_signing_key=True)
+    new = read_key(Path(f"{copy}.key")).key.hex()
+    store = open_store(f"sqlite:///{copy}")
+    assert store.fact(SIGNING_KEY) == new != key
+    store.close()
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
-def test_of_curators_that_start_together_one_shows_a_token(backend: str, tmp_path: Path) -> None:
+def test_of_curators_that_start_together_one_shows_a_token(
+    backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """On an empty database: its token works, and the others say that another showed it."""
     database = f"sqlite:///{tmp_path}/privet.db" if backend == "sqlite" else new_database()
-
-    def start(place: int) -> RunningCurator:
-        started = running_curator(tmp_path / f"{place}", database=database, admin_token=None)
-        return running.enter_context(started)
-
     try:
-        with ExitStack() as running, ThreadPoolExecutor(3) as pool:
-            curators = list(pool.map(start, range(3)))
-            (token,) = (curator.token for curator in curators if curator.token)
-            others = [curator for curator in curators if not curator.token]
-            assert all("showed it at its start" in curator.log.read_text() for curator in others)
-            admin = {"Authorization": f"Bearer {token}"}
-            for curator in curators:
-                assert httpx.get(f"{curator.url}/v1/tokens", headers=admin).is_success
+        with ThreadPoolExecutor(3) as pool:
+            tokens = list(pool.map(start, [database] * 3))
+        (token,) = filter(None, tokens)
+        assert capsys.readouterr().err.count("showed it at its start") == 2
+        store = open_store(database)
+        Tokens(store, ManualClock()).check(token, Scope.ADMIN)
+        store.close()
     finally:
         if backend == "postgresql":
             drop_database(database)
 
 
-def test_json_logs_have_no_plain_lines(tmp_path: Path) -> None:
-    """Every line of a run is JSON: the first token, the start, each 5xx with its cause, the end."""
-    with running_curator(tmp_path, admin_token=None, log_format="json") as curator:
-        store = open_store(f"sqlite:///{tmp_path}/privet.db")
-        execute = getattr(store, "engine").connect  # noqa: B009 - of SqlStore alone
-        with execute().execution_options(privet_writes=True) as connection:
-            connection.exec_driver_sql("ALTER TABLE tasks RENAME TO hidden")
-            connection.commit()
-        failed = httpx.get(f"{curator.url}/v1/tasks")
-        store.close()
-    lines = [json.loads(line) for line in curator.log.read_text().splitlines()]
-    events = {line["event"]: line for line in lines}
-    assert len(events["an admin token was made; it is shown this once"]["admin_token"]) == 43
-    assert events["curator started"]["database"].endswith("privet.db")
-    assert events["token issued at a start without one"]["logger"] == "privet.audit"
-    assert failed.status_code == 503
-    assert any("/v1/tasks answered 503" in event and "no such table" in event for event in events)
-
-
 def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:
     """A folder that is not there."""
-    missing = Settings.model_validate({"database": f"sqlite:///{tmp_path}/no/x.db", "port": 0})
     with pytest.raises(StorageFailed, match="the folder exists"):
-        serve(missing, show=lambda _url, _token: None)
-
-
-def test_a_server_leaves_fitting_to_its_workers() -> None:
-    """scikit-learn and scipy.stats are slow to import; only workers need them."""
-    code = (
-        "import privet.curator.server, sys; print(*{'sklearn', 'scipy.stats'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not done.stdout.strip()
+        start(f"sqlite:///{tmp_path}/no/x.db")

@@ -32,6 +32,7 @@ from privet.protocol.mechanisms import choose
 from privet.protocol.report import make_report
 from privet.protocol.task import Task
 from tests.curator import samples
+from tests.end_to_end.population import thirds
 from tests.manual_clock import ManualClock
 from tests.memory_store import MemoryStore
 from tests.naive import path_to
@@ -49,7 +50,8 @@ def curator(clock: ManualClock) -> Curator:
 
 
 def settings(**more: Any) -> TaskSettings:
-    return TaskSettings.model_validate({"name": "t", "label": "label", "epsilon": 1.0, **more})
+    plain = {"name": "t", "label": "label", "epsilon": 1.0, "grower": "cart"}
+    return TaskSettings.model_validate(plain | more)
 
 
 def survey_task(curator: Curator, **more: Any) -> Task:
@@ -65,13 +67,6 @@ def answer(curator: Curator, task: Task, records: Sequence[Mapping[str, Any]]) -
     assert len(known) == len(records)
     group = cached.group_of_bodies(known, [None] * len(known))
     curator.store.take([group], curator.clock())
-
-
-def thirds(n: int, seed: int = 1) -> list[dict[str, Any]]:
-    names = ("low", "middle", "high")
-    return [
-        {"x": x, "level": names[int(3 * x)]} for x in np.random.default_rng(seed).uniform(size=n)
-    ]
 
 
 PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True}
@@ -121,17 +116,6 @@ def test_creating_is_idempotent_by_content(curator: Curator, clock: ManualClock)
     assert curator.create_task(settings(depth=1), samples.survey())[1]
 
 
-def test_creating_and_opening_are_one(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No second call of the store could fail and leave a draft that the retry answers 200 for."""
-
-    def fail(*_: object) -> None:
-        raise StorageFailed("The disk is full.")
-
-    monkeypatch.setattr(curator.store, "move", fail)
-    stored, created = curator.create_task(settings(), samples.survey())
-    assert (stored.state, created) == (State.OPEN, True)
-
-
 def test_lists_of_models_read_no_model(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers, estimators and facts are stored next to the models, which may be large."""
     task = survey_task(curator)
@@ -160,6 +144,11 @@ def test_every_grower_makes_an_answerable_task(curator: Curator, grower: str) ->
     task = curator.create_task(given, samples.line())[0].task
     assert Task.parse(task.canonical, task.id) == task
     assert task.trees[0].cells > 1
+
+
+def test_a_number_may_be_the_label(curator: Curator) -> None:
+    """Where the settings say so, a column of whole numbers is a range and not classes."""
+    assert isinstance(survey_task(curator, label="age", label_type="range").label, Range)
 
 
 def test_epsilon_is_shared_or_whole_by_allocation(curator: Curator) -> None:
@@ -192,12 +181,13 @@ def test_a_mechanisms_parameters_are_published(curator: Curator) -> None:
 
 def test_auto_publishes_the_mechanism_of_least_variance_that_fits(curator: Curator) -> None:
     """The published name is a real one; a limit on the report's size is kept, or refused."""
-    free = survey_task(curator, mechanism="auto", depth=6)
-    tight = survey_task(curator, mechanism="auto", depth=6, max_report_bytes=4)
+    deep = {"mechanism": "auto", "grower": "max_edge", "depth": 6}
+    free = survey_task(curator, **deep)
+    tight = survey_task(curator, **deep, max_report_bytes=4)
     assert free.mechanisms[0] == choose(1.0, free.trees[0].cells, 2)
     assert tight.mechanisms[0].report_bytes <= 4 < free.mechanisms[0].report_bytes
     with pytest.raises(InvalidTask, match="allow"):
-        survey_task(curator, mechanism="auto", depth=8, max_report_bytes=1, min_leaf=0)
+        survey_task(curator, **deep | {"depth": 8}, max_report_bytes=1, min_leaf=0)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +200,6 @@ def test_auto_publishes_the_mechanism_of_least_variance_that_fits(curator: Curat
         ({"epsilon": 1e-9}, InvalidTask, "epsilon"),
         ({"parameters": {"regression": 1}}, InvalidTask, "regression"),
         ({"parameters": {"size": 1}}, InvalidTask, "size"),
-        ({"label": "age", "label_type": "range", "classes": None}, None, ""),
         ({"label": "wage"}, InvalidPublicData, "no column 'wage'"),
         ({"ignore": ["wage"]}, InvalidPublicData, "no column 'wage'"),
         ({"closes": datetime(2020, 1, 1, tzinfo=UTC)}, InvalidTask, "past"),
@@ -219,12 +208,9 @@ def test_auto_publishes_the_mechanism_of_least_variance_that_fits(curator: Curat
     ],
 )
 def test_impossible_settings_are_refused_and_nothing_is_kept(
-    curator: Curator, more: dict[str, Any], error: type[PrivetError] | None, advice: str
+    curator: Curator, more: dict[str, Any], error: type[PrivetError], advice: str
 ) -> None:
-    """A refused task leaves no trace; the one harmless row shows that the rest is refused."""
-    if error is None:
-        assert isinstance(survey_task(curator, **more).label, Range)
-        return
+    """A refused task leaves no trace."""
     with pytest.raises(error, match=advice):
         survey_task(curator, **more)
     assert curator.tasks() == []
@@ -236,12 +222,7 @@ def test_impossible_settings_are_refused_and_nothing_is_kept(
         ("{", "JSON"),
         ("[]", "object"),
         ('{"name": "t", "label": "y"}', "epsilon: Field required"),
-        ('{"name": "t", "label": "y", "epsilon": 0}', "epsilon"),
-        ('{"name": "t", "label": "y", "epsilon": -1}', "epsilon"),
         ('{"name": "t", "label": "y", "epsilon": NaN}', "epsilon"),
-        ('{"name": "t", "label": "y", "epsilon": 1e6}', "epsilon"),
-        ('{"name": "t", "label": "y", "epsilon": 1, "depth": 40}', "depth"),
-        ('{"name": "t", "label": "y", "epsilon": 1, "colour": 1}', "colour"),
         ('{"name": "t", "label": "y", "epsilon": 1, "questions": []}', "questions"),
         ('{"name": "t", "label": "y", "epsilon": 1, "questions": [{"epsilon": 2}]}', "add up"),
         (
@@ -408,7 +389,7 @@ def test_wrong_fits_are_refused(
 def test_models_are_numbered_and_do_not_change(curator: Curator) -> None:
     """A later fit gets the next number; an earlier model goes on saying what it said."""
     task = curator.create_task(settings(label="level", epsilon=8), samples.classes())[0].task
-    answer(curator, task, thirds(200))
+    answer(curator, task, thirds(200, seed=1))
     first = curator.fit(task.id, "private")
     before = curator.predict(task.id, 1, records=[{"x": 0.9}]).predictions.values
     answer(curator, task, thirds(200, seed=2))
@@ -425,7 +406,7 @@ def test_models_are_numbered_and_do_not_change(curator: Curator) -> None:
 def test_a_restarted_curator_predicts_the_same(curator: Curator, clock: ManualClock) -> None:
     """Models are read back from the store exactly as they were fitted."""
     task = curator.create_task(settings(label="level", epsilon=8), samples.classes())[0].task
-    answer(curator, task, thirds(100))
+    answer(curator, task, thirds(100, seed=1))
     curator.fit(task.id, "weighted")
     asked = {"x": np.linspace(0, 1, 50).tolist()}
     before = curator.predict(task.id, columns=asked).predictions
@@ -441,7 +422,7 @@ def test_private_reports_teach_three_classes(curator: Curator) -> None:
     """
     given = settings(label="level", epsilon=8, grower="cart", depth=2)
     task = curator.create_task(given, samples.classes())[0].task
-    answer(curator, task, thirds(2000))
+    answer(curator, task, thirds(2000, seed=1))
     curator.fit(task.id, "private")
     answers = curator.predict(task.id, records=[{"x": 1 / 6}, {"x": 1 / 2}, {"x": 5 / 6}])
     predicted = answers.predictions.labels(task.label).tolist()
@@ -541,7 +522,7 @@ def test_unknown_tasks_are_not_found(curator: Curator) -> None:
 def test_every_estimator_fits_what_it_says_it_serves(curator: Curator, estimator: str) -> None:
     """An estimator fits a plain one-question task, or names the task or estimator to take."""
     task = curator.create_task(settings(label="level", epsilon=4), samples.classes())[0].task
-    answer(curator, task, thirds(300))
+    answer(curator, task, thirds(300, seed=1))
     try:
         fitted = curator.fit(task.id, estimator)
     except InvalidRequest as refused:

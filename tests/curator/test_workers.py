@@ -1,5 +1,6 @@
 """Fits and new tasks in processes of their own: they end with their caller, and delay nobody."""
 
+import asyncio
 import os
 import re
 import signal
@@ -16,7 +17,7 @@ import httpx
 import pytest
 
 from privet.curator.datastore import open_store
-from privet.curator.workers import Workers
+from privet.curator.workers import Cancelled, Workers
 from privet.protocol.errors import PrivetError, TooLarge
 from privet.protocol.report import REPORT_MEDIA_TYPE
 from scripts.servers import running_curator
@@ -139,6 +140,7 @@ def test_reports_are_answered_during_a_fit(curator: Served) -> None:
         assert not any(map(ended, processes))
 
 
+@pytest.mark.slow
 def test_a_stop_ends_a_fit(doomed: Served) -> None:
     """After the time that is given to what goes on; its caller learns why."""
     connection, processes = doomed.start_endless_fit()
@@ -151,6 +153,19 @@ def test_a_stop_ends_a_fit(doomed: Served) -> None:
     assert b"urn:privet:problem:overloaded" in answer
 
 
+async def test_closing_ends_what_goes_on(tmp_path: Path) -> None:
+    """The process is killed with all that it started, and its caller need not wait."""
+    workers, note = Workers(1, 0), tmp_path / "note"
+    call = asyncio.create_task(workers.call(lambda run: run(endless.never_ends, note=str(note))))
+    await asyncio.to_thread(wait_until, note.exists)
+    workers.close()
+    with pytest.raises(Cancelled):
+        await call
+    processes = [int(word) for word in note.read_text().split()[:2]]
+    wait_until(lambda: all(map(ended, processes)))
+
+
+@pytest.mark.slow
 def test_a_killed_curator_leaves_no_process(doomed: Served) -> None:
     """Workers end with it, however it ends."""
     connection, processes = doomed.start_endless_fit()

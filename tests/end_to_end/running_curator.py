@@ -9,14 +9,16 @@ from typing import Any, Self
 
 import httpx
 
+from privet.protocol.report import REPORT_MEDIA_TYPE
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from scripts.servers import running_curator
 
 TLS = ssl.create_default_context()
-"""Made once, since making one takes longer than all the rest of a short call."""
+"""Shared, since making a context takes longer than a short call."""
 
 
 class RunningCurator:
-    """``privet serve`` on a free port of this machine; started again it goes on where it was."""
+    """``privet serve`` on a free port of loopback; a restart keeps its database and token."""
 
     def __init__(self, folder: Path) -> None:
         self.database = f"sqlite:///{folder / 'privet.db'}"
@@ -36,6 +38,7 @@ class RunningCurator:
         started = running_curator(self._folder, admin_token=None, token_tries="0")
         self._curator = self._running.enter_context(started)
         self.url, self.token = self._curator.url, self._curator.token or self.token
+        self._http = self._running.enter_context(self.http())
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         """Stop it, by default as an operator would."""
@@ -52,7 +55,7 @@ class RunningCurator:
         return self._curator.log.read_text()
 
     def http(self) -> httpx.Client:
-        """A client of it, without a token."""
+        """A new client of it, without a token."""
         return httpx.Client(base_url=self.url, timeout=60, verify=TLS)
 
     @property
@@ -60,35 +63,50 @@ class RunningCurator:
         """The header of admin calls."""
         return {"Authorization": f"Bearer {self.token}"}
 
-    def create(self, public: bytes, **settings: Any) -> str:
+    def call(self, method: str, path: str, **request: Any) -> httpx.Response:
+        """The response to any call, over a connection that is kept."""
+        return self._http.request(method, path, **request)
+
+    def upload(
+        self, public: bytes, settings: dict[str, Any], onnx: bytes | None = None
+    ) -> httpx.Response:
+        """The response to a new task, which may bring a public model."""
+        files = {"public": ("public.csv", public)}
+        if onnx is not None:
+            files["public_model"] = ("model.onnx", onnx)
+        data = {"settings": json.dumps({"name": "a task", **settings})}
+        return self.call("POST", "/v1/tasks", headers=self.admin, files=files, data=data)
+
+    def create(self, public: bytes, *, onnx: bytes | None = None, **settings: Any) -> str:
         """The id of a new task."""
-        with self.http() as http:
-            response = http.post(
-                "/v1/tasks",
-                headers=self.admin,
-                files={"public": ("public.csv", public)},
-                data={"settings": json.dumps({"name": "a task", **settings})},
-            )
+        response = self.upload(public, settings, onnx)
         assert response.status_code == 201, response.text
         return str(response.json()["id"])
 
+    def task(self, task_id: str) -> Task:
+        """A published task, as holders get it."""
+        got = self.call("GET", f"/v1/tasks/{task_id}", headers={"Accept": TASK_MEDIA_TYPE})
+        return Task.parse(got.content, task_id)
+
+    def report(self, task_id: str, body: Any, **headers: str) -> httpx.Response:
+        """The response to one report's body."""
+        given = {"Content-Type": REPORT_MEDIA_TYPE, **headers}
+        return self.call("POST", f"/v1/tasks/{task_id}/reports", content=body, headers=given)
+
     def get(self, path: str) -> Any:
-        """The JSON answer to a GET."""
-        with self.http() as http:
-            response = http.get(path)
+        """The JSON answer to a stranger's GET."""
+        response = self.call("GET", path)
         assert response.status_code == 200, response.text
         return response.json()
 
     def status(self, task_id: str) -> Any:
         """How a collection stands, as an admin sees it."""
-        with self.http() as http:
-            response = http.get(f"/v1/tasks/{task_id}/status", headers=self.admin)
+        response = self.call("GET", f"/v1/tasks/{task_id}/status", headers=self.admin)
         assert response.status_code == 200, response.text
         return response.json()
 
     def post(self, path: str, body: Any = None) -> Any:
         """The JSON answer to an admin's POST."""
-        with self.http() as http:
-            response = http.post(path, json={} if body is None else body, headers=self.admin)
+        response = self.call("POST", path, json=body or {}, headers=self.admin)
         assert response.is_success, response.text
         return response.json()

@@ -1,4 +1,4 @@
-"""The README's sessions are run, command by command, and must print what it says they print."""
+"""The first pages' sessions are run, command by command, and must print what the pages say."""
 
 import doctest
 import os
@@ -14,9 +14,10 @@ from scripts.servers import running_curator
 
 ROOT = Path(__file__).parents[2]
 SESSION = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PAGES = ("README.md", "docs/own-data.md")
 TASK_ID = re.compile(r"[0-9a-f]{64}")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.needs("curl")
 
 
 def examples(text: str) -> Iterator[tuple[str, str]]:
@@ -33,8 +34,8 @@ def without_padding(text: str) -> str:
 
 
 def test_sessions_print_what_they_say(tmp_path: Path) -> None:
-    """Each command of the README prints the README's output, ``...`` standing for anything."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    """Each command prints the page's output, ``...`` standing for anything."""
+    text = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
     checker = doctest.OutputChecker()
     with running_curator(tmp_path / "curator") as curator:
         environment = {
@@ -45,7 +46,7 @@ def test_sessions_print_what_they_say(tmp_path: Path) -> None:
             "PRIVET_TOKEN": curator.token,
             "XDG_DATA_HOME": str(tmp_path),
         }
-        written_id = TASK_ID.search(text[text.index("privet task create") :])
+        written_id = TASK_ID.search(text[text.index("$ privet task create") :])
         assert written_id is not None
         real_id = written_id.group()
         for command, expected in examples(text):

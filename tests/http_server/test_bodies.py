@@ -150,7 +150,7 @@ async def test_the_time_is_watched_on_every_loop() -> None:
 
     async def given_up_on() -> None:
         async with asyncio.timeout(SECONDS / 4):
-            await read(never)
+            await read(never, seconds=LONG)
 
     async def waited_for() -> None:
         async with asyncio.timeout(LONG):
@@ -277,13 +277,13 @@ async def test_turns_come_in_order_and_a_bound_waits() -> None:
 
 
 @pytest.fixture
-async def http() -> AsyncIterator[httpx.AsyncClient]:
+async def http(request: pytest.FixtureRequest) -> AsyncIterator[httpx.AsyncClient]:
     """An application within limits of ten bytes, and of a thousand for /upload."""
-    app = FastAPI()
+    app, seconds = FastAPI(), getattr(request, "param", LONG)
     app.add_middleware(
         BodyLimits,
-        limit=BodyLimit(10, SECONDS),
-        exceptional={"/upload": BodyLimit(1_000, SECONDS)},
+        limit=BodyLimit(10, seconds),
+        exceptional={"/upload": BodyLimit(1_000, seconds)},
         budget=BodyBudget(10),
     )
     add_problem_handlers(app, {})
@@ -301,7 +301,7 @@ async def http() -> AsyncIterator[httpx.AsyncClient]:
         await request.body()
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(3 * SECONDS):
-                await request._receive()
+                await request.receive()
         return "done"
 
     transport = httpx.ASGITransport(app)
@@ -327,6 +327,10 @@ FORM = {"Content-Type": "multipart/form-data; boundary=b"}
 FORM_BEGUN = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n1,'
 
 
+within_seconds = pytest.mark.parametrize("http", [SECONDS], indirect=True)
+
+
+@within_seconds
 @pytest.mark.parametrize(
     ("path", "headers", "begun"),
     [("/json", {"Content-Type": "application/json"}, b"[1,"), ("/upload", FORM, FORM_BEGUN)],
@@ -353,6 +357,7 @@ async def test_a_call_has_the_limit_of_its_path(http: httpx.AsyncClient) -> None
         assert_problem(await http.post(path, headers=headers, content=content), TooLarge)
 
 
+@within_seconds
 async def test_work_on_a_body_may_take_longer_than_the_body(http: httpx.AsyncClient) -> None:
     """The time ends with the body's last byte: a later wait, for the sender to go, may last."""
     answer = await http.post("/slow", content=b"{}")

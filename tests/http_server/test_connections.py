@@ -229,15 +229,16 @@ async def test_a_body_that_goes_on_after_the_answer_is_cut_off() -> None:
 
 async def test_too_many_connections_are_refused_at_once() -> None:
     """503 with a hint; a connection that ends makes room for another."""
-    async with serving(connections=2, seconds=LONG) as connect:
+    state = ServerState()
+    async with serving(state, connections=2, seconds=LONG) as connect:
         first, second = await connect(), await connect()
-        await asyncio.sleep(0.05)
         reader, _ = await connect()
         status, detail = await refusal(reader)
         assert (status, "try again" in detail) == (503, True)
         first[1].close()
-        await first[1].wait_closed()
-        await asyncio.sleep(0.05)
+        async with asyncio.timeout(LONG):
+            while len(state.connections) > 1:
+                await asyncio.sleep(0.001)
         for reader, writer in (second, await connect()):
             writer.write(GET)
             assert (await answer(reader))[0] == 200
@@ -251,6 +252,7 @@ async def test_what_is_not_http_gets_a_problem_document() -> None:
         assert (await refusal(reader))[0] == 400
 
 
+@pytest.mark.slow
 async def test_long_bodies_and_long_work_are_not_cut_off() -> None:
     """The limits are the head's: a slow body, a long one and a slow answer go through."""
     async with serving() as connect:
@@ -292,6 +294,7 @@ async def test_a_client_that_takes_nothing_is_cut_off() -> None:
             await reader.readexactly(LARGE)
 
 
+@pytest.mark.slow
 async def test_a_client_that_takes_its_answer_slowly_gets_it() -> None:
     """As long as something is taken within the time, all of it is delivered."""
     async with serving(stalled=SHORT, seconds=LONG) as connect:
@@ -415,6 +418,7 @@ async def test_a_body_that_came_with_its_head_is_in_the_scope() -> None:
     assert whole == [b"", b"sent", b"sent", None]
 
 
+@pytest.mark.slow
 async def test_a_kept_connection_is_closed_when_it_is_idle_for_long() -> None:
     """Each answer begins the time anew, and nothing is closed while a request is handled."""
     async with serving(keep_alive=4 * SHORT, seconds=LONG) as connect:

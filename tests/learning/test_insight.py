@@ -57,6 +57,7 @@ def test_without_noise_the_figures_are_the_holders_own(label: Label) -> None:
     assert (found.reports, found.public_records, found.cells) == (HOLDERS, PUBLIC, 8)
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_share_of_those_who_reported() -> None:
     """95 % of 400 intervals hold the true share; a false alarm has probability 1e-6."""
     public = public_rows(BINARY, PUBLIC, seed=1)
@@ -70,6 +71,7 @@ def test_intervals_cover_the_share_of_those_who_reported() -> None:
     assert low <= 0.95 <= high, covered
 
 
+@pytest.mark.slow
 def test_alike_populations_are_seldom_said_to_differ() -> None:
     """Both from one population: any difference is false, so one shows in 5 % of 400 runs at most.
 
@@ -86,7 +88,7 @@ def test_alike_populations_are_seldom_said_to_differ() -> None:
 
 
 def test_a_population_that_differs_is_found_and_said() -> None:
-    """Every second "yes" is missing from the public records."""
+    """If public records lack every second "yes", insight finds more of them among holders."""
     public = public_rows(BINARY, 2 * PUBLIC, seed=1)
     kept = (public.y == 0.0) | (np.arange(len(public)) % 2 == 0)
     volunteers = PublicData(public.X[kept], public.y[kept])
@@ -101,7 +103,7 @@ def test_a_population_that_differs_is_found_and_said() -> None:
 
 
 def test_no_difference_is_said_as_such() -> None:
-    """Few reports under little epsilon show nothing."""
+    """From 200 reports at epsilon 0.5 the sentence is that nothing shows."""
     public = public_rows(NUMBER, PUBLIC, seed=1)
     counts = counts_of(NUMBER, public_rows(NUMBER, 200, seed=2))
     found, _ = compared(NUMBER, counts, public, epsilon=0.5, seed=3)
@@ -110,7 +112,7 @@ def test_no_difference_is_said_as_such() -> None:
 
 
 def test_without_reports_about_the_labels_there_is_nothing_to_say() -> None:
-    """No report, or a question about other cells."""
+    """Without a report, or with a question about other cells, insight is refused."""
     public = public_rows(BINARY, PUBLIC, seed=1)
     counts = counts_of(BINARY, public_rows(BINARY, HOLDERS, seed=2))
     _, model = compared(BINARY, counts, public, epsilon=1.0, seed=3)

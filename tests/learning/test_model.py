@@ -11,14 +11,13 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 from tests.learning.estimators.examples import (
     BINARY,
+    LABELS,
     NUMBER,
     THREE,
     complete,
     public_rows,
     reports,
 )
-
-LABELS: dict[str, Classes | Range] = {"binary": BINARY, "three": THREE, "number": NUMBER}
 
 
 def fitted(label: Classes | Range) -> Model:

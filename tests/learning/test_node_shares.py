@@ -17,7 +17,7 @@ NODE = 2
 
 
 def test_the_cells_below_a_node_are_those_whose_path_meets_it() -> None:
-    """As the paths say it, for every node."""
+    """For every node they are the cells whose paths contain it."""
     for node in range(TREE.nodes):
         expected = [node in path_to(TREE, cell) for cell in range(TREE.cells)]
         assert cells_below(TREE, node).tolist() == expected

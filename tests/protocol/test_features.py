@@ -1,6 +1,5 @@
 import math
 from decimal import Decimal
-from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from privet.protocol.features import (
     label_value,
     showable,
 )
-from privet.protocol.label_scale import label_level
 from tests.protocol.examples import CLASSES, FEATURES, RANGE, encoded
 from tests.strategies import feature_lists, values_of
 
@@ -212,37 +210,6 @@ def test_labels_become_numbers() -> None:
     for label, value in refused:
         with pytest.raises(InvalidRecord, match=label.name):
             label_value(label, value)
-
-
-@pytest.mark.parametrize("levels", [2, 3, 1001])
-def test_a_numeric_label_is_rounded_without_bias(levels: int) -> None:
-    """Over all 256 evenly spaced draws the mean level is the exact position."""
-    for y in (0.0, 1.0, 300.0, 500.0, 999.0, 1000.0):
-        drawn = [
-            label_level(RANGE, y, levels, BytesIO(bytes([b]) + bytes(7)).read) for b in range(256)
-        ]
-        assert 0 <= min(drawn) <= max(drawn) <= levels - 1
-        assert max(drawn) - min(drawn) <= 1
-        assert abs(np.mean(drawn) - y / 1000 * (levels - 1)) <= 1 / 256
-
-
-def test_labels_draw_the_same_bytes_whatever_they_are() -> None:
-    """Eight bytes for every class and every number, so that the count reveals nothing."""
-    asked: list[int] = []
-
-    def randomness(n: int) -> bytes:
-        asked.append(n)
-        return bytes(n)
-
-    labels: list[tuple[Label, float]] = [
-        (CLASSES, 0.0),
-        (CLASSES, 1.0),
-        (RANGE, 0.0),
-        (RANGE, 1000.0),
-    ]
-    for label, y in labels:
-        label_level(label, y, 2, randomness)
-    assert asked == [8, 8, 8, 8]
 
 
 NAMES = ["Zwölf Äpfel 🍎", "wide\u00a0space", "می\u200cخواهم", "👩\u200d🔬", "<b>&amp;[red]"]

@@ -46,15 +46,23 @@ def level_law(y: float, levels: int, span: tuple[float, float] | None) -> np.nda
     return law
 
 
-@pytest.mark.parametrize("levels", [2, 3, 17])
-@pytest.mark.parametrize("cell", range(4))
-def test_the_levels_mean_is_the_clipped_label(levels: int, cell: int) -> None:
-    """Over every draw there is, the decoded level is y clipped to the radius of its centre.
+WHOLE = Centring(centres=(500.0,) * 4, radius=500.0)
+"""What a question without a centring amounts to."""
+
+
+@pytest.mark.parametrize("levels", [2, 3, 17, 1001])
+@pytest.mark.parametrize(
+    ("centring", "cell"), [*((CENTRING, cell) for cell in range(4)), (None, 0)]
+)
+def test_the_levels_mean_is_the_clipped_label(
+    levels: int, centring: Centring | None, cell: int
+) -> None:
+    """Over all 64-bit draws, the mean decoded level is y clipped to the radius of its centre.
 
     Exact but for the rounding of 64-bit floats.
     """
-    scale = LabelScale.of(RANGE, 4, CENTRING)
-    centre, radius = CENTRING.centres[cell], CENTRING.radius
+    scale = LabelScale.of(RANGE, 4, centring)
+    centre, radius = (centring or WHOLE).centres[cell], (centring or WHOLE).radius
     for y in (0.0, 0.1, 99.0, 100.0, 299.9, 300.0, 333.3, 500.0, 701.0, 999.0, 1000.0):
         law = level_law(y, levels, scale.span(cell))
         points = centre + radius * (2 * np.arange(levels) / (levels - 1) - 1)

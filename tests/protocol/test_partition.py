@@ -1,14 +1,13 @@
-from collections.abc import Iterator
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet.protocol import partition as partitions_module
 from privet.protocol.errors import InvalidTask
 from privet.protocol.limits import MAX_DEPTH
-from privet.protocol.partition import LEAF, Index, Partition
+from privet.protocol.partition import LEAF, Partition
 from tests.naive import path_to
 from tests.strategies import partitions
 
@@ -129,20 +128,24 @@ def chain(depth: int) -> Partition:
     return Partition.build(1, feature, np.linspace(0, 1, 2 * depth + 1), left, right)
 
 
-def test_depth_is_limited_before_it_costs_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A chain deeper than allowed is refused after one level too many, however deep it is."""
-    assert chain(MAX_DEPTH).depth == MAX_DEPTH
-    levels, walked = partitions_module._levels, 0
+def calls_until_refused(depth: int) -> int:
+    """How many functions are called until a chain is refused."""
+    calls = 0
 
-    def counted(tree: Partition) -> Iterator[Index]:
-        nonlocal walked
-        for level in levels(tree):
-            walked += 1
-            yield level
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
 
-    monkeypatch.setattr(partitions_module, "_levels", counted)
-    for depth in (MAX_DEPTH + 1, 60_000):
-        walked = 0
+    sys.setprofile(count)
+    try:
         with pytest.raises(InvalidTask, match="deep"):
             chain(depth)
-        assert walked == MAX_DEPTH + 2
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_depth_is_limited_before_it_costs_time() -> None:
+    """A chain deeper than allowed is refused after one level too many, however deep it is."""
+    assert chain(MAX_DEPTH).depth == MAX_DEPTH
+    assert calls_until_refused(60_000) < 2 * calls_until_refused(MAX_DEPTH + 1)

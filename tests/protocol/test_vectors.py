@@ -1,5 +1,6 @@
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +16,20 @@ from scripts import make_message_vectors
 FOLDER = Path(__file__).parent.parent / "vectors" / "messages"
 
 
-def cases(file: str, success: bool = True) -> list[Any]:
-    """The good or the bad cases of a file, each named."""
+def cases(file: str, *, success: bool = True) -> list[Any]:
+    """The good or the bad cases of a file."""
     loaded = json.loads((FOLDER / file).read_text(encoding="utf-8"))
-    chosen = [case for case in loaded if case.get("success", True) is success]
-    return [pytest.param(case, id=case.get("name", case.get("seed"))) for case in chosen]
+    return [case for case in loaded if case.get("success", True) is success]
 
 
-TASKS = {
-    case["id"]: bytes.fromhex(case["bytes"])
-    for case in json.loads((FOLDER / "tasks.json").read_text(encoding="utf-8"))
-    if case["success"]
-}
+def named(case: dict[str, Any]) -> str:
+    return str(case.get("name", case.get("seed")))
 
 
-@pytest.mark.parametrize("case", cases("tasks.json"))
+TASKS = {case["id"]: bytes.fromhex(case["bytes"]) for case in cases("tasks.json")}
+
+
+@pytest.mark.parametrize("case", cases("tasks.json"), ids=named)
 def test_tasks_are_read_and_written(case: dict[str, Any]) -> None:
     """Bytes give the fields and the id; the fields give the bytes."""
     data = bytes.fromhex(case["bytes"])
@@ -39,15 +39,7 @@ def test_tasks_are_read_and_written(case: dict[str, Any]) -> None:
     assert hashlib.sha256(data).hexdigest() == case["id"]
 
 
-@pytest.mark.parametrize("case", cases("tasks.json", success=False))
-def test_bad_tasks_are_refused_for_the_published_reason(case: dict[str, Any]) -> None:
-    """Each is a PrivetError of the problem type that the vector names."""
-    with pytest.raises(PrivetError) as caught:
-        Task.parse(bytes.fromhex(case["bytes"]), case.get("asked"))
-    assert problem_of(caught.value).name == case["problem"]
-
-
-@pytest.mark.parametrize("case", cases("reports.json"))
+@pytest.mark.parametrize("case", cases("reports.json"), ids=named)
 def test_reports_are_read_and_written(case: dict[str, Any]) -> None:
     """Bytes and JSON give each other, and the report is one for its task."""
     report = Report.unpack(bytes.fromhex(case["bytes"]))
@@ -56,15 +48,7 @@ def test_reports_are_read_and_written(case: dict[str, Any]) -> None:
     report.check(Task.parse(TASKS[case["task"]]))
 
 
-@pytest.mark.parametrize("case", cases("reports.json", success=False))
-def test_bad_reports_are_refused_for_the_published_reason(case: dict[str, Any]) -> None:
-    """Reading or holding it against its task fails with the problem type named."""
-    with pytest.raises(PrivetError) as caught:
-        Report.unpack(bytes.fromhex(case["bytes"])).check(Task.parse(TASKS[case["task"]]))
-    assert problem_of(caught.value).name == case["problem"]
-
-
-@pytest.mark.parametrize("case", cases("batches.json"))
+@pytest.mark.parametrize("case", cases("batches.json"), ids=named)
 def test_batches_are_read_and_written(case: dict[str, Any]) -> None:
     """Bytes give the reports in them, which give the bytes back if these were canonical."""
     data, task = bytes.fromhex(case["bytes"]), Task.parse(TASKS[case["task"]])
@@ -79,15 +63,7 @@ def test_batches_are_read_and_written(case: dict[str, Any]) -> None:
     assert (batch.pack() == data) is case["canonical"]
 
 
-@pytest.mark.parametrize("case", cases("batches.json", success=False))
-def test_bad_batches_are_refused_for_the_published_reason(case: dict[str, Any]) -> None:
-    """Reading fails with the problem type named."""
-    with pytest.raises(PrivetError) as caught:
-        Batch.unpack(bytes.fromhex(case["bytes"]), Task.parse(TASKS[case["task"]]))
-    assert problem_of(caught.value).name == case["problem"]
-
-
-@pytest.mark.parametrize("case", cases("admissions.json"))
+@pytest.mark.parametrize("case", cases("admissions.json"), ids=named)
 def test_admissions_are_read_and_written(case: dict[str, Any]) -> None:
     """Bytes give the id and the invitations, which give the bytes back."""
     admission = Admission.unpack(bytes.fromhex(case["bytes"]))
@@ -96,15 +72,26 @@ def test_admissions_are_read_and_written(case: dict[str, Any]) -> None:
     assert admission.pack().hex() == case["bytes"]
 
 
-@pytest.mark.parametrize("case", cases("admissions.json", success=False))
-def test_bad_admissions_are_refused_for_the_published_reason(case: dict[str, Any]) -> None:
-    """Reading fails with the problem type named."""
-    with pytest.raises(PrivetError) as caught:
-        Admission.unpack(bytes.fromhex(case["bytes"]))
-    assert problem_of(caught.value).name == case["problem"]
+READERS: dict[str, Callable[[dict[str, Any], bytes], object]] = {
+    "tasks": lambda case, data: Task.parse(data, case.get("asked")),
+    "reports": lambda case, data: Report.unpack(data).check(Task.parse(TASKS[case["task"]])),
+    "batches": lambda case, data: Batch.unpack(data, Task.parse(TASKS[case["task"]])),
+    "admissions": lambda _, data: Admission.unpack(data),
+}
 
 
-@pytest.mark.parametrize("case", cases("answers.json"))
+@pytest.mark.parametrize("kind", READERS)
+def test_bad_messages_are_refused_for_the_published_reason(kind: str) -> None:
+    """Reading each, or holding it against its task, fails with the problem type it names."""
+    bad = cases(f"{kind}.json", success=False)
+    assert bad
+    for case, data in ((case, bytes.fromhex(case["bytes"])) for case in bad):
+        with pytest.raises(PrivetError) as caught:
+            READERS[kind](case, data)
+        assert problem_of(caught.value).name == case["problem"], case["name"]
+
+
+@pytest.mark.parametrize("case", cases("answers.json"), ids=named)
 def test_answers_follow_from_record_and_randomness(case: dict[str, Any]) -> None:
     """Whether it fits; the columns, the label and the cells if it does; the report's bytes."""
     task = Task.parse(TASKS[case["task"]])

@@ -1,10 +1,8 @@
 """The whole report of small tasks, enumerated: all questions, and records that do not fit."""
 
-import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
-from math import prod
 from typing import Any
 
 import pytest
@@ -15,7 +13,7 @@ from privet.protocol.mechanisms.exact import WORD, exp_below
 from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.report import make_report
 from privet.protocol.task import Question, Task
-from tests.protocol.mechanisms.laws import len_of, pieces
+from tests.protocol.mechanisms.laws import Word, law_of, replay, words
 
 HALVES = Tree.of(Partition.build(2, [0, LEAF, LEAF], [0.5, 0, 0], [1, LEAF, LEAF], [2, LEAF, LEAF]))
 CLASSES = Classes(name="y", classes=("a", "b"))
@@ -56,7 +54,7 @@ TASKS = {
     },
     "cell by laplace": task(
         CLASSES,
-        question("laplace", 30.0, asks="cell", parameters=COARSE),
+        question("laplace", 60.0, asks="cell", parameters=COARSE),
         question("grr", 1.0),
     ),
     "one of two questions": task(
@@ -70,34 +68,14 @@ TASKS = {
         RANGE, question("subset", 1.0, centring=CENTRED), question("grr", 1.0, asks="cell")
     ),
     "a number in one mechanism": task(
-        RANGE, question("randomized_response", 8.0, parameters=COARSE)
+        RANGE, question("randomized_response", 25.0, parameters=COARSE)
     ),
 }
 
 
-def tape(parts: tuple[bytes, ...]) -> Callable[[int], bytes]:
-    """The bytes given, in order; fails when another amount is drawn."""
-    left = b"".join(parts)
-
-    def randomness(size: int) -> bytes:
-        nonlocal left
-        assert size <= len(left)
-        drawn, left = left[:size], left[size:]
-        return drawn
-
-    return randomness
-
-
-Word = list[tuple[bytes, int]]
-"""Representatives of a random word, each with the number of words that act as it does."""
-
-
 def words_of(asked: Task, index: int) -> list[Word]:
     """The words that a question draws: one for the level if it asks for the label, then its own."""
-    own = [
-        [(piece[0].to_bytes(8, "little"), len_of(piece)) for piece in word]
-        for word in pieces(asked.mechanisms[index])
-    ]
+    own = words(asked.mechanisms[index])
     if asked.questions[index].asks == "cell":
         return own
     # a number in these tasks lies at a multiple of an eighth of its span
@@ -118,16 +96,19 @@ def draws(asked: Task) -> Iterator[tuple[Word, ...]]:
         yield (choice, *words_of(asked, i))
 
 
-def law(asked: Task, record: Any) -> dict[tuple[tuple[int, bytes], ...], Fraction]:
+Answers = tuple[tuple[int, bytes], ...]
+
+
+def law(asked: Task, record: Any) -> dict[Answers, Fraction]:
     """The probability of everything in a report but its id, which is drawn before all."""
-    found: dict[tuple[tuple[int, bytes], ...], Fraction] = defaultdict(Fraction)
-    for words in draws(asked):
-        for combination in itertools.product(*words):
-            randomness = tape((bytes(16), *(part for part, _ in combination)))
-            report = make_report(asked, record, randomness)
-            weight = Fraction(prod(count for _, count in combination), WORD ** len(combination))
-            found[report.answers] += weight
-    return dict(found)
+    whole: dict[Answers, Fraction] = defaultdict(Fraction)
+    for drawn in draws(asked):
+        found = law_of(
+            drawn, lambda parts: make_report(asked, record, replay([bytes(16), *parts])).answers
+        )
+        for answers, probability in found.items():
+            whole[answers] += probability
+    return dict(whole)
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -1,10 +1,8 @@
-import subprocess
-import sys
 from typing import Any
 
 import msgpack
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from pydantic import ValidationError
@@ -12,7 +10,7 @@ from pydantic import ValidationError
 from privet.protocol import wire
 from privet.protocol.errors import InvalidTask, MalformedReport
 from privet.protocol.features import Numeric
-from privet.protocol.limits import MAX_NODES, MAX_REPORT_BYTES, MAX_TASK_BYTES
+from privet.protocol.limits import MAX_REPORT_BYTES
 from privet.protocol.report import Report
 from privet.protocol.task import Task
 
@@ -32,6 +30,7 @@ values = st.recursive(
 )
 
 
+@settings(max_examples=50)
 @given(st.dictionaries(st.text(max_size=5), values, max_size=3))
 def test_packing_is_undone_and_does_not_depend_on_order(value: dict[str, object]) -> None:
     """What is packed is read back, and the order in which keys were put in leaves no trace."""
@@ -114,35 +113,6 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     for read, refusal in ((Task.parse, InvalidTask), (Report.unpack, MalformedReport)):
         with pytest.raises(refusal):
             read(data)
-
-
-BOMBS = {
-    "empty lists": "b'\\x81\\xa8features' + array(SIZE // LONGEST, array(LONGEST, b'\\x90'))",
-    "empty maps": "b'\\x81\\xa8features' + array(SIZE // LONGEST, array(LONGEST, b'\\x80'))",
-    "nested claims": "b'\\x81\\xa8features' + (b'\\xdd' + LONGEST.to_bytes(4, 'big')) * 1000",
-    "wrong numbers": "b'\\x81\\xaapartitions' + array(SIZE // LONGEST, array(LONGEST, b'\\xc0'))",
-}
-
-
-@pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS.keys())
-def test_bombs_do_not_grow_in_memory(bomb: str) -> None:
-    """The largest hostile task costs its reader less than 300 MiB, in a process of its own."""
-    code = f"""
-import resource
-from privet.protocol.errors import InvalidTask
-from privet.protocol.task import Task
-SIZE, LONGEST = {MAX_TASK_BYTES - 10_000}, {MAX_NODES}
-def array(n, what):
-    return b'\\xdd' + n.to_bytes(4, 'big') + what * n
-bomb = {bomb}
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-try:
-    Task.parse(bomb)
-except InvalidTask:
-    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 300
 
 
 def test_a_report_above_the_limit_is_refused_unread() -> None:

@@ -155,9 +155,11 @@ async def curator() -> AsyncIterator[Curator]:
 
 
 @pytest.fixture
-async def relay(curator: Curator, tmp_path: Path) -> AsyncIterator[Setting]:
-    passing = Passing(curator)
-    async with relaying(passing, curator.token, curator.task.id, tmp_path / "spool") as made:
+async def relay(
+    curator: Curator, tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[Setting]:
+    least, spool = getattr(request, "param", LEAST), tmp_path / "spool"
+    async with relaying(Passing(curator), curator.token, curator.task.id, spool, least) as made:
         yield made
 
 
@@ -318,6 +320,7 @@ async def test_a_curator_must_account_for_every_invitation(
     assert curator.counted == 4
 
 
+@pytest.mark.parametrize("relay", [8], indirect=True)
 async def test_admissions_pass_through_a_second_relay(
     curator: Curator, relay: Setting, tmp_path: Path
 ) -> None:
@@ -333,9 +336,7 @@ async def test_admissions_pass_through_a_second_relay(
             held = [await first.fates(holders[-5:])]
             assert held == [["held"] * 5]
     assert len(curator.asked) == 2
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relay.forwarder, "_least", 8)
-        await relay.forwarder.forward()
+    await relay.forwarder.forward()
     assert curator.sent == [ids(holders[:10])]
     assert curator.counted == 10
 

@@ -1,11 +1,13 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -18,7 +20,9 @@ from privet.protocol.batch import BATCH_VERSION
 from privet.protocol.report import Report, make_report
 from privet.protocol.task import Task
 from privet.relay import cli
+from privet.relay.app import Relay
 from privet.relay.cli import app
+from privet.relay.forwarding import Forwarder
 from privet.relay.spool import Spool
 from tests.client.stub_curator import StubCurator
 from tests.protocol.examples import RECORD
@@ -72,11 +76,7 @@ async def test_holders_reach_the_curator_through_the_relay(
         answers = await asyncio.gather(*(holder.answer(url, RECORD) for holder in holders))
     sent = {(report.id, report.answers[0][1]) for report in map(reported, answers)}
     async with httpx.AsyncClient() as http:
-        for _ in range(100):
-            status = (await http.get(f"{url}/status")).json()
-            if status["waiting"] == 0:
-                break
-            await asyncio.sleep(0.1)
+        status = await emptied(http, url)
         shown = await run("status", url)
         assert shown.exit_code == 0
         assert f"delivered and counted     {status['counted']}\n" in shown.stdout
@@ -112,15 +112,20 @@ async def test_a_holder_at_the_command_line_learns_the_end(
     async with ReportClient() as client:
         others = [Holder(client, MemoryLedger(), f"subject {i}") for i in range(4)]
         await asyncio.gather(*(other.answer(url, RECORD) for other in others))
-    for _ in range(100):
-        if len(curator.counted) == 5:
-            break
-        await asyncio.sleep(0.1)
+        async with httpx.AsyncClient() as http:
+            await emptied(http, url)
+    assert len(curator.counted) == 5
     shown = await holder("budget", "--json")
-    while json.loads(shown.stdout)["answers"][0]["state"] == "held":  # the relay's own note
-        shown = await holder("budget", "--json")
     assert json.loads(shown.stdout)["answers"][0]["state"] == "counted"
     assert (await holder("resend")).exit_code == 0
+
+
+async def emptied(http: httpx.AsyncClient, url: str) -> dict[str, Any]:
+    """The relay's status of a task as soon as no five of its reports wait."""
+    async with asyncio.timeout(120):
+        while (status := (await http.get(f"{url}/status")).json())["waiting"]:
+            await asyncio.sleep(0.02)
+    return dict(status)
 
 
 async def run(*arguments: str) -> Result:
@@ -128,6 +133,7 @@ async def run(*arguments: str) -> Result:
     return await asyncio.to_thread(lambda: CliRunner().invoke(app, arguments))
 
 
+@pytest.mark.slow
 async def test_what_was_acknowledged_survives_sigkill(curator: StubCurator, tmp_path: Path) -> None:
     """Killed in the midst of taking and forwarding, twice; every held report arrives as it was."""
     held: dict[bytes, bytes] = {}
@@ -142,11 +148,7 @@ async def test_what_was_acknowledged_survives_sigkill(curator: StubCurator, tmp_
             await asyncio.gather(*sending)
     with running(curator, tmp_path / "spool") as (url, _):
         async with httpx.AsyncClient() as http:
-            for _ in range(300):
-                status = (await http.get(f"{url}/v1/tasks/{curator.task.id}/status")).json()
-                if status["waiting"] == 0:
-                    break
-                await asyncio.sleep(0.1)
+            await emptied(http, f"{url}/v1/tasks/{curator.task.id}")
     with Spool(tmp_path / "spool") as spool:
         waiting = spool.tallies(curator.task.id)["waiting"]
     late = {key for key in held if key not in curator.counted}
@@ -184,44 +186,40 @@ async def keep_sending_batches(url: str, task: Task, held: dict[bytes, bytes]) -
                 held |= rows
 
 
-BROKEN_WORK = """
-import sys
-from privet.relay import {module}
-async def fail(*_):
-    raise RuntimeError("a fault that nobody foresaw")
-{module}.{name}.run = fail
-from privet.relay.cli import main
-main()
-"""
+@pytest.fixture
+def _restored_signals() -> Iterator[None]:
+    """A relay in this process takes its signals."""
+    taken = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in taken.items():
+        signal.signal(number, handler)
 
 
-@pytest.mark.parametrize("work", ["forwarding.Forwarder", "app.Relay"])
+@pytest.mark.usefixtures("_restored_signals")
+@pytest.mark.parametrize("work", [Forwarder, Relay])
 def test_an_unforeseen_failure_ends_the_relay(
-    work: str, curator: StubCurator, tmp_path: Path
+    work: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A relay that can no longer write or forward does not go on taking reports: it says why."""
-    module, name = work.split(".")
-    code = BROKEN_WORK.format(module=module, name=name)
-    options = ["--curator", curator.root, "--spool", str(tmp_path / "spool"), "--port", "0"]
-    command = [sys.executable, "-c", code, "serve", *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 3
-    assert "RuntimeError: a fault that nobody foresaw" in done.stderr
+
+    async def fail(*_: object) -> None:
+        raise RuntimeError("a fault that nobody foresaw")
+
+    monkeypatch.setattr(work, "run", fail)
+    options = ["--curator", "http://127.0.0.1:1", "--spool", str(tmp_path / "spool")]
+    assert CliRunner().invoke(app, ["serve", *options, "--port", "0"]).exit_code == cli.BROKEN
+    assert "RuntimeError: a fault that nobody foresaw" in caplog.text
 
 
-def test_a_stop_signal_ends_the_relay_in_order(curator: StubCurator, tmp_path: Path) -> None:
-    """Exit status 0, and the spool's log is folded into its file."""
-    with running(curator, tmp_path / "spool") as (_, process):
+def test_a_relay_bounds_heads_and_stops_in_order(curator: StubCurator, tmp_path: Path) -> None:
+    """A long head is refused; a signal ends the process with status 0 and a spool of one file."""
+    with running(curator, tmp_path / "spool") as (url, process):
+        answer = httpx.get(f"{url}/healthz", headers={"X": "1" * 33_000})
+        assert answer.status_code == 431
+        assert "32768 bytes" in answer.json()["detail"]
         process.terminate()
         assert process.wait(30) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["spool"]
-
-
-def test_a_long_head_is_refused(relay_url: str) -> None:
-    """A relay has limits on connections, as a curator has."""
-    answer = httpx.get(f"{relay_url}/healthz", headers={"X": "1" * 33_000})
-    assert answer.status_code == 431
-    assert "32768 bytes" in answer.json()["detail"]
 
 
 WITHOUT_A_SERVER = """
@@ -233,6 +231,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_the_base_installation_asks_relays_and_says_what_serving_needs(
     relay_url: str, curator: StubCurator, tmp_path: Path
 ) -> None:

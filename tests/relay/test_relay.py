@@ -5,7 +5,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import msgpack
@@ -43,7 +43,7 @@ from privet.relay.errors import SpoolFailed
 from privet.relay.forwarding import Forwarder, account_of, batch_size
 from privet.relay.spool import Group, Spool
 from tests.batch_folder import BatchFolder
-from tests.client.fakes import Network, media, problem
+from tests.client.fakes import Network, media, problem, record_connections
 from tests.protocol.examples import RECORD, make_task
 
 CURATOR = "https://curator.example"
@@ -81,14 +81,22 @@ class BatchCurator:
         return httpx.Response(200, json={"counted": count, "replayed": 0, "failed": {}})
 
 
+class Relayed(NamedTuple):
+    """A relay in this process: the holders' way to it, its forwarder, and any request's way."""
+
+    client: ReportClient
+    forwarder: Forwarder
+    http: httpx.AsyncClient
+
+
 @contextlib.asynccontextmanager
 async def relaying(
     curator: Callable[[httpx.Request], httpx.Response],
     path: Path,
     least: int = 3,
     folder: BatchFolder | None = None,
-) -> AsyncIterator[tuple[ReportClient, Forwarder]]:
-    """A relay in this process: the holders' way to it, and its forwarder."""
+) -> AsyncIterator[Relayed]:
+    """A relay in front of ``curator``."""
     client = Network([curator]).client(attempts=1)
     with Spool(path) as spool:
         relay = Relay(client, CURATOR, spool, least, peer_token=PEER)
@@ -96,25 +104,25 @@ async def relaying(
         transport = httpx.ASGITransport(create_app(relay), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport) as http:
             running = asyncio.create_task(relay.run())
-            yield ReportClient(http, token=PEER), forwarder
+            yield Relayed(ReportClient(http, token=PEER), forwarder, http)
             running.cancel()
 
 
 async def test_the_curators_signature_passes_through(tmp_path: Path) -> None:
     """A holder behind a relay pins the curator's key; the relay adds none of its own."""
     curator, url = BatchCurator(ONE), f"{RELAY}/v1/tasks/{ONE.id}"
-    async with relaying(curator, tmp_path / "unsigned") as (to, _):
+    async with relaying(curator, tmp_path / "unsigned") as (to, *_):
         assert (await to.offer(to.address(url))).signature is None
     signature = Signature(bytes(32), bytes(64))
     curator.signed = {SIGNATURE_HEADER: signature.header}
-    async with relaying(curator, tmp_path / "signed") as (to, _):
+    async with relaying(curator, tmp_path / "signed") as (to, *_):
         assert (await to.offer(to.address(url))).signature == signature
 
 
 async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(tmp_path: Path) -> None:
     """They fetch a task, send reports and ask about them; they see no status and send no batch."""
     task, origin = f"{RELAY}/v1/tasks/{BOTH.id}", {"Origin": "https://elsewhere.example"}
-    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (to, _):
+    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (_, _, http):
         for method, path, shown in [
             ("GET", "", "*"),
             ("POST", "/reports", "*"),
@@ -123,7 +131,7 @@ async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(tmp_path: 
             ("POST", "/reports/batch", None),
             ("POST", "/admissions", None),
         ]:
-            answer = await to._http.request(method, task + path, headers=origin | FROM_A_RELAY)
+            answer = await http.request(method, task + path, headers=origin | FROM_A_RELAY)
             assert answer.headers.get("access-control-allow-origin") == shown, path
             assert "access-control-allow-credentials" not in answer.headers
 
@@ -138,15 +146,14 @@ async def answer(to: ReportClient, task: Task, count: int) -> list[Report]:
 
 
 async def status(relay: ReportClient, task: Task) -> dict[str, Any]:
-    reply = await relay._http.get(f"{RELAY}/v1/tasks/{task.id}/status")
-    return dict(reply.json())
+    return dict(json.loads(await relay.status(relay.address(f"{RELAY}/v1/tasks/{task.id}"))))
 
 
 @pytest.mark.parametrize("task", [BOTH, ONE], ids=["all", "one"])
 async def test_reports_pass_through_unchanged_and_once(task: Task, tmp_path: Path) -> None:
     """What holders sent is what the curator gets: ids and payloads pair by pair, nothing else."""
     curator = BatchCurator(task)
-    async with relaying(curator, tmp_path / "spool", least=1) as (relay, forwarder):
+    async with relaying(curator, tmp_path / "spool", least=1) as (relay, forwarder, _):
         reports = await answer(relay, task, 40)
         await forwarder.forward()
         await forwarder.forward()
@@ -171,7 +178,11 @@ async def test_reports_pass_through_unchanged_and_once(task: Task, tmp_path: Pat
 async def test_batches_go_to_a_folder_in_place_of_the_curator(task: Task, tmp_path: Path) -> None:
     """What holders sent is in the files, once; the relay says that it is held, not counted."""
     curator, folder = BatchCurator(task), BatchFolder(str(tmp_path / "batches"))
-    async with relaying(curator, tmp_path / "spool", least=1, folder=folder) as (relay, forwarder):
+    async with relaying(curator, tmp_path / "spool", least=1, folder=folder) as (
+        relay,
+        forwarder,
+        _,
+    ):
         reports = await answer(relay, task, 40)
         await forwarder.forward()
         await forwarder.forward()
@@ -191,7 +202,7 @@ async def test_batches_go_to_a_folder_in_place_of_the_curator(task: Task, tmp_pa
 async def test_few_reports_wait_for_company(tmp_path: Path) -> None:
     """Fewer than the least are not forwarded; with one more they all go, in one batch."""
     curator = BatchCurator(BOTH)
-    async with relaying(curator, tmp_path / "spool", least=3) as (relay, forwarder):
+    async with relaying(curator, tmp_path / "spool", least=3) as (relay, forwarder, _):
         await answer(relay, BOTH, 2)
         await forwarder.forward()
         assert (curator.batches, (await status(relay, BOTH))["waiting"]) == ([], 0)
@@ -207,13 +218,13 @@ async def test_few_reports_wait_for_company(tmp_path: Path) -> None:
 async def test_a_busy_curator_and_a_restart_lose_nothing(tmp_path: Path) -> None:
     """Reports stay in the spool until the curator has accounted for them."""
     curator = BatchCurator(BOTH)
-    async with relaying(curator, tmp_path / "spool") as (relay, forwarder):
+    async with relaying(curator, tmp_path / "spool") as (relay, forwarder, _):
         await answer(relay, BOTH, 5)
         curator.down = True
         await forwarder.forward()
         assert curator.batches == []
     curator.down = False
-    async with relaying(curator, tmp_path / "spool", least=1) as (relay, forwarder):
+    async with relaying(curator, tmp_path / "spool", least=1) as (relay, forwarder, _):
         assert (await status(relay, BOTH))["waiting"] == 5
         await forwarder.forward()
         assert (await status(relay, BOTH))["counted"] == 5
@@ -221,7 +232,7 @@ async def test_a_busy_curator_and_a_restart_lose_nothing(tmp_path: Path) -> None
 
 async def test_impossible_reports_are_refused_at_the_relay(tmp_path: Path) -> None:
     """The relay says what the curator would say: unknown task, wrong payload, conflict."""
-    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (relay, _):
+    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (relay, _, http):
         address = relay.address(f"{RELAY}/v1/tasks/{BOTH.id}")
         report = make_report(BOTH, RECORD, lambda n: bytes(range(1, n + 1)))
         wrong = report.model_copy(update={"answers": ((0, b""), (1, b""))})
@@ -237,15 +248,15 @@ async def test_impossible_reports_are_refused_at_the_relay(tmp_path: Path) -> No
             await relay.send(address, clash.pack(), clash.id.hex())
         with pytest.raises(TaskNotFound):
             await relay.offer(relay.address(f"{RELAY}/v1/tasks/{'0' * 64}"))
-        assert (await relay._http.get(f"{RELAY}/healthz")).status_code == 200
-        big = await relay._http.post(address.reports, content=bytes(2**21 + 1))
+        assert (await http.get(f"{RELAY}/healthz")).status_code == 200
+        big = await http.post(address.reports, content=bytes(2**21 + 1))
         assert big.status_code == 413
 
 
 async def test_what_was_sealed_is_sent_again_alone(tmp_path: Path) -> None:
     """After a lost answer the same bytes go out; reports that came since do not join them."""
     curator = BatchCurator(BOTH)
-    async with relaying(curator, tmp_path / "spool", least=3) as (relay, forwarder):
+    async with relaying(curator, tmp_path / "spool", least=3) as (relay, forwarder, _):
         await answer(relay, BOTH, 5)
         curator.down = True
         await forwarder.forward()
@@ -260,7 +271,7 @@ async def test_what_was_sealed_is_sent_again_alone(tmp_path: Path) -> None:
 async def test_batches_of_another_relay_are_kept_and_sent_on(tmp_path: Path) -> None:
     """Held until delivered; impossible ones are named; what is no batch is refused."""
     curator = BatchCurator(ONE)
-    async with relaying(curator, tmp_path / "spool", least=4) as (relay, forwarder):
+    async with relaying(curator, tmp_path / "spool", least=4) as (relay, forwarder, _):
         address = relay.address(f"{RELAY}/v1/tasks/{ONE.id}")
         width = ONE.mechanisms[1].report_bytes
         good = [ONE.mechanisms[1].privatize(i % 2, os.urandom) for i in range(4)]
@@ -340,7 +351,7 @@ async def test_long_reports_leave_in_several_batches(
     width = 16 + sum(mechanism.report_bytes for mechanism in BOTH.mechanisms)
     monkeypatch.setattr("privet.relay.forwarding.MAX_BYTES", 10 * width)
     curator = BatchCurator(BOTH)
-    async with relaying(curator, tmp_path / "spool", least=3) as (relay, forwarder):
+    async with relaying(curator, tmp_path / "spool", least=3) as (relay, forwarder, _):
         await answer(relay, BOTH, 25)
         await forwarder.forward()
     assert sorted(len(batch["ids"]) // 16 for batch in curator.batches) == [8, 8, 9]
@@ -358,7 +369,7 @@ async def test_a_spool_that_fails_once_does_not_end_forwarding(
 ) -> None:
     """What could not be read or written is tried again at the next turn."""
     curator = BatchCurator(BOTH)
-    async with relaying(curator, tmp_path / "spool", least=1) as (relay, forwarder):
+    async with relaying(curator, tmp_path / "spool", least=1) as (relay, forwarder, _):
         await answer(relay, BOTH, 1)
         works = Spool.groups
         turns = iter([SpoolFailed("disk full")])
@@ -385,8 +396,8 @@ async def test_a_busy_curator_is_passed_on_with_a_time_to_wait(tmp_path: Path) -
         def busy(_request: httpx.Request, error: PrivetError = error) -> httpx.Response:
             return problem(error)
 
-        async with relaying(busy, tmp_path / str(status)) as (relay, _):
-            answer = await relay._http.get(f"{RELAY}/v1/tasks/{BOTH.id}")
+        async with relaying(busy, tmp_path / str(status)) as (_, _, http):
+            answer = await http.get(f"{RELAY}/v1/tasks/{BOTH.id}")
         assert answer.status_code == status
         assert answer.headers["retry-after"] == "1"
 
@@ -420,30 +431,33 @@ async def test_what_a_relay_has_not_is_said_as_http_says_it(
     method: str, path: str, status: int, tmp_path: Path
 ) -> None:
     """An unknown address is 404 and a wrong method 405, as problem documents with a hint."""
-    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (relay, _):
-        answer = await relay._http.request(method, RELAY + path)
+    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (_, _, http):
+        answer = await http.request(method, RELAY + path)
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert (answer.json()["status"], answer.json()["instance"]) == (status, path)
     assert ("/reports/batch" in answer.json()["detail"]) == (path != "/v1/tasks/7")
 
 
-async def test_a_full_spool_is_insufficient_storage(tmp_path: Path) -> None:
+async def test_a_full_spool_is_insufficient_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """507 for single reports and batches; what is said names no file."""
-    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (relay, forwarder):
+    opened = record_connections(monkeypatch)
+    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (relay, _, http):
         await answer(relay, BOTH, 1)
-        database = forwarder._spool._db
+        (database,) = opened
         (pages,) = database.execute("PRAGMA page_count").fetchone()
         database.execute(f"PRAGMA max_page_count = {pages}")
         url = f"{RELAY}/v1/tasks/{BOTH.id}/reports"
-        reports = [make_report(BOTH, RECORD, os.urandom) for _ in range(1_000)]
+        reports = [make_report(BOTH, RECORD, os.urandom) for _ in range(200)]
         batch = Batch(
             (0, 1),
             np.array([list(report.id) for report in reports], np.uint8),
             np.array([list(b"".join(p for _, p in r.answers)) for r in reports], np.uint8),
         )
-        refused = await relay._http.post(f"{url}/batch", content=batch.pack(), headers=FROM_A_RELAY)
-        posts = (relay._http.post(url, content=report.pack()) for report in reports)
+        refused = await http.post(f"{url}/batch", content=batch.pack(), headers=FROM_A_RELAY)
+        posts = (http.post(url, content=report.pack()) for report in reports)
         refusals = [reply for reply in await asyncio.gather(*posts) if reply.status_code != 202]
         assert refusals
         for reply in (refused, *refusals):
@@ -462,8 +476,8 @@ async def test_a_curator_that_does_not_answer_is_a_bad_gateway(tmp_path: Path) -
         return httpx.Response(200, text="hello")
 
     for number, curator in enumerate((down, strange)):
-        async with relaying(curator, tmp_path / str(number)) as (relay, _):
-            reply = await relay._http.get(f"{RELAY}/v1/tasks/{BOTH.id}")
+        async with relaying(curator, tmp_path / str(number)) as (_, _, http):
+            reply = await http.get(f"{RELAY}/v1/tasks/{BOTH.id}")
         assert reply.status_code == 502
         assert reply.json()["type"] == PROBLEMS[Overloaded].uri
         assert "curator.example" not in reply.text
@@ -478,11 +492,11 @@ async def test_silent_bodies_take_no_place(tmp_path: Path) -> None:
         yield b"begun"
         await over.wait()
 
-    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (relay, _):
+    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (_, _, http):
         url = f"{RELAY}/v1/tasks/{BOTH.id}/reports/batch"
         count = MAX_BATCHES + MAX_WAITING_BATCHES + 1
         quiet = [
-            asyncio.create_task(relay._http.post(url, content=silent(), headers=FROM_A_RELAY))
+            asyncio.create_task(http.post(url, content=silent(), headers=FROM_A_RELAY))
             for _ in range(count)
         ]
         async with asyncio.timeout(30):
@@ -491,7 +505,7 @@ async def test_silent_bodies_take_no_place(tmp_path: Path) -> None:
         own = make_report(BOTH, RECORD, os.urandom)
         payload = b"".join(payload for _, payload in own.answers)
         columns = {"version": BATCH_VERSION, "ids": own.id, "payloads": payload}
-        kept = await relay._http.post(url, content=wire.pack(columns), headers=FROM_A_RELAY)
+        kept = await http.post(url, content=wire.pack(columns), headers=FROM_A_RELAY)
         assert kept.json() == {"held": 1, "failed": {}}
         over.set()
         assert {(await each).status_code for each in quiet} <= {400, 503}
@@ -505,7 +519,7 @@ async def test_a_batch_hides_with_single_reports(tmp_path: Path) -> None:
     for allocation in ("all", "one"):
         task = make_task(questions=(ask,), allocation=allocation)
         curator = BatchCurator(task)
-        async with relaying(curator, tmp_path / allocation, least=6) as (relay, forwarder):
+        async with relaying(curator, tmp_path / allocation, least=6) as (relay, forwarder, _):
             address = relay.address(f"{RELAY}/v1/tasks/{task.id}")
             for question in ({}, {"question": 0}):
                 payloads = [task.mechanisms[0].privatize(i, os.urandom) for i in range(2)]

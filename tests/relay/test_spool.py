@@ -1,5 +1,6 @@
 import contextlib
 import hashlib
+import sqlite3
 import stat
 from collections import Counter
 from collections.abc import Iterator
@@ -234,8 +235,9 @@ def test_the_spool_keeps_no_order_time_or_address(tmp_path: Path) -> None:
         with Spool(tmp_path / name) as spool:
             assert spool.add(sent) == ["held"] * 20
             spool.add_batch("t", batch(1000, 20))
-            rows.append(spool._db.execute("SELECT * FROM waiting").fetchall())
-            columns = {row[1] for row in spool._db.execute("PRAGMA table_info(waiting)")}
+            with contextlib.closing(sqlite3.connect(tmp_path / name)) as db:
+                rows.append(db.execute("SELECT * FROM waiting").fetchall())
+                columns = {row[1] for row in db.execute("PRAGMA table_info(waiting)")}
             assert columns == {"task", "questions", "id", "payload", "invitation"}
             assert spool.seal("t", BOTH, 1, 40)
             (number,) = spool.sealed()
@@ -263,11 +265,12 @@ def test_a_spool_that_cannot_be_used_says_so_and_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder, a damaged file, another version: SpoolFailed with the path and what to do."""
-    opened = record_connections(monkeypatch)
     damaged, newer = tmp_path / "damaged", tmp_path / "newer"
     damaged.write_bytes(b"this is not a database" * 100)
-    with Spool(newer) as spool:
-        spool._db.execute("PRAGMA user_version = 9")
+    Spool(newer).close()
+    with contextlib.closing(sqlite3.connect(newer)) as db:
+        db.execute("PRAGMA user_version = 9")
+    opened = record_connections(monkeypatch)
     for path in (tmp_path, damaged, newer, damaged / "below"):
         with pytest.raises(SpoolFailed, match=f"{path}.*--spool"):
             Spool(path)

@@ -1,55 +1,65 @@
+import asyncio
 import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+import threading
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from typer.testing import CliRunner
 
 from privet.protocol.report import Report
+from scripts import containers
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import RECORD, make_task
 
-HOLDERS = 60
+HOLDERS, FIRST = 60, 5
 
 
-@pytest.fixture
-def curator() -> Iterator[StubCurator]:
-    with serving(StubCurator(make_task())) as stub:
-        yield stub
+class SlowCurator(StubCurator):
+    """Counts the first reports at once, and later ones when it is told to go on."""
+
+    def __init__(self) -> None:
+        super().__init__(make_task())
+        self.full, self.goes_on = threading.Event(), threading.Event()
+
+    async def post_report(self, request: Request) -> Response:
+        if len(self.counted) >= FIRST:
+            self.full.set()
+            while not self.goes_on.is_set():
+                await asyncio.sleep(0.01)
+        return await super().post_report(request)
 
 
-def agent(folder: Path, name: str) -> "subprocess.Popen[str]":
-    """`holders` as a process of its own."""
-    command = [sys.executable, "-m", "scripts.containers", "holders"]
-    environment = os.environ | {"SHARDS": str(folder), "AGENT": name}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-
-
-def deal(curator: StubCurator, folder: Path) -> None:
-    (folder / "000.todo").write_text(json.dumps([RECORD] * HOLDERS), encoding="utf-8")
-    (folder / "task.url").write_text(curator.url, encoding="utf-8")
-
-
-def test_an_agent_goes_on_where_it_was_killed(curator: StubCurator, tmp_path: Path) -> None:
+def test_an_agent_goes_on_where_it_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every holder's one answer counts once, in the bytes it was first sent in."""
-    deal(curator, tmp_path)
-    with agent(tmp_path, "first") as process:
-        while len(curator.counted) < 5:
-            assert process.poll() is None
-            time.sleep(0.001)
-        process.kill()
-    before = dict(curator.counted)
-    assert len(before) < HOLDERS
-    assert [path.name for path in tmp_path.glob("*.taken")] == ["000.first.taken"]
-    with agent(tmp_path, "second") as process:
-        assert process.communicate(timeout=60)[0] == ""
-    with agent(tmp_path, "first") as process:
-        said = process.communicate(timeout=60)[0]
-        assert process.returncode == 0
-    assert said == f"Shard 000: {HOLDERS} holders have answered.\n"
+    monkeypatch.setattr(containers, "FOLDER", tmp_path)
+
+    def said_by(agent: str) -> str:
+        done = CliRunner().invoke(containers.app, ["holders"], env={"AGENT": agent})
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    (tmp_path / "000.todo").write_text(json.dumps([RECORD] * HOLDERS), encoding="utf-8")
+    curator = SlowCurator()
+    with serving(curator):
+        (tmp_path / "task.url").write_text(curator.url, encoding="utf-8")
+        command = [sys.executable, "-m", "scripts.containers", "holders"]
+        environment = os.environ | {"SHARDS": str(tmp_path), "AGENT": "first"}
+        with subprocess.Popen(command, env=environment) as process:
+            assert curator.full.wait(120)
+            process.kill()
+        before = dict(curator.counted)
+        assert len(before) == FIRST
+        curator.goes_on.set()
+        assert [path.name for path in tmp_path.glob("*.taken")] == ["000.first.taken"]
+        assert said_by("second") == ""
+        assert said_by("first") == f"Shard 000: {HOLDERS} holders have answered.\n"
     assert len(curator.counted) == HOLDERS
     assert before.items() <= curator.counted.items()
     assert {Report.unpack(post).id for post in curator.posts} == set(curator.counted)

@@ -38,8 +38,10 @@ def test_scores_are_those_of_the_definition() -> None:
     assert result.brier == pytest.approx(truth * 0.8**2 + (1.0 - truth) * 0.2**2)
 
 
-def test_the_public_model_believes_the_volunteers() -> None:
+@pytest.mark.slow
+def test_the_public_model_believes_the_volunteers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before any report it predicts far too few affairs; raw records would set it right."""
+    monkeypatch.setattr(demo, "LEAF_SIZES", (10,))
     population = fair_survey.load()
     truth = share_of(population.test)[0]
     believed = public_model(population.public, population.test)
@@ -48,8 +50,12 @@ def test_the_public_model_believes_the_volunteers() -> None:
     assert abs(raw.mean() - truth) < 0.05
 
 
-def test_a_demonstration_removes_its_own_files_only(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_demonstration_removes_its_own_files_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A refused mechanism is reported in one message, and what else the folder holds stays."""
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
     for name in ("demo.db", "demo.db-wal", "privet.db", "letter.txt"):
         (tmp_path / name).touch()
     app = typer.Typer()

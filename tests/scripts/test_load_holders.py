@@ -1,13 +1,12 @@
 import io
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from privet.protocol.mechanisms.subset import SubsetSelection
 from privet.protocol.report import make_report
-from scripts.load.holders import answers, privatize, scaled, subset_rows
+from scripts.load.holders import answers, scaled, subset_rows
 from scripts.load.population import people
 from tests.scripts.load_tasks import TASK
 
@@ -68,13 +67,3 @@ def test_holders_answer_as_one_holder_does() -> None:
         report = make_report(TASK, record, drawn.read)
         assert (own.tobytes(), payload.tobytes()) == (report.id, report.answers[0][1])
         assert drawn.read() == b""
-
-
-def test_workers_answer_for_every_holder_once(tmp_path: Path) -> None:
-    """All holders are in the shards, under different ids, with payloads some holder could send."""
-    progress: list[int] = []
-    shards = privatize(TASK, 1500, tmp_path, shard=600, seed=1, progress=progress.append)
-    assert progress == [shard.reports for shard in shards] == [600, 600, 300]
-    found = [shard.batch(TASK) for shard in shards]
-    assert all(batch.valid(TASK).all() for batch in found)
-    assert len({row.tobytes() for batch in found for row in batch.ids}) == 1500

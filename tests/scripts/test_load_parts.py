@@ -2,7 +2,8 @@ import asyncio
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,7 @@ def test_singles_are_the_reports_packed(tmp_path: Path) -> None:
 
 
 def test_batches_are_the_shards(tmp_path: Path) -> None:
-    """All reports are in some batch."""
+    """Each shard goes out as one batch, and all reports are in them."""
     shards = spooled(tmp_path, 60)
     sent = [
         (message.reports, Batch.unpack(message.request.partition(HEAD_END)[2], TASK))
@@ -160,16 +161,22 @@ def numbered(count: int) -> Iterator[Message]:
         yield Message("report", TO.head("x/y", len(body)) + body, 1, 0.01 if i % 7 == 0 else 0.0)
 
 
+@asynccontextmanager
+async def sending(
+    messages: Iterator[Message], faults: int = 0
+) -> AsyncIterator[tuple[Sender, Hostile, Outcomes]]:
+    """A sender of messages over three connections, its server, and what comes of them."""
+    server, outcomes = Hostile(faults), Outcomes()
+    async with await asyncio.start_server(server, "127.0.0.1", 0) as listening, asyncio.timeout(60):
+        port = listening.sockets[0].getsockname()[1]
+        yield Sender("127.0.0.1", port, messages, outcomes, connections=3), server, outcomes
+        listening.close()
+
+
 async def test_the_sender_outlasts_503_and_hang_ups() -> None:
     """Every message is answered 201 at last, whatever came before; slow ones arrive whole."""
-    server = Hostile(faults=20)
-    listening = await asyncio.start_server(server, "127.0.0.1", 0)
-    port = listening.sockets[0].getsockname()[1]
-    outcomes = Outcomes()
-    sender = Sender("127.0.0.1", port, numbered(100), outcomes, connections=3)
-    async with asyncio.timeout(60):
+    async with sending(numbered(100), faults=20) as (sender, server, outcomes):
         await sender.run()
-    listening.close()
     assert set(server.bodies) == {b"report %03d" % i for i in range(100)}
     assert outcomes.answers["report", 201] == outcomes.sent == outcomes.acknowledged == 100
     assert outcomes.retries > 0
@@ -178,18 +185,12 @@ async def test_the_sender_outlasts_503_and_hang_ups() -> None:
 
 async def test_who_hangs_up_sends_the_same_bytes_again() -> None:
     """Every answer is had in the end; those that hung up came back on a new connection."""
-    server = Hostile(faults=0)
-    listening = await asyncio.start_server(server, "127.0.0.1", 0)
-    port = listening.sockets[0].getsockname()[1]
-    outcomes = Outcomes()
     messages = (
         message._replace(hangs_up=place % 10 == 3, dawdle=0.0)
         for place, message in enumerate(numbered(100))
     )
-    sender = Sender("127.0.0.1", port, messages, outcomes, connections=3)
-    async with asyncio.timeout(60):
+    async with sending(messages) as (sender, server, outcomes):
         await sender.run()
-    listening.close()
     assert set(server.bodies) == {b"report %03d" % i for i in range(100)}
     assert outcomes.answers["report", 201] == outcomes.sent == 100
     assert outcomes.reconnects == 10
@@ -197,18 +198,12 @@ async def test_who_hangs_up_sends_the_same_bytes_again() -> None:
 
 async def test_a_stopped_sender_waits_for_what_is_in_flight() -> None:
     """After ``stop`` nothing new is sent, and everything sent is answered."""
-    server = Hostile(faults=0)
-    listening = await asyncio.start_server(server, "127.0.0.1", 0)
-    port = listening.sockets[0].getsockname()[1]
-    outcomes = Outcomes()
-    sender = Sender("127.0.0.1", port, numbered(100_000), outcomes, connections=3)
-    running = asyncio.create_task(sender.run())
-    while outcomes.acknowledged < 50:
-        await asyncio.sleep(0.001)
-    sender.stop()
-    async with asyncio.timeout(60):
+    async with sending(numbered(100_000)) as (sender, server, outcomes):
+        running = asyncio.create_task(sender.run())
+        while outcomes.acknowledged < 50:
+            await asyncio.sleep(0.001)
+        sender.stop()
         await running
-    listening.close()
     assert 50 <= outcomes.sent == outcomes.acknowledged == len(server.bodies) < 100_000
 
 

@@ -16,6 +16,7 @@ def split(seed: int) -> Split:
     return Split(draw(40, 1.0, rng), draw(500, 1.0, rng), draw(400, 1.0, rng), LABEL)
 
 
+@pytest.mark.slow
 def test_a_plan_is_compared_with_what_happened() -> None:
     """It is covered if it and the outcome agree within 1.96 standard errors of both."""
     found = {name: scores["score"] for name, _, scores in planned(split(0), 2.0, 0)}

@@ -1,8 +1,6 @@
 """Simulated collections: the same numbers wherever they are computed, and right ones."""
 
 import math
-import subprocess
-import sys
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +18,7 @@ from scripts.reproduce.lpct_design import bayes_accuracy
 from scripts.simulate import Design, Job, Outcome, Records, grid, simulate, sweep, take
 
 SOURCE = Design(rows=100)
+QUICK = {"grower": "max_edge", "estimator": "weighted"}
 
 
 def stripes(rows: int = 400) -> Records:
@@ -39,7 +38,7 @@ def jobs() -> list[Job]:
 
 
 def test_a_grid_has_every_combination_once() -> None:
-    """Values are combined, the last one fastest, and what is not named keeps its default."""
+    """Values are combined, the last one fastest; a setting that is not named keeps its default."""
     found = grid(epsilon=[1.0, 2.0], seed=[0, 1])
     assert [(job.epsilon, job.seed) for job in found] == [(1.0, 0), (1.0, 1), (2.0, 0), (2.0, 1)]
     assert {job.depth for job in found} == {None}
@@ -63,7 +62,7 @@ def test_jobs_of_one_seed_share_their_public_records() -> None:
 
 @pytest.mark.slow
 def test_processes_give_the_serial_numbers() -> None:
-    """They give exactly what a plain loop gives."""
+    """Two processes give exactly what a plain loop gives."""
     serial = [simulate(stripes(), job) for job in jobs()]
     assert sweep(stripes(), jobs(), workers=2) == serial
 
@@ -80,9 +79,10 @@ def test_a_dask_cluster_gives_the_serial_numbers() -> None:
     assert found == serial
 
 
-def test_a_billion_holders_nearly_reach_the_best_possible() -> None:
+@pytest.mark.parametrize("chosen", [QUICK, pytest.param({}, marks=pytest.mark.slow)])
+def test_a_billion_holders_nearly_reach_the_best_possible(chosen: dict[str, str]) -> None:
     """10**9 holders at depth 8 come within two points of Bayes, far above public records alone."""
-    found = simulate(SOURCE, Job(holders=10**9, epsilon=1.0, depth=8))
+    found = simulate(SOURCE, Job(holders=10**9, epsilon=1.0, depth=8, **chosen))  # type: ignore[arg-type]
     assert bayes_accuracy() - 0.02 < found.score <= bayes_accuracy() + 1e-9
     assert found.public_score < found.score - 0.05
     assert found.cells == 256
@@ -115,7 +115,7 @@ def test_a_population_of_its_own_leaves_the_public_table_whole() -> None:
 
 def test_text_features_and_labels_are_learned() -> None:
     """A table with texts becomes a task; with many holders the label is predicted nearly always."""
-    found = simulate(stripes(), Job(holders=10**6, epsilon=2.0, depth=4))
+    found = simulate(stripes(), Job(holders=10**6, epsilon=2.0, depth=4, grower="cart"))
     assert found.measure == "accuracy"
     assert found.score > 0.9
 
@@ -124,7 +124,8 @@ def test_numbers_are_judged_by_squared_error() -> None:
     """A numeric label is predicted with an error well below its variance."""
     x = np.random.default_rng(1).random(500)
     source = Records({"x": x, "other": x[::-1].copy(), "y": 10 * x}, "y")
-    found = simulate(source, Job(holders=10**6, epsilon=2.0, depth=4))
+    job = Job(holders=10**6, epsilon=2.0, depth=4, grower="cart", estimator="averaged")
+    found = simulate(source, job)
     assert found.measure == "mse"
     assert found.score < 0.25 * np.var(10 * x)
 
@@ -132,37 +133,43 @@ def test_numbers_are_judged_by_squared_error() -> None:
 def test_settings_of_any_task_are_taken() -> None:
     """Two questions, declared classes: the settings file's words are those of a task."""
     settings = {"questions": [{"depth": 3}, {"depth": 1}], "classes": ["high", "low"]}
-    found = simulate(stripes(), Job(epsilon=1.0, estimator="pruned"), settings)
-    one = simulate(stripes(), Job(epsilon=1.0, depth=3))
+    job = Job(epsilon=1.0, estimator="pruned", grower="cart")
+    found = simulate(stripes(), job, settings)
+    one = simulate(stripes(), replace(job, depth=3))
     assert found.report_bytes > one.report_bytes
     with pytest.raises(InvalidTask, match="grower"):
         simulate(stripes(), Job(grower="oak"))
 
 
-def run(*options: str) -> str:
+QUICKLY = ("--depth", "2", "--grower", "max_edge", "--estimator", "private", "--workers", "1")
+
+
+def run(*options: str, columns: str = "200") -> str:
     app = typer.Typer()
     app.command()(command.main)
-    result = CliRunner().invoke(app, list(options), env={"COLUMNS": "200"})
+    result = CliRunner().invoke(app, list(options), env={"COLUMNS": columns})
     assert result.exit_code in (0, 2), result.output
     return result.output
 
 
 def test_the_command_writes_what_it_shows(tmp_path: Path) -> None:
     """The table has a line per combination, the files a row per collection."""
-    shown = run(
-        *("--holders", "1e4,1e5", "--depth", "2", "--seeds", "0-1"),
-        *("--grower", "max_edge", "--estimator", "private"),
-        *("--workers", "1", "--out", str(tmp_path)),
-    )
+    shown = run("--holders", "1e4,1e5", "--seeds", "0-1", *QUICKLY, "--out", str(tmp_path))
     assert "1e+04" in shown
     assert "1e+05" in shown
     rows = pages.read(tmp_path / "simulate.csv")
-    assert [(row["holders"], row["seed"]) for row in rows] == [
-        ("10000", "0"),
-        ("10000", "1"),
-        ("100000", "0"),
-        ("100000", "1"),
-    ]
+    found = [(row["holders"], row["seed"]) for row in rows]
+    assert found == [(holders, seed) for holders in ("10000", "100000") for seed in ("0", "1")]
+
+
+def test_a_table_on_the_command_line(tmp_path: Path) -> None:
+    """A CSV file and its label are enough; without the label the columns are listed."""
+    file = tmp_path / "people.csv"
+    lines = [f"{i / 100},{'yes' if i > 50 else 'no'}" for i in range(100)]
+    file.write_text("\n".join(["x,smokes", *lines]))
+    common = ("--public", str(file), *QUICKLY, "--out", str(tmp_path))
+    assert "accuracy" in run(*common, "--label", "smokes", "--public-share", "0.5")
+    assert "smokes" in run(*common)
 
 
 @pytest.mark.parametrize(
@@ -172,33 +179,13 @@ def test_the_command_writes_what_it_shows(tmp_path: Path) -> None:
         ("--holders", "1.5", "whole number of at least 1"),
         ("--holders", "inf", "whole number of at least 1"),
         ("--epsilon", "1;2", "numbers with commas between them"),
+        ("--epsilon", "-1", "epsilon"),
+        ("--mechanism", "magic", "mechanism"),
     ],
 )
-def test_what_is_no_number_is_refused_with_advice(option: str, value: str, advice: str) -> None:
-    assert advice in run(option, value)
-
-
-def test_a_table_on_the_command_line(tmp_path: Path) -> None:
-    """A CSV file and its label are enough; without the label the columns are listed."""
-    file = tmp_path / "people.csv"
-    lines = [f"{i / 100},{'yes' if i > 50 else 'no'}" for i in range(100)]
-    file.write_text("\n".join(["x,smokes", *lines]))
-    common = ("--public", str(file), "--workers", "1", "--out", str(tmp_path))
-    assert "accuracy" in run(*common, "--label", "smokes", "--public-share", "0.5")
-    assert "smokes" in run(*common)
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (("--holders", "1.5"), "whole number"),
-        (("--epsilon", "-1"), "epsilon"),
-        (("--mechanism", "magic"), "mechanism"),
-    ],
-)
-def test_mistakes_are_named(options: tuple[str, ...], reason: str) -> None:
-    """What cannot be simulated is refused with the reason."""
-    assert reason in run(*options, "--workers", "1")
+def test_mistakes_are_refused_with_advice(option: str, value: str, advice: str) -> None:
+    """A value that cannot be simulated is refused with what to give instead."""
+    assert advice in run(option, value, "--workers", "1")
 
 
 def test_tables_average_over_seeds() -> None:
@@ -212,18 +199,11 @@ def test_tables_average_over_seeds() -> None:
 
 
 def test_a_piped_table_is_whole_and_its_files_say_what_made_them(tmp_path: Path) -> None:
-    """Without a terminal nothing is cut; rows have the version and the population's settings."""
-    ran = subprocess.run(
-        [
-            sys.executable, "-m", "scripts.simulate", "--holders", "1e4", "--epsilon", "1",
-            "--depth", "2", "--grower", "max_edge", "--mechanism", "subset", "--estimator",
-            "private", "--n-public", "50", "--gamma", "2", "--out", str(tmp_path),
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )  # fmt: skip
-    assert "…" not in ran.stdout
-    assert "public alone" in ran.stdout
+    """Nothing is cut however narrow the screen; rows have the version and population's settings."""
+    asked = ("--holders", "1e4", "--epsilon", "1", "--mechanism", "subset", *QUICKLY)
+    population = ("--n-public", "50", "--gamma", "2", "--out", str(tmp_path))
+    shown = run(*asked, *population, columns="30")
+    assert "…" not in shown
+    assert "public alone" in shown
     (row,) = pages.read(tmp_path / "simulate.csv")
     assert (row["version"], row["gamma"], row["n_public"]) == (version("privet"), "2.0", "50")

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from privet.curator.access.signing import Signer, make_key, read_key, signer_for
 from privet.curator.app import create_app
 from privet.curator.settings import Settings
+from privet.curator.workers import Workers
 from privet.protocol.errors import PrivetError
 from privet.protocol.signature import SIGNATURE_HEADER, Signature, signed_message
 from privet.protocol.task import TASK_MEDIA_TYPE
@@ -118,40 +119,35 @@ def test_a_key_that_cannot_be_written_says_where(tmp_path: Path) -> None:
         make_key(tmp_path / "no" / "privet.key")
 
 
-@pytest.fixture
-async def pair(tmp_path: Path) -> tuple[Signer, Http]:
-    """A curator that signs, and a client of it."""
+async def test_every_view_of_a_task_carries_its_signature(tmp_path: Path, workers: Workers) -> None:
+    """Bytes, JSON, HEAD and 304 alike; the bytes and the id are those of an unsigned task."""
     make_key(tmp_path / "key")
     signer = read_key(tmp_path / "key")
-    app = create_app(settings("sqlite://"), store=MemoryStore(), signer=signer)
-    return signer, Http(transport=httpx.ASGITransport(app), base_url="http://curator")
 
+    def client(signer: Signer | None) -> Http:
+        app = create_app(settings("sqlite://"), store=MemoryStore(), signer=signer, workers=workers)
+        return Http(transport=httpx.ASGITransport(app), base_url="http://curator")
 
-async def test_every_view_of_a_task_carries_its_signature(pair: tuple[Signer, Http]) -> None:
-    """Bytes, JSON, HEAD and 304 alike; the bytes and the id are those of an unsigned task."""
-    signer, http = pair
-    task_id = await http.task()
-    address = f"/v1/tasks/{task_id}"
-    binary = {"Accept": TASK_MEDIA_TYPE}
-    answers = [
-        await http.get(address, headers=binary),
-        await http.get(address),
-        await http.head(address, headers=binary),
-        await http.get(address, headers={**binary, "If-None-Match": f'"{task_id}"'}),
-    ]
-    assert [answer.status_code for answer in answers] == [200, 200, 200, 304]
-    public = Ed25519PublicKey.from_public_bytes(signer.key)
-    for answer in answers:
-        signature = Signature.parse(answer.headers[SIGNATURE_HEADER])
-        assert signature is not None
-        assert signature.key == signer.key
-        public.verify(signature.value, signed_message(task_id))
-    assert (await http.get("/v1/key")).json() == {"key": signer.key.hex()}
+    async with client(signer) as http, client(None) as unsigned:
+        task_id = await http.task()
+        address, binary = f"/v1/tasks/{task_id}", {"Accept": TASK_MEDIA_TYPE}
+        answers = [
+            await http.get(address, headers=binary),
+            await http.get(address),
+            await http.head(address, headers=binary),
+            await http.get(address, headers={**binary, "If-None-Match": f'"{task_id}"'}),
+        ]
+        assert [answer.status_code for answer in answers] == [200, 200, 200, 304]
+        public = Ed25519PublicKey.from_public_bytes(signer.key)
+        for answer in answers:
+            signature = Signature.parse(answer.headers[SIGNATURE_HEADER])
+            assert signature is not None
+            assert signature.key == signer.key
+            public.verify(signature.value, signed_message(task_id))
+        assert (await http.get("/v1/key")).json() == {"key": signer.key.hex()}
 
-    unsigned = create_app(settings("sqlite://"), store=MemoryStore())
-    async with Http(transport=httpx.ASGITransport(unsigned), base_url="http://b") as other:
-        assert await other.task() == task_id
-        plain = await other.get(address, headers=binary)
+        assert await unsigned.task() == task_id
+        plain = await unsigned.get(address, headers=binary)
         assert SIGNATURE_HEADER not in plain.headers
         assert plain.content == answers[0].content
-        assert (await other.get("/v1/key")).json() == {"key": None}
+        assert (await unsigned.get("/v1/key")).json() == {"key": None}

@@ -18,9 +18,14 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def tokens(clock: ManualClock) -> Tokens:
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def tokens(store: MemoryStore, clock: ManualClock) -> Tokens:
     """No tokens yet."""
-    return Tokens(MemoryStore(), clock)
+    return Tokens(store, clock)
 
 
 def test_the_first_start_makes_one_admin_token(tokens: Tokens) -> None:
@@ -112,9 +117,10 @@ def test_the_last_admin_is_told_the_way_back(tokens: Tokens, end: Callable[..., 
     assert tokens.first_start() is not None
 
 
-def test_failed_sign_ins_are_counted_by_the_hour(tokens: Tokens, clock: ManualClock) -> None:
+def test_failed_sign_ins_are_counted_by_the_hour(
+    store: MemoryStore, tokens: Tokens, clock: ManualClock
+) -> None:
     """One entry of the audit log for each hour, however many there are."""
-    store = tokens._store
     for seconds in (0, 1, 3_600):
         clock.advance(seconds)
         with pytest.raises(NotAuthorized):

@@ -1,22 +1,25 @@
 """A curator on a socket of this machine, and the command line run within this process."""
 
+import asyncio
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from privet.curator.app import create_app
 from privet.curator.cli import main
 from privet.curator.settings import Settings
-from privet.curator.workers import Workers
+from privet.curator.workers import Run, Workers, run_here
 from privet.http_server.connections import listen
 from tests.curator import samples
 from tests.memory_store import MemoryStore
 
+T = TypeVar("T")
 TOKEN = "token-for-tests-2Dq8cPZr5mTgVf7bNxWj"
 
 
@@ -42,19 +45,47 @@ class Cli:
         return Result(code, captured.out, captured.err)
 
 
-@pytest.fixture
-def curator_url(workers: Workers) -> Iterator[str]:
-    app = create_app(Settings(admin_token=TOKEN), store=MemoryStore(), workers=workers)  # type: ignore[arg-type]
-    config = uvicorn.Config(app, log_level="error", ws="none")
+class Threads(Workers):
+    """Jobs in threads of this process, which need no process to start."""
+
+    async def call(self, function: Callable[[Run], T]) -> T:
+        """``function(run_here)`` in a thread."""
+        return await asyncio.to_thread(function, run_here)
+
+
+class Front:
+    """What the server calls: the application of the test that runs."""
+
+    application: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.application(scope, receive, send)
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[str, Front]]:
+    """A server on loopback for a module: its address, and where an application goes in."""
+    front = Front()
+    config = uvicorn.Config(front, log_level="error", ws="none", lifespan="off")
     server = uvicorn.Server(config)
     with listen("127.0.0.1", 0) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", front
         server.should_exit = True
         thread.join()
+
+
+@pytest.fixture
+def curator_url(served: tuple[str, Front]) -> Iterator[str]:
+    """A curator with an empty store."""
+    url, front = served
+    app = create_app(Settings(admin_token=TOKEN), store=MemoryStore(), workers=Threads(1, 16))  # type: ignore[arg-type]
+    app.state.predictors = app.state.workers
+    front.application = app
+    yield url
+    app.state.writer.stop()
+    app.state.rejects.close()
 
 
 @pytest.fixture

@@ -9,20 +9,15 @@ import pytest
 
 from privet.curator.cli import main
 from privet.curator.datastore import open_store
-from privet.curator.service import Curator
-from privet.learning.task_building.settings import TaskSettings
-from tests.curator import samples
-from tests.manual_clock import ManualClock
+from tests.curator.datastore.made import open_task, task
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> str:
     """A database with one task."""
     address = f"sqlite:///{tmp_path / 'privet.db'}"
-    store = open_store(address)
-    settings = TaskSettings(name="survey", label="label", epsilon=1.0, depth=2)
-    Curator(store, ManualClock()).create_task(settings, samples.survey())
-    store.close()
+    with closing(open_store(address)) as store:
+        open_task(store, task())
     return address
 
 

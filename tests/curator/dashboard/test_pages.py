@@ -6,13 +6,12 @@ from html.parser import HTMLParser
 import httpx
 import pytest
 
-from privet.curator.app import CuratorApp, create_app
+from privet.curator.app import CuratorApp
 from privet.curator.dashboard.visitor import COOKIE, SESSION_SECONDS
-from privet.curator.settings import Settings
+from privet.curator.workers import Workers
 from tests.curator import samples
-from tests.curator.http.conftest import TOKEN, Http
+from tests.curator.http.conftest import TOKEN, Http, serving
 from tests.manual_clock import ManualClock
-from tests.memory_store import MemoryStore
 
 
 class Markup(HTMLParser):
@@ -173,14 +172,9 @@ async def test_what_reports_say_is_for_readers(http: Http) -> None:
     assert (await http.get(f"/tasks/{task}/models/1/card")).status_code == 200
 
 
-async def test_guarded_models_are_for_readers(clock: ManualClock) -> None:
+async def test_guarded_models_are_for_readers(workers: Workers) -> None:
     """As in the API."""
-    settings = Settings(admin_token=TOKEN, guard_models=True)  # type: ignore[arg-type]
-    app = create_app(settings, store=MemoryStore(), clock=clock)
-    async with (
-        app.api.router.lifespan_context(app.api),
-        Http(transport=httpx.ASGITransport(app=app), base_url="http://curator") as http,
-    ):
+    async with serving(workers, guard_models=True) as http:
         task = await http.task()
         await http.fit(task, estimator="public")
         assert "readers only" in (await http.get(f"/tasks/{task}")).text
@@ -189,14 +183,9 @@ async def test_guarded_models_are_for_readers(clock: ManualClock) -> None:
         assert (await http.get(f"/tasks/{task}/models/1")).status_code == 200
 
 
-async def test_the_setting_turns_it_off(clock: ManualClock) -> None:
+async def test_the_setting_turns_it_off(workers: Workers) -> None:
     """Then there is nothing at ``/``, and the API is as it was."""
-    settings = Settings(admin_token=TOKEN, dashboard=False)  # type: ignore[arg-type]
-    app = create_app(settings, store=MemoryStore(), clock=clock)
-    async with (
-        app.api.router.lifespan_context(app.api),
-        Http(transport=httpx.ASGITransport(app=app), base_url="http://curator") as http,
-    ):
+    async with serving(workers, dashboard=False) as http:
         for path in ("/", "/sign-in", "/new", "/static/page.js"):
             assert (await http.get(path)).status_code == 404
         assert (await http.get("/v1/tasks")).json() == []
@@ -296,7 +285,7 @@ async def test_the_wizard_leaves_to_inference_what_agrees_with_it(http: Http) ->
             fields[f"categories.{place}"] = fields[f"found.{place}"].replace("\n", "\r\n")
     fields |= {"label": "label", "name": "survey", "epsilon": "1.0", "holders": "10000"}
     made = await http.post("/new", data={**fields, "form_token": form_token}, files=files)
-    plain = await http.create(depth=None)
+    plain = await http.create(depth=None, grower="distilled")
     assert made.status_code == 303, made.text
     assert made.headers["location"] == f"/tasks/{plain.json()['id']}#holders"
     assert plain.status_code == 200  # the same task was there already

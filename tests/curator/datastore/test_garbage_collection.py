@@ -11,19 +11,19 @@ import pytest
 from sqlalchemy import func, select
 
 from privet.curator.datastore import garbage_collection, open_store
-from privet.curator.datastore.base import Expired, Outcome, Store
+from privet.curator.datastore.base import STEP_SECONDS, Expired, Outcome, Store
 from privet.curator.datastore.garbage_collection import collect_garbage
-from privet.curator.datastore.report_ids import BULK
 from privet.curator.datastore.schema import id_pages, leftovers, report_ids
 from privet.curator.datastore.sql import SqlStore
 from privet.curator.settings import Settings
 from privet.protocol.errors import StorageFailed
 from privet.protocol.lifecycle import Move, State
-from tests.curator.datastore.made import NOW, group, many, open_task, pass_time, report, task
+from tests.curator.datastore.made import FEW, NOW, group, many, open_task, pass_time, report, task
 from tests.curator.datastore.servers import drop_database, new_database
 from tests.manual_clock import ManualClock
 from tests.memory_store import MemoryStore
 
+pytestmark = pytest.mark.usefixtures("small_runs")
 DAY = 86_400
 
 
@@ -50,7 +50,7 @@ def filled(url: str) -> SqlStore:
     assert isinstance(store, SqlStore)
     cached = open_task(store, task(closes=int(NOW) + 10))
     store.take([group(cached, [report(cached.task)])], NOW)
-    store.take([many(cached, BULK, seed=1)], NOW)
+    store.take([many(cached, FEW, seed=1)], NOW)
     return store
 
 
@@ -101,7 +101,7 @@ def test_a_delete_is_done_though_ids_cannot_be_removed(
     assert store.tasks() == []
     assert ids_kept(store) > 1
     monkeypatch.undo()
-    assert store.expire(NOW, DAY, None) == Expired(tasks=0, ids=BULK + 1)
+    assert store.expire(NOW, DAY, None) == Expired(tasks=0, ids=FEW + 1)
     assert ids_kept(store) == 0
     store.close()
 
@@ -118,7 +118,7 @@ def test_an_expiry_is_done_though_ids_cannot_be_removed(
     assert pass_time(store, NOW, 4 * DAY, DAY, DAY) == Expired(tasks=1, ids=0)
     assert "the disk is full" in caplog.text
     monkeypatch.undo()
-    assert store.expire(NOW + 4 * DAY, DAY, DAY) == Expired(tasks=0, ids=BULK + 1)
+    assert store.expire(NOW + 4 * DAY, DAY, DAY) == Expired(tasks=0, ids=FEW + 1)
     store.close()
 
 
@@ -162,7 +162,7 @@ async def test_each_removal_is_noted(store: Store, monkeypatch: pytest.MonkeyPat
             loop.call_soon_threadsafe(done.set)
 
     def advance() -> float:
-        clock.advance(3_600.0)
+        clock.advance(STEP_SECONDS)
         return clock()
 
     settings = Settings(keep_ids_days=1, keep_tasks_days=3)

@@ -5,6 +5,7 @@ Runs are few, forget nothing, and are believed only once they are durable.
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from typing import NoReturn
 
 import numpy as np
@@ -26,8 +27,18 @@ from privet.curator.datastore.base import (
 from privet.curator.datastore.report_ids import Filter, ReportIds, distinct, keys_of
 from privet.curator.datastore.schema import id_runs
 from privet.curator.datastore.sql import SqlStore
-from tests.curator.datastore.made import NOW, many, open_task, slow_checksum, task
+from tests.curator.datastore.made import (
+    FAN_IN,
+    FEW,
+    LARGE,
+    NOW,
+    many,
+    open_task,
+    slow_checksum,
+    task,
+)
 
+pytestmark = pytest.mark.usefixtures("small_runs")
 Ids = NDArray[np.uint8]
 
 
@@ -71,13 +82,16 @@ def test_the_checksum_of_one_report_does_not_disclose_its_id() -> None:
     assert checksum(one) == checksum(other)
 
 
-few_letters = st.lists(st.sampled_from([0, 1, 255]), min_size=16, max_size=16)
+places = (0, 7, 8, 15)
+"""The ends of the two words that an id is compared by."""
 
 
-@given(st.lists(few_letters, min_size=1, max_size=30))
-def test_distinct_finds_the_first_of_each(rows: list[list[int]]) -> None:
+@given(st.lists(st.integers(0, 3 ** len(places) - 1), min_size=1, max_size=30))
+def test_distinct_finds_the_first_of_each(numbers: list[int]) -> None:
     """Every id's first place, ascending by id, and for every row where its id comes first."""
-    ids = np.array(rows, dtype=np.uint8)
+    ids = np.zeros((len(numbers), 16), dtype=np.uint8)
+    for digit, place in enumerate(places):
+        ids[:, place] = np.array([0, 1, 255])[np.array(numbers) // 3**digit % 3]
     keys = keys_of(ids)
     first, decider = distinct(ids)
     assert [keys[place] for place in first] == sorted(set(keys))
@@ -119,20 +133,7 @@ def test_a_filter_fits_two_ids_a_word(ids: int, log_words: int) -> None:
     assert Filter.fitting(ids) == log_words
 
 
-BATCH = 8
-FAN_IN = 3
-LARGE = 60
-BATCHES = 70
-
-
-@pytest.fixture
-def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches of eight become runs of pages of three, merged by threes up to sixty ids."""
-    for module in (report_ids, counting):
-        monkeypatch.setattr(module, "BULK", BATCH)
-    monkeypatch.setattr(report_ids, "PAGE", 3)
-    monkeypatch.setattr(report_ids, "LARGE", LARGE)
-    monkeypatch.setattr(report_ids, "FAN_IN", FAN_IN)
+BATCHES = 31
 
 
 @pytest.fixture
@@ -148,57 +149,58 @@ def stores(url: str) -> Iterator[Callable[[], Store]]:
         yield opened
 
 
-@pytest.mark.usefixtures("small_runs")
 def test_runs_stay_few_and_forget_nothing(stores: Callable[[], Store]) -> None:
     """Runs of like size are merged; every id is still known, here and after a new start."""
     store = stores()
     cached = open_task(store, task())
-    batches = [many(cached, BATCH, seed) for seed in range(BATCHES)]
+    batches = [many(cached, FEW, seed) for seed in range(BATCHES)]
     for batch in batches:
         assert (store.take([batch], NOW)[0] == Outcome.COUNTED).all()
     assert isinstance(store, SqlStore)
     with store.engine.connect() as connection:
         count, total = connection.execute(select(func.count(), func.sum(id_runs.c.ids))).one()
-    assert total == BATCH * BATCHES
+    assert total == FEW * BATCHES
     ranks = 2  # 8 and 24 are merged, 72 is large
-    assert count <= BATCH * BATCHES / LARGE + ranks * (FAN_IN - 1)
+    assert count <= FEW * BATCHES / LARGE + ranks * (FAN_IN - 1)
     for own in (store, stores()):
         for batch in batches:
             assert (own.take([batch], NOW)[0] == Outcome.REPLAYED).all()
-    assert store.status(cached.id).reports == BATCH * BATCHES
+    assert store.status(cached.id).reports == FEW * BATCHES
 
 
-@pytest.mark.usefixtures("small_runs")
 def test_the_filter_grows_with_the_ids(
     stores: Callable[[], Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has room for the ids of all tasks, up to its largest size, and still forgets nothing."""
-    monkeypatch.setattr(report_ids, "MOST_LOG_WORDS", 7)
-    store = stores()
-    assert isinstance(store, SqlStore)
-    book = ReportIds(store._backend, log_words=0)
-    monkeypatch.setattr(store, "_report_ids", book)
-    tasks = [open_task(store, task(name)) for name in ("one", "other")]
-    batches = [many(cached, BATCH, seed) for seed in range(20) for cached in tasks]
     sizes = []
+
+    class Noted(Filter):
+        def __init__(self, log_words: int) -> None:
+            super().__init__(log_words)
+            sizes.append(log_words)
+
+    monkeypatch.setattr(report_ids, "Filter", Noted)
+    monkeypatch.setattr(report_ids, "MOST_LOG_WORDS", 7)
+    monkeypatch.setattr(counting, "ReportIds", partial(ReportIds, log_words=0))
+    store = stores()
+    tasks = [open_task(store, task(name)) for name in ("one", "other")]
+    batches = [many(cached, FEW, seed) for seed in range(17) for cached in tasks]
     for batch in batches:
         assert (store.take([batch], NOW)[0] == Outcome.COUNTED).all()
-        sizes.append(book._filter.log_words)
-    assert sizes == sorted(sizes)
-    assert sizes[-1] == 7
-    assert {5, 6} < set(sizes)
+    assert sizes == sorted(set(sizes))
+    assert {0, 5, 6, 7} <= set(sizes)
+    assert max(sizes) == 7
     for batch in batches:
         assert (store.take([batch], NOW)[0] == Outcome.REPLAYED).all()
 
 
-@pytest.mark.usefixtures("small_runs")
 def test_a_run_that_was_undone_is_not_remembered(
     stores: Callable[[], Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another curator's run may get the number of one that never became durable."""
     first, second = stores(), stores()
     cached = open_task(first, task())
-    lost, others = many(cached, BATCH, seed=1), many(cached, BATCH, seed=2)
+    lost, others = many(cached, FEW, seed=1), many(cached, FEW, seed=2)
 
     def fail(*_: object) -> NoReturn:
         raise ZeroDivisionError
@@ -210,4 +212,4 @@ def test_a_run_that_was_undone_is_not_remembered(
     assert (second.take([others], NOW)[0] == Outcome.COUNTED).all()
     assert (first.take([others], NOW)[0] == Outcome.REPLAYED).all()
     assert (first.take([lost], NOW)[0] == Outcome.COUNTED).all()
-    assert first.status(cached.id).reports == 2 * BATCH
+    assert first.status(cached.id).reports == 2 * FEW

@@ -13,7 +13,7 @@ The thresholds of runs are made small, so that rows, runs and merges all take pa
 import random
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore import counting, open_store, report_ids
+from privet.curator.datastore import open_store
 from privet.curator.datastore.base import Answers, Outcome, Outcomes, Store
 from privet.protocol.lifecycle import Move, State
 from privet.protocol.report import Report
@@ -42,20 +42,9 @@ from tests.curator.datastore.made import (
 from tests.curator.datastore.servers import empty_tables
 
 OPENS, CLOSES = 1_000, 2_000
+pytestmark = pytest.mark.usefixtures("small_runs")
 counts = st.integers(1, 12)
 which = st.integers(0, 1)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def small_runs() -> Iterator[None]:
-    """Batches of eight reports become runs of pages of three; three runs of like size merge."""
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (report_ids, counting):
-            patch.setattr(module, "BULK", 8)
-        patch.setattr(report_ids, "PAGE", 3)
-        patch.setattr(report_ids, "LARGE", 60)
-        patch.setattr(report_ids, "FAN_IN", 3)
-        yield
 
 
 class Crash(Exception):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -23,9 +24,10 @@ class Http(httpx.AsyncClient):
     admin = {"Authorization": f"Bearer {TOKEN}"}  # noqa: RUF012
 
     async def create(self, public: bytes = samples.survey(), **settings: Any) -> httpx.Response:
-        """Create a task from the survey, or from other public data."""
-        given = {"name": "survey", "label": "label", "epsilon": 1.0, "depth": 3, **settings}
-        return await self.upload(public, json.dumps(given))
+        """Create a task from the survey, or from other public data, grown quickly."""
+        given = {"name": "survey", "label": "label", "epsilon": 1.0, "depth": 3}
+        given["grower"] = "max_edge"
+        return await self.upload(public, json.dumps(given | settings))
 
     async def upload(self, public: bytes, settings: str) -> httpx.Response:
         """Create a task from any two parts."""
@@ -64,6 +66,20 @@ async def app(clock: ManualClock, workers: Workers) -> AsyncIterator[CuratorApp]
 
 @pytest.fixture
 async def http(app: CuratorApp) -> AsyncIterator[Http]:
+    async with client_of(app) as client:
+        yield client
+
+
+def client_of(app: CuratorApp) -> Http:
+    """A client of an application in this process."""
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
-    async with Http(transport=transport, base_url="http://curator") as client:
+    return Http(transport=transport, base_url="http://curator")
+
+
+@asynccontextmanager
+async def serving(workers: Workers, **settings: Any) -> AsyncIterator[Http]:
+    """A client of an empty curator with settings of its own."""
+    chosen = Settings.model_validate({"admin_token": TOKEN, **settings})
+    app = create_app(chosen, store=MemoryStore(), workers=workers)
+    async with app.api.router.lifespan_context(app.api), client_of(app) as client:
         yield client

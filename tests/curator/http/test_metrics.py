@@ -1,32 +1,16 @@
 """Metrics: names and labels that stay few, and values that add up over processes."""
 
 import re
-from collections import Counter
 from pathlib import Path
 
-import httpx
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
-from privet.curator.datastore import open_store
 from privet.curator.metrics import Metrics
 from privet.http_server.metrics import FOLDER, MAX_TASKS
-from privet.protocol.report import REPORT_MEDIA_TYPE
-from scripts.servers import running_curator
-from tests.curator.datastore.made import open_task, report, task
+from tests.curator.http.checks import values
 from tests.curator.http.conftest import Http
 
 OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
-
-
-def values(text: str, name: str) -> dict[tuple[str, ...], float]:
-    """The samples of a name by the values of their labels."""
-    return {
-        tuple(sample.labels.values()): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-        if sample.name == name
-    }
 
 
 def test_tasks_beyond_a_number_share_a_label() -> None:
@@ -61,24 +45,6 @@ async def test_calls_are_counted_by_the_routes_that_there_are(http: Http) -> Non
         ("not-authorized", ""): 1,
     }
     assert values(text, "privet_http_seconds_count")["/healthz",] == 1
-
-
-def test_workers_add_up(tmp_path: Path) -> None:
-    """Whichever process is asked answers for all of them, a killed one's counts included."""
-    store = open_store(f"sqlite:///{tmp_path}/privet.db")
-    made = task()
-    open_task(store, made, 0.0)
-    store.close()
-    headers = {"content-type": REPORT_MEDIA_TYPE}
-    pids = Counter[str]()
-    with running_curator(tmp_path, workers="2", open_metrics="true") as curator:
-        path, sent = f"{curator.url}/v1/tasks/{made.id}/reports", 0
-        while len(pids) < 2 or sent < 40:
-            httpx.post(path, content=report(made).pack(), headers=headers, timeout=60)
-            sent += 1
-            text = httpx.get(f"{curator.url}/metrics", timeout=60).text
-            assert values(text, "privet_reports_total")["counted", made.id[:12]] == sent
-            pids.update(pid for (pid,) in values(text, "privet_process_cpu_seconds"))
 
 
 def test_the_gauges_of_a_dead_process_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

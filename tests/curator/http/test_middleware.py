@@ -8,13 +8,12 @@ from pydantic import ValidationError
 from starlette.responses import PlainTextResponse
 
 from privet.curator.access.rate_limit import MINUTE, Rate
-from privet.curator.app import create_app
 from privet.curator.http.middleware import HEADERS, RateLimit, SecurityHeaders, client_address
 from privet.curator.settings import Settings
+from privet.curator.workers import Workers
 from privet.protocol.errors import PROBLEMS, TooManyRequests
 from privet.protocol.task import TASK_MEDIA_TYPE
-from tests.curator.http.conftest import Http
-from tests.memory_store import MemoryStore
+from tests.curator.http.conftest import Http, serving
 
 TOO_MANY = PROBLEMS[TooManyRequests].uri
 
@@ -85,11 +84,11 @@ def test_an_admin_token_is_not_short() -> None:
 
 
 @pytest.mark.parametrize("settings", [{}, {"rate_limit": 4}])
-async def test_every_answer_has_each_security_header_once(settings: dict[str, Any]) -> None:
+async def test_every_answer_has_each_security_header_once(
+    workers: Workers, settings: dict[str, Any]
+) -> None:
     """Answers of routes, of the calls for reports, and of middleware."""
-    app = create_app(Settings(**settings), store=MemoryStore())
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
+    async with serving(workers, **settings) as http:
         task = f"/v1/tasks/{'0' * 64}/reports"
         answers = [await http.get("/healthz"), await http.get("/nothing"), await http.get(task)]
         answers += [await http.post(path) for path in (task, f"{task}/batch", "/v1/tasks", task)]
@@ -99,8 +98,6 @@ async def test_every_answer_has_each_security_header_once(settings: dict[str, An
     for answer in answers:
         for header in HEADERS:
             assert answer.headers.raw.count(header) == 1
-    app.state.writer.stop()
-    app.state.rejects.close()
 
 
 async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(http: Http) -> None:
@@ -129,13 +126,13 @@ async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(http: Http
 
 
 @pytest.mark.parametrize("settings", [{}, {"rate_limit": 100}])
-async def test_a_setting_keeps_pages_of_other_origins_out(settings: dict[str, Any]) -> None:
+async def test_a_setting_keeps_pages_of_other_origins_out(
+    workers: Workers, settings: dict[str, Any]
+) -> None:
     """Then no answer allows them the calls of holders, nor the browser's question beforehand."""
-    app = create_app(Settings(cors_holders=False, **settings), store=MemoryStore())
     origin, task = {"origin": "https://a.example"}, f"/v1/tasks/{'0' * 64}"
     ask = {**origin, "access-control-request-method": "POST"}
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
+    async with serving(workers, cors_holders=False, **settings) as http:
         answers = [
             await http.get(task, headers=origin),
             await http.post(f"{task}/reports", headers=origin),
@@ -143,8 +140,6 @@ async def test_a_setting_keeps_pages_of_other_origins_out(settings: dict[str, An
         ]
     for answer in answers:
         assert "access-control-allow-origin" not in answer.headers
-    app.state.writer.stop()
-    app.state.rejects.close()
 
 
 @pytest.mark.parametrize("path", ["", "/status", "/models"])

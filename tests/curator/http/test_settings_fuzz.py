@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import httpx
@@ -10,13 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from privet.curator.app import create_app
-from privet.curator.settings import Settings
+from privet.curator.workers import Workers
 from privet.learning.partitions import CRITERIA, GROWERS
 from privet.protocol.mechanisms import AUTO, MECHANISMS
 from tests.curator import samples
-from tests.curator.http.conftest import TOKEN, Http
-from tests.memory_store import MemoryStore
+from tests.curator.http.conftest import serving
 
 numbers = (
     st.integers(-2, 20) | st.integers() | st.floats() | st.sampled_from([10**400, 2**63, True])
@@ -75,37 +73,33 @@ anything["questions"] = st.lists(some(of_a_question), max_size=3)
 tasks = some(set(anything) - {"asks"}).map(lambda chosen: {**GOOD, **chosen})
 
 
-@pytest.fixture(scope="module")
-def loop() -> Iterator[asyncio.AbstractEventLoop]:
-    made = asyncio.new_event_loop()
-    yield made
-    made.close()
-
-
-@settings(
-    max_examples=150,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
+@pytest.mark.parametrize(
+    ("grower", "examples"),
+    [("cart", 25), pytest.param("distilled", 150, marks=pytest.mark.slow)],
 )
-@given(given_settings=tasks)
-def test_any_settings(loop: asyncio.AbstractEventLoop, given_settings: dict[str, Any]) -> None:
+def test_any_settings(workers: Workers, grower: str, examples: int) -> None:
     """201, or a refusal that says what to do; nothing is published by halves."""
-    answer, listed = loop.run_until_complete(posted(json.dumps(given_settings)))
-    assert answer.status_code in {201, 422}, answer.text
-    assert len(listed.json()) == (answer.status_code == 201)
-    if answer.status_code == 422:
-        assert answer.headers["content-type"] == "application/problem+json"
-        assert len(answer.json()["detail"]) > 10
+
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(sent=tasks)
+    def check(sent: dict[str, Any]) -> None:
+        answer, listed = asyncio.run(posted(json.dumps({"grower": grower, **sent}), workers))
+        assert answer.status_code in {201, 422}, answer.text
+        assert len(listed.json()) == (answer.status_code == 201)
+        if answer.status_code == 422:
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert len(answer.json()["detail"]) > 10
+
+    check()
 
 
-async def posted(text: str) -> tuple[httpx.Response, httpx.Response]:
+async def posted(text: str, workers: Workers) -> tuple[httpx.Response, httpx.Response]:
     """The answer to a new task at a curator of its own, and the tasks that are there then."""
-    made = create_app(Settings.model_validate({"admin_token": TOKEN}), store=MemoryStore())
-    transport = httpx.ASGITransport(made, raise_app_exceptions=False)
-    async with (
-        made.api.router.lifespan_context(made.api),
-        Http(transport=transport, base_url="http://curator") as http,
-    ):
+    async with serving(workers) as http:
         return await http.upload(samples.survey(), text), await http.get("/v1/tasks")

@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -13,11 +12,8 @@ import pytest
 
 from privet.protocol.errors import (
     IllegalMove,
-    InvalidPublicData,
     InvalidRequest,
-    InvalidTask,
     NotAuthorized,
-    PrivetError,
     TaskNotFound,
     TooLarge,
 )
@@ -197,36 +193,6 @@ async def test_an_upload_without_token_is_not_read(http: Http) -> None:
     response = await http.post("/v1/tasks", headers=headers, content=endless())
     assert_problem(response, NotAuthorized)
     assert read == 0
-
-
-@pytest.mark.parametrize(
-    ("public", "changes", "error", "said"),
-    [
-        (b"", {}, InvalidPublicData, "empty"),
-        (b"age,label\n", {}, InvalidPublicData, "no rows"),
-        (b"age,hours\n1,2\n", {}, InvalidPublicData, "no column 'label'"),
-        (b"1,2\n3,4\n", {}, InvalidPublicData, "header"),
-        (b"age,label\n1,1\n2,1\n", {}, InvalidPublicData, "one class only"),
-        (b"age,label\n1,1\ninf,0\n", {}, InvalidPublicData, "Row 2"),
-        (b"\xff\xfe,label\n1,1\n", {}, InvalidPublicData, "UTF-8"),
-        (samples.survey(), {"epsilon": 0}, InvalidRequest, "epsilon"),
-        (samples.survey(), {"epsilon": -1}, InvalidRequest, "epsilon"),
-        (samples.survey(), {"epsilon": 1000}, InvalidRequest, "epsilon"),
-        (samples.survey(), {"depth": 17}, InvalidRequest, "depth"),
-        (samples.survey(), {"depth": -1}, InvalidRequest, "depth"),
-        (samples.survey(), {"depth": 2.5}, InvalidRequest, "depth"),
-        (samples.survey(), {"mechanism": "x"}, InvalidTask, "subset"),
-        (samples.survey(), {"grower": "x"}, InvalidTask, "max_edge"),
-        (samples.survey(), {"colour": "red"}, InvalidRequest, "colour"),
-        (samples.survey(), {"name": ""}, InvalidRequest, "name"),
-    ],
-)
-async def test_bad_tasks_are_refused_and_nothing_is_kept(
-    http: Http, public: bytes, changes: dict[str, Any], error: type[PrivetError], said: str
-) -> None:
-    """Each refusal says what is wrong in the words of whoever made the mistake."""
-    assert_problem(await http.create(public, **changes), error, said)
-    assert (await http.get("/v1/tasks")).json() == []
 
 
 @pytest.mark.parametrize("settings", ["", "{", "[]", "null", '"x"', '{"epsilon": NaN}', "\x00"])

@@ -11,39 +11,59 @@ from tests.manual_clock import ManualClock
 from tests.memory_store import MemoryStore
 
 
-def cache_of(models: int) -> tuple[ModelCache, str, int]:
-    """A cache that has served some models of one task; the task, and one model's bytes."""
-    store = MemoryStore()
+class CountingStore(MemoryStore):
+    """A store that notes which models it was asked to read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: list[int] = []
+
+    def model(self, task_id: str, number: int) -> bytes:
+        self.read.append(number)
+        return super().model(task_id, number)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[CountingStore, str]:
+    """A store with six models of one task, and the task."""
+    store = CountingStore()
     curator = Curator(store, ManualClock())
-    settings = TaskSettings.model_validate({"name": "t", "label": "label", "epsilon": 1.0})
-    task = curator.create_task(settings, samples.survey())[0].task
-    for _ in range(models):
+    given = {"name": "t", "label": "label", "epsilon": 1.0, "grower": "cart"}
+    task = curator.create_task(TaskSettings.model_validate(given), samples.survey())[0].task
+    for _ in range(6):
         curator.fit(task.id, "public")
-    cache = ModelCache(store)
-    served = [cache.get(task.id, number) for number in range(1, models + 1)]
-    return cache, task.id, served[-1].nbytes
+    return store, task.id
 
 
-@pytest.mark.parametrize(("room_for", "kept"), [(0.5, 1), (2.5, 2), (100.0, 5)])
+@pytest.mark.parametrize(("room_for", "kept"), [(0.5, 1), (2.5, 2), (100.0, 6)])
 def test_memory_is_bounded_in_bytes(
-    room_for: float, kept: int, monkeypatch: pytest.MonkeyPatch
+    room_for: float, kept: int, fitted: tuple[CountingStore, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However little memory there is, the newest model stays and the others are read again."""
-    _, _, size = cache_of(2)
+    """The newest models that fit stay, one at least; the others are read again, and all agree."""
+    store, task = fitted
+    cache = ModelCache(store)
+    size = cache.get(task, 1).nbytes
     monkeypatch.setattr("privet.curator.models.cache.BYTES_IN_MEMORY", room_for * size)
-    cache, task, _ = cache_of(5)
     X = np.random.default_rng(0).random((20, cache.get(task, 1).model.partition.columns))
-    said = [cache.get(task, number).model.predict(X).values for number in range(1, 6)]
+    said = [cache.get(task, number).model.predict(X).values for number in range(1, 7)]
     for values in said:
         np.testing.assert_array_equal(values, said[0])
-    assert len(cache._ready) == kept
+    store.read.clear()
+    for number in range(6, 0, -1):
+        cache.get(task, number)
+    assert store.read == list(range(6 - kept, 0, -1))
 
 
-def test_memory_is_bounded_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many small models are no more than the limit, the last used ones."""
+def test_memory_is_bounded_in_number(
+    fitted: tuple[CountingStore, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last used of many small models stay, up to the limit."""
     monkeypatch.setattr("privet.curator.models.cache.MODELS_IN_MEMORY", 3)
-    cache, task, _ = cache_of(6)
-    assert [number for _, number in cache._ready] == [4, 5, 6]
-    cache.get(task, 1)
-    cache.get(task, 5)
-    assert [number for _, number in cache._ready] == [6, 1, 5]
+    store, task = fitted
+    cache = ModelCache(store)
+    for number in (1, 2, 3, 4, 5, 6, 4):
+        cache.get(task, number)
+    store.read.clear()
+    for number in (5, 6, 4, 1, 6, 4, 5):
+        cache.get(task, number)
+    assert store.read == [1, 5]

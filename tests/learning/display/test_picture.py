@@ -24,13 +24,7 @@ TREE = Partition.build(
     left=[1, 3, LEAF, LEAF, LEAF],
     right=[2, 4, LEAF, LEAF, LEAF],
 )
-WORDS = [
-    "all",
-    "age < 50",
-    '<script> is not "c"',
-    '<script> is "c"',
-    "age >= 50",
-]
+WORDS = ["all", "age < 50", '<script> is not "c"', '<script> is "c"', "age >= 50"]
 """Of all nodes, in the order of their rows."""
 
 
@@ -103,7 +97,7 @@ def test_intervals_are_where_the_axis_says() -> None:
 
 
 def test_a_partition_alone_has_no_values() -> None:
-    """Without a model there are words and masses only."""
+    """Without a model the picture has words and masses, and neither axis nor values."""
     layout = lay_out(TREE, COLUMNS)
     assert layout.axis is None
     assert {node.value for node in layout.nodes} == {None}
@@ -111,7 +105,7 @@ def test_a_partition_alone_has_no_values() -> None:
 
 
 def test_one_cell() -> None:
-    """A tree without splits is a picture, too."""
+    """A tree without splits is drawn as one node."""
     assert len(groups(to_svg(lay_out(Partition.root(3), COLUMNS)))) == 1
 
 
@@ -145,7 +139,7 @@ def test_it_needs_no_style_and_loads_nothing() -> None:
 
 
 def test_nodes_can_be_links() -> None:
-    """Then it is no image, whose parts a keyboard could not reach."""
+    """A picture with links has the role of a group, so that a keyboard reaches them."""
 
     def href(node: Node) -> str:
         return f'?node={node.number}&"'
@@ -156,7 +150,7 @@ def test_nodes_can_be_links() -> None:
 
 
 def test_text_has_the_same_words() -> None:
-    """Indented as scikit-learn's ``export_text`` does."""
+    """The text is indented as scikit-learn's ``export_text`` is, with a line per split and cell."""
     lines = to_text(TWO, COLUMNS).splitlines()
     assert lines[0] == "|--- age < 50"
     assert lines[2] == "|   |   |--- <b> 0.5 [0.4, 0.6]"

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 
 from privet import PrivateTreeClassifier, PrivateTreeRegressor, TreeDisplay
 from privet.learning.export.formats import write_json
@@ -14,11 +13,13 @@ from privet.learning.model import FittedModel
 from privet.protocol.errors import InvalidRequest
 
 
-@pytest.fixture(autouse=True)
-def _figures() -> Iterator[None]:
-    plt.switch_backend("Agg")
-    yield
-    plt.close("all")
+@pytest.fixture
+def plt() -> Iterator[Any]:
+    """matplotlib without a window."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+    yield pyplot
+    pyplot.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def estimator() -> PrivateTreeClassifier:
     """Two cells of one feature, of which the second one's label is yes."""
     X = np.repeat([[0.0], [1.0]], 200, axis=0)
     y = np.repeat(["no", "yes"], 200)
-    model = PrivateTreeClassifier(4.0, grower="cart", depth=1, estimator="averaged", random_state=0)
+    model = PrivateTreeClassifier(4.0, grower="cart", depth=1, estimator="private", random_state=0)
     model.fit(X, y, public=(X[::4], y[::4]))
     return model
 
@@ -35,14 +36,11 @@ def words(display: TreeDisplay) -> list[str]:
     return [label.get_text() for label in display.ax_.get_yticklabels()]
 
 
-def test_an_estimator_draws_its_tree(estimator: PrivateTreeClassifier) -> None:
+@pytest.mark.slow
+def test_an_estimator_draws_its_tree(estimator: PrivateTreeClassifier, plt: Any) -> None:
     """A row per node from the top, and the cells' points at their values."""
     display = estimator.plot()
-    assert words(display) == [
-        "all (100%)",
-        "    x0 < 0.5 (50%)",
-        "    x0 >= 0.5 (50%)",
-    ]
+    assert words(display) == ["all (100%)", "    x0 < 0.5 (50%)", "    x0 >= 0.5 (50%)"]
     assert display.ax_.get_xlabel() == "probability of yes"
     points = sorted(
         (float(y), float(x))
@@ -54,10 +52,11 @@ def test_an_estimator_draws_its_tree(estimator: PrivateTreeClassifier) -> None:
     assert display.figure_ is display.ax_.figure
 
 
-def test_three_classes_are_named_in_their_rows() -> None:
-    """And a number's axis is the mean of the label."""
+@pytest.mark.slow
+def test_three_classes_are_named_in_their_rows(plt: Any) -> None:
+    """Rows name one of three classes; a number's axis is the mean of the label."""
     X, y = np.repeat([[0.0], [1.0], [2.0]], 100, axis=0), np.repeat(["a", "b", "c"], 100)
-    options: dict[str, Any] = {"grower": "cart", "depth": 2, "estimator": "averaged"}
+    options: dict[str, Any] = {"grower": "cart", "depth": 2, "estimator": "private"}
     public = X[::4], y[::4]
     classes = PrivateTreeClassifier(8.0, random_state=0, **options).fit(X, y, public=public)
     display = classes.plot()
@@ -68,15 +67,17 @@ def test_three_classes_are_named_in_their_rows() -> None:
     assert number.plot().ax_.get_xlabel() == "mean of the label"
 
 
-def test_it_draws_where_it_is_told(estimator: PrivateTreeClassifier) -> None:
-    """As scikit-learn's displays do, and makes no other figure."""
+@pytest.mark.slow
+def test_it_draws_where_it_is_told(estimator: PrivateTreeClassifier, plt: Any) -> None:
+    """A display draws into the given axes, and makes no other figure."""
     _, ax = plt.subplots()
     assert TreeDisplay.from_estimator(estimator).plot(ax).ax_ is ax
     assert len(plt.get_fignums()) == 1
 
 
-def test_a_task_draws_its_partition(estimator: PrivateTreeClassifier) -> None:
-    """Splits and masses, and no values."""
+@pytest.mark.slow
+def test_a_task_draws_its_partition(estimator: PrivateTreeClassifier, plt: Any) -> None:
+    """A task's picture has splits and masses, and no values."""
     display = TreeDisplay.from_task(estimator.task_)
     assert display.plot().ax_.get_xlabel() == "part of the mass"
     assert [bar.get_width() for bar in display.ax_.patches] == [0.5, 0.5]
@@ -84,7 +85,7 @@ def test_a_task_draws_its_partition(estimator: PrivateTreeClassifier) -> None:
 
 
 def test_an_exported_model_draws_its_tree(estimator: PrivateTreeClassifier) -> None:
-    """The curator's JSON is enough; the features are in it."""
+    """A display made from the curator's JSON shows the model's values."""
     fitted = FittedModel(estimator.task_.id, 3, 0.0, estimator.model_)
     display = TreeDisplay.from_export(write_json(estimator.task_, fitted))
     assert display.title == "Model 3 of label"
@@ -95,7 +96,7 @@ def test_an_exported_model_draws_its_tree(estimator: PrivateTreeClassifier) -> N
 
 @pytest.mark.parametrize("document", [b"{}", b"[]", b"not JSON", b'{"features": 1}'])
 def test_what_is_no_export_is_refused(document: bytes) -> None:
-    """With what to do instead."""
+    """Another document is refused with advice to export in JSON."""
     with pytest.raises(InvalidRequest, match="export it with format='json'"):
         TreeDisplay.from_export(document)
 
@@ -103,7 +104,7 @@ def test_what_is_no_export_is_refused(document: bytes) -> None:
 def test_without_matplotlib_it_says_what_to_install(
     estimator: PrivateTreeClassifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The picture in a notebook needs none."""
+    """plot() says to install matplotlib; a notebook's picture needs none."""
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match="pip install matplotlib"):
         estimator.plot()
@@ -111,7 +112,7 @@ def test_without_matplotlib_it_says_what_to_install(
 
 
 def test_estimators_show_their_tree_once_fitted(estimator: PrivateTreeClassifier) -> None:
-    """Below scikit-learn's own box."""
+    """HTML has scikit-learn's box, and one picture if the estimator is fitted."""
     unfitted = PrivateTreeClassifier()._repr_mimebundle_()["text/html"]
     shown = estimator._repr_mimebundle_()["text/html"]
     assert 'role="img"' not in unfitted

@@ -11,6 +11,7 @@ from privet.protocol.partition import LEAF, Partition
 BINARY = Classes(name="y", classes=("no", "yes"))
 THREE = Classes(name="y", classes=("a", "b", "c"))
 NUMBER = Range(name="y", low=-2.0, high=6.0)
+LABELS: dict[str, Classes | Range] = {"binary": BINARY, "three": THREE, "number": NUMBER}
 
 
 def complete(depth: int, columns: int = 2) -> Partition:

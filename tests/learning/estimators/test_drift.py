@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from privet.learning.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, Model, QuestionCounts, fit
+from privet.learning.estimators import Model, QuestionCounts, fit
 from privet.learning.partitions import GROWERS
 from privet.learning.public_data import PublicData
 from privet.learning.public_model.base import BaseModel, Linear
@@ -11,16 +11,7 @@ from privet.learning.trees import locate
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
-from tests.learning.estimators.examples import (
-    BINARY,
-    NUMBER,
-    THREE,
-    complete,
-    public_rows,
-    reports,
-)
-
-LABELS: dict[str, Classes | Range] = {"binary": BINARY, "three": THREE, "number": NUMBER}
+from tests.learning.estimators.examples import BINARY, LABELS, THREE, complete, public_rows, reports
 
 
 def grown(label: Classes | Range, public: PublicData, depth: int) -> Partition:
@@ -43,12 +34,6 @@ def population(
     y = (rng.random(len(X))[:, None] > np.cumsum(p, axis=1)).sum(axis=1).clip(max=slots - 1)
     counts = np.bincount(locate(tree, X) * slots + y, minlength=tree.cells * slots)
     return reports(tree, counts.reshape(tree.cells, slots), epsilon, seed)
-
-
-def test_drift_is_the_default() -> None:
-    """What is used when nobody chooses is in the catalogue."""
-    assert DEFAULT_ESTIMATOR == "drift"
-    assert DEFAULT_ESTIMATOR in ESTIMATORS
 
 
 @pytest.mark.parametrize("name", LABELS)
@@ -176,28 +161,6 @@ def test_a_plain_tree_gives_each_cell_one_value() -> None:
     predicted = plain.predict(X).values
     np.testing.assert_array_equal(predicted, plain.values[locate(tree, X)])
     assert not np.allclose(full.predict(X).values, predicted)
-
-
-def test_a_model_of_ones_own_can_be_the_base() -> None:
-    """Any model in array form can stand in for the stacked one."""
-    public = public_rows(BINARY, 60, seed=14)
-    own = BaseModel("mine", (Linear("identity", np.zeros((2, 2)), np.array([0.3, 0.7])),), (1.0,))
-    question = reports(complete(2), np.full((4, 2), 5), 0.1, seed=15)
-    model = fit("drift", BINARY, public, [question], base=own)
-    assert model.base is own
-    assert model.base_values is not None
-    np.testing.assert_allclose(model.base_values, np.tile([0.3, 0.7], (4, 1)), atol=0.005)
-
-
-def test_documents_of_drift_models_predict_the_same() -> None:
-    """The public model travels inside the document."""
-    public = public_rows(NUMBER, 60, seed=16)
-    tree = grown(NUMBER, public, 3)
-    question = reports(tree, np.full((tree.cells, 2), 100), 1.0, seed=17, regression=True)
-    model = fit("drift", NUMBER, public, [question])
-    again = Model.from_document(model.to_document())
-    X = np.random.default_rng(18).random((300, 2))
-    np.testing.assert_array_equal(again.predict(X).values, model.predict(X).values)
 
 
 @pytest.mark.parametrize("estimator", ["drift", "averaged"])

@@ -7,14 +7,7 @@ from privet.learning.counts import QuestionCounts
 from privet.learning.estimators import fit
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.mechanisms import create_mechanism
-from tests.learning.estimators.examples import (
-    BINARY,
-    NUMBER,
-    THREE,
-    complete,
-    public_rows,
-    reports,
-)
+from tests.learning.estimators.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
 
 PUBLIC = public_rows(BINARY, 20, seed=0)
 SHARES = np.linspace(0.1, 0.9, 16)

@@ -54,7 +54,9 @@ def test_without_noise_misfits_are_counted_and_nothing_else_moves(name: str, lab
         assert one.reported == pytest.approx(other.reported, rel=0.02)
 
 
-@pytest.mark.parametrize("name", ["subset", "oue", "laplace"])
+@pytest.mark.parametrize(
+    "name", ["oue", *(pytest.param(name, marks=pytest.mark.slow) for name in ("subset", "laplace"))]
+)
 def test_intervals_cover_with_misfits(name: str) -> None:
     """Of 300 each, 95 % hold the misfits' share and the class's (false alarm: 1e-6 each)."""
     public = public_rows(BINARY, 300, seed=1)
@@ -73,7 +75,7 @@ def test_intervals_cover_with_misfits(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if "histogram" not in name])
 def test_every_fit_says_how_many_did_not_fit(name: str) -> None:
-    """Among its facts, with an interval; a number of reports counts all."""
+    """A model's facts state the share of records that did not fit, with an interval."""
     label = NUMBER if name == "ratio" else BINARY
     question = answered(label=label, epsilon=60.0)
     model = fit(name, label, public_rows(label, 300, seed=1), [question])
@@ -109,7 +111,7 @@ def test_few_reports_are_no_fault(n: int) -> None:
 
 @pytest.mark.parametrize("allocation", ["all", "one"])
 def test_simulated_populations_report_what_does_not_fit(allocation: Any) -> None:
-    """As their holders would: copies and all."""
+    """Records that do not fit are counted as misfits, each as often as it has copies."""
     task = make_task(allocation=allocation)
     task = task.model_copy(
         update={"questions": [{**q.model_dump(), "epsilon": 40.0} for q in task.questions * 2]}

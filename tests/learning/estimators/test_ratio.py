@@ -56,29 +56,24 @@ def test_nothing_known_gives_equal_shares() -> None:
     np.testing.assert_allclose(shares(np.zeros((1, 4)), np.zeros((1, 4, 4))), np.full((1, 4), 0.25))
 
 
-def test_fieller_interval_is_the_set_of_acceptable_ratios() -> None:
-    """The interval's ends are where |A - v B| equals z standard deviations, found by scanning."""
-    counts, covariance = np.array([[30.0, 50.0]]), np.array([[[40.0, 5.0], [5.0, 60.0]]])
-    low, high = fieller_interval(counts, covariance)
+@pytest.mark.parametrize(
+    ("counts", "holders"), [([30.0, 50.0], 0.0), ([30.0, 50.0], 80.0), ([80.0, 0.5], 80.0)]
+)
+def test_fieller_interval_is_the_set_of_acceptable_ratios(
+    counts: list[float], holders: float
+) -> None:
+    """Its ends, found by scanning, are where |A - v B| equals z standard deviations.
+
+    Sampled holders add their share's variance, n v (1 - v), to that of the noise.
+    """
+    covariance = np.array([[[40.0, 5.0], [5.0, 60.0]]]) / (10.0 if holders else 1.0)
+    low, high = fieller_interval(np.array([counts]), covariance, np.array([[holders]]))
     v = np.linspace(0, 1, 200_001)
     weights = np.stack([-v, 1 - v], axis=1)
-    spread = np.einsum("vi,ij,vj->v", weights, covariance[0], weights)
-    inside = v[(weights @ counts[0]) ** 2 <= Z95**2 * spread]
+    spread = np.einsum("vi,ij,vj->v", weights, covariance[0], weights) + holders * v * (1 - v)
+    inside = v[(weights @ counts) ** 2 <= Z95**2 * spread]
     assert low[0, 1] == pytest.approx(inside.min(), abs=1e-5)
     assert high[0, 1] == pytest.approx(inside.max(), abs=1e-5)
-
-
-def test_sampled_holders_add_the_variance_of_a_share_to_fieller_s_set() -> None:
-    """The same by scanning, with 80 v (1 - v) beside the noise; a share of 0 or 1 is then held."""
-    for counts in ([[30.0, 50.0]], [[80.0, 0.5]]):
-        covariance = np.array([[[4.0, 0.5], [0.5, 6.0]]])
-        low, high = fieller_interval(np.array(counts), covariance, np.array([[80.0]]))
-        v = np.linspace(0, 1, 200_001)
-        weights = np.stack([-v, 1 - v], axis=1)
-        spread = np.einsum("vi,ij,vj->v", weights, covariance[0], weights) + 80.0 * v * (1 - v)
-        inside = v[(weights @ counts[0]) ** 2 <= Z95**2 * spread]
-        assert low[0, 1] == pytest.approx(inside.min(), abs=1e-5)
-        assert high[0, 1] == pytest.approx(inside.max(), abs=1e-5)
 
 
 def test_interval_is_everything_where_the_mass_may_be_zero() -> None:

@@ -9,14 +9,7 @@ from privet.learning.public_data import PublicData
 from privet.learning.trees import locate
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
-from tests.learning.estimators.examples import (
-    BINARY,
-    NUMBER,
-    THREE,
-    complete,
-    public_rows,
-    reports,
-)
+from tests.learning.estimators.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
 
 COUNTS = np.random.default_rng(0).integers(100, 900, size=(8, 2))
 

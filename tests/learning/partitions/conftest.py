@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 from privet.learning.public_model.base import BaseModel
 from privet.learning.public_model.candidates import as_arrays, candidates
 from privet.learning.public_model.knowledge import Knowledge
+from tests.curator.small_models import TREES, small_public_models
 
-TREES = 10
+__all__ = ["quick_knowledge", "small_public_models"]
 
 
 @pytest.fixture(autouse=True)

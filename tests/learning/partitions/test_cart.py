@@ -57,17 +57,3 @@ def test_first_right_is_the_rule_of_scikit_learn(threshold: float) -> None:
     edge = first_right(np.array([threshold]))[0]
     points = near(np.array([threshold]))
     np.testing.assert_array_equal(points < edge, points.astype(np.float32) <= np.float64(threshold))
-
-
-def test_depth_zero_is_one_cell() -> None:
-    """scikit-learn refuses depth 0; the partition of depth 0 is the whole space."""
-    partition = GROWERS["cart"](
-        np.array([[0.0], [1.0]]),
-        np.array([0.0, 1.0]),
-        depth=0,
-        classes=2,
-        criterion="gini",
-        min_leaf=1,
-        rng=np.random.default_rng(0),
-    )
-    assert partition.cells == 1

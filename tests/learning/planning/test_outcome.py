@@ -1,6 +1,6 @@
 """A plan shows itself in a notebook, in numbers and as a drawing."""
 
-from matplotlib import pyplot as plt
+import pytest
 
 from privet.learning.planning import Figure, Plan, Prospect, Verdict
 
@@ -33,8 +33,10 @@ def test_a_plan_is_a_table_in_a_notebook() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_plan_draws_its_gains() -> None:
     """A point for each shift and variation, in points of accuracy."""
+    plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("Agg")
     _, ax = plt.subplots()
     assert PLAN.plot(ax) is ax

@@ -12,10 +12,9 @@ from privet.learning.public_model import base
 from privet.learning.public_model.base import BaseModel, mixture
 from privet.learning.public_model.candidates import as_arrays, candidates
 from privet.learning.public_model.stacking import quietly
-from privet.protocol.features import Classes, Range
-from tests.learning.estimators.examples import BINARY, NUMBER, THREE, public_rows
+from privet.protocol.features import Range
+from tests.learning.estimators.examples import LABELS, public_rows
 
-LABELS: dict[str, Classes | Range] = {"binary": BINARY, "three": THREE, "number": NUMBER}
 TOLERANCE = 1e-5
 """Leaf values are kept in single precision."""
 
@@ -74,7 +73,7 @@ def test_document_round_trip_is_exact(name: str) -> None:
 
 @pytest.mark.parametrize("name", LABELS)
 def test_many_rows_are_predicted_as_few_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In blocks, on several threads, in their order."""
+    """Rows predicted in blocks of 10, on several threads, get what they get at once."""
     models = [arrays for _, arrays in fitted_pairs(name)]
     whole = mixture("all", models, [1 / len(models)] * len(models))
     X = np.random.default_rng(6).random((203, 3))

@@ -36,8 +36,7 @@ REGRESSORS = [Ridge(), MLPRegressor(hidden_layer_sizes=(8,), max_iter=20, random
 
 def converted(fitted: Any, X: np.ndarray) -> bytes:
     """The estimator as docs/estimation.md converts it."""
-    from skl2onnx import to_onnx
-
+    to_onnx = pytest.importorskip("skl2onnx").to_onnx
     options = {"zipmap": False} if hasattr(fitted, "predict_proba") else None
     return bytes(to_onnx(fitted, X[:1], options=options).SerializeToString())
 
@@ -47,6 +46,7 @@ def rows() -> np.ndarray:
     return np.random.default_rng(0).random((700, 4)).astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda e: type(e).__name__)
 def test_classifiers_predict_what_scikit_learn_predicts(estimator: Any, rows: np.ndarray) -> None:
     """Trees and linear maps converted by skl2onnx give its probabilities."""
@@ -56,9 +56,10 @@ def test_classifiers_predict_what_scikit_learn_predicts(estimator: Any, rows: np
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", REGRESSORS, ids=lambda e: type(e).__name__)
 def test_regressors_predict_what_scikit_learn_predicts(estimator: Any, rows: np.ndarray) -> None:
-    """So do models of a number, as one column."""
+    """Converted regressors give scikit-learn's numbers, as one column."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         estimator.fit(rows, 10 * rows[:, 0])

@@ -14,7 +14,7 @@ from onnx.numpy_helper import from_array
 from privet.learning.public_model.onnx import MAX_MODEL_BYTES, SIZES, read_graph
 from privet.learning.public_model.onnx_trial import TrialLimits, judge, trial_rows, try_model
 from privet.protocol.errors import InvalidPublicData, TooLarge
-from privet.protocol.features import Classes, Range
+from privet.protocol.features import Classes
 from tests.learning.onnx_files import FLOAT, INT64, constant, model, stripes
 
 TWO = Classes(name="y", classes=("no", "yes"))
@@ -118,10 +118,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "a size that a record decides": (
         lambda: written(
             model(
-                [
-                    node("Cast", ["X"], ["size"], to=INT64),
-                    node("ConstantOfShape", ["size"], ["p"]),
-                ]
+                [node("Cast", ["X"], ["size"], to=INT64), node("ConstantOfShape", ["size"], ["p"])]
             )
         ),
         "size depends on the values",
@@ -204,11 +201,8 @@ def test_what_fits_is_taken() -> None:
 
 
 def test_a_process_of_its_own_judges() -> None:
-    """The trial takes a model for its label, and refuses it for another."""
+    """The trial's process takes a model that fits."""
     try_model(stripes(2), public(2), TWO)
-    try_model(stripes(2, number=True), public(2), Range(name="y", low=0.0, high=10.0))
-    with pytest.raises(InvalidPublicData, match=r"\[rows, 1\]"):
-        try_model(stripes(2), public(2), Range(name="y", low=0.0, high=10.0))
 
 
 def test_no_other_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +211,7 @@ def test_no_other_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(tmp_path)
     for where in ("weights.bin", str(tmp_path / "weights.bin"), "../" + tmp_path.name):
         with pytest.raises(InvalidPublicData, match="external files"):
-            try_model(written(model(EVEN, [external(where)])), public(), TWO)
+            judged(written(model(EVEN, [external(where)])))
 
 
 def test_memory_is_bounded() -> None:
@@ -234,7 +228,7 @@ def test_memory_is_bounded() -> None:
 
 
 def test_time_is_bounded() -> None:
-    """A model that works for too long per row is refused, and one that goes on is ended."""
+    """The trial refuses a model that takes long per row, and ends one that goes on."""
     size = 1024
     nodes = [
         node("MatMul", ["X", "wide"], ["r0"]),
@@ -261,7 +255,7 @@ def test_large_files_are_refused_unread() -> None:
 
 
 def test_trial_rows_are_a_full_block() -> None:
-    """Public rows and others, whatever number there is of them."""
+    """A full block in [0, 1], however many public rows there are."""
     for rows in (1, 20, 5000):
         X = trial_rows(np.random.default_rng(0).random((rows, 3)))
         assert X.shape == (SIZES[-1], 3)
@@ -269,8 +263,8 @@ def test_trial_rows_are_a_full_block() -> None:
         assert X.max() <= 1.0
 
 
-def test_damage_is_told_apart_from_failure() -> None:
-    """With a few bytes changed at random a file is read or refused, and nothing else happens."""
+def test_damaged_files_are_read_or_refused() -> None:
+    """Of 600 files with a few bytes changed at random, no one raises anything else."""
     rng, refusals = random.Random(0), []  # a fixed sequence, the same in every run
     for good in (stripes(1), labelled(["no", "yes"]), tree([1, 3], [2, 4])):
         for _ in range(200):

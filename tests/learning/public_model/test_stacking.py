@@ -8,7 +8,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from privet.learning.public_model import stacking
 from privet.learning.public_model.base import Trees, apply_link
-from privet.learning.public_model.candidates import TREES, Candidate, candidates
+from privet.learning.public_model.candidates import Candidate, candidates
 from privet.learning.public_model.knowledge import (
     POINTS,
     Knowledge,
@@ -19,7 +19,6 @@ from privet.learning.public_model.stacking import (
     FOLDS,
     MEMORY,
     MEMORY_ROWS,
-    SHARED_TREES,
     constant,
     fitted,
     out_of_fold,
@@ -28,11 +27,12 @@ from privet.learning.public_model.stacking import (
     tree_counts,
 )
 from privet.learning.trees import locate
+from tests.curator.small_models import SHARED_TREES
 from tests.learning.estimators.examples import BINARY, NUMBER, complete, public_rows
 
 
 def test_a_linear_truth_gives_linear_models_their_weight() -> None:
-    """With many rows and a smooth truth, most of what is not memory goes to smooth models."""
+    """With many rows of a smooth truth, linear models have over 0.4; forests keep their part."""
     rng = np.random.default_rng(0)
     X = rng.random((1500, 4))
     y = (rng.random(1500) < 1 / (1 + np.exp(-8 * (X @ [1, -1, 1, -1])))).astype(float)
@@ -47,7 +47,7 @@ def test_a_linear_truth_gives_linear_models_their_weight() -> None:
 
 
 def test_few_rows_give_nearly_equal_weights() -> None:
-    """With 30 rows no candidate is trusted far beyond the others."""
+    """With 30 rows no candidate has a weight of 0.4."""
     public = public_rows(BINARY, 30, seed=1)
     weights = stack_weights(candidates(30, 2, 2), public.X, public.y, 2)
     assert weights.max() < 0.4
@@ -55,7 +55,7 @@ def test_few_rows_give_nearly_equal_weights() -> None:
 
 @pytest.mark.parametrize("rows", [1, 4, 12])
 def test_tiny_public_data_still_give_a_model(rows: int) -> None:
-    """Down to one row there is a model with possible predictions."""
+    """From one row on, predictions are probabilities."""
     public = public_rows(BINARY, rows, seed=2)
     found = stacked(public.X, public.y, 2).predict(np.random.default_rng(3).random((20, 2)))
     assert ((found >= 0) & (found <= 1)).all()
@@ -63,7 +63,7 @@ def test_tiny_public_data_still_give_a_model(rows: int) -> None:
 
 
 def test_one_rare_class_is_no_obstacle() -> None:
-    """A class with a single row cannot be in every fold; the stack is fitted all the same."""
+    """A class with a single row, which cannot be in every fold, still gives probabilities."""
     rng = np.random.default_rng(4)
     X, y = rng.random((60, 2)), (rng.random(60) < 0.5).astype(float)
     y[0] = 2.0
@@ -73,11 +73,10 @@ def test_one_rare_class_is_no_obstacle() -> None:
 
 def test_equal_data_give_the_same_model_object() -> None:
     """Growing and fitting ask for the same model; it is fitted once."""
-    public = public_rows(NUMBER, 40, seed=5)
+    public = public_rows(NUMBER, 9, seed=5)
     first = public_knowledge(public.X, public.y, 0)
     assert public_knowledge(public.X.copy(), public.y.copy(), 0) is first
-    other = public_knowledge(public.X, public.y + 1.0, 0)
-    assert other is not first
+    assert public_knowledge(public.X, public.y + 1.0, 0) is not first
 
 
 def test_reference_points_are_drawn_like_public_rows_and_are_none() -> None:
@@ -106,7 +105,7 @@ def test_as_many_points_are_public_rows_as_rows_repeat() -> None:
 
 
 def test_with_many_rows_points_are_some_of_them() -> None:
-    """The model was fitted to them, but none stands out."""
+    """With POINTS public rows the points are these, and none is counted as the model's own."""
     X = np.random.default_rng(6).random((POINTS, 2))
     known = Knowledge.of(constant(X[:, 0], 2, 0), X)
     assert known.own == 0
@@ -130,7 +129,7 @@ def test_points_have_the_margins_and_the_dependence_of_public_rows() -> None:
 
 
 def test_with_more_columns_than_rows_points_take_columns_of_two_rows() -> None:
-    """A part of them, on average a quarter, is the other row's."""
+    """Each point has its columns from two rows, fewer than 26 of 30 from one on average."""
     X = np.random.default_rng(6).random((20, 30))
     drawn = reference_points(X)[:180]
     same = (drawn[:, None, :] == X[None]).sum(axis=2)
@@ -139,7 +138,7 @@ def test_with_more_columns_than_rows_points_take_columns_of_two_rows() -> None:
 
 
 def test_points_of_one_column_are_public_rows() -> None:
-    """Where no other can be drawn, there is nothing else to go by."""
+    """With one column, where no new row can be drawn, the points are the public rows."""
     X = np.random.default_rng(6).random((50, 1))
     points = reference_points(X)
     assert len(points) == POINTS
@@ -171,8 +170,12 @@ def spots(rows: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize(("classes", "most"), [(3, 400), (30, 400), (60, 200), (200, 100)])
-def test_the_forests_of_many_classes_share_their_trees(classes: int, most: int) -> None:
-    """However many classes there are, the trees of a stack are bounded."""
+def test_the_forests_of_many_classes_share_their_trees(
+    classes: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stack has 400 trees in proportion to weights; above 30 classes fewer, 100 at least."""
+    monkeypatch.setattr(stacking, "SHARED_TREES", 400)
+    monkeypatch.setattr(stacking, "FEWEST_SHARED_TREES", 100)
     members = candidates(100, 3, classes)
     assert [m.name for m in members if "boosting" in m.name] == ["gentle boosting"] * (classes <= 5)
     forests = np.array([member.forest for member in members])
@@ -185,18 +188,21 @@ def test_the_forests_of_many_classes_share_their_trees(classes: int, most: int) 
 
 
 @pytest.mark.parametrize("slots", [0, 2])
-def test_a_stack_has_no_more_trees_than_one_forest(slots: int) -> None:
-    """In proportion to weights, so that the variance of their sum is that of a forest at most."""
+def test_a_stack_has_no_more_trees_than_one_forest(
+    slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The forests of a stack share 200 trees in proportion to their weights."""
+    monkeypatch.setattr(stacking, "TREES", 200)
     members = candidates(100, 3, slots)
     weights = np.arange(len(members)) / sum(range(len(members)))
     trees = np.array(tree_counts(members, weights, slots))
     forests = np.array([member.forest for member in members])
-    assert trees[forests].tolist() == [round(TREES * weight) for weight in weights[forests]]
+    assert trees[forests].tolist() == [round(200 * weight) for weight in weights[forests]]
     assert trees[0] == 0
 
 
 def test_each_tree_of_a_forest_sees_a_sample_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a hundred thousand rows take seconds: trees of 100 rows have at most 100 leaves."""
+    """Trees that are limited to 100 of 1000 rows have at most 100 leaves."""
     monkeypatch.setattr(stacking, "ROWS_PER_TREE", 100)
     rng = np.random.default_rng(9)
     X, y = rng.random((1000, 2)), rng.integers(2, size=1000).astype(float)
@@ -215,7 +221,7 @@ def test_each_tree_of_a_forest_sees_a_sample_of_many_rows(monkeypatch: pytest.Mo
 
 
 def test_a_stack_of_many_classes_has_the_trees_it_was_given() -> None:
-    """With twelve classes as many as with three, since thousands are slow to predict."""
+    """Twelve classes share SHARED_TREES, and are told apart."""
     X, y = spots(240, 12, seed=8)
     model = stacked(X, y, 12)
     trees = sum(len(part.roots) for part in model.components if isinstance(part, Trees))
@@ -224,7 +230,7 @@ def test_a_stack_of_many_classes_has_the_trees_it_was_given() -> None:
 
 
 def test_a_sharp_forest_is_fitted_once_for_both_its_forms() -> None:
-    """Each fold fits every maker once; sharp probabilities are a softmax of the plain ones."""
+    """Each fold fits a maker once; sharp probabilities are a softmax of the plain ones."""
     X, y = spots(60, 3, seed=9)
     fits = []
 
@@ -242,7 +248,7 @@ def test_a_sharp_forest_is_fitted_once_for_both_its_forms() -> None:
 
 
 def test_labels_that_do_not_vary_give_finite_weights() -> None:
-    """Nearly all numbers may be equal, so that the rows which weights are found on all are."""
+    """If all labels are equal, weights are nonnegative and add up to 1."""
     X = np.random.default_rng(5).random((40, 2))
     weights = stack_weights(candidates(40, 2, 0), X, np.full(40, 3.0), 0)
     assert weights.sum() == pytest.approx(1.0)

@@ -27,6 +27,8 @@ from tests.manual_clock import ManualClock
 from tests.memory_store import MemoryStore
 
 MIDDLES = (np.arange(STRIPES) + 0.5) / STRIPES
+pytestmark = pytest.mark.usefixtures("trial_in_this_process")
+
 ODD = np.arange(STRIPES) % 2 == 1
 ASKED = {"x": MIDDLES.tolist()}
 
@@ -133,10 +135,10 @@ def test_exports_hold_it(curator: Curator, number: bool, opset: int) -> None:
     assert str(curator.task(task.id).public_model) in facts["public model"]
 
 
+@pytest.mark.slow
 def test_a_converted_forest_goes_all_the_way(curator: Curator) -> None:
     """Trained on the encoded table, converted, uploaded, fitted and exported, on mixed columns."""
-    from skl2onnx import to_onnx
-
+    to_onnx = pytest.importorskip("skl2onnx").to_onnx
     given = settings(label="label", features={})
     table = encoded_table(read_table(samples.survey()), given)
     *columns, y = (column.to_numpy() for column in table.columns)

@@ -48,5 +48,6 @@ def test_people_read_what_was_described() -> None:
     ],
 )
 def test_what_no_task_takes_is_refused(describe: dict[str, dict[str, str]], said: str) -> None:
+    """A unit of a text, an empty or multi-line description, and an unknown column are refused."""
     with pytest.raises(InvalidPublicData, match=said):
         published(describe)

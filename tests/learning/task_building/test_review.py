@@ -30,7 +30,7 @@ def remarks(values: Sequence[object], settings: TaskSettings = SETTINGS) -> list
     ],
 )
 def test_what_looks_wrong_is_said(values: list[object], said: str) -> None:
-    """By the column's name, with what to do."""
+    """A remark starts with the column's name and says what looks wrong."""
     (remark,) = remarks(values)
     assert remark.startswith("'x' ")
     assert re.search(said, remark)
@@ -47,7 +47,7 @@ def test_what_looks_wrong_is_said(values: list[object], said: str) -> None:
     ],
 )
 def test_the_usual_is_not_remarked_on(values: list[object]) -> None:
-    """Repeated whole numbers, fractions, clean categories, gaps, codes that are mostly texts."""
+    """Repeated numbers, fractions, clean categories, gaps and mostly textual codes pass."""
     assert remarks(values) == []
 
 

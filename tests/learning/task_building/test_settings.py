@@ -42,6 +42,6 @@ def test_what_is_no_number_is_refused(name: str, value: Any) -> None:
     ],
 )
 def test_numbers_and_truth_values_are_not_read_from_text(changes: dict[str, Any]) -> None:
-    """Wherever a setting is a number or a truth value."""
+    """A number or a truth value given as text is refused by its setting's name."""
     with pytest.raises(InvalidRequest, match=next(iter(changes))):
         parsed(**changes)

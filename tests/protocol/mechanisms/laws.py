@@ -6,11 +6,14 @@ pieces, and weighing it with the pieces' lengths, gives every payload's probabil
 fraction. ``test_contract.py`` holds the code to being constant on the pieces.
 """
 
+import io
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
+from functools import cache
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,21 +31,46 @@ from privet.protocol.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.protocol.mechanisms.exact import WORD
 from privet.protocol.mechanisms.unary import UnaryEncoding
 
+Outcome = TypeVar("Outcome", bound=Hashable)
 Piece = range
 Law = dict[bytes, Fraction]
 
 
-def replay(words: Iterable[int]) -> Callable[[int], bytes]:
-    """A randomness source that gives out ``words`` and fails when asked for other amounts."""
-    left = b"".join(word.to_bytes(8, "little") for word in words)
+def word(value: int) -> bytes:
+    """A random word as mechanisms read it."""
+    return value.to_bytes(8, "little")
+
+
+def replay(parts: Iterable[bytes]) -> Callable[[int], bytes]:
+    """A randomness source that gives out ``parts`` and fails when asked for more."""
+    read = io.BytesIO(b"".join(parts)).read
 
     def randomness(size: int) -> bytes:
-        nonlocal left
-        assert size <= len(left), "more randomness was drawn than the mechanism needs"
-        drawn, left = left[:size], left[size:]
+        drawn = read(size)
+        assert len(drawn) == size, "more randomness was drawn than there is"
         return drawn
 
     return randomness
+
+
+Word = list[tuple[bytes, int]]
+"""Representatives of a random word, each with the number of words that act as it does."""
+
+
+def words(mechanism: Mechanism) -> list[Word]:
+    """A representative of every piece of every word that a report draws."""
+    return [[(word(piece[0]), len_of(piece)) for piece in options] for options in pieces(mechanism)]
+
+
+def law_of(
+    drawn: Sequence[Word], act: Callable[[tuple[bytes, ...]], Outcome]
+) -> dict[Outcome, Fraction]:
+    """The probability of every outcome of ``act``, run once for each combination of ``drawn``."""
+    weights: dict[Outcome, int] = defaultdict(int)
+    for combination in itertools.product(*drawn):
+        parts, counts = zip(*combination, strict=True)
+        weights[act(parts)] += prod(counts)
+    return {outcome: Fraction(n, WORD ** len(drawn)) for outcome, n in weights.items()}
 
 
 def pieces(mechanism: Mechanism) -> list[list[Piece]]:
@@ -68,15 +96,10 @@ def pieces(mechanism: Mechanism) -> list[list[Piece]]:
     raise AssertionError(f"tell the tests how {mechanism.name} uses its random words")
 
 
+@cache
 def law(mechanism: Mechanism, category: int) -> Law:
     """Probability of every payload that a holder of ``category`` can send."""
-    payloads: Law = defaultdict(Fraction)
-    for combination in itertools.product(*pieces(mechanism)):
-        payload = mechanism.privatize(category, replay(piece[0] for piece in combination))
-        payloads[payload] += Fraction(
-            prod(len_of(piece) for piece in combination), WORD ** len(combination)
-        )
-    return dict(payloads)
+    return law_of(words(mechanism), lambda parts: mechanism.privatize(category, replay(parts)))
 
 
 def contributions(mechanism: Mechanism, payloads: Iterable[bytes]) -> NDArray[np.float64]:

@@ -17,8 +17,20 @@ from privet.protocol.mechanisms.base import Counts
 from privet.protocol.mechanisms.comparison import best_known_variance, count_variance
 
 
-@pytest.mark.parametrize("epsilon", [0.001, 0.25, 1.0, 4.0, 8.0])
-@pytest.mark.parametrize(("cells", "slots"), [(1, 2), (16, 1), (32, 2), (100, 3), (256, 2)])
+@pytest.mark.parametrize(
+    ("epsilon", "cells", "slots"),
+    [
+        (0.001, 1, 2),
+        (0.001, 16, 1),
+        (0.25, 1, 2),
+        (0.25, 256, 2),
+        (1.0, 32, 2),
+        (4.0, 16, 1),
+        (4.0, 100, 3),
+        (8.0, 1, 2),
+        (8.0, 256, 2),
+    ],
+)
 def test_compare_ranks_all(epsilon: float, cells: int, slots: int) -> None:
     """Every mechanism has a row, the least variance first, none below the bound, one chosen."""
     rows = compare(epsilon, cells, slots)
