@@ -11,6 +11,7 @@ import pytest
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.service import STEP, Curator
 from privet.learning.estimators import ESTIMATORS
+from privet.learning.mechanism_choice import choose
 from privet.learning.partitions import GROWERS
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import (
@@ -28,7 +29,6 @@ from privet.protocol.errors import (
 )
 from privet.protocol.features import Range
 from privet.protocol.lifecycle import Move, State
-from privet.protocol.mechanisms import choose
 from privet.protocol.report import make_report
 from privet.protocol.task import Task
 from tests.curator import samples

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from privet.curator.workers import Workers
+from privet.learning.mechanism_choice import AUTO
 from privet.learning.partitions import CRITERIA, GROWERS
-from privet.protocol.mechanisms import AUTO, MECHANISMS
+from privet.protocol.mechanisms import MECHANISMS
 from tests.curator import samples
 from tests.curator.http.conftest import serving
 

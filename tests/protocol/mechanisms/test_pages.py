@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from privet.learning.mechanism_choice import compare
 from privet.protocol import mechanisms
-from privet.protocol.mechanisms import MECHANISMS, compare
+from privet.protocol.mechanisms import MECHANISMS
 from scripts.compare_mechanisms import PAGE, TABLES
 
 DOCS = PAGE.parents[1]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from privet.learning.mechanism_choice import best_known_variance
 from privet.protocol.limits import MAX_CATEGORIES
-from privet.protocol.mechanisms.comparison import best_known_variance
 from privet.protocol.mechanisms.exact import WORD, exp_below
 from privet.protocol.mechanisms.projective import (
     ProjectiveResponse,

@@ -5,16 +5,10 @@ from io import BytesIO
 import numpy as np
 import pytest
 
+from privet.learning.mechanism_choice import best_known_variance, choose, compare, count_variance
 from privet.protocol.errors import InvalidTask
-from privet.protocol.mechanisms import (
-    MECHANISMS,
-    SubsetSelection,
-    choose,
-    compare,
-    create_mechanism,
-)
+from privet.protocol.mechanisms import MECHANISMS, SubsetSelection, create_mechanism
 from privet.protocol.mechanisms.base import Counts
-from privet.protocol.mechanisms.comparison import best_known_variance, count_variance
 
 
 @pytest.mark.parametrize(
