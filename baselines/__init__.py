@@ -1,7 +1,7 @@
 """The methods that LPCT (Ma and Yang, 2024) and LPDT (Ma et al., 2023) compare, for measuring.
 
-scikit-learn estimators whose ``fit(X, y, public)`` plays all holders. Nothing of the service
-imports them.
+scikit-learn estimators whose ``fit(X, y, public)`` simulates all holders. No other package imports
+them.
 """
 
 from .deconvolution import DeconvolutionRegressor

@@ -1,13 +1,14 @@
-"""What all baselines share: checked input, public records, features scaled to [0, 1].
+"""The base of all baselines: checked input, public records, features scaled to [0, 1].
 
-``fit(X, y, public)`` plays both sides. Private records enter only through the method's own
-randomizer; a baseline without privacy says so. As in LPCT's Theorem 5, the curator knows the
-features' ranges from the public records unless they are declared, and private records beyond them
-count at the edge.
+``fit(X, y, public)`` simulates holders and curator. Private records enter only through the
+method's own randomizer; a baseline without privacy says so. As in LPCT's Theorem 5, the curator
+knows the features' ranges from the public records unless they are declared, and clips private
+records to them.
 """
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privet.learning.public_data import PublicData
-from privet.learning.sklearn.data import checked_labels, dealt, value_errors
+from privet.learning.sklearn.data import checked_labels, split_public, value_errors
 from privet.protocol.features import Classes, Label, Range
 
 Floats = NDArray[np.float64]
@@ -32,14 +33,15 @@ Ends = tuple[ArrayLike, ArrayLike]
 LABEL = "label"
 
 
+@dataclass(eq=False, repr=False)
 class Baseline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carries no types
     """Input, public records and scaling; the method itself is ``_learn``."""
 
     needs_public_labels: ClassVar[bool] = True
-    epsilon: float = math.inf
-    """What one holder spends; infinite without privacy."""
-    public_fraction: float
-    random_state: int | np.random.RandomState | None
+
+    _: KW_ONLY
+    public_fraction: float = 0.1
+    random_state: int | np.random.RandomState | None = None
 
     def fit(
         self,
@@ -55,29 +57,31 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carrie
         for data or parameters that the method cannot take.
         """
         rows: Floats = validate_data(self, X, reset=True, dtype=np.float64, ensure_min_samples=2)
-        if not self.epsilon > 0:
-            msg = f"epsilon is {self.epsilon}: choose a positive number; 0.5 to 4 is usual."
+        epsilon = getattr(self, "epsilon", math.inf)  # infinite without privacy
+        if not epsilon > 0:
+            msg = f"epsilon is {epsilon}: choose a positive number; 0.5 to 4 is usual."
             raise ValueError(msg)
         labels = checked_labels(rows, y)
         rng = np.random.default_rng(int(check_random_state(self.random_state).randint(2**31)))
-        known: Floats
-        known_labels: NDArray[Any] | None
+        X_public: Floats
+        y_public: NDArray[Any] | None
         if public is None:
-            private, chosen = dealt(self._strata(labels), self.public_fraction, rng)
-            known, known_labels = rows[chosen], labels[chosen]
-            rows, labels = rows[private], labels[private]
+            is_private, is_public = split_public(self._strata(labels), self.public_fraction, rng)
+            X_public, y_public = rows[is_public], labels[is_public]
+            rows, labels = rows[is_private], labels[is_private]
         else:
-            known = validate_data(self, public[0], reset=False, dtype=np.float64)
-            known_labels = self._public_labels(known, public[1])
-        codes, of_public = self._encode(labels, known_labels)
-        low, high = feature_range or (known.min(axis=0), known.max(axis=0))
+            X_public = validate_data(self, public[0], reset=False, dtype=np.float64)
+            y_public = self._public_labels(X_public, public[1])
+        codes, public_codes = self._encode(labels, y_public)
+        low, high = feature_range or (X_public.min(axis=0), X_public.max(axis=0))
         self.low_ = np.broadcast_to(np.asarray(low, dtype=np.float64), rows.shape[1])
         self.width_ = np.asarray(high, dtype=np.float64) - self.low_
         if (self.width_ < 0).any():
             msg = "feature_range has a lower end above its upper end: give (low, high)."
             raise ValueError(msg)
         with value_errors():
-            self._learn(self._scale(rows), codes, PublicData(self._scale(known), of_public), rng)
+            scaled = PublicData(self._scale(X_public), public_codes)
+            self._learn(self._scale(rows), codes, scaled, rng)
         return self
 
     def _scale(self, X: Floats) -> Floats:
@@ -144,9 +148,9 @@ class BaselineClassifier(ClassifierMixin, Baseline):  # type: ignore[misc]
         return [np.flatnonzero(y == value) for value in np.unique(y)]
 
     def _encode(self, y: NDArray[Any], y_public: NDArray[Any] | None) -> tuple[Floats, Floats]:
-        known = y if y_public is None else np.concatenate([y, y_public])
-        check_classification_targets(known)
-        self.classes_ = np.unique(known)
+        labels = y if y_public is None else np.concatenate([y, y_public])
+        check_classification_targets(labels)
+        self.classes_ = np.unique(labels)
         if len(self.classes_) == 1:
             msg = "All labels are of one class: give records of at least two classes."
             raise ValueError(msg)
@@ -157,19 +161,21 @@ class BaselineClassifier(ClassifierMixin, Baseline):  # type: ignore[misc]
             )
             raise ValueError(msg)
         codes, public_codes = (
-            np.empty(0) if labels is None else np.searchsorted(self.classes_, labels)
-            for labels in (y, y_public)
+            np.empty(0) if part is None else np.searchsorted(self.classes_, part)
+            for part in (y, y_public)
         )
         return codes.astype(np.float64), public_codes.astype(np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class BaselineRegressor(RegressorMixin, Baseline):  # type: ignore[misc]
     """A baseline for numbers, which are clipped to ``label_range``.
 
     Without one, the public labels' range is used: the curator has seen no other label.
     """
 
-    label_range: tuple[float, float] | None
+    _: KW_ONLY
+    label_range: tuple[float, float] | None = None
 
     def predict(self, X: ArrayLike) -> Floats:
         """The estimated mean label of each row, shape ``(rows,)``."""
@@ -190,8 +196,8 @@ class BaselineRegressor(RegressorMixin, Baseline):  # type: ignore[misc]
             msg = f"The label's range [{low:g}, {high:g}] is empty: set label_range."
             raise ValueError(msg)
         self.label_low_, self.label_high_ = low, high
-        known = np.empty(0) if y_public is None else y_public
-        private, public = (np.clip(part.astype(np.float64), low, high) for part in (y, known))
+        y_public = np.empty(0) if y_public is None else y_public
+        private, public = (np.clip(part.astype(np.float64), low, high) for part in (y, y_public))
         return private, public
 
     @property

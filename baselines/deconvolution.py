@@ -1,5 +1,7 @@
 """DECONV: kernel regression on records with Laplace noise, by deconvolution."""
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 
 from privet.learning.public_data import PublicData
@@ -10,6 +12,7 @@ CHUNK = 2**21
 """Pairs of a row to predict and a report that are held in memory."""
 
 
+@dataclass(eq=False, repr=False)
 class DeconvolutionRegressor(BaselineRegressor):
     """DECONV (Farokhi, Scientific Reports 2020).
 
@@ -35,20 +38,9 @@ class DeconvolutionRegressor(BaselineRegressor):
 
     needs_public_labels = False
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        bandwidth: float | None = None,
-        label_range: tuple[float, float] | None = None,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.bandwidth = bandwidth
-        self.label_range = label_range
-        self.public_fraction = public_fraction
-        self.random_state = random_state
+    epsilon: float = 1.0
+    _: KW_ONLY
+    bandwidth: float | None = None
 
     # of the public records only the ranges are used
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:  # noqa: ARG002

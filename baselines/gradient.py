@@ -1,15 +1,14 @@
 """PSGD: stochastic gradient descent on single gradients privatized by PrivUnitG."""
 
-import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_expit, log_ndtr, ndtri_exp
 
-from privet.learning.public_data import PublicData
+from privet.learning.public_data import ArrayKey, PublicData
 
 from .base import BaselineClassifier, Floats
 
@@ -17,6 +16,7 @@ WARM_STEPS = 100
 """L-BFGS iterations at most on the public records."""
 
 
+@dataclass(eq=False, repr=False)
 class PSGDClassifier(BaselineClassifier):
     """PSGD (Lowy et al., 2023) with a warm start: PSGD-L, or PSGD-N with hidden units.
 
@@ -39,29 +39,20 @@ class PSGDClassifier(BaselineClassifier):
     public_fraction, random_state : as in ``PrivateTreeClassifier``.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        hidden: int | None = None,
-        learning_rate: float | None = None,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.hidden = hidden
-        self.learning_rate = learning_rate
-        self.public_fraction = public_fraction
-        self.random_state = random_state
+    epsilon: float = 1.0
+    _: KW_ONLY
+    hidden: int | None = None
+    learning_rate: float | None = None
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
         if self.hidden is not None and self.hidden < 1:
             msg = f"hidden is {self.hidden}: choose at least 1 unit, or None for a linear model."
             raise ValueError(msg)
         # a constant column for the intercept; [-1, 1] rather than [0, 1], so that ReLU units differ
-        Z, known = signed(X), signed(public.X)
+        Z = signed(X)
         self.network_ = Network(Z.shape[1], self.hidden)
-        w = warm_start(Start.of(self.network_, known, public.y, int(rng.integers(2**31))))
+        public_key = ArrayKey.of(signed(public.X), public.y)
+        w = warm_start(self.network_, int(rng.integers(2**31)), public_key)
         randomizer = PrivUnitG.best(self.epsilon, len(w) + 1)
         rate = self.learning_rate
         if rate is None:
@@ -96,8 +87,8 @@ class PrivUnitG:
         def log_variance(logit_p: float) -> float:
             return float(np.log(cls(epsilon, dimension, logit_p).variance))
 
-        found = minimize_scalar(log_variance, bounds=(0.0, epsilon), method="bounded")
-        return cls(epsilon, dimension, float(found.x))
+        best = minimize_scalar(log_variance, bounds=(0.0, epsilon), method="bounded")
+        return cls(epsilon, dimension, float(best.x))
 
     @property
     def log_q(self) -> float:
@@ -190,37 +181,19 @@ def signed(X: Floats) -> Floats:
     return np.column_stack([2.0 * X - 1.0, np.ones(len(X))])
 
 
-@dataclass(frozen=True)
-class Start:
-    """A network, public records, and the seed of what it is before it has seen them."""
-
-    network: Network
-    seed: int
-    digest: bytes
-    X: Floats = field(compare=False)
-    y: Floats = field(compare=False)
-
-    @classmethod
-    def of(cls, network: Network, X: Floats, y: Floats, seed: int) -> "Start":
-        """For signed rows ``X`` with classes ``y``."""
-        return cls(network, seed, hashlib.sha256(X.tobytes() + y.tobytes()).digest(), X, y)
-
-
 @lru_cache(maxsize=8)
-def warm_start(start: Start) -> Floats:
-    """The minimizer of the loss on the public records; hidden units start at He's scale.
+def warm_start(network: Network, seed: int, public: ArrayKey) -> Floats:
+    """The minimizer of the loss on the signed ``public`` records; hidden units start at He's scale.
 
     The last few are kept, since budgets and learning rates share them.
     """
-    network = start.network
     w = np.zeros(network.size)
     if network.hidden is not None:
-        rng = np.random.default_rng(start.seed)
+        rng = np.random.default_rng(seed)
         w = rng.standard_normal(network.size) * np.sqrt(2.0 / network.columns)
     options = {"maxiter": WARM_STEPS}
-    data = (start.X, start.y)
-    found = minimize(network.loss, w, data, jac=True, method="L-BFGS-B", options=options)
-    return np.asarray(found.x)
+    fitted = minimize(network.loss, w, public.arrays, jac=True, method="L-BFGS-B", options=options)
+    return np.asarray(fitted.x)
 
 
 def descend(

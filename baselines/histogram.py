@@ -16,6 +16,8 @@ h^(2d+2) = 20 / (n ε²) for windows and for cubes of mass h^d, which satisfies 
 (Theorem 2.2) and has the minimax order (n ε²)^(-1/(2 + 2d)) for β = 1 (Theorem 2.3).
 """
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,6 +31,7 @@ MAX_COLUMNS = 64
 """numpy's largest number of dimensions."""
 
 
+@dataclass(eq=False, repr=False)
 class PHISTClassifier(BaselineClassifier):
     """PHIST (Berrett and Butucea, 2019): the sign of T_n at the grid point nearest to x.
 
@@ -50,20 +53,10 @@ class PHISTClassifier(BaselineClassifier):
 
     needs_public_labels = False
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        bins: int | None = None,
-        windows: bool = True,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.bins = bins
-        self.windows = windows
-        self.public_fraction = public_fraction
-        self.random_state = random_state
+    epsilon: float = 1.0
+    _: KW_ONLY
+    bins: int | None = None
+    windows: bool = True
 
     # of the public records only the ranges are used
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:  # noqa: ARG002
@@ -81,6 +74,7 @@ class PHISTClassifier(BaselineClassifier):
         return np.column_stack([1.0 - share, share])
 
 
+@dataclass(eq=False, repr=False)
 class PHISTRegressor(BaselineRegressor):
     """The private partitioning estimate of Berrett, Györfi and Walk (2021): V / U on cubes.
 
@@ -97,20 +91,9 @@ class PHISTRegressor(BaselineRegressor):
 
     needs_public_labels = False
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        bins: int | None = None,
-        label_range: tuple[float, float] | None = None,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.bins = bins
-        self.label_range = label_range
-        self.public_fraction = public_fraction
-        self.random_state = random_state
+    epsilon: float = 1.0
+    _: KW_ONLY
+    bins: int | None = None
 
     # of the public records only the ranges are used
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:  # noqa: ARG002
@@ -131,6 +114,7 @@ class PHISTRegressor(BaselineRegressor):
         return self.means_[self.places_.of(X)]
 
 
+@dataclass(eq=False, repr=False)
 class APHISTRegressor(PHISTRegressor):
     """APHIST (Györfi and Kroll, 2022): PHIST that is cautious where there is little mass.
 
@@ -145,24 +129,8 @@ class APHISTRegressor(PHISTRegressor):
     epsilon, bins, label_range, public_fraction, random_state : as in ``PHISTRegressor``.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        bins: int | None = None,
-        threshold: float | None = None,
-        label_range: tuple[float, float] | None = None,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            bins=bins,
-            label_range=label_range,
-            public_fraction=public_fraction,
-            random_state=random_state,
-        )
-        self.threshold = threshold
+    _: KW_ONLY
+    threshold: float | None = None
 
     def _used(self, U: Floats, n: int) -> NDArray[np.bool_]:
         threshold = np.sqrt(2 * np.log(n)) if self.threshold is None else self.threshold

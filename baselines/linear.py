@@ -1,5 +1,7 @@
 """PGLM: a logistic regression from noisy second moments and public unlabelled records."""
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, ndtr
@@ -11,6 +13,7 @@ from .base import BaselineClassifier, Floats
 NEWTON_STEPS = 100
 
 
+@dataclass(eq=False, repr=False)
 class PGLMClassifier(BaselineClassifier):
     """PGLM (Wang, Zhang, Gaboardi and Xu, ALT 2021), logistic link.
 
@@ -37,18 +40,9 @@ class PGLMClassifier(BaselineClassifier):
 
     needs_public_labels = False
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        delta: float | None = None,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.public_fraction = public_fraction
-        self.random_state = random_state
+    epsilon: float = 1.0
+    _: KW_ONLY
+    delta: float | None = None
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
         n = len(X)

@@ -17,7 +17,7 @@ uniform convergence (Hoeffding) at β/4 and the exponential mechanism at β/4.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from math import log, sqrt
 
 import numpy as np
@@ -29,6 +29,7 @@ from .base import BaselineClassifier, Floats, Integers
 HYPOTHESES = ("thresholds", "stumps", "trees")
 
 
+@dataclass(eq=False, repr=False)
 class SemiPrivateClassifier(BaselineClassifier):
     """Algorithm 1 of Alon, Bassily and Moran (2019).
 
@@ -53,20 +54,10 @@ class SemiPrivateClassifier(BaselineClassifier):
 
     needs_public_labels = False
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        hypotheses: str = "stumps",
-        public_records: int = 200,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.hypotheses = hypotheses
-        self.public_records = public_records
-        self.public_fraction = public_fraction
-        self.random_state = random_state
+    epsilon: float = 1.0
+    _: KW_ONLY
+    hypotheses: str = "stumps"
+    public_records: int = 200
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
         if self.hypotheses not in HYPOTHESES:
@@ -75,12 +66,12 @@ class SemiPrivateClassifier(BaselineClassifier):
         if self.hypotheses == "thresholds" and X.shape[1] > 1:
             msg = f"thresholds are of one column, and there are {X.shape[1]}: use stumps."
             raise ValueError(msg)
-        known = rng.permutation(public.X)[: self.public_records]
+        X_public = rng.permutation(public.X)[: self.public_records]
         labels = y.astype(np.int64)
         if self.hypotheses == "trees":
-            self.tree_ = draw_tree(X, labels, known, self.epsilon, rng)
+            self.tree_ = draw_tree(X, labels, X_public, self.epsilon, rng)
         else:
-            cover = stumps(known, both_ways=self.hypotheses == "stumps")
+            cover = stumps(X_public, both_ways=self.hypotheses == "stumps")
             mistakes = cover.mistakes(X, labels)
             chosen = draw(-self.epsilon * mistakes / 2, rng)
             self.tree_ = cover.tree(chosen)
@@ -124,14 +115,14 @@ class Stumps:
         """How many rows each hypothesis gets wrong."""
         wrong = np.empty(len(self), dtype=np.int64)
         for j in np.unique(self.column):
-            own = self.column == j
+            of_column = self.column == j
             order = np.argsort(X[:, j], kind="stable")
             ones = np.concatenate([[0], np.cumsum(y[order])])
-            below = np.searchsorted(X[order, j], self.cut[own], side="left")
+            below = np.searchsorted(X[order, j], self.cut[of_column], side="left")
             # label 1 at and above the cut: ones below and zeros above are mistakes
             zeros_above = (len(y) - below) - (ones[-1] - ones[below])
             mistakes = ones[below] + zeros_above
-            wrong[own] = np.where(self.right[own] == 1, mistakes, len(y) - mistakes)
+            wrong[of_column] = np.where(self.right[of_column] == 1, mistakes, len(y) - mistakes)
         return wrong
 
     def tree(self, index: int) -> SmallTree:
@@ -147,16 +138,16 @@ def cuts_of(values: Floats) -> Floats:
     return np.concatenate([[-np.inf], (points[:-1] + points[1:]) / 2, [np.inf]])
 
 
-def stumps(known: Floats, *, both_ways: bool) -> Stumps:
-    """One stump or threshold for each way to label the public records ``known``."""
-    per_column = [cuts_of(known[:, j]) for j in range(known.shape[1])]
-    column = np.repeat(np.arange(known.shape[1]), [len(cuts) for cuts in per_column])
+def stumps(X_public: Floats, *, both_ways: bool) -> Stumps:
+    """One stump or threshold for each way to label the public records ``X_public``."""
+    per_column = [cuts_of(X_public[:, j]) for j in range(X_public.shape[1])]
+    column = np.repeat(np.arange(X_public.shape[1]), [len(cuts) for cuts in per_column])
     cut = np.concatenate(per_column)
     right = np.ones(len(cut), dtype=np.int64)
     if both_ways:
         column, cut = np.tile(column, 2), np.tile(cut, 2)
         right = np.repeat([1, 0], len(right))
-    labels = (known[:, column] >= cut) == (right == 1)
+    labels = (X_public[:, column] >= cut) == (right == 1)
     _, first = np.unique(np.packbits(labels, axis=0), axis=1, return_index=True)
     return Stumps(column[first], cut[first], right[first])
 
@@ -167,7 +158,7 @@ def draw(log_weights: Floats, rng: np.random.Generator) -> int:
 
 
 def draw_tree(
-    X: Floats, y: Integers, known: Floats, epsilon: float, rng: np.random.Generator
+    X: Floats, y: Integers, X_public: Floats, epsilon: float, rng: np.random.Generator
 ) -> SmallTree:
     """A tree of depth 2 with probability proportional to exp(-ε mistakes / 2).
 
@@ -175,9 +166,11 @@ def draw_tree(
     its labels, a side of the root the sum over its splits of the product of its leaves', a root the
     product of its sides'. So a root is drawn first, then the splits of its sides, then labels.
     """
-    cuts = [cuts_of(known[:, j]) for j in range(known.shape[1])]
-    bins = [np.searchsorted(each, X[:, j], side="right") for j, each in enumerate(cuts)]
-    roots = [(j, i) for j, each in enumerate(cuts) for i in range(len(each))]
+    cuts = [cuts_of(X_public[:, j]) for j in range(X_public.shape[1])]
+    bins = [
+        np.searchsorted(column_cuts, X[:, j], side="right") for j, column_cuts in enumerate(cuts)
+    ]
+    roots = [(j, i) for j, column_cuts in enumerate(cuts) for i in range(len(column_cuts))]
     weights = np.concatenate(
         [
             sum(np.logaddexp.reduce(side, axis=1) for side in _sides(bins, cuts, y, j, epsilon))
@@ -198,8 +191,8 @@ def _sides(
 ) -> tuple[Floats, Floats]:
     """Log weights of both sides of each cut of column ``root``, shape ``(its cuts, all cuts)``."""
     left, right = [], []
-    for column, each in enumerate(cuts):
-        shape = (2, len(cuts[root]) + 1, len(each) + 1)
+    for column, column_cuts in enumerate(cuts):
+        shape = (2, len(cuts[root]) + 1, len(column_cuts) + 1)
         flat = np.ravel_multi_index((y, bins[root], bins[column]), shape)
         cells = np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape)
         # records below cut a of the root and below cut b of the other column

@@ -1,7 +1,7 @@
 """Trees on a partition of public data: LPCT, LPCT-prune, LPDT; and trees without privacy."""
 
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,6 +31,7 @@ from .base import (
 PARTITIONS = {"max_edge": "max_edge", "random": "random_max_edge", "cart": "cart"}
 
 
+@dataclass(eq=False, repr=False)
 class LPCTClassifier(BaselineClassifier):
     """LPCT (Ma and Yang, JMLR 2024): weighted private and public counts in the cells of a tree.
 
@@ -56,26 +57,13 @@ class LPCTClassifier(BaselineClassifier):
 
     multi_class: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        partition: str = "max_edge",
-        depth: int | None = None,
-        weight: float = 1.0,
-        mechanism: str = "laplace",
-        min_leaf: int = 0,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.partition = partition
-        self.depth = depth
-        self.weight = weight
-        self.mechanism = mechanism
-        self.min_leaf = min_leaf
-        self.public_fraction = public_fraction
-        self.random_state = random_state
+    epsilon: float = 1.0
+    _: KW_ONLY
+    partition: str = "max_edge"
+    depth: int | None = None
+    weight: float = 1.0
+    mechanism: str = "laplace"
+    min_leaf: int = 0
 
     def with_weight(self, weight: float) -> Self:
         """The same reports under another λ: post-processing, which costs no privacy."""
@@ -90,8 +78,10 @@ class LPCTClassifier(BaselineClassifier):
 
         The class with the largest weighted count has the largest share.
         """
-        known = self.public_counts_
-        counts = known if weight == np.inf else self.question_.counts + weight * known
+        public_counts = self.public_counts_
+        counts = (
+            public_counts if weight == np.inf else self.question_.counts + weight * public_counts
+        )
         return np.asarray(counts.argmax(axis=1))
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
@@ -122,6 +112,7 @@ class LPCTClassifier(BaselineClassifier):
         return values_at(self.model_, X)
 
 
+@dataclass(eq=False, repr=False)
 class LPCTPruneClassifier(BaselineClassifier):
     """LPCT-prune (Ma and Yang, JMLR 2024, Algorithm 2): each cell climbs to a clear ancestor.
 
@@ -140,26 +131,13 @@ class LPCTPruneClassifier(BaselineClassifier):
         second query out.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        partition: str = "max_edge",
-        depth: int | None = None,
-        min_leaf: int = 0,
-        constants: str = "calibrated",
-        fallback: bool = True,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.partition = partition
-        self.depth = depth
-        self.min_leaf = min_leaf
-        self.constants = constants
-        self.fallback = fallback
-        self.public_fraction = public_fraction
-        self.random_state = random_state
+    epsilon: float = 1.0
+    _: KW_ONLY
+    partition: str = "max_edge"
+    depth: int | None = None
+    min_leaf: int = 0
+    constants: str = "calibrated"
+    fallback: bool = True
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
         n, d = X.shape
@@ -179,25 +157,15 @@ class LPCTPruneClassifier(BaselineClassifier):
         return values_at(self.model_, X)
 
 
+@dataclass(eq=False, repr=False)
 class LPDT(Baseline):
     """What LPDT's classifier and regressor share: eq. 3 to 5, with 0 and 1 taken as numbers."""
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        partition: str = "max_edge",
-        depth: int | None = None,
-        min_leaf: int | None = None,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.partition = partition
-        self.depth = depth
-        self.min_leaf = min_leaf
-        self.public_fraction = public_fraction
-        self.random_state = random_state
+    epsilon: float = 1.0
+    _: KW_ONLY
+    partition: str = "max_edge"
+    depth: int | None = None
+    min_leaf: int | None = None
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
         depth, min_leaf, label = self.depth, self.min_leaf, self._label
@@ -214,6 +182,7 @@ class LPDT(Baseline):
         self.model_ = replace(model, values=np.where(empty[:, None], middle, model.values))
 
 
+@dataclass(eq=False, repr=False)
 class LPDTRegressor(BaselineRegressor, LPDT):
     """LPDT (Ma et al., NeurIPS 2023): a regression tree on a public partition, private means.
 
@@ -233,27 +202,6 @@ class LPDTRegressor(BaselineRegressor, LPDT):
     public_fraction, random_state : as in ``PrivateTreeRegressor``.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        partition: str = "max_edge",
-        depth: int | None = None,
-        min_leaf: int | None = None,
-        label_range: tuple[float, float] | None = None,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            partition=partition,
-            depth=depth,
-            min_leaf=min_leaf,
-            public_fraction=public_fraction,
-            random_state=random_state,
-        )
-        self.label_range = label_range
-
     def _values(self, X: Floats) -> Floats:
         return values_at(self.model_, X)[:, 0]
 
@@ -269,36 +217,28 @@ class LPDTClassifier(BaselineClassifier, LPDT):
         return np.column_stack([1.0 - share, share])
 
 
+@dataclass(eq=False, repr=False)
 class NonPrivateTree(Baseline):
     """What the trees without privacy share."""
 
     _estimator: ClassVar[type[Any]]
 
-    def __init__(
-        self,
-        rows: str = "all",
-        *,
-        max_depth: int | None = None,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.rows = rows
-        self.max_depth = max_depth
-        self.public_fraction = public_fraction
-        self.random_state = random_state
+    rows: str = "all"
+    _: KW_ONLY
+    max_depth: int | None = None
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
-        found = {
+        choices = {
             "all": (np.vstack([X, public.X]), np.concatenate([y, public.y])),
             "private": (X, y),
             "public": (public.X, public.y),
         }
-        if self.rows not in found:
+        if self.rows not in choices:
             msg = f"rows is {self.rows!r}: use all, private or public."
             raise ValueError(msg)
         seed = int(rng.integers(2**31))
         tree = self._estimator(max_depth=self.max_depth, random_state=seed)
-        self.tree_ = tree.fit(*found[self.rows])
+        self.tree_ = tree.fit(*choices[self.rows])
 
 
 class NonPrivateTreeClassifier(BaselineClassifier, NonPrivateTree):
@@ -317,24 +257,11 @@ class NonPrivateTreeClassifier(BaselineClassifier, NonPrivateTree):
         return values
 
 
+@dataclass(eq=False, repr=False)
 class NonPrivateTreeRegressor(BaselineRegressor, NonPrivateTree):
     """As ``NonPrivateTreeClassifier``, for a numeric label; DT of LPDT's Table 2 on ``private``."""
 
     _estimator = DecisionTreeRegressor
-
-    def __init__(
-        self,
-        rows: str = "all",
-        *,
-        max_depth: int | None = None,
-        label_range: tuple[float, float] | None = None,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            rows, max_depth=max_depth, public_fraction=public_fraction, random_state=random_state
-        )
-        self.label_range = label_range
 
     def _values(self, X: Floats) -> Floats:
         return np.asarray(self.tree_.predict(X), dtype=np.float64)

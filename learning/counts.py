@@ -36,7 +36,7 @@ class Estimate:
     variance: float
 
     def interval(self, low: float, high: float) -> "Interval":
-        """The value with its 95 % interval, all within ``low`` and ``high``."""
+        """The value and its 95 % interval, clipped to [``low``, ``high``]."""
         half = Z95 * sqrt(max(self.variance, 0.0))
         ends = self.value, self.value - half, self.value + half
         return Interval(*(min(max(end, low), high) for end in ends))
@@ -55,9 +55,9 @@ class Interval:
 class QuestionCounts:
     """The sums of ``n`` reports to one question, and how to read them.
 
-    Of the n, ``holders`` had a record that fits the task, as far as reports tell; counts and noise
-    are theirs, since a misfit has neither cell nor label.
-    ``scale`` is the scale on which a number was reported; None is the label's whole range.
+    Counts and noise cover only the ``holders`` whose record fits the task, since a misfit has
+    neither cell nor label. ``scale`` is the scale on which a numeric label was reported; None is
+    the label's whole range.
     """
 
     partition: Partition
@@ -95,16 +95,16 @@ class QuestionCounts:
 
     @cached_property
     def misfits(self) -> Estimate:
-        """How many of the n did not fit."""
+        """Estimated number of the n whose record did not fit the task."""
         if self.n == 0:
             return Estimate(0.0, 0.0)
-        found = self.mechanism.misfits(self.sums, self.n)
-        variance = self.mechanism.misfit_variance(self.n, min(max(found, 0.0), self.n))
-        return Estimate(found, variance)
+        number = self.mechanism.misfits(self.sums, self.n)
+        variance = self.mechanism.misfit_variance(self.n, min(max(number, 0.0), self.n))
+        return Estimate(number, variance)
 
     @cached_property
     def holders(self) -> float:
-        """How many of the n have a record that fits: n less the misfits, from 1 to n if n > 0."""
+        """Estimated number of the n whose record fits: n less the misfits, within 1 and n."""
         return min(max(self.n - self.misfits.value, 1.0), self.n)
 
     @cached_property
@@ -119,8 +119,8 @@ class QuestionCounts:
     def mean(self, weights: Floats) -> Estimate:
         """Mean of ``weights``, ``(cells, slots)``, over the holders whose record fits.
 
-        Its variance is to first order, and leaves out the slight correlation that counts and
-        misfits have with some mechanisms.
+        The variance is to first order, without the slight correlation of counts and misfits that
+        some mechanisms have.
         """
         mean = float((weights * self.counts).sum()) / self.holders
         variance = self.mechanism.linear_variance(weights, self.n, self.plausible)

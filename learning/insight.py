@@ -1,4 +1,4 @@
-"""What the holders' reports say that the public records did not.
+"""What the reports reveal that the public records do not.
 
 Of n holders whose record fits the task, V_ks is the debiased count of slot s in cell k and
 U_k = sum_s V_ks. Of m public records, h_ks are the exact counts. A weighted sum of counts over n,
@@ -17,8 +17,8 @@ average, so that E R = 0 where they agree,
 
     Var R = Var(noise of R) + n w (p (1 - 2 q) + q^2) + (n w)^2 q (1 - q) / (m_k + 1).
 
-Two-sided p-values of all cells are cut off by Benjamini and Hochberg (1995): of the differences
-listed, at most ``FALSE_DISCOVERY_RATE`` are false on average.
+Two-sided p-values of all cells are selected by Benjamini and Hochberg (1995), which keeps the
+expected part of false ones among the differences listed below ``FALSE_DISCOVERY_RATE``.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from scipy.special import ndtr
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 
-from .contrasts import moments
+from .contrasts import contrast_variance
 from .counts import (
     Z95,
     Estimate,
@@ -47,14 +47,14 @@ from .public_data import Floats, PublicData
 
 FALSE_DISCOVERY_RATE = 0.05
 REFERENCE = 100_000
-"""Holders for whom a variance is stated before there are any."""
+"""Number of holders assumed for variances before the first report."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One figure of the holders with its 95 % interval, and the same of the public records.
+    """One figure of the holders with its 95 % interval, and the public records' value.
 
-    ``p_value`` is that of "both populations are alike".
+    ``p_value`` tests that both populations are alike.
     """
 
     name: str
@@ -83,8 +83,8 @@ class Insight:
     """Comparison of ``reports`` reports with ``public_records`` records, and their effect on a
     model.
 
-    ``misfits`` is the share of the reports whose record did not fit the task; all else is about the
-    others.
+    ``misfits`` is the share of the reports whose record did not fit the task; the rest describes
+    those whose record did.
     ``overall`` has one entry per class, or one for the mean label. ``differences`` are the cells
     that differ significantly, most significant first. ``moved`` is the mean absolute change of the
     model's values by the reports, over its cells by mass, in shares or in the label's units;
@@ -116,11 +116,11 @@ def insight(
             "There are no reports about the label in this model's cells: wait for holders, or fit "
             "a model of a task that asks for the label."
         )
-    known = public_counts(label, public, question.partition, question.scale)
+    public_by_cell = public_counts(label, public, question.partition, question.scale)
     overall = _overall(label, public, question)
     misfits = (misfit_share(questions) or Estimate(0.0, 1.0)).interval(0.0, 1.0)
-    found = [*_masses(question, known), *_labels(label, question, known)]
-    differences = _discoveries(found, tests=len(found))
+    compared = [*_masses(question, public_by_cell), *_labels(label, question, public_by_cell)]
+    differences = _discoveries(compared, tests=len(compared))
     before = values_without_reports(label, public, model)
     mass = np.maximum(question.counts.sum(axis=1), 0.0)
     change = np.abs(model.values - before).max(axis=1)
@@ -180,25 +180,25 @@ def _overall(label: Label, public: PublicData, question: QuestionCounts) -> tupl
     for name, weights in figure_weights(label, question):
         if isinstance(label, Classes):
             expected = float((public.y == label.classes.index(name)).mean())
-            found = question.mean(weights)
-            pooled = min(max((n * found.value + m * expected) / (n + m), 0.0), 1.0)
+            reported = question.mean(weights)
+            pooled = min(max((n * reported.value + m * expected) / (n + m), 0.0), 1.0)
             spread = pooled * (1.0 - pooled)
             least, most = 0.0, 1.0
         else:
             expected, spread = float(public.y.mean()), float(public.y.var())
             distance = question.mean(weights - expected)
-            found = Estimate(expected + distance.value, distance.variance)
+            reported = Estimate(expected + distance.value, distance.variance)
             least, most = label.low, label.high
-        error = np.sqrt(max(found.variance + spread * (1 / n + 1 / m), 1e-300))
-        p_value = float(2.0 * ndtr(-abs(found.value - expected) / error))
-        interval = found.interval(least, most)
+        error = np.sqrt(max(reported.variance + spread * (1 / n + 1 / m), 1e-300))
+        p_value = float(2.0 * ndtr(-abs(reported.value - expected) / error))
+        interval = reported.interval(least, most)
         row = (interval.value, interval.low, interval.high, expected, p_value)
         rows.append(Comparison(name, *row))
     return tuple(rows)
 
 
 def figure_weights(label: Label, question: QuestionCounts) -> list[tuple[str, Floats]]:
-    """What each count stands for, ``(cells, slots)``, by the name of the figure."""
+    """Names of figures with the value that each count stands for, ``(cells, slots)``."""
     shape = question.counts.shape
     if isinstance(label, Classes):
         return [
@@ -210,10 +210,10 @@ def figure_weights(label: Label, question: QuestionCounts) -> list[tuple[str, Fl
     return [(label.name, np.stack([low, low + scale.width], axis=1))]
 
 
-def _masses(question: QuestionCounts, known: Floats) -> list[CellDifference]:
+def _masses(question: QuestionCounts, public_by_cell: Floats) -> list[CellDifference]:
     """Compare every cell's share of the holders with its share of the public records."""
-    n, m = question.holders, known.sum()
-    reported, public = question.counts.sum(axis=1) / n, known.sum(axis=1) / m
+    n, m = question.holders, public_by_cell.sum()
+    reported, public = question.counts.sum(axis=1) / n, public_by_cell.sum(axis=1) / m
     noise = np.maximum(question.noise.sum(axis=(1, 2)), 0.0) / n**2
     pooled = np.clip((n * reported + m * public) / (n + m), 1.0 / (n + m), 1.0)
     error = np.sqrt(noise + pooled * (1.0 - pooled) * (1.0 / n + 1.0 / m))
@@ -225,17 +225,15 @@ def _masses(question: QuestionCounts, known: Floats) -> list[CellDifference]:
     return [CellDifference(cell, None, *row) for cell, row in enumerate(columns.T.tolist())]
 
 
-def _labels(label: Label, question: QuestionCounts, known: Floats) -> list[CellDifference]:
+def _labels(label: Label, question: QuestionCounts, public_by_cell: Floats) -> list[CellDifference]:
     """Compare every cell's class shares, or its mean label, with the public ones."""
-    rows = known.sum(axis=1)
-    average = known.sum(axis=0) / known.sum()
-    q = (known + average) / (rows + 1.0)[:, None]
+    rows, q = public_by_cell.sum(axis=1), _smoothed_shares(public_by_cell)
     mass = np.maximum(question.counts.sum(axis=1), 0.0)
     R = question.counts - q * question.counts.sum(axis=1, keepdims=True)
-    own, with_mass, of_mass = moments(question.noise)
-    noise = np.maximum(own - 2.0 * q * with_mass + q**2 * of_mass[:, None], 0.0)
-    own, with_mass, of_mass = moments(sampling_covariance(question.plausible))
-    sampling = np.maximum(own - 2.0 * q * with_mass + q**2 * of_mass[:, None], 0.0)
+    noise, sampling = (
+        np.maximum(contrast_variance(covariance, q), 0.0)
+        for covariance in (question.noise, sampling_covariance(question.plausible))
+    )
     spread = mass[:, None] ** 2 * q * (1.0 - q) / (rows + 1.0)[:, None]
     p = 2.0 * ndtr(-np.abs(R) / np.sqrt(np.maximum(noise + sampling + spread, 1e-300)))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -244,7 +242,7 @@ def _labels(label: Label, question: QuestionCounts, known: Floats) -> list[CellD
     if isinstance(label, Range):
         scale = question.scale_of(label)
         low, width = np.broadcast_to(scale.low, len(mass)), scale.width
-    found = []
+    compared = []
     for cell, slot in np.ndindex(*p.shape):
         if mass[cell] <= 0.0 or not names[slot]:
             continue
@@ -254,13 +252,13 @@ def _labels(label: Label, question: QuestionCounts, known: Floats) -> list[CellD
             ends = low[cell] + width * ends
         reported, least, most, public = ends.tolist()
         p_value = float(p[cell, slot])
-        found.append(CellDifference(cell, names[slot], reported, least, most, public, p_value))
-    return found
+        compared.append(CellDifference(cell, names[slot], reported, least, most, public, p_value))
+    return compared
 
 
-def _discoveries(found: Sequence[CellDifference], tests: int) -> tuple[CellDifference, ...]:
+def _discoveries(compared: Sequence[CellDifference], tests: int) -> tuple[CellDifference, ...]:
     """Benjamini and Hochberg (1995): up to the last p_(i) <= i FDR / tests."""
-    ordered = sorted(found, key=lambda difference: difference.p_value)
+    ordered = sorted(compared, key=lambda difference: difference.p_value)
     passing = [
         place
         for place, difference in enumerate(ordered, start=1)
@@ -274,11 +272,16 @@ def values_without_reports(label: Label, public: PublicData, model: Model) -> Fl
     public records' shares or means, smoothed by one record of the average."""
     if model.base_values is not None:
         return model.base_values
-    known = public_counts(label, public, model.partition)
-    q = (known + known.sum(axis=0) / known.sum()) / (known.sum(axis=1) + 1.0)[:, None]
+    q = _smoothed_shares(public_counts(label, public, model.partition))
     if isinstance(label, Range):
         return np.asarray(label.low + (label.high - label.low) * q[:, 1:])
-    return np.asarray(q)
+    return q
+
+
+def _smoothed_shares(public_by_cell: Floats) -> Floats:
+    """Shares of slots per cell, ``(cells, slots)``, smoothed by one record of the average."""
+    average = public_by_cell.sum(axis=0) / public_by_cell.sum()
+    return np.asarray((public_by_cell + average) / (public_by_cell.sum(axis=1) + 1.0)[:, None])
 
 
 def _sentence(

@@ -95,12 +95,12 @@ class Model:
     label, in its units):
 
     - ``values``, ``standard_error``, ``low``, ``high``: ``(K, S)``, the ends of a 95 % interval;
-    - ``public_share``: ``(K,)``, what part of the value came from public data, 0 to 1;
-    - ``influence``: ``(K, S)``, the most that replacing one report can change the value, to first
+    - ``public_share``: ``(K,)``, the fraction of the value that came from public data;
+    - ``influence``: ``(K, S)``, maximum change of the value by replacing one report, to first
       order;
     - ``n``: how many reports it used; ``facts``: what else the estimator states;
-    - ``span``: how far apart two values of a cell can be; less than a numeric label's range where
-      it was reported relative to a centre, and None for the whole range;
+    - ``span``: maximum difference of two values of a cell; less than a numeric label's range if
+      it was reported relative to a centre, None for the whole range;
     - ``base``: a public model f, if any, with its means per cell ``base_values``, ``(K, S)``: the
       prediction is ``values + base_slope * (f(x) - base_values)``; a ``base_slope``, ``(K, S)``,
       of None is 1.

@@ -57,25 +57,25 @@ def node_shares(
     """
     below = cells_below(question.partition, node)
     inside = np.broadcast_to(below[:, None], question.counts.shape).astype(np.float64)
-    known = public_counts(label, public, question.partition)
-    records = known[below].sum()
+    public_by_cell = public_counts(label, public, question.partition)
+    records = public_by_cell[below].sum()
     mass = question.mean(inside)
-    share = Share("", mass.interval(0.0, 1.0), float(records / known.sum()))
+    share = Share("", mass.interval(0.0, 1.0), float(records / public_by_cell.sum()))
     least, most = (0.0, 1.0) if isinstance(label, Classes) else (label.low, label.high)
     rows = []
     for slot, (name, weights) in enumerate(figure_weights(label, question)):
         reported = _ratio(question, mass, inside, weights, least, most)
         expected = None
         if records and isinstance(label, Classes):
-            expected = float(known[below, slot].sum() / records)
+            expected = float(public_by_cell[below, slot].sum() / records)
         elif records:
-            expected = least + (most - least) * float(known[below, 1].sum() / records)
+            expected = least + (most - least) * float(public_by_cell[below, 1].sum() / records)
         rows.append(Share(name, reported, expected))
     return NodeShares(share, tuple(rows))
 
 
 def cells_below(partition: Partition, node: int) -> NDArray[np.bool_]:
-    """Which cells lie below ``node``, or are it, shape ``(cells,)``."""
+    """Whether each cell lies below ``node`` or is it, ``(cells,)``."""
     below = np.zeros(partition.nodes, dtype=bool)
     below[node] = True
     for nodes in partition.levels:

@@ -1,6 +1,7 @@
 """The encoded public data of a task, which partitions are grown on and estimates start from."""
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,24 @@ class PublicData:
     over the same columns that the admin uploaded, or None for Privet's own.
     """
 
-    X: NDArray[np.float64]
-    y: NDArray[np.float64]
+    X: Floats
+    y: Floats
     onnx: bytes | None = None
 
     def __len__(self) -> int:
         return len(self.X)
+
+
+@dataclass(frozen=True)
+class ArrayKey:
+    """Arrays as an argument of a function with ``lru_cache``: equal if their contents are."""
+
+    shapes: tuple[tuple[int, ...], ...]
+    digest: bytes
+    arrays: tuple[Floats, ...] = field(compare=False)
+
+    @classmethod
+    def of(cls, *arrays: Floats) -> "ArrayKey":
+        """The key of these arrays."""
+        digest = hashlib.sha256(b"".join(array.tobytes() for array in arrays)).digest()
+        return cls(tuple(array.shape for array in arrays), digest, arrays)

@@ -1,4 +1,4 @@
-"""Whole populations at once: the sums of all holders' reports, exact in distribution.
+"""The sums of a whole population's reports, simulated exactly in distribution.
 
 Used in experiments, in the scikit-learn estimators, and in planning, where public records stand in
 for private ones. Every holder of a record behaves as ``make_report`` of the protocol does: a
@@ -108,7 +108,7 @@ def simulate_question(
 
 
 def _encoded(task: Task, population: Columns) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Columns, labels, and which of the records fit; the others' are stand-ins."""
+    """Columns, labels, and which records fit; those of the others are placeholders."""
     columns = {f.name: population[f.name] for f in (*task.features, task.label)}
     try:
         X = encode_table(task.features, {f.name: columns[f.name] for f in task.features})

@@ -29,11 +29,11 @@ def summary_of(model: Model, relayed: Mapping[str, int]) -> dict[str, Any]:
         "reports": model.n,
         "cells": model.partition.cells,
         "facts": dict(model.facts),
-        "ways": ways_of(model, relayed),
+        "ways": report_sources(model, relayed),
     }
 
 
-def ways_of(model: Model, relayed: Mapping[str, int]) -> list[dict[str, Any]]:
+def report_sources(model: Model, relayed: Mapping[str, int]) -> list[dict[str, Any]]:
     """How many of its reports came singly (``relay`` is None) and in whose batches.
 
     ``influence`` is the most that so many dishonest reports can have moved any value.

@@ -27,7 +27,7 @@ def write_card(
 ) -> str:
     """The card of a model; ``questions`` are the debiased counts of the reports so far.
 
-    ``ways`` is as ``ways_of`` made it for this model.
+    ``ways`` is as ``report_sources`` made it for this model.
     """
     model = fitted.model
     sections = [

@@ -141,12 +141,12 @@ def lay_out(
 
 
 def values_of(model: Model, public: Floats | None = None) -> list[Value]:
-    """What each cell predicts: of two classes the second's probability, of more the likeliest's."""
+    """Each cell's prediction: the probability of the second of two classes, or of the likeliest."""
     classes = model.label.classes if isinstance(model.label, Classes) else ("",)
-    found = []
+    of_cells = []
     for cell, row in enumerate(model.values):
         slot = 1 if len(classes) == 2 else int(row.argmax())
-        found.append(
+        of_cells.append(
             Value(
                 classes[slot],
                 float(row[slot]),
@@ -155,7 +155,7 @@ def values_of(model: Model, public: Floats | None = None) -> list[Value]:
                 None if public is None else float(public[cell, slot]),
             )
         )
-    return found
+    return of_cells
 
 
 def to_text(model: Model, columns: tuple[Column, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Trees as displays in the ways of scikit-learn's: made by ``from_...``, drawn by ``plot``."""
+"""Tree displays in scikit-learn's manner: made by ``from_...``, drawn by ``plot``."""
 
 import json
 from html import escape
@@ -58,7 +58,7 @@ class TreeDisplay:
         return cls(lay_out(model.partition, columns_of(features), model=model), title)
 
     def _repr_html_(self) -> str:
-        """The picture, and for those who do not see it a list of its nodes."""
+        """The picture, with a list of its nodes for screen readers."""
         svg = to_svg(self.layout, name=f"tree-{id(self)}", title=self.title)
         rows = sorted(self.layout.nodes, key=lambda node: node.row)
         texts = "".join(f"<li>{escape(self.layout.describe(node))}</li>" for node in rows)
@@ -117,7 +117,7 @@ def _words(node: Node, *, named: bool) -> str:
 
 
 def _quantity(names: set[str]) -> str:
-    """What the horizontal axis shows, of cells that predict the classes ``names``."""
+    """The label of the horizontal axis for cells that predict the classes ``names``."""
     if not names:
         return "part of the mass"
     if names == {""}:

@@ -16,7 +16,6 @@ from ..counts import Label, QuestionCounts, misfit_share
 from ..model import Model, Predictions
 from ..public_data import PublicData
 from ..public_model.base import BaseModel, from_onnx
-from .averaged import AVERAGED
 from .clipping import unclipped
 from .drift import DRIFT
 from .estimator import Estimator, Parameter
@@ -40,7 +39,6 @@ ESTIMATORS: dict[str, Estimator] = {
     for estimator in (
         WEIGHTED,
         DRIFT,
-        AVERAGED,
         PRIVATE,
         PRUNED,
         RATIO,

@@ -23,13 +23,13 @@ from ..trees import locate
 SHIFTS = 400
 """Shifts at which m is computed; between them it is interpolated."""
 MOST_ROWS = 2000
-"""Public distances are thinned to so many quantiles."""
+"""More public distances are reduced to this many quantiles."""
 
 
 def unclipped(model: Model, public: PublicData, question: QuestionCounts) -> Model:
-    """``model`` with intervals that reach to the means which their ends are the clipped means of.
+    """``model`` with interval ends replaced by the means whose clipped means they are.
 
-    Where nothing is clipped, or labels were not reported relative to a centre, nothing changes.
+    Unchanged where nothing is clipped or labels were not reported relative to a centre.
     """
     if not isinstance(model.label, Range) or model.span is None or not len(public):
         return model

@@ -17,8 +17,8 @@ from ..model import Model, to_model
 from ..public_data import Floats, PublicData
 from ..public_model.base import BaseModel
 from ..public_model.knowledge import public_knowledge
+from ..shift import Expected, estimate_shift
 from .estimator import Estimator, Parameter
-from .shift import Expected, estimate_shift
 
 
 def fit_drift(

@@ -3,9 +3,13 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
+from privet.protocol.wire import first_fault
 
 from ..counts import Label
 from ..model import Model, Value
@@ -20,44 +24,22 @@ class Parameter:
 
     default: Value
     help: str
-    low: float = -math.inf
-    high: float = math.inf
+    low: float | None = None
+    high: float | None = None
     choices: tuple[str, ...] = ()
 
     def checked(self, name: str, value: object) -> Value:
-        """``value`` as the parameter's type; raises ``InvalidRequest`` if it cannot be one."""
-        if isinstance(self.default, bool):
-            return self._truth(name, value)
-        if isinstance(self.default, str):
-            return self._choice(name, value)
-        return self._number(name, value)
+        """``value``, or what a text says, as the parameter's type.
 
-    def _truth(self, name: str, value: object) -> bool:
-        if isinstance(value, bool):
-            return value
-        if str(value).lower() in ("true", "1", "yes", "false", "0", "no"):
-            return str(value).lower() in ("true", "1", "yes")
-        raise InvalidRequest(f"{name} is {value!r}: it must be true or false.")
-
-    def _choice(self, name: str, value: object) -> str:
-        if not isinstance(value, str) or (self.choices and value not in self.choices):
-            raise InvalidRequest(f"{name} is {value!r}: use one of {', '.join(self.choices)}.")
-        return value
-
-    def _number(self, name: str, value: object) -> float | int:
-        whole = isinstance(self.default, int)
+        Raises ``InvalidRequest`` if it cannot be one.
+        """
+        kind: Any = Literal[self.choices] if self.choices else type(self.default)
+        limits = Field(ge=self.low, le=self.high)
         try:
-            number = float(str(value))
-        except ValueError:
-            number = math.nan
-        if math.isnan(number) or (whole and not number.is_integer()):
-            kind = "a whole number" if whole else "a number"
-            raise InvalidRequest(f"{name} is {value!r}: it must be {kind}.")
-        if not self.low <= number <= self.high:
-            raise InvalidRequest(
-                f"{name} is {number:g}: it must be between {self.low:g} and {self.high:g}."
-            )
-        return int(number) if whole else number
+            checked: Value = TypeAdapter(Annotated[kind, limits]).validate_python(value)
+        except ValidationError as error:
+            raise InvalidRequest(f"{name} is {value!r}. {first_fault(error)}") from None
+        return checked
 
 
 @dataclass(frozen=True)
@@ -89,9 +71,9 @@ class Estimator:
         """All parameters with defaults filled in; raises ``InvalidRequest`` for a faulty one."""
         unknown = sorted(set(parameters) - set(self.parameters))
         if unknown:
-            known = ", ".join(self.parameters) or "none"
+            names = ", ".join(self.parameters) or "none"
             raise InvalidRequest(
-                f"{self.name} has no parameter {', '.join(unknown)}: its parameters are {known}."
+                f"{self.name} has no parameter {', '.join(unknown)}: its parameters are {names}."
             )
         values = {name: spec.default for name, spec in self.parameters.items()} | dict(parameters)
         return {name: self.parameters[name].checked(name, value) for name, value in values.items()}

@@ -23,14 +23,14 @@ from privet.protocol.features import Range
 from ..counts import Label, QuestionCounts
 from ..model import Model, to_model
 from ..public_data import Floats, PublicData
+from ..ratio import Ratio
 from .estimator import Estimator, Parameter
-from .ratio import Ratio
 
 
 def fit_histogram(label: Label, _public: PublicData, questions: Sequence[QuestionCounts]) -> Model:
     """The plain histogram; public data is not used."""
     ratio, labelled = combined_halves("histogram", questions)
-    return to_model(label, labelled, ratio.estimates(), n=sum(each.n for each in questions))
+    return to_model(label, labelled, ratio.estimates(), n=sum(question.n for question in questions))
 
 
 def fit_adjusted_histogram(
@@ -50,7 +50,7 @@ def fit_adjusted_histogram(
         t = labelled.scale_of(label).to_unit(np.arange(len(t)), t)
     shares = np.where(small[:, None], np.stack([1.0 - t, t], axis=1), slots.shares)
     slots = replace(slots, shares=shares)
-    return to_model(label, labelled, slots, n=sum(each.n for each in questions))
+    return to_model(label, labelled, slots, n=sum(question.n for question in questions))
 
 
 def combined_halves(name: str, questions: Sequence[QuestionCounts]) -> tuple[Ratio, QuestionCounts]:

@@ -31,9 +31,9 @@ from ..counts import (
 )
 from ..model import Model, to_model
 from ..public_data import Floats, PublicData
+from ..ratio import Ratio, share_influence
 from ..trees import ancestors, node_sums
 from .estimator import Estimator, Parameter
-from .ratio import Ratio, share_influence
 from .weighted import fit_private
 
 
@@ -55,7 +55,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What to use at one depth, per cell: signal v, weights of both data, private the stronger."""
+    """The choice at one depth per cell: signal v, weights of both data, is private stronger."""
 
     signal: Floats
     weight_p: Floats

@@ -26,8 +26,8 @@ from ..counts import (
 )
 from ..model import Model, to_model
 from ..public_data import PublicData
+from ..ratio import Ratio, share_influence, shares
 from .estimator import Estimator, Parameter
-from .ratio import Ratio, share_influence, shares
 
 LEAST_COUNT = 1.0
 """Least variance of a public count, that of one record: few records that agree prove little."""

@@ -14,8 +14,9 @@ from .cart import from_sklearn
 from .grower import Growth, check_cells, distinguishable
 
 MAX_DEFAULT_DEPTH = 12
+"""About half as many cells as there are reference points (``knowledge.POINTS``)."""
 CENTRED_DEEPER = 2
-"""Added to the depth for numbers that are reported relative to their cell's centre."""
+"""Added to the depth for numbers that are reported relative to their cell's centre (ADR 0105)."""
 
 
 def distilled(growth: Growth) -> Partition:
@@ -31,12 +32,12 @@ def distilled(growth: Growth) -> Partition:
         return Partition.root(X.shape[1])
     from sklearn.tree import DecisionTreeRegressor  # slow to import
 
-    known = public_knowledge(X, growth.y, growth.classes, growth.base)
+    knowledge = public_knowledge(X, growth.y, growth.classes, growth.base)
     fitted = DecisionTreeRegressor(
         max_leaf_nodes=2**depth,
         min_samples_leaf=max(min_leaf, 2),
         random_state=int(growth.rng.integers(2**31)),
-    ).fit(known.points, known.scores[:, 1:] if growth.classes == 2 else known.scores)
+    ).fit(knowledge.points, knowledge.scores[:, 1:] if growth.classes == 2 else knowledge.scores)
     return from_sklearn(fitted)
 
 

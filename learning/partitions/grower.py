@@ -17,7 +17,11 @@ from ..public_model.base import BaseModel
 MAX_ROWS = 2**21
 CRITERIA = ("gini", "entropy", "variance")
 MARGIN = 0.35
-"""A difference between the shares of two classes that a cell should be able to show."""
+"""A difference between the shares of two classes that a cell should be able to show.
+
+Measured: two levels more or fewer are worse in 7 and 13 of 22 settings and better in none (ADR
+0107); where noise dominates, a level is a factor of 2 in the margin.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +45,7 @@ class Growth:
 
 
 class DepthRule(Protocol):
-    """The default depth for so many holders and public records, at least 1."""
+    """The default depth for these numbers of holders and public records, at least 1."""
 
     def __call__(
         self, holders: int, epsilon: float, *, columns: int, public_rows: int, centred: bool

@@ -64,7 +64,7 @@ class _Level:
     node: Integers
 
     def sizes(self) -> Integers:
-        """How many rows each node has."""
+        """Number of rows of each node, ``(nodes,)``."""
         return np.bincount(self.node, minlength=len(self.nodes))
 
     def mixed(self, y: Floats) -> NDArray[np.bool_]:
@@ -78,7 +78,7 @@ class _Level:
         return different
 
     def within(self, some: NDArray[np.bool_]) -> tuple[Integers, Integers]:
-        """The rows of some nodes, and the place of each one's node among these."""
+        """The rows of the selected nodes, and the index of each row's node among these."""
         kept = some[self.node]
         return self.rows[kept], (np.cumsum(some) - 1)[self.node[kept]]
 
@@ -202,7 +202,7 @@ def _extend(path: NDArray[Any], last: NDArray[Any]) -> NDArray[Any]:
 
 
 def _nth_unused(used: Columns, rank: Integers) -> Integers:
-    """For each row the column of the given rank among those not in ``used``."""
+    """For each node the column of the given rank among those not in ``used``."""
     column = rank.copy()
     for taken in np.sort(used, axis=1).T:
         column += taken <= column

@@ -1,4 +1,4 @@
-"""What planning finds, and how a notebook shows it."""
+"""The result of planning, and how a notebook shows it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -37,8 +37,8 @@ class Prospect:
 
     ``overall_shift`` and ``cell_shift`` are the smallest differences between holders and public
     records that are found with probability ``POWER``: of a class's share, or of a mean in the
-    label's units; None where the largest possible one is not. ``gains`` are by world, in accuracy
-    or in parts of a number's variance.
+    label's units; None where the largest possible one is not. ``gains`` are by scenario, in
+    accuracy or in parts of a number's variance.
     """
 
     holders: int
@@ -78,11 +78,13 @@ class Plan:
     @property
     def prospects(self) -> list[Prospect]:
         """The plan and its variations, by epsilon and holders."""
-        return sorted([self.here, *self.others], key=lambda each: (each.epsilon, each.holders))
+        return sorted(
+            [self.here, *self.others], key=lambda prospect: (prospect.epsilon, prospect.holders)
+        )
 
     @property
     def unit(self) -> str:
-        """Of the gains as they are shown, times 100."""
+        """The unit of gains, which are shown times 100."""
         return "points of accuracy" if self.score == "accuracy" else "% of the label's variance"
 
     def plot(self, ax: Any = None) -> Any:
@@ -93,13 +95,13 @@ class Plan:
         """
         if ax is None:
             _, ax = pyplot().subplots(figsize=(7.0, 3.0), layout="constrained")
-        for each in self.prospects:
+        for prospect in self.prospects:
             ax.plot(
-                [100 * gain for gain in each.gains.values()],
-                list(each.gains),
-                "s" if each is self.here else "o",
+                [100 * gain for gain in prospect.gains.values()],
+                list(prospect.gains),
+                "s" if prospect is self.here else "o",
                 alpha=0.8,
-                label=f"{each.holders:,}, ε = {each.epsilon:g}",
+                label=f"{prospect.holders:,}, ε = {prospect.epsilon:g}",
             )
         ax.axvline(0.0, color="0.6", linewidth=0.8)
         ax.margins(y=0.15)
@@ -111,12 +113,12 @@ class Plan:
         """The reason and a table of gains, in a notebook."""
         rows = [
             (
-                f"{each.holders:,}",
-                f"{each.epsilon:g}",
-                each.cells,
-                *(f"{100.0 * gain:+.1f}" for gain in each.gains.values()),
+                f"{prospect.holders:,}",
+                f"{prospect.epsilon:g}",
+                prospect.cells,
+                *(f"{100.0 * gain:+.1f}" for gain in prospect.gains.values()),
             )
-            for each in self.prospects
+            for prospect in self.prospects
         ]
         return (
             f"<p>{escape(self.reason)}</p><table><caption>Gains in {self.unit}</caption><thead>"

@@ -11,9 +11,9 @@ cell, a difference delta has the standard deviation sd of the test's statistic, 
 
 the level being ``insight``'s after its correction for several tests.
 
-**What reports are worth under shift.** In each of ``worlds`` a population is made whose records
-differ from the public ones in a known way; its reports are simulated exactly in distribution, and
-the fitted model is compared with the public one under the world's own law. Holders have public
+**What reports are worth under shift.** Each scenario has holders who differ from the public records
+in a known way (``populations``); their reports are simulated exactly in distribution, and the
+fitted model is compared with the public one under the holders' own law. Holders have public
 rows' values as often as public rows repeat. There is no noise but that of reports.
 """
 
@@ -34,7 +34,7 @@ from privet.protocol.features import Classes
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.task import Task
 
-from ..contrasts import moments
+from ..contrasts import contrast_variance
 from ..counts import Label
 from ..estimators import DEFAULT_ESTIMATOR, ESTIMATORS, fit
 from ..insight import FALSE_DISCOVERY_RATE
@@ -47,7 +47,7 @@ from ..task_building.columns import Columns
 from ..task_building.settings import TaskSettings
 from ..trees import locate
 from .outcome import Figure, Plan, Prospect, Verdict
-from .worlds import World, few_rows
+from .populations import Population, few_rows
 
 POWER = 0.8
 WORTHWHILE = 0.01
@@ -58,10 +58,10 @@ EPSILON_STEPS = (0.5, 2.0)
 FEWEST_RECORDS = 20
 FEWEST_OF_A_CLASS = 5
 MOST_RECORDS = 3000
-"""Of more public records a sample is used."""
+"""Maximum number of public records; of more a random sample is used."""
 MOST_POINTS = 4000
 DRAWS = 2
-"""Collections that are simulated for a gain."""
+"""Collections simulated per gain."""
 
 
 def plan(
@@ -103,21 +103,21 @@ def _columns(public: Any) -> Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class Situation:
+class Scenario:
     """The public records that a curator has, its model of them, and the holders."""
 
     public: PublicData
     base: BaseModel
-    world: World
+    population: Population
 
     @cached_property
     def scores(self) -> Floats:
-        """The public model's predictions at the world's points."""
-        return self.base.predict(self.world.points)
+        """The public model's predictions at the population's points."""
+        return self.base.predict(self.population.points)
 
 
 class Planner:
-    """The public model of some public records, and the worlds made from it."""
+    """The public model of some public records, and the populations made from it."""
 
     def __init__(self, settings: TaskSettings, columns: Columns, estimator: str, seed: int) -> None:
         self.settings, self.estimator, self.seed = settings, estimator, seed
@@ -131,22 +131,25 @@ class Planner:
         self.weights, out_of_fold = cross_validated(public, self.slots)
         self.losses, self.residuals = losses(out_of_fold, public.y, self.slots)
         self.variance = float(public.y.var())
-        base = stack(public, self.weights, self.slots)
-        known = Knowledge.of(base, public.X)
-        some = slice(known.own, known.own + MOST_POINTS)
-        self.fair = Situation(public, base, World.fair(known.points[some], known.scores[some]))
+        base = self.stack(public)
+        knowledge = Knowledge.of(base, public.X)
+        some = slice(knowledge.training_rows, knowledge.training_rows + MOST_POINTS)
+        self.fair = Scenario(
+            public, base, Population.fair(knowledge.points[some], knowledge.scores[some])
+        )
         self.shifts = dict(self._shifts(rng))
 
-    def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, "Situation"]]:
-        public, world = self.fair.public, self.fair.world
+    def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, "Scenario"]]:
+        public, population = self.fair.public, self.fair.population
         for name, rows in few_rows(public.X, FEWEST_RECORDS, rng):
             some = PublicData(public.X[rows], public.y[rows])
-            yield name, Situation(some, stack(some, self.weights, self.slots), world)
-        yield "volunteers", replace(self.fair, world=world.volunteers(sqrt(self.variance)))
-        yield "changed", replace(self.fair, world=world.changed())
+            yield name, Scenario(some, self.stack(some), population)
+        volunteers = population.volunteers(sqrt(self.variance))
+        yield "volunteers", replace(self.fair, population=volunteers)
+        yield "changed", replace(self.fair, population=population.changed())
 
     def plan(self) -> Plan:
-        """The whole answer."""
+        """The plan for these settings and its variations."""
         settings = self.settings
         task = self.task(settings, self.fair)
         here = self.prospect(settings)
@@ -173,71 +176,78 @@ class Planner:
             reason=self._reason(expected, here, verdict),
         )
 
-    def task(self, settings: TaskSettings, situation: "Situation") -> Task:
-        """The task published from a situation's public records."""
-        public, base = situation.public, situation.base
+    def stack(self, public: PublicData) -> BaseModel:
+        """The curator's stack with fewer trees and the weights of all public records."""
+        from ..public_model import stacking
+        from ..public_model.candidates import VALIDATION_TREES
+
+        return stacking.stacked(public.X, public.y, self.slots, self.weights, VALIDATION_TREES)
+
+    def task(self, settings: TaskSettings, scenario: "Scenario") -> Task:
+        """The task published from a scenario's public records."""
+        public, base = scenario.public, scenario.base
         return build_encoded(settings, self.features, self.label, public, base)
 
     def prospect(self, settings: TaskSettings) -> Prospect:
         """What a collection with these settings would reveal and be worth."""
         task = self.task(settings, self.fair)
         gains = {}
-        for name, situation in self.shifts.items():
-            own = situation.base is not self.fair.base
-            published = self.task(settings, situation) if own else task
-            gains[name] = self.gain(settings, published, situation)
+        for name, scenario in self.shifts.items():
+            republished = scenario.base is not self.fair.base
+            published = self.task(settings, scenario) if republished else task
+            gains[name] = self.gain(settings, published, scenario)
         cells = task.mechanisms[_asking(task)].cells
         overall, in_cell = self.detectable(task, settings.holders)
         return Prospect(settings.holders, settings.epsilon, cells, overall, in_cell, gains)
 
-    def gain(self, settings: TaskSettings, task: Task, situation: "Situation") -> float:
-        """How much better models of the reports are than the public model, mean of ``DRAWS``."""
-        base, world, scores = situation.base, situation.world, situation.scores
+    def gain(self, settings: TaskSettings, task: Task, scenario: "Scenario") -> float:
+        """Mean improvement over the public model by the reports, of ``DRAWS`` collections."""
+        base, population, scores = scenario.base, scenario.population, scenario.scores
         case = f"{settings.holders} {settings.epsilon}".encode()
         rng = np.random.default_rng([self.seed, zlib.crc32(case)])
-        own = base if ESTIMATORS[self.estimator].takes_base else None
+        starts_from = base if ESTIMATORS[self.estimator].takes_base else None
         lost = []
         for _ in range(DRAWS):
-            copies = rng.multinomial(settings.holders, world.weights)
-            X, y, copies = self._holders(world, copies, rng)
+            copies = rng.multinomial(settings.holders, population.weights)
+            X, y, copies = self._holders(population, copies, rng)
             counts = simulate_counts(task, X, y, rng, copies=copies)
-            model = fit(self.estimator, self.label, situation.public, counts, own)
-            found = model.predict_from(locate(model.partition, world.points), scores)
-            lost.append(self._loss(world, found.values))
-        gained = self._loss(world, scores) - float(np.mean(lost))
+            model = fit(self.estimator, self.label, scenario.public, counts, starts_from)
+            predicted = model.predict_from(locate(model.partition, population.points), scores)
+            lost.append(self._loss(population, predicted.values))
+        gained = self._loss(population, scores) - float(np.mean(lost))
         return gained if self.slots else gained / self.variance
 
     def _holders(
-        self, world: World, copies: Any, rng: np.random.Generator
+        self, population: Population, copies: Any, rng: np.random.Generator
     ) -> tuple[Floats, Floats, Any]:
-        """Encoded rows, labels and how many holders have each, drawn from the world's law."""
+        """Encoded rows, labels and how many holders have each, drawn from the population's law."""
         if isinstance(self.label, Classes):
-            truth = np.clip(world.truth, 0.0, None)
+            truth = np.clip(population.truth, 0.0, None)
             drawn = rng.multinomial(copies, truth / truth.sum(axis=1, keepdims=True))
             y = np.tile(np.arange(self.slots, dtype=np.float64), len(copies))
-            return np.repeat(world.points, self.slots, axis=0), y, drawn.ravel()
-        y = world.truth[:, 0] + rng.choice(self.residuals, len(copies))
-        return world.points, np.clip(y, self.label.low, self.label.high), copies
+            return np.repeat(population.points, self.slots, axis=0), y, drawn.ravel()
+        y = population.truth[:, 0] + rng.choice(self.residuals, len(copies))
+        return population.points, np.clip(y, self.label.low, self.label.high), copies
 
-    def _loss(self, world: World, predicted: Floats) -> float:
-        """Expected error under the world's law; for numbers less what no model can explain."""
+    def _loss(self, population: Population, predicted: Floats) -> float:
+        """Expected error under the population's law; for numbers less what no model can explain."""
         if self.slots:
-            right = world.truth[np.arange(len(predicted)), predicted.argmax(axis=1)]
-            return float(world.weights @ (1.0 - right))
-        return float(world.weights @ (predicted[:, 0] - world.truth[:, 0]) ** 2)
+            right = population.truth[np.arange(len(predicted)), predicted.argmax(axis=1)]
+            return float(population.weights @ (1.0 - right))
+        return float(population.weights @ (predicted[:, 0] - population.truth[:, 0]) ** 2)
 
     def detectable(self, task: Task, holders: int) -> tuple[float | None, float | None]:
         """The smallest shifts, overall and in a cell of median noise, that ``insight`` finds."""
-        place, label, world = _asking(task), self.label, self.fair.world
+        place, label, population = _asking(task), self.label, self.fair.population
         mechanism, tree = task.mechanisms[place], task.tree_of(place)
         n = holders / len(task.questions) if task.allocation == "one" else holders
-        cells, m = locate(tree, world.points), self.records
+        cells, m = locate(tree, population.points), self.records
         points = np.bincount(cells, minlength=tree.cells) + 0.5
         w = points / points.sum()
         sums = np.stack(
-            [np.bincount(cells, t, minlength=tree.cells) for t in world.truth.T], axis=1
+            [np.bincount(cells, t, minlength=tree.cells) for t in population.truth.T], axis=1
         )
-        q = (sums + 0.5 * world.truth.mean(axis=0)) / points[:, None]
+        q = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
         if isinstance(label, Classes):
             width, largest, tests = 1.0, 1.0, tree.cells * (1 + label.slots)
             q /= q.sum(axis=1, keepdims=True)
@@ -254,16 +264,15 @@ class Planner:
         counts, size = n * w[:, None] * q, n * w[:, None]
         noise = [mechanism.linear_variance(unit, ceil(n), counts) / n**2 for unit in units]
         overall = float(np.sqrt(np.array(noise) + spread * (1 / n + 1 / m)).max())
-        own, with_mass, of_mass = moments(mechanism.slot_covariance(ceil(n), counts))
-        variance = own - 2.0 * q * with_mass + q**2 * of_mass[:, None]
+        variance = contrast_variance(mechanism.slot_covariance(ceil(n), counts), q)
         variance += size * q * (1.0 - q) * (1.0 + size / (m * w + 1.0)[:, None])
         in_cell = width * np.sqrt(np.maximum(variance, 0.0)) / size
-        found = (
-            _smallest(overall, len(units)),
-            _smallest(float(np.median(in_cell.max(axis=1))), tests),
+        everywhere = _smallest(overall, len(units))
+        local = _smallest(float(np.median(in_cell.max(axis=1))), tests)
+        return (
+            everywhere if everywhere < largest else None,
+            local if local < largest else None,
         )
-        reach, local = (each if each < largest else None for each in found)
-        return reach, local
 
     def _reason(self, expected: Figure, here: Prospect, verdict: Verdict) -> str:
         """The verdict in words, with its figures."""
@@ -280,17 +289,19 @@ class Planner:
                 "larger epsilon."
             )
         if here.overall_shift is None:
-            found = "If they mislead, the reports do not show by how much"
+            detection = "If they mislead, the reports do not show by how much"
         else:
             amount = self._amount(here.overall_shift)
-            found = f"If they are off by {amount} or more, the reports show it"
+            detection = f"If they are off by {amount} or more, the reports show it"
             if here.cell_shift is not None:
-                found += f", as they show {self._amount(here.cell_shift)} or more in a single cell"
+                detection += (
+                    f", as they show {self._amount(here.cell_shift)} or more in a single cell"
+                )
         gains = [
             f"{round(100.0 * gain, 1) + 0.0:+.1f} ({shift})" for shift, gain in here.gains.items()
         ]
         unit = "points of accuracy" if self.slots else "percent of the label's variance"
-        return f"{fair_case} {found}; expect {', '.join(gains)} {unit} from them."
+        return f"{fair_case} {detection}; expect {', '.join(gains)} {unit} from them."
 
     def _amount(self, shift: float) -> str:
         return f"{100 * shift:.1f} points" if self.slots else f"{shift:.3g}"
@@ -323,25 +334,11 @@ def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
     members = candidates(len(X), X.shape[1], slots)
     with stacking.quietly():
         by_member = stacking.out_of_fold(members, X, y, slots)
-    found = np.empty(by_member.shape[1:])
+    predicted = np.empty(by_member.shape[1:])
     for others, fold in stacking.folds(y, slots).split(X, y if slots else None):
         weights = stacking.weights_for(members, by_member[:, others], y[others], slots)
-        found[fold] = np.tensordot(weights, by_member[:, fold], axes=1)
-    return stacking.weights_for(members, by_member, y, slots), found
-
-
-def stack(public: PublicData, weights: Floats, slots: int) -> BaseModel:
-    """The curator's stack with fewer trees, and these weights of its members."""
-    from ..public_model import stacking
-    from ..public_model.candidates import VALIDATION_TREES, candidates
-
-    members = candidates(len(public), public.X.shape[1], slots)
-    if stacking.too_few(public.y):
-        return stacking.constant(public.y, public.X.shape[1], slots)
-    trees = [VALIDATION_TREES if weight > 0.0 else 0 for weight in weights]
-    return stacking.mixed(
-        members, stacking.fitted(members, public.X, public.y, slots, trees), weights
-    )
+        predicted[fold] = np.tensordot(weights, by_member[:, fold], axes=1)
+    return stacking.weights_for(members, by_member, y, slots), predicted
 
 
 def losses(predicted: Floats, y: Floats, slots: int) -> tuple[Floats, Floats]:

@@ -9,12 +9,13 @@ are single-precision numbers, so "at most the threshold" has one meaning everywh
 import base64
 import os
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,35 +32,32 @@ Single = NDArray[np.float32]
 Int32 = NDArray[np.int32]
 
 
-class Component(Protocol):
-    """A part of a public model."""
+@dataclass(frozen=True, eq=False)
+class Component(ABC):
+    """A part of a public model: a ``link`` that is applied to raw scores, and arrays."""
 
     kind: ClassVar[str]
     copies: ClassVar[int]
     """Memory in use after a prediction, as a multiple of the arrays' size."""
+    link: Link
 
     @property
-    def link(self) -> Link:
-        """The function applied to the raw scores."""
-        ...
-
-    @property
+    @abstractmethod
     def width(self) -> int:
         """S, the number of values per row."""
-        ...
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All arrays by name; with the link they are the component."""
-        ...
+        return {field.name: getattr(self, field.name) for field in fields(self)[1:]}
 
-    def predict(self, X: Single, /) -> Floats:
+    @abstractmethod
+    def predict(self, X: Single) -> Floats:
         """Predictions for single-precision rows ``(rows, columns)``, shape ``(rows, S)``."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
-class Trees:
+class Trees(Component):
     """A sum of binary trees: a row goes left where its column is at most the threshold.
 
     Parallel arrays over the nodes of all trees; ``left`` is -1 at leaves; ``roots`` holds each
@@ -68,7 +66,6 @@ class Trees:
 
     kind: ClassVar[str] = "trees"
     copies: ClassVar[int] = 2
-    link: Link
     feature: Int32
     threshold: Single
     left: Int32
@@ -78,7 +75,6 @@ class Trees:
     offset: Floats
 
     def predict(self, X: Single) -> Floats:
-        """The linked sum for single-precision rows ``(rows, columns)``, shape ``(rows, S)``."""
         return apply_link(self.link, self._traversal.sums(X) + self.offset)
 
     @cached_property
@@ -95,43 +91,28 @@ class Trees:
 
     @property
     def width(self) -> int:
-        """S, the number of values per row."""
         return len(self.offset)
-
-    @property
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """All arrays by name."""
-        names = ("feature", "threshold", "left", "right", "value", "roots", "offset")
-        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class Linear(Component):
     """A linear map ``X @ coefficients + intercept``: shapes ``(columns, S)`` and ``(S,)``."""
 
     kind: ClassVar[str] = "linear"
     copies: ClassVar[int] = 2
-    link: Link
     coefficients: Floats
     intercept: Floats
 
     def predict(self, X: Single) -> Floats:
-        """The linked map for single-precision rows ``(rows, columns)``, shape ``(rows, S)``."""
         return apply_link(self.link, X.astype(np.float64) @ self.coefficients + self.intercept)
 
     @property
     def width(self) -> int:
-        """S, the number of values per row."""
         return len(self.intercept)
-
-    @property
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """All arrays by name."""
-        return {"coefficients": self.coefficients, "intercept": self.intercept}
 
 
 @dataclass(frozen=True, eq=False)
-class OnnxModel:
+class OnnxModel(Component):
     """An ONNX graph from encoded columns ``(rows, columns)`` to scores ``(rows, S)``.
 
     ``model`` holds the bytes of its file; ``shape`` the number of columns and S, the number of
@@ -140,7 +121,6 @@ class OnnxModel:
 
     kind: ClassVar[str] = "onnx"
     copies: ClassVar[int] = 10  # a session over a forest of 62 MB takes 510 MB
-    link: Link
     model: NDArray[np.uint8]
     shape: Int32
 
@@ -153,13 +133,7 @@ class OnnxModel:
 
     @property
     def width(self) -> int:
-        """S, the number of values per row."""
         return int(self.shape[1])
-
-    @property
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """All arrays by name."""
-        return {"model": self.model, "shape": self.shape}
 
     @property
     def data(self) -> bytes:
@@ -259,9 +233,9 @@ def from_onnx(data: bytes, columns: int, slots: int) -> BaseModel:
 def mixture(name: str, models: Sequence[BaseModel], weights: Sequence[float]) -> BaseModel:
     """The weighted sum of several models as one; those of weight 0 are left out."""
     parts = [
-        (weight * own, component)
+        (weight * inner_weight, component)
         for model, weight in zip(models, weights, strict=True)
-        for own, component in zip(model.weights, model.components, strict=True)
+        for inner_weight, component in zip(model.weights, model.components, strict=True)
         if weight > 0.0
     ]
     return BaseModel(name, tuple(c for _, c in parts), tuple(w for w, _ in parts))

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -12,52 +12,55 @@ from privet.protocol.features import Range
 from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition
 
-from ..public_data import Floats, PublicData
+from ..public_data import ArrayKey, Floats, PublicData
 from ..trees import locate, node_sums
 from .base import BaseModel
 
 POINTS = 8000
-"""How many reference points there are where public rows are fewer."""
+"""Number of reference points if public rows are fewer: in 256 cells 31 each, with a standard error
+of a sixth of a deviation."""
 BANDWIDTH = 0.5
-"""h: three quarters of a drawn row's variance are one public row's, a quarter two others'."""
+"""h: three quarters of a drawn row's variance come from one public row, a quarter from two others
+(ADR 0115)."""
 FEWEST_NEW = 1000
-"""Drawn rows that are no public rows, below which all drawn rows stand for new ones."""
+"""With fewer drawn rows that differ from all public rows, all drawn rows are used."""
 MAX_POINTS = 20_000
+"""Public rows that are used as reference points at most, for time's sake."""
 CENTRING_DEVIATIONS = 3.0
-"""The radius around a centre, in root mean square residuals of the public rows."""
+"""The radius around a centre, in root mean square residuals of the public rows (ADR 0105)."""
 LEAST_RADIUS = 0.01
-"""The radius is at least this part of the label's range."""
+"""Least radius as a fraction of the label's range, where residuals are 0; by reasoning."""
 FEWEST_ROWS = 10
-"""Public rows below which residuals say too little."""
+"""With fewer public rows residuals say too little, and numbers are not centred."""
 
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
     """A public model with its predictions ``scores``, ``(points, S)``, at reference points.
 
-    The first ``own`` points are the rows that it was fitted to. Cells are grown on all, but what
-    a model says of its own rows is not what it says of others, so means leave these out. Later
-    points may repeat them, as ``reference_points`` says.
+    The first ``training_rows`` points are the rows that it was fitted to. Cells are grown on all
+    points, but means leave these out, since a model's scores on its training rows differ from those
+    on other rows. Later points may repeat them (``reference_points``).
     """
 
     model: BaseModel
     points: Floats
     scores: Floats
-    own: int
+    training_rows: int
 
     @classmethod
     def of(cls, model: BaseModel, X: Floats) -> "Knowledge":
-        """``model`` at the reference points of public rows ``X``; the last few are kept."""
-        return _scored(_ScoredBy(model, X.shape, hashlib.sha256(X.tobytes()).digest(), X))
+        """``model`` at the reference points of public rows ``X``; the last few are cached."""
+        return _scored(model, ArrayKey.of(X))
 
     def cell_means(self, partition: Partition) -> tuple[Floats, Floats]:
         """The model's mean per cell, ``(cells, S)``, and points per cell, ``(cells,)``.
 
         A cell without points has its nearest ancestor's mean.
         """
-        cells, size = locate(partition, self.points[self.own :]), partition.cells
+        cells, size = locate(partition, self.points[self.training_rows :]), partition.cells
         counts = np.bincount(cells, minlength=size).astype(np.float64)
-        scores = self.scores[self.own :]
+        scores = self.scores[self.training_rows :]
         sums = np.stack([np.bincount(cells, s, minlength=size) for s in scores.T], axis=1)
         points_below, sums_below = node_sums(partition, counts), node_sums(partition, sums)
         node = partition.leaves.copy()
@@ -70,12 +73,11 @@ def public_knowledge(X: Floats, y: Floats, slots: int, base: BaseModel | None = 
     """``base``, or the stacked public model of encoded rows; the same data give the same model.
 
     ``y`` holds class indices if ``slots`` is their number, and label values if it is 0. The last
-    few are kept, since growing a partition and every fit ask for them.
+    few are cached, since growing a partition and every fit need them.
     """
     if base is not None:
         return Knowledge.of(base, X)
-    digest = hashlib.sha256(X.tobytes() + y.tobytes()).digest()
-    return _stacked(_StackOf(slots, X.shape, digest, X, y))
+    return _stacked(slots, ArrayKey.of(X, y))
 
 
 def residual_centring(
@@ -100,27 +102,26 @@ def residual_centring(
 
 
 def reference_points(X: Floats) -> Floats:
-    """Rows like holders', made from public rows ``X``: these themselves, if they are many.
+    """Rows that resemble the holders', made from public rows ``X``, or these if they are many.
 
-    Where rows repeat, some holders have a public row's values, and a model says of them what it
-    remembers. Their part is 1 - (rows that occur once) / (rows), Good's estimate (1953, "The
-    population frequencies of species"), and that part of the points are public rows. All others are
-    smoothed ones, and no public rows if enough others can be drawn. The same rows always give the
-    same points.
+    Where rows repeat, some holders have a public row's values, whose label the model has memorised.
+    Their share is 1 - (rows that occur once) / (rows), Good's estimate (1953, "The population
+    frequencies of species"), and that share of the points are public rows. The others are smoothed,
+    and differ from all public rows if enough such rows can be drawn. Deterministic in ``X``.
     """
     rng = np.random.default_rng(0)
     if len(X) >= POINTS:
         return X[rng.permutation(len(X))[:MAX_POINTS]]
     times = Counter(map(_key, X))
     once = sum(count == 1 for count in times.values())
-    known = POINTS - round(POINTS * once / len(X))
+    repeats = POINTS - round(POINTS * once / len(X))
     drawn = _smoothed(X, rng)
     is_new = np.array([_key(row) not in times for row in drawn])
     if is_new.sum() >= FEWEST_NEW:
         drawn = drawn[is_new]
     points, order = np.empty((POINTS, X.shape[1])), rng.permutation(POINTS)
-    points[order[:known]] = X[np.resize(rng.permutation(len(X)), known)]
-    points[order[known:]] = drawn[np.resize(np.arange(len(drawn)), POINTS - known)]
+    points[order[:repeats]] = X[np.resize(rng.permutation(len(X)), repeats)]
+    points[order[repeats:]] = drawn[np.resize(np.arange(len(drawn)), POINTS - repeats)]
     return points
 
 
@@ -136,8 +137,8 @@ def _smoothed(X: Floats, rng: np.random.Generator) -> Floats:
     columns keep their variances and depend on each other as in public rows (Silverman and Young,
     1987, "The bootstrap: to smooth or not to smooth?"). Every value is one that its column has.
 
-    With more columns than rows such a row stays close to z_i, and a model says of it what it
-    remembers of z_i. Then it takes a random part of its columns, up to a half, from another row.
+    With more columns than rows such a row stays close to z_i, whose label the model has memorised.
+    Then it takes a random part of its columns, up to a half, from another row.
     """
     i, j, k = rng.integers(len(X), size=(3, POINTS))
     drawn: Floats = X[i]
@@ -155,33 +156,18 @@ def _smoothed(X: Floats, rng: np.random.Generator) -> Floats:
     return drawn
 
 
-@dataclass(frozen=True)
-class _ScoredBy:
-    model: BaseModel
-    shape: tuple[int, ...]
-    digest: bytes
-    X: Floats = field(compare=False)
+@lru_cache(maxsize=8)
+def _scored(model: BaseModel, rows: ArrayKey) -> Knowledge:
+    (X,) = rows.arrays
+    training = X if len(X) < POINTS else X[:0]
+    points = np.vstack([training, reference_points(X)])
+    return Knowledge(model, points, model.predict(points), len(training))
 
 
 @lru_cache(maxsize=8)
-def _scored(seen: _ScoredBy) -> Knowledge:
-    own = seen.X if len(seen.X) < POINTS else seen.X[:0]
-    points = np.vstack([own, reference_points(seen.X)])
-    return Knowledge(seen.model, points, seen.model.predict(points), len(own))
-
-
-@dataclass(frozen=True)
-class _StackOf:
-    slots: int
-    shape: tuple[int, ...]
-    digest: bytes
-    X: Floats = field(compare=False)
-    y: Floats = field(compare=False)
-
-
-@lru_cache(maxsize=8)
-def _stacked(asked: _StackOf) -> Knowledge:
+def _stacked(slots: int, data: ArrayKey) -> Knowledge:
     from .stacking import stacked  # scikit-learn takes seconds to import
 
-    X = asked.X.astype(np.float32).astype(np.float64)
-    return Knowledge.of(stacked(X, asked.y, asked.slots), asked.X)
+    X, y = data.arrays
+    single = X.astype(np.float32).astype(np.float64)
+    return Knowledge.of(stacked(single, y, slots), X)

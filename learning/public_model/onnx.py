@@ -190,7 +190,7 @@ def refused(what: str) -> InvalidPublicData:
 
 
 def _fault(error: Exception, otherwise: str) -> InvalidPublicData:
-    """What to say of an error of onnxruntime's, which has no type of its own for want of memory."""
+    """The error to raise for onnxruntime's, which has no type of its own for lack of memory."""
     if NO_MEMORY.search(str(error)):
         return refused(
             "takes more memory than a worker process may have: use a smaller one, or the curator's "
@@ -261,15 +261,15 @@ def _check_trees(attributes: Mapping[str, AttributeProto]) -> None:
     names, numbers = np.unique(nodes, return_inverse=True)
     codes = trees * len(names) + numbers.reshape(len(nodes), -1)
     order = np.argsort(codes[0], kind="stable")
-    known, children = codes[0][order], codes[1:, splits]
-    ends = order[np.minimum(np.searchsorted(known, children), len(known) - 1)]
+    sorted_codes, children = codes[0][order], codes[1:, splits]
+    ends = order[np.minimum(np.searchsorted(sorted_codes, children), len(sorted_codes) - 1)]
     edges = coo_array(
         (np.ones(ends.size), (np.tile(np.flatnonzero(splits), 2), ends.ravel())),
         shape=(len(tree), len(tree)),
     )
     apart, _ = connected_components(edges, connection="strong")
     if (
-        (known[1:] == known[:-1]).any()
+        (sorted_codes[1:] == sorted_codes[:-1]).any()
         or (codes[0][ends] != children).any()
         or (ends == np.flatnonzero(splits)).any()
         or apart < len(tree)

@@ -29,7 +29,7 @@ Single = NDArray[np.float32]
 MIB = 2**20
 SEEN_ROWS = 256
 CLEAR = 0.01
-"""A class is clearly the likeliest if it is ahead by this."""
+"""Lead in probability from which a class counts as clearly the likeliest."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def tried_model(data: bytes, label: Label, public: PublicData) -> BaseModel:
 
 
 def trial_rows(X: NDArray[np.float64]) -> Single:
-    """A full block: public rows, and rows drawn uniformly from [0, 1]."""
+    """A full block of public rows and of rows drawn uniformly from [0, 1]."""
     rng = np.random.default_rng(0)
     rows = rng.random((SIZES[-1], X.shape[1]))
     seen = X[rng.permutation(len(X))[:SEEN_ROWS]]
@@ -82,7 +82,7 @@ def trial_rows(X: NDArray[np.float64]) -> Single:
 
 
 def _start(sent: bytes, limits: TrialLimits) -> str:
-    """Run the trial in a process; what is wrong with the model, or an empty text."""
+    """Run the trial in a process and return the model's fault, or an empty string."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PRIVET_")}
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     try:
@@ -106,7 +106,7 @@ def _start(sent: bytes, limits: TrialLimits) -> str:
 
 
 def main() -> None:
-    """Try the model on standard input and write what is wrong with it, if anything."""
+    """Try the model on standard input and write its fault, if any, to standard output."""
     with np.load(io.BytesIO(sys.stdin.buffer.read()), allow_pickle=False) as sent:
         limits = TrialLimits(**json.loads(str(sent["limits"])))
         data, X = sent["model"].tobytes(), sent["X"]
@@ -140,7 +140,7 @@ def judge(data: bytes, X: Single, classes: Sequence[str], limits: TrialLimits) -
     for other in [again, *fewer]:
         if np.abs(other - scores[: len(other)]).max() > 1e-4 * size:
             raise refused(
-                "predicts differently for a row in other company: use one without chance."
+                "predicts differently for a row among other rows: use a deterministic model."
             )
     if classes:
         _check_order(model, X, scores, classes)
@@ -167,7 +167,7 @@ def _check_order(
 
 
 def _give_up(limits: TrialLimits) -> None:
-    """Limit this process; it cannot write files at all."""
+    """Limit this process's memory and time, and forbid it to write files."""
     if sys.platform == "win32":
         return
     import resource

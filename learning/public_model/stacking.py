@@ -32,29 +32,44 @@ from .candidates import (
 PULL = 20.0
 MEMORY = 0.25
 MEMORY_ROWS = 1000.0
-"""The part for models that remember is MEMORY for few rows, and half of it for this many."""
+"""The weight of models that memorise is MEMORY for few rows and half of it for this many (ADR
+0102)."""
 FOLDS = 5
+"""The usual number; what a fold leaves out is a fifth of the rows."""
 MANY_CLASSES = 30
-"""Above this many classes trees become fewer in proportion, since each takes longer."""
+"""Above this many classes there are proportionally fewer trees, since each takes longer."""
 SHARED_TREES = 400
 FEWEST_SHARED_TREES = 100
 """Trees of all forests of a stack for more than two classes: about 1.2 times what one forest takes
 to predict 2 000 rows of 60 classes."""
 FEWEST_ROWS = 10
+"""With fewer rows a fold may hold one row or none, and the model is a constant."""
 VALIDATION_ROWS = 3000
+"""Weights of a dozen members are known well from so many rows; more only take longer."""
 ROWS_PER_TREE = 20_000
-"""Each tree of a random forest is fitted to at most this many rows, drawn anew for each."""
+"""Maximum number of rows per tree of a random forest, drawn anew for each tree, for time's sake."""
 HEAVY = 1e3
+"""Weight of the row that makes weights add up to 1: far above those of the normalised data."""
+LEAST_WEIGHT = 0.02
+"""Members below a fiftieth of the weight are dropped: they take time and change little."""
 
 
-def stacked(X: Floats, y: Floats, slots: int) -> BaseModel:
-    """The stack for rows ``X`` and labels ``y``: class indices if ``slots`` > 0, else numbers."""
+def stacked(
+    X: Floats, y: Floats, slots: int, weights: Floats | None = None, trees: int | None = None
+) -> BaseModel:
+    """The stack for rows ``X`` and labels ``y``: class indices if ``slots`` > 0, else numbers.
+
+    By default cross-validation gives the members' ``weights``, and these the forests' ``trees``.
+    """
     if too_few(y):
         return constant(y, X.shape[1], slots)
     members = candidates(len(X), X.shape[1], slots)
-    weights = stack_weights(members, X, y, slots)
-    trees = tree_counts(members, weights, slots)
-    return mixed(members, fitted(members, X, y, slots, trees), weights)
+    weights = stack_weights(members, X, y, slots) if weights is None else weights
+    if trees is None:
+        counts = tree_counts(members, weights, slots)
+    else:
+        counts = [trees if weight > 0.0 else 0 for weight in weights]
+    return mixed(members, fitted(members, X, y, slots, counts), weights)
 
 
 def too_few(y: Floats) -> bool:
@@ -69,12 +84,12 @@ def tree_counts(members: Sequence[Candidate], weights: Floats, slots: int) -> li
     weighted sum is least. For two classes and for numbers there are ``TREES`` per unit of weight:
     no more variance than one forest of as many trees. More classes share ``SHARED_TREES``.
     """
-    each = TREES
+    per_weight = TREES
     if slots > 2:
         in_forests = sum(w for member, w in zip(members, weights, strict=True) if member.forest)
-        each = max(_fewer(SHARED_TREES, slots), FEWEST_SHARED_TREES) / max(in_forests, 1e-9)
+        per_weight = max(_fewer(SHARED_TREES, slots), FEWEST_SHARED_TREES) / max(in_forests, 1e-9)
     return [
-        0 if weight == 0.0 else max(1, round(each * weight)) if member.forest else 1
+        0 if weight == 0.0 else max(1, round(per_weight * weight)) if member.forest else 1
         for member, weight in zip(members, weights, strict=True)
     ]
 
@@ -82,7 +97,7 @@ def tree_counts(members: Sequence[Candidate], weights: Floats, slots: int) -> li
 def fitted(
     members: Sequence[Candidate], X: Floats, y: Floats, slots: int, trees: Sequence[int]
 ) -> list[BaseModel | None]:
-    """Each member fitted to all rows with so many ``trees``, and None for those with 0."""
+    """Each member fitted to all rows with its number of ``trees``, None where that is 0."""
     with quietly():
         return [
             as_arrays(member, _fitted(member, count, X, y), slots) if count else None
@@ -122,7 +137,7 @@ def constant(y: Floats, columns: int, slots: int) -> BaseModel:
 
 
 def stack_weights(members: Sequence[Candidate], X: Floats, y: Floats, slots: int) -> Floats:
-    """One weight per member, adding up to 1; those under 2 % are dropped."""
+    """One weight per member, adding up to 1; those under ``LEAST_WEIGHT`` are 0."""
     rng = np.random.default_rng(0)
     rows = rng.permutation(len(X))[:VALIDATION_ROWS]
     X, y = X[rows], y[rows]
@@ -139,7 +154,7 @@ def weights_for(members: Sequence[Candidate], predicted: Floats, y: Floats, slot
     weights = (1.0 - memory) * _simplex_least_squares(columns, target, PULL / len(y))
     remembers = np.array([member.remembers for member in members])
     weights += memory * remembers / remembers.sum()
-    weights[weights < 0.02] = 0.0
+    weights[weights < LEAST_WEIGHT] = 0.0
     return np.asarray(weights / weights.sum())
 
 
@@ -166,9 +181,9 @@ def _fewer(trees: int, slots: int) -> int:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Arithmetic in one thread, since several wait for each other for longer than they work.
+    """Without warnings, and in one thread, since several mostly wait for each other.
 
-    What did not converge is judged by its score.
+    A member that did not converge is judged by its score.
     """
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -28,7 +28,7 @@ from privet.protocol.features import (
 from privet.protocol.wire import first_fault
 
 from ..public_data import PublicData
-from ..public_model.base import BaseModel, Link, Single
+from ..public_model.base import BaseModel, Component, Single
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ def value_errors() -> Iterator[None]:
 
 
 def checked_table(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> Any:
-    """``X`` checked as scikit-learn does; a DataFrame with other than numbers is kept as it is."""
+    """``X`` checked as scikit-learn does; a DataFrame with non-numeric columns stays one."""
     if hasattr(X, "columns") and any(dtype.kind not in "fiub" for dtype in X.dtypes):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
@@ -71,21 +71,21 @@ def checked_labels(X: Any, y: Any) -> NDArray[Any]:
     return labels
 
 
-def dealt(
+def split_public(
     strata: Iterable[NDArray[np.int64]], fraction: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which rows play private records, and which public ones, ``(rows,)`` each.
+    """Which rows stand for private records, and which for public ones, ``(rows,)`` each.
 
     ``fraction`` of each stratum, at least two rows, is public. Where that leaves no private record,
-    all play both parts.
+    every row stands for both.
     """
     if not 0.0 < fraction < 1.0:
         msg = f"public_fraction is {fraction}: it must lie between 0 and 1."
         raise ValueError(msg)
-    parts = [rng.permutation(rows) for rows in strata]
-    public = np.zeros(sum(map(len, parts)), dtype=bool)
-    for part in parts:
-        public[part[: max(2, round(fraction * len(part)))]] = True
+    shuffled = [rng.permutation(rows) for rows in strata]
+    public = np.zeros(sum(map(len, shuffled)), dtype=bool)
+    for rows in shuffled:
+        public[rows[: max(2, round(fraction * len(rows)))]] = True
     return (public if public.all() else ~public), public
 
 
@@ -127,11 +127,11 @@ def _column(name: str, column: Any) -> Any:
     return column.astype(object).where(column.notna(), None).tolist()
 
 
-def stand_ins(columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Features' settings by name: what stands in where a record has what no public one has.
+def imputation_defaults(columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Settings by feature of the values that replace what no public record has.
 
-    That is the commonest category for an unlisted or missing text, and the median for a missing
-    number. Columns with missing values get stand-ins without this, and empty ones get none.
+    Those are the commonest category for an unlisted or missing text and the median for a missing
+    number. Columns with missing values have defaults without this, and empty ones have none.
     """
     settings: dict[str, dict[str, Any]] = {}
     for name, values in columns.items():
@@ -170,25 +170,28 @@ def class_name(value: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class Fitted(Component):
     """A fitted scikit-learn estimator, kept in memory only.
 
     ``places`` are the task's numbers of the classes it was fitted to, or None for a numeric label;
-    ``width`` is the number of classes, or 1.
+    ``classes`` is their number, or 1.
     """
 
     kind: ClassVar[str] = "estimator"
     copies: ClassVar[int] = 0
-    link: ClassVar[Link] = "identity"
     estimator: Any
     places: NDArray[np.int64] | None
-    width: int
+    classes: int
+
+    @property
+    def width(self) -> int:
+        return self.classes
 
     def predict(self, X: Single) -> Floats:
         """Probabilities or numbers for rows ``(rows, columns)``, shape ``(rows, width)``."""
         if self.places is None:
             return np.asarray(self.estimator.predict(X), dtype=np.float64).reshape(-1, 1)
-        probabilities = np.zeros((len(X), self.width))
+        probabilities = np.zeros((len(X), self.classes))
         probabilities[:, self.places] = self.estimator.predict_proba(X)
         return probabilities
 
@@ -224,5 +227,5 @@ def own_public_model(model: Any, label: Label, public: PublicData) -> BaseModel:
             "put it into a CalibratedClassifierCV."
         )
     places = fitted.classes_.astype(np.int64) if classes else None
-    part = Fitted(fitted, places, label.slots if isinstance(label, Classes) else 1)
+    part = Fitted("identity", fitted, places, label.slots if isinstance(label, Classes) else 1)
     return BaseModel(f"{type(model).__name__} of the public records", (part,), (1.0,))

@@ -4,7 +4,7 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -45,53 +45,64 @@ from .data import (
     checked_public,
     checked_table,
     class_name,
-    dealt,
+    imputation_defaults,
     named_columns,
     own_public_model,
-    stand_ins,
+    split_public,
     value_errors,
     warn_of_unseen,
 )
 
 LABEL = "label"
 JUDGED = 10_000
-"""Private records, drawn by chance, that scores with and without reports are of, at most."""
+"""Maximum number of private records, drawn at random, on which a model is scored."""
 REGISTRIES: tuple[dict[str, Any], ...] = (ESTIMATORS, GROWERS, MECHANISMS)
 
 
+@dataclass(eq=False, repr=False)
 class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carries no types
-    """What the classifier and the regressor share; see ``PrivateTreeClassifier``."""
+    """Base of the classifier and the regressor; see ``PrivateTreeClassifier``."""
 
-    def __init__(
+    epsilon: float = 1.0
+    _: KW_ONLY
+    grower: str = "distilled"
+    depth: int | None = None
+    criterion: str | None = None
+    min_leaf: int = 0
+    mechanism: str = "subset"
+    questions: Sequence[Mapping[str, Any]] = ({},)
+    allocation: str = "all"
+    estimator: str | None = None
+    estimator_parameters: Mapping[str, Any] | None = None
+    public_model: Any = None
+    public_fraction: float = 0.1
+    random_state: int | np.random.RandomState | None = None
+
+    def fit(
         self,
-        epsilon: float = 1.0,
-        *,
-        grower: str = "distilled",
-        depth: int | None = None,
-        criterion: str | None = None,
-        min_leaf: int = 0,
-        mechanism: str = "subset",
-        questions: Sequence[Mapping[str, Any]] = ({},),
-        allocation: str = "all",
-        estimator: str | None = None,
-        estimator_parameters: Mapping[str, Any] | None = None,
-        public_model: Any = None,
-        public_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.grower = grower
-        self.depth = depth
-        self.criterion = criterion
-        self.min_leaf = min_leaf
-        self.mechanism = mechanism
-        self.questions = questions
-        self.allocation = allocation
-        self.estimator = estimator
-        self.estimator_parameters = estimator_parameters
-        self.public_model = public_model
-        self.public_fraction = public_fraction
-        self.random_state = random_state
+        X: ArrayLike,
+        y: ArrayLike,
+        public: tuple[ArrayLike, ArrayLike] | None = None,
+        **others: Any,
+    ) -> Self:
+        """Fit on private records ``X``, ``y`` and ``public`` ones, a pair of the same form.
+
+        Without ``public`` some private records stand in for them, with a warning. NaN is a
+        missing value. A DataFrame may hold texts, which are categories; truth values are numbers.
+        Raises ``ValueError`` for data or hyperparameters that no task can be made of, and
+        ``TypeError`` for ``sample_weight``.
+        """
+        if others:
+            refuse(others)
+        name = str(getattr(y, "name", None) or LABEL)
+        X = checked_table(self, X, reset=True)
+        y = checked_labels(X, y)
+        given = None if public is None else checked_public(self, public)
+        self._learn_classes(y, None if given is None else given[1])
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        coded = None if given is None else (given[0], self._codes(given[1]))
+        self._fit(X, self._codes(y), coded, name, seed)
+        return self
 
     def _fit(
         self, X: Any, y: NDArray[Any], public: tuple[Any, Any] | None, name: str, seed: int
@@ -106,9 +117,9 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         with value_errors():
             columns, others = named_columns(X_public, self), named_columns(X, self)
             label = next(
-                each for each in (name, LABEL, f"{LABEL} of the task") if each not in columns
+                free for free in (name, LABEL, f"{LABEL} of the task") if free not in columns
             )
-            settings = self._settings(len(y), seed, stand_ins(columns), label)
+            settings = self._settings(len(y), seed, imputation_defaults(columns), label)
             self.task_, public_data = build_task(
                 settings, {**columns, label: self._label_column(y_public)}, self._factory(bases)
             )
@@ -129,12 +140,12 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     def _examine(
         self, X: Floats, y: Floats, public: PublicData, questions: Sequence[QuestionCounts]
     ) -> None:
-        """What the reports changed, and what the tree's splits tell apart."""
+        """Set the attributes that say what the reports changed and which splits matter."""
         model, label = self.model_, self.task_.label
         some = np.random.default_rng(0).permutation(len(X))[:JUDGED]
         before = values_without_reports(label, public, model)
         without = replace(model, values=before, base_slope=None)
-        lost, lost_without = (losses(each, X[some], y[some]) for each in (model, without))
+        lost, lost_without = (losses(fitted, X[some], y[some]) for fitted in (model, without))
         scale = 1.0 if isinstance(label, Classes) else max(float(y[some].var()), 1e-300)
         self.private_score_ = 1.0 - float(lost.mean()) / scale
         self.public_score_ = 1.0 - float(lost_without.mean()) / scale
@@ -157,7 +168,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         elif gain < -2.0 * self._gain_error:
             verdict = "The reports made the model worse"
         else:
-            verdict = "The reports made no difference that shows"
+            verdict = "The reports made no measurable difference"
         lines = [
             f"{self.n_reports_} reports at epsilon {self.task_.epsilon:g}, "
             f"{self.model_.partition.cells} cells.",
@@ -204,14 +215,18 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         self, X: Any, y: NDArray[Any], rng: np.random.Generator
     ) -> tuple[tuple[Any, Any], tuple[Any, Any], NDArray[np.int64]]:
         """Private and public records, and the row numbers of the latter."""
-        private, chosen = dealt(self._strata(y), self.public_fraction, rng)
+        is_private, is_public = split_public(self._strata(y), self.public_fraction, rng)
         warnings.warn(
-            f"fit was given no public records, so {chosen.sum()} of the {len(y)} records, drawn by "
-            "chance, play them: their labels are used as they are. Give public=(X, y).",
+            f"fit was given no public records, so {is_public.sum()} of the {len(y)} records, drawn "
+            "at random, stand in for them without any privacy. Give public=(X, y).",
             UserWarning,
             stacklevel=4,
         )
-        return (X[private], y[private]), (X[chosen], y[chosen]), np.flatnonzero(chosen)
+        return (
+            (X[is_private], y[is_private]),
+            (X[is_public], y[is_public]),
+            np.flatnonzero(is_public),
+        )
 
     def _predict(self, X: ArrayLike) -> Predictions:
         check_is_fitted(self)
@@ -279,14 +294,14 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         return FittedModel(self.task_.id, 1, self._fitted_at, self.model_)
 
     def __getstate__(self) -> dict[str, Any]:
-        """With what the program added under the names used, so that other processes know it."""
+        """Include entries that the program added to registries, for other processes."""
         used = {self.estimator, self.grower, self.mechanism}
         used |= {q.get(key) for q in self.questions for key in ("grower", "mechanism")}
-        known = [{k: v for k, v in each.items() if k in used} for each in REGISTRIES]
-        return {**super().__getstate__(), "_registered": known}
+        registered = [{k: v for k, v in entries.items() if k in used} for entries in REGISTRIES]
+        return {**super().__getstate__(), "_registered": registered}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Register what this process does not know."""
+        """Register the entries that this process lacks."""
         state = dict(state)
         for registry, entries in zip(REGISTRIES, state.pop("_registered", ()), strict=False):
             for name, entry in entries.items():
@@ -299,6 +314,12 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         return tags
 
     _score_name: ClassVar[str]
+
+    def _learn_classes(self, y: NDArray[Any], y_public: NDArray[Any] | None) -> None:
+        """Set ``classes_``, where labels are classes."""
+
+    @abstractmethod
+    def _codes(self, y: NDArray[Any]) -> NDArray[Any]: ...
 
     @abstractmethod
     def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]: ...
@@ -331,9 +352,9 @@ def importances(model: Model, features: Features, masses: Floats) -> Floats:
     gains = explained[tree.left[inner]] + explained[tree.right[inner]] - explained[inner]
     places = {feature.name: place for place, feature in enumerate(features)}
     of_column = np.array([places[column.feature.name] for column in columns_of(features)])
-    found = np.bincount(of_column[tree.feature[inner]], gains, minlength=len(features))
-    total = found.sum()
-    return np.asarray(found / total if total > 0.0 else np.zeros(len(features)))
+    explained_by = np.bincount(of_column[tree.feature[inner]], gains, minlength=len(features))
+    total = explained_by.sum()
+    return np.asarray(explained_by / total if total > 0.0 else np.zeros(len(features)))
 
 
 def refuse(others: Mapping[str, Any]) -> NoReturn:
@@ -349,7 +370,7 @@ def refuse(others: Mapping[str, Any]) -> NoReturn:
 
 
 def _plain(value: Any) -> Any:
-    """A number of Python's own for one of numpy's, as a search over parameters would give."""
+    """A numpy scalar, as a parameter search passes them, as a Python one."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -384,7 +405,7 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         scikit-learn classifier, which is cloned and fitted to the encoded public records, or the
         bytes of an ONNX file as a task takes it (docs/estimation.md).
     public_fraction : float
-        Share of the records that plays the public data where ``fit`` gets none.
+        Share of the records used as public data where ``fit`` gets none.
     random_state : int or RandomState
         Which collection is simulated.
 
@@ -404,7 +425,7 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
     public_share_ : float
         Part of the cells' values that comes from public data, 0 to 1.
     public_indices_ : array or None
-        Rows of ``X`` that played the public records, None if ``fit`` was given some.
+        Rows of ``X`` used as public records, None if ``fit`` was given some.
     insight_ : Insight or None
         What the reports say that the public records do not; None if no question asks for the
         label in the model's cells.
@@ -412,36 +433,6 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         Part of the variance of the cells' values that splits on each feature explain,
         ``(features,)``; with a public model, predictions depend on more than the tree.
     """
-
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        public: tuple[ArrayLike, ArrayLike] | None = None,
-        **others: Any,
-    ) -> Self:
-        """Fit on private records ``X``, ``y`` and ``public`` ones, a pair of the same form.
-
-        Without ``public`` some private records play the public ones, with a warning. NaN is a
-        missing value. A DataFrame may hold texts, which are categories; truth values are numbers.
-        Raises ``ValueError`` for data or hyperparameters that no task can be made of, and
-        ``TypeError`` for ``sample_weight``.
-        """
-        if others:
-            refuse(others)
-        name = getattr(y, "name", None)
-        X = checked_table(self, X, reset=True)
-        y = checked_labels(X, y)
-        check_classification_targets(y)
-        known = None if public is None else checked_public(self, public)
-        self.classes_ = np.unique(y if known is None else np.concatenate([y, known[1]]))
-        if len(self.classes_) == 1:
-            msg = "All labels are of one class: give records of at least two classes."
-            raise ValueError(msg)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        coded = None if known is None else (known[0], self._codes(known[1]))
-        self._fit(X, self._codes(y), coded, str(name or LABEL), seed)
-        return self
 
     _score_name = "accuracy"
 
@@ -464,6 +455,13 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         predictions = self._predict(X)
         return predictions.low, predictions.high
 
+    def _learn_classes(self, y: NDArray[Any], y_public: NDArray[Any] | None) -> None:
+        check_classification_targets(y)
+        self.classes_ = np.unique(y if y_public is None else np.concatenate([y, y_public]))
+        if len(self.classes_) == 1:
+            msg = "All labels are of one class: give records of at least two classes."
+            raise ValueError(msg)
+
     def _codes(self, y: NDArray[Any]) -> NDArray[np.int64]:
         return np.searchsorted(self.classes_, y)
 
@@ -482,6 +480,7 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         return tuple(map(class_name, self.classes_))
 
 
+@dataclass(eq=False, repr=False)
 class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
     """As ``PrivateTreeClassifier``, for a numeric label.
 
@@ -491,60 +490,9 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
     ``distilled``.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        grower: str = "distilled",
-        depth: int | None = None,
-        criterion: str | None = None,
-        min_leaf: int = 0,
-        mechanism: str = "subset",
-        questions: Sequence[Mapping[str, Any]] = ({},),
-        allocation: str = "all",
-        estimator: str | None = None,
-        estimator_parameters: Mapping[str, Any] | None = None,
-        public_model: Any = None,
-        public_fraction: float = 0.1,
-        label_range: tuple[float, float] | None = None,
-        centred: bool | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            grower=grower,
-            depth=depth,
-            criterion=criterion,
-            min_leaf=min_leaf,
-            mechanism=mechanism,
-            questions=questions,
-            allocation=allocation,
-            estimator=estimator,
-            estimator_parameters=estimator_parameters,
-            public_model=public_model,
-            public_fraction=public_fraction,
-            random_state=random_state,
-        )
-        self.label_range = label_range
-        self.centred = centred
-
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        public: tuple[ArrayLike, ArrayLike] | None = None,
-        **others: Any,
-    ) -> Self:
-        """As the classifier's ``fit``, with numbers as labels."""
-        if others:
-            refuse(others)
-        name = getattr(y, "name", None)
-        X = checked_table(self, X, reset=True)
-        y = checked_labels(X, y).astype(np.float64)
-        known = None if public is None else checked_public(self, public)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        self._fit(X, y, known, str(name or LABEL), seed)
-        return self
+    _: KW_ONLY
+    label_range: tuple[float, float] | None = None
+    centred: bool | None = None
 
     _score_name = "R²"
 
@@ -556,6 +504,9 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
         """Ends of the 95 % intervals of ``predict``, each ``(rows,)``."""
         predictions = self._predict(X)
         return predictions.low[:, 0], predictions.high[:, 0]
+
+    def _codes(self, y: NDArray[Any]) -> Floats:
+        return y.astype(np.float64)
 
     def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]:
         return np.array_split(np.argsort(y, kind="stable"), 2)

@@ -81,14 +81,14 @@ def build_encoded(
 def encode_columns(
     settings: TaskSettings, columns: Columns
 ) -> tuple[tuple[Feature, ...], Label, PublicData]:
-    """Features and label as they would be published, and the public records encoded by them."""
+    """Features and label as published, and the public records encoded by them."""
     if settings.label not in columns:
         listed = ", ".join(list(columns)[:20])
         raise InvalidPublicData(
             f"The public data has no column {settings.label!r}: its columns are {listed}."
         )
     label = describe(infer_label(columns, settings), settings)
-    features = tuple(describe(each, settings) for each in infer_features(columns, settings))
+    features = tuple(describe(feature, settings) for feature in infer_features(columns, settings))
     return features, label, encode_public(features, label, columns)
 
 
@@ -172,7 +172,7 @@ def _is_centred(settings: TaskSettings, index: int, grower: str, label: Label) -
     if not isinstance(label, Range) or question.asks == "cell":
         return False
     if wanted is None:
-        alone = sum(each.asks == "label" for each in settings.questions) == 1
+        alone = sum(other.asks == "label" for other in settings.questions) == 1
         return GROWERS[grower].uses_public_model and alone
     return wanted
 
@@ -272,6 +272,6 @@ def check_names(settings: TaskSettings) -> None:
             _check_known("criterion", criterion, CRITERIA)
 
 
-def _check_known(what: str, name: str, known: Collection[str]) -> None:
-    if name not in known:
-        raise InvalidTask(f"Unknown {what} {name!r}: choose one of {', '.join(sorted(known))}.")
+def _check_known(what: str, name: str, choices: Collection[str]) -> None:
+    if name not in choices:
+        raise InvalidTask(f"Unknown {what} {name!r}: choose one of {', '.join(sorted(choices))}.")

@@ -21,9 +21,9 @@ def encode_records(task: Task, records: Sequence[Mapping[str, Any]]) -> NDArray[
     Raises ``InvalidRecord`` for unknown fields and for values that do not fit, naming the row.
     """
     names = [feature.name for feature in task.features]
-    known = {*names, task.label.name}
+    allowed = {*names, task.label.name}
     for row, record in enumerate(records):
-        if unknown := sorted(map(repr, set(record) - known)):
+        if unknown := sorted(map(repr, set(record) - allowed)):
             raise InvalidRecord(
                 f"Row {row + 1}: Unknown fields {', '.join(unknown)}: "
                 f"the task asks for {', '.join(sorted(names))}."

@@ -1,4 +1,4 @@
-"""What public columns would be published as, and what looks wrong about them."""
+"""How public columns would be published, and what looks wrong about them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -21,15 +21,15 @@ from .schema import infer_feature
 from .settings import TaskSettings
 
 LIKE_A_NUMBER = 0.5
-"""From this share of numbers on, a column of texts is probably one of numbers."""
+"""A column of texts with at least this share of numbers is probably numeric."""
 FEWEST_IDS = 30
-"""Rows from which on whole numbers that all differ are probably ids."""
+"""With at least this many rows, whole numbers that all differ are probably ids."""
 
 
 def review(columns: Columns, settings: TaskSettings) -> list[str]:
-    """Sentences about the columns that would be features and are probably meant otherwise.
+    """Warnings about columns that would become features but probably should not as they are.
 
-    What the settings declare about a column is believed.
+    Columns that the settings declare are not questioned.
     """
     declared = {settings.label, *settings.ignore, *settings.features}
     return [
@@ -64,7 +64,7 @@ def propose(columns: Columns) -> list[Proposal]:
 
 
 def remarks_on(values: ColumnValues) -> Iterator[str]:
-    """What looks wrong about a column, each a sentence without its subject."""
+    """Remarks on what looks wrong about a column, as sentences without a subject."""
     if isinstance(values, np.ndarray):
         present = values[~np.isnan(values)]
         distinct = len(np.unique(present))

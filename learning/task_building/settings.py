@@ -38,7 +38,7 @@ class Settings(BaseModel):
 
 
 class FeatureSettings(Settings):
-    """What is declared about one feature; the rest is inferred from the public data."""
+    """Declarations about one feature; everything else is inferred from the public data."""
 
     kind: Literal["numeric", "categorical"] | None = None
     low: Number | None = Field(default=None, description="Lower end of the published range.")
@@ -51,7 +51,7 @@ class FeatureSettings(Settings):
 
 
 class DescriptionSettings(Settings):
-    """What people who fill in a field should know."""
+    """Help for people who fill in a field."""
 
     description: str | None = Field(default=None, description="What is asked for.")
     unit: str | None = Field(default=None, description="What a number is counted in.")

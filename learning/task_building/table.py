@@ -25,7 +25,7 @@ from .columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES, Columns
 from .settings import TaskSettings
 
 MAX_TABLE_BYTES = 2**29
-"""Of a Parquet file's values, without compression and with every text written out."""
+"""Limit on a Parquet file's values, uncompressed and with every text written out."""
 MISSING_TEXTS = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
 PARQUET_MAGIC = b"PAR1"
 TEXT_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -92,7 +92,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _decoded(table: pa.Table) -> pa.Table:
-    """The table with plain texts: a text that Parquet stores once may stand in millions of rows."""
+    """The table without dictionaries, in which one stored text may fill millions of rows."""
     schema, size = table.schema, 0
     for i, column in enumerate(table.columns):
         if pa.types.is_dictionary(column.type) and _is_text(column.type.value_type):

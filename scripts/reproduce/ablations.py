@@ -5,18 +5,19 @@ reports are simulated exactly. Scored is the root mean squared error of the last
 the default and without one part of it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
-from unittest.mock import patch
+from itertools import product, starmap
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet.learning.counts import QuestionCounts
-from privet.learning.estimators import shift
 from privet.learning.partitions import GROWERS
+from privet.learning.shift import Expected, Prior, estimate_shift
+from privet.learning.shift.estimate import ROUNDS
+from privet.learning.shift.prior import GRID, NO_SHIFT, NO_SHIFT_OF_CLASSES, Deviations
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.partition import Partition
 from scripts.reproduce.contestants import Scored
@@ -70,10 +71,12 @@ class Population:
 
 @dataclass(frozen=True)
 class Ablation:
-    """``drift`` for cells, with ``parts`` of its module replaced."""
+    """``drift`` for cells, with another prior or number of rounds."""
 
     name: str
-    parts: Mapping[str, Any]
+    grid: tuple[Deviations, ...] = GRID
+    no_shift: float = NO_SHIFT_OF_CLASSES
+    rounds: int = ROUNDS
 
     def __call__(self, population: Population, epsilon: float, seed: int) -> Iterator[Scored]:
         design, rng = DESIGNS[population.design], np.random.default_rng([seed, 16])
@@ -87,9 +90,9 @@ class Ablation:
         mechanism = SubsetSelection.create(epsilon, CELLS, p.shape[1])
         question = QuestionCounts(cells(), mechanism, mechanism.simulate(counts, rng), counts.sum())
         points = np.full(CELLS, 8000.0 / CELLS)
-        expected = shift.Expected.classes(q, points, PUBLIC_ROWS)
-        with patch.multiple(shift, **self.parts):
-            found = shift.estimate_shift(question, expected)
+        expected = Expected.classes(q, points, PUBLIC_ROWS)
+        prior = Prior(self.grid, self.no_shift)
+        found = estimate_shift(question, expected, prior, self.rounds)
         error = np.sqrt(np.mean((found.shares - p)[:, -1] ** 2))
         yield self.name, {}, {"score": float(error)}
 
@@ -107,18 +110,22 @@ def cells() -> Partition:
     return GROWERS["max_edge"](rows, (np.arange(100) % 2).astype(float), depth=DEPTH, classes=2)
 
 
-def without(place: int) -> tuple[tuple[float, ...], ...]:
-    """``GRID`` with one deviation, of (root, slope, path), as for "no shift"."""
-    none = shift.NO_SHIFT
-    rest = ((*each[:place], none[place], *each[place + 1 :]) for each in shift.GRID[1:])
-    return (none, *dict.fromkeys(rest))
+def without(part: str) -> tuple[Deviations, ...]:
+    """``GRID`` with one deviation, of root, slope and path, as for "no shift"."""
+    none = {part: getattr(NO_SHIFT, part)}
+    return (NO_SHIFT, *dict.fromkeys(deviations._replace(**none) for deviations in GRID[1:]))
 
 
+FINER = (
+    NO_SHIFT,
+    *starmap(Deviations, product((0.6, 3.0), (0.0, 1.0), (0.1, 0.3, 1.0, 2.0))),
+)
 ABLATIONS = (
-    Ablation("default", {"GRID": shift.GRID}),
-    Ablation("no common step", {"GRID": without(0)}),
-    Ablation("no slope", {"GRID": without(1)}),
-    Ablation("no steps below", {"GRID": without(2)}),
-    Ablation("shift for certain", {"NO_SHIFT_OF_CLASSES": 0.0}),
-    Ablation("one round", {"ROUNDS": 1}),
+    Ablation("default"),
+    Ablation("no common step", without("root")),
+    Ablation("no slope", without("slope")),
+    Ablation("no steps below", without("path")),
+    Ablation("17 priors", FINER),
+    Ablation("shift for certain", no_shift=0.0),
+    Ablation("one round", rounds=1),
 )

@@ -61,10 +61,8 @@ class Case:
 
 CASES = (
     Case("classes", CLASSES, "private"),
-    Case("classes", CLASSES, "averaged"),
     Case("classes", CLASSES, "drift"),
     Case("numbers", NUMBER, "ratio"),
-    Case("numbers around centres", NUMBER, "averaged", centred=True),
     Case("numbers around centres", NUMBER, "drift", centred=True),
 )
 

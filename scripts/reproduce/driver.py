@@ -33,6 +33,8 @@ SOURCES = (
     "learning/partitions",
     "learning/planning",
     "learning/public_model",
+    "learning/ratio.py",
+    "learning/shift",
     "learning/task_building",
     "learning/sklearn",
     "learning/simulation.py",

@@ -23,7 +23,7 @@ FAMILY = ("LPCT", "LPCT-P", "LPCT-Q", "LPCT-prune")
 LPDT_METHODS = ("DT", "LPDT-M", "LPDT-V", "APHIST", "PHIST for numbers", "DECONV", "Privet")
 LPDT_SERIES = ("DT", "LPDT-M", "LPDT-V", "APHIST", "PHIST", "DECONV", "Privet")
 PUBLIC_ONLY = ("public forest", "public extra trees", "public boosting", "public linear")
-PRIVET = ("Privet", "Privet, plain tree", "averaged", "public stack")
+PRIVET = ("Privet", "Privet, plain tree", "public stack")
 FEW_COLUMNS = tuple(name for name in CLASSIFICATION if name != "email")
 """Sets without the one whose 3000 columns take minutes."""
 SEMI_PRIVATE = (0.1, 1.0)
@@ -363,7 +363,7 @@ OURS = [
             f"γ = {gamma:g}, {n_public} public records",
             jobs(
                 "design",
-                ("Privet", "averaged", "public stack", "LPCT", "LPCT-prune"),
+                ("Privet", "public stack", "LPCT", "LPCT-prune"),
                 BUDGETS,
                 gamma=(gamma,),
                 n_public=(n_public,),
@@ -380,7 +380,7 @@ OURS = [
         jobs(
             CLASSIFICATION,
             (
-                *("Privet", "averaged", "public stack", *PUBLIC_ONLY, "public tree"),
+                *("Privet", "public stack", *PUBLIC_ONLY, "public tree"),
                 *("everybody's tree", "LPCT CART", "LPCT-prune CART"),
             ),
             THREE,
@@ -395,7 +395,7 @@ OURS = [
         ),
         notes=partial(
             rank_sums,
-            without=("Privet, plain tree", "averaged", "public stack", "everybody's tree"),
+            without=("Privet, plain tree", "public stack", "everybody's tree"),
         ),
     ),
     compared(
@@ -404,7 +404,7 @@ OURS = [
         jobs(
             REGRESSION,
             (
-                *("Privet", "averaged", "public stack", *PUBLIC_ONLY, "public tree"),
+                *("Privet", "public stack", *PUBLIC_ONLY, "public tree"),
                 *("everybody's tree", "LPDT-V"),
             ),
             (2.0, 6.0),
@@ -413,7 +413,7 @@ OURS = [
         best="min",
         notes=partial(
             rank_sums,
-            without=("Privet, plain tree", "averaged", "public stack", "everybody's tree"),
+            without=("Privet, plain tree", "public stack", "everybody's tree"),
         ),
     ),
     compared(
@@ -422,7 +422,7 @@ OURS = [
         jobs(
             [f"{name}, shifted" for name in FEW_COLUMNS],
             (
-                *("Privet", "averaged", "public stack", *PUBLIC_ONLY, "public tree"),
+                *("Privet", "public stack", *PUBLIC_ONLY, "public tree"),
                 *("references", "everybody's forest"),
             ),
             BUDGETS,
@@ -430,7 +430,7 @@ OURS = [
         ),
         series=(
             *("public stack", *PUBLIC_ONLY, "public tree", "base rate reported"),
-            *("Privet", "Privet, plain tree", "averaged"),
+            *("Privet", "Privet, plain tree"),
             *("trusted curator", "everybody's forest"),
         ),
         panels=("problem", "shift"),

@@ -133,7 +133,6 @@ METHODS: dict[str, Method] = {
         settings={"hypotheses": "thresholds", "public_records": 10**6},
     ),
     "Privet": Privet("Privet"),
-    "averaged": Privet("averaged", "averaged"),
     "public stack": public_stack,
     "references": references,
     "plan": planned,

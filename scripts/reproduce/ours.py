@@ -28,14 +28,13 @@ SURE = 1.96
 
 @dataclass(frozen=True)
 class Privet:
-    """The scikit-learn estimators with their defaults but ``estimator``; with a model's plain tree.
+    """The scikit-learn estimators with their defaults, and the same model's plain tree.
 
     For classes ``coverage`` is the part of cells with holders whose share of the second class is in
     its 95 % interval, each cell counted once.
     """
 
     name: str
-    estimator: str | None = None
 
     def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
         made = fitted(self.middle(split, epsilon, seed), split)
@@ -48,10 +47,9 @@ class Privet:
 
     def middle(self, split: Split, epsilon: float, seed: int) -> Any:
         """The estimator; it has no grid."""
-        settings: dict[str, Any] = {"estimator": self.estimator, "random_state": seed}
         if isinstance(split.label, Classes):
-            return PrivateTreeClassifier(epsilon, **settings)
-        return PrivateTreeRegressor(epsilon, **settings)
+            return PrivateTreeClassifier(epsilon, random_state=seed)
+        return PrivateTreeRegressor(epsilon, random_state=seed)
 
 
 @dataclass(frozen=True)

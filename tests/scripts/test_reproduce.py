@@ -130,25 +130,25 @@ MEANS = pd.DataFrame(
     [
         row("tree", "rice", 0.0, 0.9),
         row("Privet", "rice", 1.0, 0.95),
-        row("averaged", "rice", 1.0, 0.99),
+        row("stack", "rice", 1.0, 0.99),
         row("tree", "email", 0.0, 0.8),
         row("Privet", "email", 1.0, 0.8),
     ]
 )
-TABLE = Experiment("e", "E", (), ("tree", "Privet", "averaged"), x="problem")
+TABLE = Experiment("e", "E", (), ("tree", "Privet", "stack"), x="problem")
 
 
 def test_ranks_add_up_over_sets_and_ties_share_theirs() -> None:
-    """Privet is first on rice and shares the first two places on email; averaged is left out."""
-    lines = derived.rank_sums(TABLE, MEANS, without=("averaged",)).splitlines()
+    """Privet is first on rice and shares the first two places on email; stack is left out."""
+    lines = derived.rank_sums(TABLE, MEANS, without=("stack",)).splitlines()
     assert lines[0] == "| rank sums over 2 sets | ε = 1 |"
     assert lines[2:] == ["| Privet | 2.5 |", "| tree | 3.5 |"]
 
 
 def test_a_set_that_a_method_cannot_take_ranks_last() -> None:
-    """averaged is first on rice and, without a figure, last on email."""
+    """stack is first on rice and, without a figure, last on email."""
     lines = derived.rank_sums(TABLE, MEANS).splitlines()
-    assert set(lines[2:]) == {"| averaged | 4 |", "| Privet | 3.5 |", "| tree | 4.5 |"}
+    assert set(lines[2:]) == {"| stack | 4 |", "| Privet | 3.5 |", "| tree | 4.5 |"}
 
 
 def test_with_errors_the_least_comes_first() -> None:
@@ -189,7 +189,7 @@ def test_only_what_was_measured_anew_is_replaced() -> None:
     old = MEANS[["series", "problem", "mean"]]
     new = pd.DataFrame({"series": ["Privet"], "problem": ["rice"], "mean": [0.96]})
     table = pages.merged(TABLE, old, new)
-    assert table["series"].tolist() == ["tree", "tree", "Privet", "Privet", "averaged"]
+    assert table["series"].tolist() == ["tree", "tree", "Privet", "Privet", "stack"]
     assert table["mean"].tolist() == [0.8, 0.9, 0.8, 0.96, 0.99]
 
 

@@ -72,8 +72,8 @@ def test_rows_in_which_a_simpler_answer_is_better() -> None:
     rows = (
         ("public stack", 0.0, 0.70, 0.204),
         ("public forest", 0.0, 0.815, 0.30),
-        ("averaged", 2.0, 0.75, 0.25),
-        ("averaged", 4.0, 0.75, 0.19),
+        ("Privet, plain tree", 2.0, 0.75, 0.25),
+        ("Privet, plain tree", 4.0, 0.75, 0.19),
         ("trusted curator", 2.0, 0.99, 0.01),
         ("Privet", 2.0, 0.80, 0.208),
         ("Privet", 4.0, 0.81, 0.20),
@@ -82,7 +82,7 @@ def test_rows_in_which_a_simpler_answer_is_better() -> None:
     text = shown(*rows)
     assert "| accuracy, 1 of 2 | Brier score, 1 of 2 |" in text
     assert "| s, scarce | 2 | 0.800 for 0.815 (public forest) | – |" in text
-    assert "| s, scarce | 4 | – | 0.200 for 0.190 (averaged) |" in text
+    assert "| s, scarce | 4 | – | 0.200 for 0.190 (Privet, plain tree) |" in text
 
 
 def test_a_trusted_curator_counts_with_central_noise() -> None:

@@ -124,7 +124,7 @@ def test_numbers_are_judged_by_squared_error() -> None:
     """A numeric label is predicted with an error well below its variance."""
     x = np.random.default_rng(1).random(500)
     source = Records({"x": x, "other": x[::-1].copy(), "y": 10 * x}, "y")
-    job = Job(holders=10**6, epsilon=2.0, depth=4, grower="cart", estimator="averaged")
+    job = Job(holders=10**6, epsilon=2.0, depth=4, grower="cart", estimator="weighted")
     found = simulate(source, job)
     assert found.measure == "mse"
     assert found.score < 0.25 * np.var(10 * x)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.curator.models.cache import ways_of
+from privet.curator.models.cache import report_sources
 from privet.curator.models.card import agreement, offset, write_card
 from privet.learning.estimators import Model, QuestionCounts, fit
 from privet.learning.model import FittedModel
@@ -52,7 +52,7 @@ def test_a_card_says_which_way_reports_came() -> None:
     task, public = published("level")
     question = asked(task, 20, np.random.default_rng(0))
     model, n = fit("weighted", task.label, public, [question]), question.n
-    ways = ways_of(model, {"library": n // 4})
+    ways = report_sources(model, {"library": n // 4})
     assert [(way["relay"], way["reports"]) for way in ways] == [
         (None, n - n // 4),
         ("library", n // 4),

@@ -21,7 +21,7 @@ TREE = complete(2)
 CENTRES = np.array([-1.0, 0.5, 3.0, 5.0])
 RADIUS = 1.25
 COUNTS = np.array([[900, 100], [400, 600], [50, 950], [500, 500]])
-ESTIMATORS = ("weighted", "private", "ratio", "averaged", "drift")
+ESTIMATORS = ("weighted", "private", "ratio", "drift")
 
 
 def around_centres(label: Range, centres: np.ndarray, seed: int = 1) -> QuestionCounts:
@@ -242,7 +242,7 @@ def test_the_radius_is_three_root_mean_squares_of_public_residuals() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["private", "averaged", "drift"])
+@pytest.mark.parametrize("name", ["private", "drift"])
 def test_intervals_hold_means_whose_labels_were_clipped(name: str) -> None:
     """Means up to a radius from their centres: at least 93 % of 480 intervals.
 

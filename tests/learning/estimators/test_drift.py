@@ -37,15 +37,14 @@ def population(
 
 
 @pytest.mark.parametrize("name", LABELS)
-@pytest.mark.parametrize("estimator", ["drift", "averaged"])
-def test_every_label_gets_possible_values(name: str, estimator: str) -> None:
+def test_every_label_gets_possible_values(name: str) -> None:
     """Two classes, three, and numbers: values, errors, shares and influence are all possible."""
     label = LABELS[name]
     public = public_rows(label, 60, seed=1)
     tree = grown(label, public, 3)
     truth = np.random.default_rng(2).integers(50, 300, size=(tree.cells, label.slots))
     question = reports(tree, truth, 1.0, seed=3, regression=isinstance(label, Range))
-    model = fit(estimator, label, public, [question])
+    model = fit("drift", label, public, [question])
     found = model.predict(np.random.default_rng(4).random((200, 2)))
     least, most = (label.low, label.high) if isinstance(label, Range) else (0.0, 1.0)
     for array in (model.values, model.low, model.high, found.values, found.low, found.high):
@@ -84,11 +83,10 @@ def test_reports_of_another_population_overrule_the_public_model() -> None:
     X = np.random.default_rng(8).random((400_000, 2))
     p = 0.8 - 0.6 * X[:, 0]
     question = population(tree, X, np.stack([1 - p, p], axis=1), 2.0, seed=9)
-    for estimator in ("drift", "averaged"):
-        model = fit(estimator, BINARY, public, [question])
-        right = (model.predict(X).values[:, 1] > 0.5) == (p > 0.5)
-        assert right.mean() > 0.85
-    assert fit("drift", BINARY, public, [question]).public_share.mean() < 0.3
+    model = fit("drift", BINARY, public, [question])
+    right = (model.predict(X).values[:, 1] > 0.5) == (p > 0.5)
+    assert right.mean() > 0.85
+    assert model.public_share.mean() < 0.3
 
 
 def test_a_cell_that_moves_far_takes_all_its_records_along() -> None:
@@ -118,7 +116,7 @@ def test_a_public_model_that_reports_call_flat_is_flattened_within_cells() -> No
 
 
 def test_a_public_model_that_reports_speak_against_gives_way_to_counts() -> None:
-    """Where f_Q is noise, drift predicts nearly what ``averaged`` does; where right, it does not.
+    """Where f_Q is noise, drift predicts nearly what it does from a constant.
 
     Cells' shares are .15 and .85 in a chessboard that f_Q = 1/2 + small noise knows nothing of.
     """
@@ -129,9 +127,10 @@ def test_a_public_model_that_reports_speak_against_gives_way_to_counts() -> None
     ones = np.where(np.arange(tree.cells) % 2, 850, 150)
     question = reports(tree, np.stack([1000 - ones, ones], axis=1), 2.0, seed=22)
     drift = fit("drift", BINARY, public, [question], base=own)
-    averaged = fit("averaged", BINARY, public, [question])
-    np.testing.assert_allclose(drift.values, averaged.values, atol=0.05)
+    half = BaseModel("half", (Linear("softmax", np.zeros((2, 2)), np.zeros(2)),), (1.0,))
+    from_constant = fit("drift", BINARY, public, [question], base=half)
     right = np.stack([1000 - ones, ones], axis=1) / 1000
+    np.testing.assert_allclose(drift.values, from_constant.values, atol=0.05)
     assert ((drift.values > 0.5) == (right > 0.5)).all()
 
 
@@ -163,14 +162,13 @@ def test_a_plain_tree_gives_each_cell_one_value() -> None:
     assert not np.allclose(full.predict(X).values, predicted)
 
 
-@pytest.mark.parametrize("estimator", ["drift", "averaged"])
-def test_one_report_moves_a_value_no_further_than_stated(estimator: str) -> None:
+def test_one_report_moves_a_value_no_further_than_stated() -> None:
     """One report more, of any kind, stays within `influence_of(1)`."""
     public = public_rows(BINARY, 100, seed=19)
     tree = complete(3)
     question = reports(tree, np.full((8, 2), 2000), 1.0, seed=20)
-    model = fit(estimator, BINARY, public, [question])
-    assert furthest_moved(estimator, public, question, model) <= 1.0
+    model = fit("drift", BINARY, public, [question])
+    assert furthest_moved("drift", public, question, model) <= 1.0
 
 
 def furthest_moved(

@@ -52,5 +52,5 @@ def test_a_public_model_of_ones_own_is_refused_where_it_has_no_use() -> None:
     """The error names the estimators that start from one."""
     own = BaseModel("own", (Linear("softmax", np.zeros((2, 2)), np.zeros(2)),), (1.0,))
     with pytest.raises(InvalidRequest, match="starts from no public model: use drift"):
-        fit("averaged", BINARY, PUBLIC, [QUESTION], base=own)
+        fit("weighted", BINARY, PUBLIC, [QUESTION], base=own)
     assert fit("drift", BINARY, PUBLIC, [QUESTION], base=own).facts["public model"] == "own"

@@ -72,7 +72,7 @@ def test_hopeless_reports_are_not_collected() -> None:
 
 def test_more_reports_reveal_smaller_shifts() -> None:
     """In the same cells, with holders and with epsilon; public records' own chance remains."""
-    planner = Planner(settings(grower="max_edge", depth=2), halves(100), "averaged", 0)
+    planner = Planner(settings(grower="max_edge", depth=2), halves(100), "weighted", 0)
 
     def shifts(holders: int, epsilon: float) -> list[float]:
         task = planner.task(settings(grower="max_edge", depth=2, epsilon=epsilon), planner.fair)

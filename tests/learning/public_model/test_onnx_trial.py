@@ -175,7 +175,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
                 [constant("rows", [0], np.int64), constant("one", 1.0)],
             )
         ),
-        "other company",
+        "other rows",
     ),
     "classes in another order": (lambda: labelled(["yes", "no"]), "their order must be the task's"),
     "a tree that leads back": (lambda: tree([1, 0], [2, 3]), "leads back"),

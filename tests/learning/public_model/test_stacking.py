@@ -108,7 +108,7 @@ def test_with_many_rows_points_are_some_of_them() -> None:
     """With POINTS public rows the points are these, and none is counted as the model's own."""
     X = np.random.default_rng(6).random((POINTS, 2))
     known = Knowledge.of(constant(X[:, 0], 2, 0), X)
-    assert known.own == 0
+    assert known.training_rows == 0
     np.testing.assert_array_equal(np.sort(known.points, axis=0), np.sort(X, axis=0))
 
 
@@ -152,8 +152,11 @@ def test_cell_means_are_the_models_means_at_the_points() -> None:
     known = public_knowledge(squeezed, public.y, 0)
     tree = complete(2)
     means, counts = known.cell_means(tree)
-    np.testing.assert_array_equal(known.points[: known.own], squeezed)
-    cells, scores = locate(tree, known.points[known.own :]), known.scores[known.own :]
+    np.testing.assert_array_equal(known.points[: known.training_rows], squeezed)
+    cells, scores = (
+        locate(tree, known.points[known.training_rows :]),
+        known.scores[known.training_rows :],
+    )
     np.testing.assert_array_equal(counts, np.bincount(cells, minlength=4))
     for cell in np.unique(cells):
         assert means[cell, 0] == pytest.approx(scores[cells == cell].mean())

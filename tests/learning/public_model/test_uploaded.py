@@ -75,7 +75,7 @@ def test_it_is_named_wherever_the_model_is(curator: Curator) -> None:
         fitted = curator.fit(task.id, "drift", parameters)
         assert sha in fitted.summary["facts"]["public model"]
         assert curator.card(task.id).count(sha) == 1
-    assert "public model" not in curator.fit(task.id, "averaged").summary["facts"]
+    assert "public model" not in curator.fit(task.id, "weighted").summary["facts"]
 
 
 def test_cells_are_distilled_from_it(curator: Curator) -> None:

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from privet.learning.planning.worlds import CHANGED, HIGHER, RARER, World, few_rows, place_of
+from privet.learning.planning.populations import (
+    CHANGED,
+    HIGHER,
+    RARER,
+    Population,
+    few_rows,
+    place_of,
+)
 
 rng = np.random.default_rng(0)
 POINTS = rng.random((500, 3)) * [3.0, 1.0, 1.0]
@@ -12,7 +19,7 @@ SHARES = rng.dirichlet([4.0, 1.0], size=500)
 
 def test_volunteers_are_rarer_by_their_odds() -> None:
     """Among holders the rarest class has 4.5 times the odds, overall and at every point."""
-    fair = World.fair(POINTS, SHARES)
+    fair = Population.fair(POINTS, SHARES)
     holders = fair.volunteers(1.0)
     odds, fair_odds = (
         (world.weights @ world.truth)[1] / (world.weights @ world.truth)[0]
@@ -26,7 +33,7 @@ def test_volunteers_are_rarer_by_their_odds() -> None:
 
 def test_a_part_has_other_labels() -> None:
     """30 % at one end of the first component have the next class, and nobody else."""
-    changed = World.fair(POINTS, SHARES).changed()
+    changed = Population.fair(POINTS, SHARES).changed()
     moved = (changed.truth != SHARES).any(axis=1)
     assert moved.mean() == pytest.approx(CHANGED, abs=0.005)
     np.testing.assert_array_equal(changed.truth[moved], SHARES[moved][:, ::-1])
@@ -36,7 +43,7 @@ def test_a_part_has_other_labels() -> None:
 def test_numbers_move_too() -> None:
     """Volunteers' numbers are lower by half a deviation; others are mirrored at the mean."""
     means = POINTS[:, :1]
-    fair = World.fair(POINTS, means)
+    fair = Population.fair(POINTS, means)
     np.testing.assert_allclose(fair.volunteers(2.0).truth, means + 2.0 * HIGHER)
     other = fair.changed().truth
     moved = other != means

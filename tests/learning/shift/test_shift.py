@@ -7,22 +7,20 @@ import pytest
 
 from privet.learning.counts import QuestionCounts
 from privet.learning.estimators import fit
-from privet.learning.estimators.shift import (
-    GRID,
-    Contrasts,
-    Expected,
-    cell_masses,
-    contrasts_of,
-    estimate_shift,
-    posterior,
-    prior_variances,
-    reported_masses,
-)
 from privet.learning.model import to_model
 from privet.learning.public_data import PublicData
+from privet.learning.shift import Expected, Prior, estimate_shift
+from privet.learning.shift.likelihood import (
+    Contrasts,
+    cell_masses,
+    contrasts_of,
+    reported_masses,
+)
+from privet.learning.shift.posterior import shift_posterior
+from privet.learning.shift.prior import GRID
 from tests.learning.estimators.examples import BINARY, complete, public_rows, reports
-from tests.learning.estimators.test_tree_smoothing import prior_covariance
 from tests.learning.estimators.trees import random_tree
+from tests.learning.shift.test_tree_smoothing import prior_covariance
 
 RUNS = 300
 SHARES = np.array([[0.9, 0.1], [0.3, 0.7], [0.5, 0.5], [0.05, 0.95]])
@@ -56,8 +54,10 @@ def test_the_posterior_of_numbers_is_that_of_dense_algebra(seed: int) -> None:
     size = rng.uniform(100.0, 300.0, (cells, 1))
     variance = rng.uniform(300.0, 600.0, (cells, 2)) + common * a**2
     values = 60.0 * rng.standard_normal((cells, 2))
-    found = posterior(tree, Contrasts(reference, values, variance, size, common), known)
-    steps, of_slope = prior_variances(tree)
+    default = Prior.default(numeric=True)
+    contrasts = Contrasts(reference, values, variance, size, common)
+    found = shift_posterior(tree, contrasts, known, default)
+    steps, of_slope = default.variances(tree)
     z = known.slope - np.average(known.slope, axis=0, weights=size[:, 0])
     evidence = np.zeros((len(GRID), 2))
     for slot in range(2):
@@ -83,8 +83,9 @@ def test_theta_of_classes_is_where_the_posterior_is_greatest() -> None:
     """The gradient of log likelihood and log prior is 0 there, and was not at 0."""
     question, known = drawn(1, epsilon=4.0), expected(SHARES[::-1])
     contrasts = contrasts_of(question, known.q, MASS)
-    found = posterior(question.partition, contrasts, known)
-    steps, of_slope = prior_variances(question.partition)
+    default = Prior.default(numeric=False)
+    found = shift_posterior(question.partition, contrasts, known, default)
+    steps, of_slope = default.variances(question.partition)
     z = known.slope - np.average(known.slope, axis=0, weights=MASS)
     for prior in range(1, len(GRID)):
         for slot in range(2):
@@ -162,8 +163,7 @@ def test_masses_are_positive_and_add_up_to_one() -> None:
         assert found.sum() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("estimator", ["drift", "averaged"])
-def test_cells_with_hardly_any_holders_have_no_phantom_ones(estimator: str) -> None:
+def test_cells_with_hardly_any_holders_have_no_phantom_ones() -> None:
     """A tenth of the cells' public share of holders would halve their shares: .9 to .58."""
     tree, public = complete(4), public_rows(BINARY, 1600, seed=1)
     cells = np.arange(16)
@@ -171,7 +171,7 @@ def test_cells_with_hardly_any_holders_have_no_phantom_ones(estimator: str) -> N
     size = np.where(cells < 4, 1000, 83_000)
     ones = np.where(cells < 4, 910, 0.9 * size).astype(int)
     question = reports(tree, np.stack([size - ones, ones], axis=1), 8.0, seed=3)
-    model = fit(estimator, BINARY, PublicData(public.X, y), [question])
+    model = fit("drift", BINARY, PublicData(public.X, y), [question])
     assert (model.values[:4, 1] > 0.85).all()
 
 

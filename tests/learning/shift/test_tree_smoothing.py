@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from privet.learning.estimators.tree_smoothing import smooth
+from privet.learning.shift.tree_smoothing import smooth
 from privet.protocol.partition import Partition
 from tests.learning.estimators.trees import cells_below, random_tree
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..contrasts import moments
-from ..counts import Z95, QuestionCounts
-from ..model import SlotEstimates
-from ..public_data import Floats
+from .contrasts import contrast_variance, moments
+from .counts import Z95, QuestionCounts
+from .model import SlotEstimates
+from .public_data import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +67,7 @@ def share_variance(values: Floats, counts: Floats, covariance: Floats) -> Floats
     The share v_s = A_s / B has the derivative (e_s - v_s 1) / B with respect to the counts.
     """
     mass = counts.sum(axis=1)
-    of_slot, with_mass, of_mass = moments(covariance)
-    spread = of_slot - 2.0 * values * with_mass + values**2 * of_mass[:, None]
+    spread = contrast_variance(covariance, values)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.maximum(spread, 0.0) / mass[:, None] ** 2
     return np.where(mass[:, None] > 0.0, variance, np.inf)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from privet.learning.counts import Z95
-from privet.learning.estimators.ratio import (
+from privet.learning.ratio import (
     fieller_interval,
     project_on_simplex,
     share_variance,

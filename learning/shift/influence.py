@@ -1,0 +1,79 @@
+"""What replacing one report can change a posterior mean share by, to first order.
+
+A report changes the contrasts R, and these H = b e / D and, by the noise between cells, u' theta.
+Within a prior theta changes by C dH, C being the posterior covariance; the entry of C between two
+cells is at most the product of their posterior deviations. Between priors the derivative of a mean
+is its covariance with that of the log evidence, at most the product of their deviations (Cauchy and
+Schwarz). Left out: second order, and how reports change masses, variances and references.
+"""
+
+import numpy as np
+
+from ..counts import QuestionCounts
+from ..public_data import Floats
+from .likelihood import Contrasts
+from .posterior import Posterior
+from .tree_smoothing import smooth
+
+LEAST_WEIGHT = 1e-3
+"""Priors with less posterior weight get only the looser of two bounds, which is quicker."""
+
+
+def influence(question: QuestionCounts, contrasts: Contrasts, posterior: Posterior) -> Floats:
+    """The bound for each mean share, ``(cells, slots)``."""
+    contrast_change = ContrastChange(question, contrasts.reference)
+    D, a, gamma = contrasts.variance, contrasts.direction, contrasts.common_precision
+    of_noise = gamma * contrast_change.summed(np.abs(a / D))
+    within = posterior.mean(
+        posterior.derivative * _of_theta(question, contrasts, posterior, of_noise)
+    )
+    # the derivative of the log evidence by the contrasts, up to what is equal for all priors
+    by_R = contrasts.size * posterior.shares / D
+    by_R = by_R + gamma * (a / D) * (a * by_R).sum(axis=1, keepdims=True)
+    between = posterior.deviation(posterior.shares) * contrast_change.summed(
+        posterior.deviation(by_R)
+    )
+    return np.asarray(within + between)
+
+
+class ContrastChange:
+    """How much replacing one report can change contrasts with shares ``reference``."""
+
+    def __init__(self, question: QuestionCounts, reference: Floats) -> None:
+        self.question = question
+        slots = reference.shape[1]
+        self.by_counts = np.abs(np.eye(slots) - reference[:, :, None])
+        """|dR_s / dV_t|, ``(cells, slots, slots)``."""
+
+    @property
+    def single(self) -> Floats:
+        """Maximum change of each contrast, ``(cells, slots)``."""
+        return np.asarray(self.by_counts @ self.question.count_influence)
+
+    def summed(self, weights: Floats) -> Floats:
+        """Maximum of the sum over cells of ``weights * |change|``, per slot, ``(slots,)``."""
+        return np.array(
+            [
+                self.question.total_influence(weights[:, s, None] * self.by_counts[:, s])
+                for s in range(weights.shape[1])
+            ]
+        )
+
+
+def _of_theta(
+    question: QuestionCounts, contrasts: Contrasts, posterior: Posterior, of_noise: Floats
+) -> Floats:
+    """The most that theta changes by within each prior, ``(priors, cells, slots)``."""
+    contrast_change = ContrastChange(question, contrasts.reference)
+    b_D = contrasts.size * posterior.derivative / contrasts.variance
+    b_a_D = np.abs(b_D * contrasts.direction)
+    of_H = b_D * contrast_change.single + b_a_D * of_noise
+    change = smooth(question.partition, posterior.steps, posterior.J, of_H[None]).means[0]
+    for vector in (np.abs(posterior.by_slope), np.abs(posterior.by_noise)):
+        change = change + vector * (vector * of_H).sum(axis=1, keepdims=True)
+    deviation = np.sqrt(posterior.variance)
+    for g in np.flatnonzero((posterior.weights > LEAST_WEIGHT).any(axis=1)):
+        joint = contrast_change.summed(deviation[g] * b_D[g])
+        joint = joint + (deviation[g] * b_a_D[g]).sum(axis=0) * of_noise
+        change[g] = np.minimum(change[g], deviation[g] * joint)
+    return np.asarray(change)
