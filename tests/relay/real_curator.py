@@ -11,17 +11,17 @@ import httpx
 import msgpack
 
 from privet.client import Answer, Holder, MemoryLedger, ReportClient, Retry
+from privet.curator.access.tokens import Scope
 from privet.curator.app import create_app as create_curator
 from privet.curator.datastore.base import Store
 from privet.curator.settings import Settings
-from privet.curator.tokens import Scope
+from privet.http_client.address import TaskAddress
 from privet.protocol.lifecycle import Move
 from privet.protocol.task import Task
 from privet.relay.app import Relay, create_app
 from privet.relay.forwarding import Forwarder
 from privet.relay.spool import Spool
 from privet.relay.task_watch import TaskWatch
-from privet.transport.address import TaskAddress
 from tests.curator.datastore.made import NOW, open_task, task
 from tests.manual_clock import ManualClock
 from tests.memory_store import MemoryStore

@@ -11,11 +11,11 @@ import httpx
 import pytest
 
 from privet.client import ReportClient, Retry, State
+from privet.http_client.address import TaskAddress
 from privet.protocol.errors import NotAuthorized, ReportNotFound, TaskNotFound, TaskNotOpen
 from privet.protocol.lifecycle import Move
 from privet.relay import task_watch
 from privet.relay.task_watch import TaskWatch
-from privet.transport.address import TaskAddress
 from tests.curator.datastore.made import NOW, task
 from tests.relay.real_curator import CURATOR, RECORD, Curator, Setting, relaying
 

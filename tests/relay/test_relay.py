@@ -46,7 +46,7 @@ from tests.client.fakes import Network, media, problem, record_connections
 from tests.protocol.examples import RECORD, make_task
 
 if TYPE_CHECKING:
-    from privet.transport.batch_files import BatchFolder
+    from tests.batch_folder import BatchFolder
 
 CURATOR = "https://curator.example"
 PEER = "for other relays"
@@ -181,7 +181,7 @@ async def test_reports_pass_through_unchanged_and_once(task: Task, tmp_path: Pat
 async def test_batches_go_to_a_folder_in_place_of_the_curator(task: Task, tmp_path: Path) -> None:
     """What holders sent is in the files, once; the relay says that it is held, not counted."""
     pytest.importorskip("fsspec")
-    from privet.transport.batch_files import BatchFolder
+    from tests.batch_folder import BatchFolder
 
     curator, folder = BatchCurator(task), BatchFolder(str(tmp_path / "batches"))
     async with relaying(curator, tmp_path / "spool", least=1, folder=folder) as (

@@ -13,7 +13,7 @@ from privet.curator.app import create_app
 from privet.curator.cli import main
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
-from privet.transport.connections import listen
+from privet.http_server.connections import listen
 from tests.curator import samples
 from tests.memory_store import MemoryStore
 

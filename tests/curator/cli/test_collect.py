@@ -9,7 +9,7 @@ import pytest
 from privet.curator.cli import main
 from privet.curator.datastore import open_store
 from privet.protocol.report import Report
-from privet.transport.batch_files import BatchFolder
+from tests.batch_folder import BatchFolder
 from tests.curator.collection.test_files import batch_of
 from tests.curator.datastore.made import kept, open_task, report, task, total
 

@@ -9,8 +9,8 @@ import pytest
 
 from privet.curator.cli import main
 from privet.curator.datastore import open_store
-from privet.curator.publishing.settings import TaskSettings
 from privet.curator.service import Curator
+from privet.learning.task_building.settings import TaskSettings
 from tests.curator import samples
 from tests.manual_clock import ManualClock
 

@@ -9,12 +9,12 @@ import httpx
 import numpy as np
 import pytest
 
+from privet.curator.access.tokens import Scope
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.collection.batch import MAX_WAITING
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.base import Outcomes, ReportGroup, Store
 from privet.curator.settings import Settings
-from privet.curator.tokens import Scope
 from privet.protocol.batch import Admission, Batch
 from privet.protocol.lifecycle import Move
 from privet.protocol.report import Report

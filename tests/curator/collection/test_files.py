@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from privet.curator.collection import batch_reader
 from privet.curator.collection.files import CollectedFile, collect
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.base import Store
 from privet.protocol.batch import Batch
 from privet.protocol.errors import MalformedReport, StorageFailed, TooLarge, WrongQuestions
 from privet.protocol.report import Report
-from privet.transport import batch_files
-from privet.transport.batch_files import BatchFolder
+from tests.batch_folder import BatchFolder
 from tests.curator.datastore.made import NOW, kept, report, task, total
 
 
@@ -130,7 +130,7 @@ def test_files_that_are_not_for_a_task_are_refused(
             batches.read(f"{cached.id}/{name}.parquet", cached.task)
     for limit in ("MAX_REPORTS", "MAX_FILE_BYTES"):
         with monkeypatch.context() as patch:
-            patch.setattr(batch_files, limit, 0)
+            patch.setattr(batch_reader, limit, 0)
             with pytest.raises(TooLarge):
                 batches.read(good, cached.task)
 
