@@ -21,7 +21,6 @@ from privet.client import (
     MemoryLedger,
     ReportClient,
     ReportState,
-    Retry,
     SqliteLedger,
     TaskRefused,
 )
@@ -138,15 +137,6 @@ async def test_clicks_at_once_are_counted_once(curator: StubCurator, ledger: Sql
         await asyncio.gather(*(holder.answer(curator.url, RECORD) for holder in holders))
     assert len(set(curator.posts)) == len(curator.counted) == 1
     assert ledger.spent("me") == curator.task.epsilon
-
-
-async def test_a_busy_curator_gets_the_same_bytes_later(curator: StubCurator) -> None:
-    """Two refusals with Retry-After, then success: three posts of one report."""
-    curator.busy = 2
-    async with ReportClient(retry=Retry(first=0.01)) as client:
-        assert (await Holder(client, MemoryLedger()).answer(curator.url, RECORD)).counted
-    assert len(curator.posts) == 3
-    assert len(set(curator.posts)) == 1
 
 
 async def test_a_kept_answer_goes_where_the_user_says(ledger: SqliteLedger) -> None:

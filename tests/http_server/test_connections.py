@@ -436,38 +436,28 @@ async def test_a_kept_connection_is_closed_when_it_is_idle_for_long() -> None:
         assert clock() - last > 3 * SHORT
 
 
-async def test_two_requests_at_once_get_two_answers() -> None:
-    """Pipelined requests are answered in order."""
-    done = await answered(lambda send: send_parts(send, b"body"), GET + GET)
-    assert done == [WHOLE, WHOLE, "closed"]
+CHUNKS = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"
+LAST = GET.replace(b"Host", b"Connection: close\r\nHost")
 
 
-async def test_an_answer_in_parts_is_sent_in_order() -> None:
-    """An answer that is streamed has the same bytes."""
-    done = await answered(lambda send: send_parts(send, b"bo", b"d", b"y"))
-    assert b"".join(part for part in done if isinstance(part, bytes)) == WHOLE
-
-
-async def test_an_answer_without_a_length_is_chunked() -> None:
-    """What has no content-length is sent as HTTP wants it."""
-    done = await answered(lambda send: send_parts(send, b"body", headers=[]))
-    answer = b"".join(part for part in done if isinstance(part, bytes))
-    assert answer.endswith(b"transfer-encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n")
-
-
-async def test_a_head_call_gets_no_body() -> None:
-    """The length is that of the body that a GET would get."""
-    done = await answered(lambda send: send_parts(send, b""), GET.replace(b"GET", b"HEAD"))
-    assert b"".join(part for part in done if isinstance(part, bytes)) == WHOLE[: -len(b"body")]
-
-
-async def test_the_last_answer_of_a_connection_says_so() -> None:
-    """A client that asks for it hears that the connection closes, after the whole answer."""
-    last = GET.replace(b"Host", b"Connection: close\r\nHost")
-    head, body, closed, *_ = await answered(lambda send: send_parts(send, b"body"), last)
-    assert isinstance(head, bytes)
-    assert b"connection: close\r\n" in head
-    assert (body, closed) == (b"body", "closed")
+@pytest.mark.parametrize(
+    ("request_", "parts", "headers", "expected"),
+    [
+        (GET, [b"bo", b"d", b"y"], PLAIN, WHOLE),
+        (GET + GET, [b"body"], PLAIN, WHOLE + WHOLE),
+        (GET, [b"body"], [], CHUNKS),
+        (GET.replace(b"GET", b"HEAD"), [b""], PLAIN, WHOLE.removesuffix(b"body")),
+        (LAST, [b"body"], PLAIN, WHOLE.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n")),
+    ],
+    ids=["in parts", "pipelined", "without a length", "HEAD", "last of a connection"],
+)
+async def test_answers_are_written_as_http_wants_them(
+    request_: bytes, parts: list[bytes], headers: list[tuple[bytes, bytes]], expected: bytes
+) -> None:
+    """Byte for byte, and then the connection is closed."""
+    *done, closed = await answered(lambda send: send_parts(send, *parts, headers=headers), request_)
+    assert closed == "closed"
+    assert b"".join(part for part in done if isinstance(part, bytes)) == expected
 
 
 @pytest.mark.parametrize("body", [b"bod", b"bodys"])

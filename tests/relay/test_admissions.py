@@ -1,10 +1,8 @@
 """Invited holders behind a relay: nothing pairs a report with an invitation at the curator."""
 
-import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,132 +11,14 @@ import msgpack
 import pytest
 
 from privet.client import Holder, LedgerEntry, MemoryLedger, ReportClient, ReportState, Retry
-from privet.curator.access.tokens import Scope
-from privet.curator.app import create_app as create_curator
-from privet.curator.datastore.store import Store
-from privet.curator.settings import Settings
-from privet.http_client.address import TaskAddress
 from privet.protocol.errors import NotAdmitted, PrivetError
-from privet.protocol.task import Task
 from privet.relay import task_watch
-from privet.relay.app import Relay, create_app
-from privet.relay.forwarding import Forwarder
 from privet.relay.spool import Spool
 from tests.client.fakes import problem
-from tests.curator.datastore.made import NOW, open_task, task
-from tests.manual_clock import ManualClock
 from tests.memory_store import MemoryStore
+from tests.relay.real_curator import CURATOR, PEER, RECORD, Curator, Setting, relaying, rows
 
-CURATOR, RELAY = "https://curator.example", "http://127.0.0.1:8100"
 LEAST = 4
-RECORD = {"x": 0.3, "y": "yes"}
-PEER = "for other relays"
-
-
-@dataclass
-class Curator:
-    """A real curator, and all that reached it; ``lie`` may answer in its place."""
-
-    store: Store = field(default_factory=MemoryStore)
-    task: Task = field(default_factory=task)
-    asked: list[list[bytes]] = field(default_factory=list)
-    sent: list[frozenset[bytes]] = field(default_factory=list)
-    """The report ids of each batch."""
-    lie: Callable[[httpx.Request], httpx.Response | None] = lambda _: None
-
-    def __post_init__(self) -> None:
-        open_task(self.store, self.task)
-        self.app = create_curator(Settings(), store=self.store, clock=ManualClock(NOW))
-        self.token = self.app.state.tokens.issue("relay", Scope.RELAY)
-
-    def invite(self, count: int) -> list[str]:
-        made = [f"invitation-{i}" for i in range(count)]
-        self.store.invite(self.task.id, [sha256(own.encode()).digest() for own in made])
-        return made
-
-    @property
-    def counted(self) -> int:
-        return self.store.status(self.task.id).reports
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        call = request.url.path.rsplit("/", 1)[1]
-        if call in {"admissions", "batch"}:
-            fields = msgpack.unpackb(await request.aread())
-            if call == "admissions":
-                assert set(fields) == {"version", "id", "invitations"}
-                self.asked.append(rows(fields["invitations"], 32))
-            else:
-                assert set(fields) == {"version", "ids", "payloads", "question", "admissions"}
-                self.sent.append(frozenset(rows(fields["ids"], 16)))
-        answer = self.lie(request)
-        if answer is not None:
-            return answer
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(self.app)) as http:
-            headers = dict(request.headers)
-            reply = await http.request(
-                request.method, request.url, content=request.content, headers=headers
-            )
-        return httpx.Response(reply.status_code, headers=reply.headers, content=reply.content)
-
-    def close(self) -> None:
-        self.app.state.writer.stop()
-        self.app.state.rejects.close()
-
-
-def rows(column: bytes, width: int) -> list[bytes]:
-    return [column[at : at + width] for at in range(0, len(column), width)]
-
-
-class Passing(httpx.AsyncBaseTransport):
-    """Hands requests to a curator of this process."""
-
-    def __init__(self, curator: Curator) -> None:
-        self.handle_async_request = curator.handle_async_request  # type: ignore[method-assign]
-
-
-@dataclass
-class Setting:
-    """A relay with the way of holders to it."""
-
-    client: ReportClient
-    front: httpx.AsyncBaseTransport
-    address: TaskAddress
-    forwarder: Forwarder
-    spool: Spool
-
-    async def answers(self, invitations: list[str]) -> list[LedgerEntry]:
-        """One holder for each invitation answers."""
-        holders = [Holder(self.client, MemoryLedger(), own) for own in invitations]
-        return [
-            await holder.answer(self.address.url, RECORD, own)
-            for holder, own in zip(holders, invitations, strict=True)
-        ]
-
-    async def fates(self, answers: list[LedgerEntry]) -> list[str]:
-        """State or reason for each."""
-        found = [await self.client.fate(self.address, own.report_id) for own in answers]
-        return [fate.reason or fate.state for fate in found]
-
-
-@contextlib.asynccontextmanager
-async def relaying(
-    behind: httpx.AsyncBaseTransport, token: str, task_id: str, path: Path, least: int = LEAST
-) -> AsyncIterator[Setting]:
-    """A relay before whatever answers ``behind``."""
-    to_curator = ReportClient(
-        httpx.AsyncClient(transport=behind), retry=Retry(attempts=1), token=token
-    )
-    with Spool(path) as spool:
-        relay = Relay(to_curator, CURATOR, spool, least, peer_token=PEER, clock=ManualClock(NOW))
-        forwarder = Forwarder(
-            to_curator, relay.address, spool, least, relay.watch, clock=ManualClock(NOW)
-        )
-        front = httpx.ASGITransport(create_app(relay))
-        client = ReportClient(httpx.AsyncClient(transport=front), retry=Retry(attempts=1))
-        running = asyncio.create_task(relay.run())
-        address = client.address(f"{RELAY}/v1/tasks/{task_id}")
-        yield Setting(client, front, address, forwarder, spool)
-        running.cancel()
 
 
 @pytest.fixture(autouse=True)
@@ -158,8 +38,7 @@ async def curator() -> AsyncIterator[Curator]:
 async def relay(
     curator: Curator, tmp_path: Path, request: pytest.FixtureRequest
 ) -> AsyncIterator[Setting]:
-    least, spool = getattr(request, "param", LEAST), tmp_path / "spool"
-    async with relaying(Passing(curator), curator.token, curator.task.id, spool, least) as made:
+    async with relaying(curator, tmp_path / "spool", getattr(request, "param", LEAST)) as made:
         yield made
 
 
@@ -329,7 +208,7 @@ async def test_admissions_pass_through_a_second_relay(
     holders = []
     for name, token in (("one", PEER), ("two", PEER), ("stranger", "wrong")):
         path = tmp_path / name
-        async with relaying(relay.front, token, curator.task.id, path, least=5) as first:
+        async with relaying(curator, path, 5, behind=relay.front, token=token) as first:
             own = good[:5] if name == "one" else good[5:]
             holders += await first.answers(own)
             await first.forwarder.forward()

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from privet.client import Holder, LedgerEntry, MemoryLedger, ReportClient
+from privet.client import Holder, MemoryLedger, ReportClient
 from privet.client.cli import app as holder_app
 from privet.protocol import wire
 from privet.protocol.batch import BATCH_VERSION
@@ -74,7 +74,8 @@ async def test_holders_reach_the_curator_through_the_relay(
     async with ReportClient() as client:
         holders = [Holder(client, MemoryLedger(), f"subject {i}") for i in range(12)]
         answers = await asyncio.gather(*(holder.answer(url, RECORD) for holder in holders))
-    sent = {(report.id, report.answers[0][1]) for report in map(reported, answers)}
+    reports = [Report.unpack(answered.report) for answered in answers]
+    sent = {(report.id, report.answers[0][1]) for report in reports}
     async with httpx.AsyncClient() as http:
         status = await emptied(http, url)
         shown = await run("status", url)
@@ -274,8 +275,3 @@ def test_exit_statuses_are_those_of_the_page() -> None:
     table = page.split("| exit status |")[1].split("\n\n")[0]
     listed = {int(row.split("|")[1]) for row in table.splitlines()[2:]}
     assert listed == {0, cli.EXIT_FAULT, 2, cli.EXIT_BROKEN}
-
-
-def reported(answer: LedgerEntry) -> Report:
-    """The report in an answer's bytes."""
-    return Report.unpack(answer.report)

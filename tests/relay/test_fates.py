@@ -4,57 +4,23 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 import httpx
 import pytest
 
-from privet.client import Holder, MemoryLedger, ReportClient, ReportState, Retry
-from privet.curator.access.tokens import Scope
-from privet.curator.app import create_app as create_curator
-from privet.curator.datastore.store import Store
-from privet.curator.settings import Settings
+from privet.client import ReportClient, ReportState, Retry
 from privet.http_client.address import TaskAddress
 from privet.protocol.errors import NotAuthorized, ReportNotFound, TaskNotFound, TaskNotOpen
 from privet.protocol.lifecycle import Move
 from privet.relay import task_watch
-from privet.relay.app import Relay, create_app
-from privet.relay.forwarding import Forwarder
-from privet.relay.spool import Spool
 from privet.relay.task_watch import TaskWatch
-from tests.curator.datastore.made import NOW, open_task, task
-from tests.manual_clock import ManualClock
-from tests.memory_store import MemoryStore
+from tests.curator.datastore.made import NOW, task
+from tests.relay.real_curator import CURATOR, RECORD, Curator, Setting, relaying
 
-CURATOR, RELAY = "https://curator.example", "http://127.0.0.1:8100"
 CLOSES = int(NOW) + 1_000
 INVITATION = "an-invitation"
-RECORD = {"x": 0.3, "y": "yes"}
-
-
-@dataclass
-class Setting:
-    """A curator, a relay in front of it, and the way of holders to the relay."""
-
-    store: Store
-    clock: ManualClock
-    address: TaskAddress
-    client: ReportClient
-    forwarder: Forwarder
-    spool: Spool
-    watch: TaskWatch
-
-    def holder(self, name: str = "me") -> Holder:
-        return Holder(self.client, MemoryLedger(), name, clock=self.clock)
-
-    def move(self, move: Move) -> None:
-        self.store.move(self.address.id, move, self.clock())
-
-    @property
-    def counted(self) -> int:
-        return self.store.status(self.address.id).reports
 
 
 @pytest.fixture(autouse=True)
@@ -66,32 +32,11 @@ def _always_looking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def setting(tmp_path: Path) -> AsyncIterator[Setting]:
-    async with relayed(tmp_path / "spool") as made:
+    """A relay that forwards every single report; the task closes at ``CLOSES``."""
+    curator = Curator(task=task(closes=CLOSES))
+    async with relaying(curator, tmp_path / "spool", 1) as made:
         yield made
-
-
-@contextlib.asynccontextmanager
-async def relayed(path: Path) -> AsyncIterator[Setting]:
-    """Everything in this process; the task closes at ``CLOSES``."""
-    store, clock = MemoryStore(), ManualClock(NOW)
-    own = open_task(store, task(closes=CLOSES))
-    curator = create_curator(Settings(), store=store, clock=clock)
-    behind = httpx.AsyncClient(transport=httpx.ASGITransport(curator))
-    token = curator.state.tokens.issue("relay", Scope.RELAY)
-    to_curator = ReportClient(behind, retry=Retry(attempts=1), token=token)
-    with Spool(path) as spool:
-        relay = Relay(to_curator, CURATOR, spool, 1, clock=clock)
-        forwarder = Forwarder(
-            to_curator, relay.address, spool, 1, relay.watch, clock=clock, keep_days=30
-        )
-        front = httpx.AsyncClient(transport=httpx.ASGITransport(create_app(relay)))
-        client = ReportClient(front, retry=Retry(attempts=1))
-        running = asyncio.create_task(relay.run())
-        address = client.address(f"{RELAY}/v1/tasks/{own.id}")
-        yield Setting(store, clock, address, client, forwarder, spool, relay.watch)
-        running.cancel()
-    curator.state.writer.stop()
-    curator.state.rejects.close()
+    curator.close()
 
 
 async def test_a_holder_learns_that_its_answer_was_counted(setting: Setting) -> None:
@@ -101,7 +46,7 @@ async def test_a_holder_learns_that_its_answer_was_counted(setting: Setting) -> 
     assert answered.state is ReportState.HELD
     assert [each.state for each in await holder.resend()] == [ReportState.HELD]
     await setting.forwarder.forward()
-    assert setting.counted == 1
+    assert setting.curator.counted == 1
     assert await holder.ask_relays() == []
     assert [each.state for each in holder.ledger.answers("me")] == [ReportState.COUNTED]
     assert await holder.resend() == []
@@ -119,16 +64,16 @@ async def test_reports_of_a_task_that_is_closed_for_a_moment_are_kept(
     if sealed:  # the relay looked before it was closed, and looks no more
         monkeypatch.setattr(task_watch, "SHORTEST", 1e9)
         await setting.watch.look(setting.address.id)
-    setting.move(Move.CLOSE)
+    setting.curator.move(Move.CLOSE)
     await setting.forwarder.forward()
     assert bool(setting.spool.sealed()) == sealed
     assert setting.spool.tallies(setting.address.id) == {"waiting": 3}
     for answer in answers:
         assert (await setting.client.fate(setting.address, answer.report_id)).state == "held"
-    setting.move(Move.OPEN)
+    setting.curator.move(Move.OPEN)
     setting.forwarder._watch._looks.clear()
     await setting.forwarder.forward()
-    assert setting.counted == 3
+    assert setting.curator.counted == 3
     for answer in answers:
         assert (await setting.client.fate(setting.address, answer.report_id)).state == "counted"
 
@@ -139,7 +84,7 @@ async def test_reports_are_refused_when_their_task_is_over(
     """Past its closing time none can count: the holder learns it, and the log has no id."""
     holder = setting.holder()
     answered = await holder.answer(setting.address.url, RECORD)
-    setting.clock.advance(CLOSES - NOW)
+    setting.curator.clock.advance(CLOSES - NOW)
     caplog.set_level(logging.WARNING)
     await setting.forwarder.forward()
     fate = await setting.client.fate(setting.address, answered.report_id)
@@ -158,7 +103,7 @@ async def test_a_sealed_batch_is_settled_when_its_task_is_over(
     """Closed while the batch was on its way, and over before it was opened again."""
     answered = await setting.holder().answer(setting.address.url, RECORD)
     setting.spool.seal(setting.address.id, (0,), 1, 1)
-    setting.clock.advance(CLOSES - NOW)
+    setting.curator.clock.advance(CLOSES - NOW)
     await setting.forwarder.forward()
     assert setting.spool.sealed() == {}
     fate = await setting.client.fate(setting.address, answered.report_id)
@@ -170,7 +115,7 @@ async def test_reports_of_a_task_that_is_gone_are_refused(setting: Setting) -> N
     first = await setting.holder("a").answer(setting.address.url, RECORD)
     setting.spool.seal(setting.address.id, (0,), 1, 1)
     second = await setting.holder("b").answer(setting.address.url, RECORD)
-    setting.move(Move.DELETE)
+    setting.curator.move(Move.DELETE)
     await setting.forwarder.forward()
     assert setting.spool.tallies(setting.address.id) == {"waiting": 0, "task-not-found": 2}
     for answered in (first, second):
@@ -183,16 +128,16 @@ async def test_reports_of_a_task_that_is_gone_are_refused(setting: Setting) -> N
 async def test_what_is_known_to_be_refused_is_refused_at_once(setting: Setting) -> None:
     """A closed task, and a task that asks for invitations: nothing gets into the spool."""
     early = await setting.holder("early").answer(setting.address.url, RECORD)
-    setting.move(Move.CLOSE)
+    setting.curator.move(Move.CLOSE)
     closed = setting.holder("closed")
     sent = (setting.address, early.report, early.report_id)
     assert (await setting.client.send(*sent)).state == "held"
     with pytest.raises(TaskNotOpen):
         await closed.answer(setting.address.url, RECORD)
     assert [answer.state for answer in closed.ledger.answers()] == [ReportState.REFUSED]
-    setting.move(Move.OPEN)
+    setting.curator.move(Move.OPEN)
     assert [answer.state for answer in await closed.resend()] == [ReportState.HELD]
-    setting.store.invite(setting.address.id, [sha256(INVITATION.encode()).digest()])
+    setting.curator.store.invite(setting.address.id, [sha256(INVITATION.encode()).digest()])
     with pytest.raises(NotAuthorized, match="invited"):
         await setting.holder("b").answer(setting.address.url, RECORD)
     assert (await setting.client.send(*sent)).state == "held"
@@ -203,7 +148,7 @@ async def test_a_wrong_invitation_is_learned_and_can_be_mended(
     setting: Setting, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Wrong and used ones are refused by the curator; the same report goes with the right one."""
-    setting.store.invite(setting.address.id, [sha256(INVITATION.encode()).digest()])
+    setting.curator.store.invite(setting.address.id, [sha256(INVITATION.encode()).digest()])
     holder = setting.holder()
     await holder.answer(setting.address.url, RECORD, "wrong")
     await setting.forwarder.forward()
@@ -217,7 +162,7 @@ async def test_a_wrong_invitation_is_learned_and_can_be_mended(
     await other.answer(setting.address.url, RECORD, INVITATION)
     await setting.forwarder.forward()
     assert [answer.state for answer in await other.resend()] == [ReportState.REFUSED]
-    assert setting.counted == 1
+    assert setting.curator.counted == 1
 
 
 async def test_fates_are_for_those_who_know_the_id_and_end(setting: Setting) -> None:
@@ -231,7 +176,7 @@ async def test_fates_are_for_those_who_know_the_id_and_end(setting: Setting) -> 
     with pytest.raises(ReportNotFound):
         await setting.client.fate(elsewhere, answered.report_id)
     await setting.forwarder.forward()
-    setting.clock.advance(31 * 86_400)
+    setting.curator.clock.advance(31 * 86_400)
     running = asyncio.create_task(setting.forwarder.run(0.001))
     with contextlib.suppress(ReportNotFound):
         async with asyncio.timeout(60):
@@ -256,12 +201,12 @@ async def test_a_lost_answer_to_a_batch_doubles_nothing(
         dying.setattr(setting.spool, "settle", die)
         with pytest.raises(Died):
             await setting.forwarder.forward()
-    assert setting.counted == 3
-    setting.move(Move.CLOSE)
+    assert setting.curator.counted == 3
+    setting.curator.move(Move.CLOSE)
     await setting.forwarder.forward()
-    setting.move(Move.OPEN)
+    setting.curator.move(Move.OPEN)
     await setting.forwarder.forward()
-    assert setting.counted == 3
+    assert setting.curator.counted == 3
     for answer in answers:
         assert (await setting.client.fate(setting.address, answer.report_id)).state == "counted"
 

@@ -5,7 +5,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
 import msgpack
@@ -42,9 +42,11 @@ from privet.relay.cli import app
 from privet.relay.errors import SpoolFailed
 from privet.relay.forwarding import Forwarder, account_of, batch_size
 from privet.relay.spool import Group, Spool
-from tests.batch_folder import BatchFolder
 from tests.client.fakes import Network, media, problem, record_connections
 from tests.protocol.examples import RECORD, make_task
+
+if TYPE_CHECKING:
+    from tests.batch_folder import BatchFolder
 
 CURATOR = "https://curator.example"
 PEER = "for other relays"
@@ -94,7 +96,7 @@ async def relaying(
     curator: Callable[[httpx.Request], httpx.Response],
     path: Path,
     least: int = 3,
-    folder: BatchFolder | None = None,
+    folder: "BatchFolder | None" = None,
 ) -> AsyncIterator[Relayed]:
     """A relay in front of ``curator``."""
     client = Network([curator]).client(attempts=1)
@@ -174,9 +176,13 @@ async def test_reports_pass_through_unchanged_and_once(task: Task, tmp_path: Pat
     assert sum(len(columns["ids"]) for columns in curator.batches) == 40 * 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", [BOTH, ONE], ids=["all", "one"])
 async def test_batches_go_to_a_folder_in_place_of_the_curator(task: Task, tmp_path: Path) -> None:
     """What holders sent is in the files, once; the relay says that it is held, not counted."""
+    pytest.importorskip("fsspec")
+    from tests.batch_folder import BatchFolder
+
     curator, folder = BatchCurator(task), BatchFolder(str(tmp_path / "batches"))
     async with relaying(curator, tmp_path / "spool", least=1, folder=folder) as (
         relay,
