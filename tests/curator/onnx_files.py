@@ -4,8 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 from onnx.helper import make_node as node
+
+from privet.curator.public_data import Floats
+from privet.curator.public_model import onnx_trial
+from privet.curator.public_model.onnx_trial import TrialLimits, judge, trial_rows
+from privet.protocol.features import Classes, Label
 
 STRIPES = 64
 SURE = 0.98
@@ -75,3 +81,14 @@ def striped(rows: int, seed: int, number: bool = False) -> bytes:
     odd = np.floor(STRIPES * x) % 2
     labels = np.where(odd, 9.8, 0.2) if number else np.where(odd, "yes", "no")
     return "\n".join(["x,y", *(f"{a:.9f},{b}" for a, b in zip(x, labels, strict=True))]).encode()
+
+
+@pytest.fixture
+def trial_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Uploaded models are judged without a process of their own, which takes seconds to start."""
+
+    def judged(data: bytes, X: Floats, label: Label) -> None:
+        classes = label.classes if isinstance(label, Classes) else ()
+        judge(data, trial_rows(X), classes, TrialLimits(row_seconds=1.0))
+
+    monkeypatch.setattr(onnx_trial, "try_model", judged)
