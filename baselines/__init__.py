@@ -4,12 +4,12 @@ scikit-learn estimators whose ``fit(X, y, public)`` plays all holders. Nothing o
 imports them.
 """
 
-from privet.baselines.deconvolution import DeconvolutionRegressor
-from privet.baselines.gradient import PSGDClassifier
-from privet.baselines.histogram import APHISTRegressor, PHISTClassifier, PHISTRegressor
-from privet.baselines.linear import PGLMClassifier
-from privet.baselines.semi_private import SemiPrivateClassifier
-from privet.baselines.trees import (
+from .deconvolution import DeconvolutionRegressor
+from .gradient import PSGDClassifier
+from .histogram import APHISTRegressor, PHISTClassifier, PHISTRegressor
+from .linear import PGLMClassifier
+from .semi_private import SemiPrivateClassifier
+from .trees import (
     LPCTClassifier,
     LPCTPruneClassifier,
     LPDTClassifier,

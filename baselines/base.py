@@ -17,8 +17,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privet.curator.public_data import PublicData
-from privet.curator.sklearn_api.data import checked_labels, dealt, value_errors
+from privet.learning.public_data import PublicData
+from privet.learning.sklearn.data import checked_labels, dealt, value_errors
 from privet.protocol.features import Classes, Label, Range
 
 Floats = NDArray[np.float64]

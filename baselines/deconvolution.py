@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from privet.baselines.base import BaselineRegressor, Floats
-from privet.curator.public_data import PublicData
+from privet.learning.public_data import PublicData
+
+from .base import BaselineRegressor, Floats
 
 CHUNK = 2**21
 """Pairs of a row to predict and a report that are held in memory."""

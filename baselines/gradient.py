@@ -9,8 +9,9 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_expit, log_ndtr, ndtri_exp
 
-from privet.baselines.base import BaselineClassifier, Floats
-from privet.curator.public_data import PublicData
+from privet.learning.public_data import PublicData
+
+from .base import BaselineClassifier, Floats
 
 WARM_STEPS = 100
 """L-BFGS iterations at most on the public records."""

@@ -19,8 +19,9 @@ h^(2d+2) = 20 / (n ε²) for windows and for cubes of mass h^d, which satisfies 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.baselines.base import BaselineClassifier, BaselineRegressor, Floats
-from privet.curator.public_data import PublicData
+from privet.learning.public_data import PublicData
+
+from .base import BaselineClassifier, BaselineRegressor, Floats
 
 MAX_PLACES = 2**24
 """Largest array over the grid."""

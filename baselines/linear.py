@@ -4,8 +4,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, ndtr
 
-from privet.baselines.base import BaselineClassifier, Floats
-from privet.curator.public_data import PublicData
+from privet.learning.public_data import PublicData
+
+from .base import BaselineClassifier, Floats
 
 NEWTON_STEPS = 100
 

@@ -22,8 +22,9 @@ from math import log, sqrt
 
 import numpy as np
 
-from privet.baselines.base import BaselineClassifier, Floats, Integers
-from privet.curator.public_data import PublicData
+from privet.learning.public_data import PublicData
+
+from .base import BaselineClassifier, Floats, Integers
 
 HYPOTHESES = ("thresholds", "stumps", "trees")
 

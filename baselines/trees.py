@@ -7,7 +7,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from privet.baselines.base import (
+from privet.learning.counts import public_counts
+from privet.learning.estimators import Model, QuestionCounts, fit
+from privet.learning.partitions import GROWERS, default_criterion, lpct_depth
+from privet.learning.partitions.grower import Growth
+from privet.learning.public_data import PublicData
+from privet.learning.simulation import simulate_question
+from privet.learning.sklearn.data import value_errors
+from privet.learning.trees import locate
+from privet.protocol.features import Classes, Label, Range
+from privet.protocol.mechanisms import create_mechanism
+from privet.protocol.partition import Partition
+
+from .base import (
     LABEL,
     Baseline,
     BaselineClassifier,
@@ -15,17 +27,6 @@ from privet.baselines.base import (
     Floats,
     Integers,
 )
-from privet.curator.estimation import Model, QuestionCounts, fit
-from privet.curator.estimation.counts import public_counts
-from privet.curator.partitioning import GROWERS, default_criterion, lpct_depth
-from privet.curator.partitioning.grower import Growth
-from privet.curator.public_data import PublicData
-from privet.curator.simulation import simulate_question
-from privet.curator.sklearn_api.data import value_errors
-from privet.curator.trees import locate
-from privet.protocol.features import Classes, Label, Range
-from privet.protocol.mechanisms import create_mechanism
-from privet.protocol.partition import Partition
 
 PARTITIONS = {"max_edge": "max_edge", "random": "random_max_edge", "cart": "cart"}
 

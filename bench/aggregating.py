@@ -8,10 +8,10 @@ import numpy as np
 
 from bench.figures import Effort, Figure, seconds
 from bench.samples import EPSILON, LABEL, full_tree, mechanism, records, reports
-from privet.curator.estimation import Model, QuestionCounts, fit
-from privet.curator.public_data import PublicData
-from privet.curator.simulation import simulate_question
-from privet.curator.trees import boxes
+from privet.learning.estimators import Model, QuestionCounts, fit
+from privet.learning.public_data import PublicData
+from privet.learning.simulation import simulate_question
+from privet.learning.trees import boxes
 from privet.protocol.mechanisms import MECHANISMS, Mechanism, OptimizedUnary, SubsetSelection
 from privet.protocol.mechanisms.base import Payloads, Sums
 from privet.protocol.partition import Partition

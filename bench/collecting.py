@@ -12,11 +12,12 @@ from os import cpu_count, times
 from pathlib import Path
 from time import perf_counter, time
 
+from tests.batch_folder import BatchFolder
+
 from bench.figures import Effort, Figure
 from bench.traffic import CATEGORIES, open_task, random_reports
 from privet.curator.collection.files import collect
 from privet.curator.datastore import open_store
-from privet.transport.batch_files import BatchFolder
 
 REPORTS = {Effort.TINY: 200, Effort.QUICK: 1_000_000, Effort.FULL: 100_000_000}
 IN_A_FILE = 100_000

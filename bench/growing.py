@@ -8,8 +8,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bench.figures import Effort, Figure, seconds
 from bench.samples import records
-from privet.curator.partitioning import GROWERS
-from privet.curator.public_data import PublicData
+from privet.learning.partitions import GROWERS
+from privet.learning.public_data import PublicData
 from privet.protocol.partition import Partition
 
 ROWS = [

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bench.figures import Effort, Figure, seconds
 from bench.samples import LABEL, full_tree, mechanism, records
-from privet.curator.estimation import Model, QuestionCounts, fit
+from privet.learning.estimators import Model, QuestionCounts, fit
 
 SIZES = {
     Effort.TINY: [(100, 8, 4)],

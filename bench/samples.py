@@ -5,8 +5,8 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.curator.partitioning import GROWERS
-from privet.curator.public_data import PublicData
+from privet.learning.partitions import GROWERS
+from privet.learning.public_data import PublicData
 from privet.protocol.features import Classes
 from privet.protocol.mechanisms import Mechanism, create_mechanism
 from privet.protocol.mechanisms.base import Payloads

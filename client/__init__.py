@@ -7,11 +7,19 @@ wire; a ``Ledger`` remembers what was drawn and what it cost. Every error is a `
 ``privet.protocol.errors`` where the record does not fit or the curator refuses.
 """
 
-from privet.client.blocking import BlockingHolder
-from privet.client.errors import BudgetSpent, HolderError, LedgerFailed, TaskRefused
-from privet.client.explanation import Explanation
-from privet.client.holder import Holder
-from privet.client.ledger import (
+from privet.http_client.errors import (
+    CuratorUnreachable,
+    TransportError,
+    UnexpectedAnswer,
+    UnsafeAddress,
+)
+from privet.http_client.report_client import Offer, ReportClient, Retry
+
+from .blocking import BlockingHolder
+from .errors import BudgetSpent, HolderError, LedgerFailed, TaskRefused
+from .explanation import Explanation
+from .holder import Holder
+from .ledger import (
     UNLIMITED,
     Answer,
     Caps,
@@ -20,14 +28,7 @@ from privet.client.ledger import (
     SqliteLedger,
     State,
 )
-from privet.client.memoization import Cost
-from privet.transport.errors import (
-    CuratorUnreachable,
-    TransportError,
-    UnexpectedAnswer,
-    UnsafeAddress,
-)
-from privet.transport.report_client import Offer, ReportClient, Retry
+from .memoization import Cost
 
 __all__ = [
     "UNLIMITED",

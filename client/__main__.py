@@ -1,5 +1,5 @@
 """``python -m privet.client`` is ``privet-holder``."""
 
-from privet.client.cli import main
+from .cli import main
 
 main()

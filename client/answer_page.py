@@ -7,7 +7,8 @@ the name under which it is addressed there, and keeps no log.
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from privet import page
-from privet.client.errors import HolderError
+
+from .errors import HolderError
 
 HOST = "127.0.0.1"
 PORT = 8440

@@ -7,13 +7,14 @@ from typing import Any, Self
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from privet.client.explanation import Explanation
-from privet.client.holder import Holder
-from privet.client.ledger import Answer, Ledger, SqliteLedger
-from privet.client.memoization import Cost
+from privet.http_client.report_client import Offer, ReportClient
 from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.task import Task
-from privet.transport.report_client import Offer, ReportClient
+
+from .explanation import Explanation
+from .holder import Holder
+from .ledger import Answer, Ledger, SqliteLedger
+from .memoization import Cost
 
 
 class BlockingHolder:

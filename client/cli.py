@@ -29,13 +29,10 @@ from rich.table import Table
 from rich.text import Text
 
 from privet import page as answer_page
-from privet.client.answer_page import PORT, answer_page_server
-from privet.client.blocking import BlockingHolder
-from privet.client.errors import BudgetSpent, HolderError, TaskRefused
-from privet.client.explanation import Explanation, odds, surest
-from privet.client.holder import Holder, check_dates, check_promise
-from privet.client.ledger import Answer, Caps, SqliteLedger, State
-from privet.client.pinning import signed_by
+from privet.http_client.address import TaskAddress
+from privet.http_client.errors import CuratorUnreachable, UnsafeAddress
+from privet.http_client.report_client import ReportClient, Retry, printable
+from privet.http_client.terminal import waiting
 from privet.protocol.errors import (
     InvalidRecord,
     Overloaded,
@@ -47,10 +44,14 @@ from privet.protocol.errors import (
 from privet.protocol.features import encode_record
 from privet.protocol.signature import parse_key
 from privet.protocol.task import Task
-from privet.transport.address import TaskAddress
-from privet.transport.errors import CuratorUnreachable, UnsafeAddress
-from privet.transport.report_client import ReportClient, Retry, printable
-from privet.transport.terminal import waiting
+
+from .answer_page import PORT, answer_page_server
+from .blocking import BlockingHolder
+from .errors import BudgetSpent, HolderError, TaskRefused
+from .explanation import Explanation, odds, surest
+from .holder import Holder, check_dates, check_promise
+from .ledger import Answer, Caps, SqliteLedger, State
+from .pinning import signed_by
 
 FAULT, REFUSED, KEPT, HELD = 1, 3, 4, 5
 REFUSALS = (BudgetSpent, TaskRefused, TaskMismatch, UnsafeAddress)

@@ -4,10 +4,11 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from privet.client.memoization import Cost, cost_of
+from privet.http_client.report_client import printable
 from privet.protocol.features import Categorical, Classes, Numeric, Range
 from privet.protocol.task import Question, Task
-from privet.transport.report_client import printable
+
+from .memoization import Cost, cost_of
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,9 @@ from typing import Any, TypeVar
 
 from anyio import to_thread
 
-from privet.client.departure import Departure
-from privet.client.errors import TaskRefused
-from privet.client.explanation import Explanation
-from privet.client.ledger import SLACK, Answer, Ledger, State, afford
-from privet.client.memoization import Cost, cost_of, question_keys
-from privet.client.pinning import check_key
+from privet.http_client.address import TaskAddress
+from privet.http_client.errors import TransportError
+from privet.http_client.report_client import Offer, ReportClient
 from privet.protocol.errors import (
     InvalidRequest,
     Overloaded,
@@ -34,9 +31,13 @@ from privet.protocol.features import EncodedRecord, encode_record
 from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.report import Fate, draw_report
 from privet.protocol.task import Task
-from privet.transport.address import TaskAddress
-from privet.transport.errors import TransportError
-from privet.transport.report_client import Offer, ReportClient
+
+from .departure import Departure
+from .errors import TaskRefused
+from .explanation import Explanation
+from .ledger import SLACK, Answer, Ledger, State, afford
+from .memoization import Cost, cost_of, question_keys
+from .pinning import check_key
 
 T = TypeVar("T")
 POSTPONED = (TransportError, Overloaded, StorageFailed, TooSlow)

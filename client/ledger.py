@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 from platformdirs import user_data_path
 
-from privet.client.errors import BudgetSpent, LedgerFailed
+from .errors import BudgetSpent, LedgerFailed
 
 YEAR_SECONDS = 365 * 86_400.0
 SLACK = 1e-9

@@ -17,11 +17,12 @@ from hashlib import sha256
 
 import numpy as np
 
-from privet.client.ledger import Answer
 from privet.protocol import wire
 from privet.protocol.features import Numeric
 from privet.protocol.report import Report
 from privet.protocol.task import Task
+
+from .ledger import Answer
 
 DIGEST_BYTES = 16
 

@@ -1,8 +1,9 @@
 """Whose task it is: the curator's signature, checked against the key that a holder pinned."""
 
-from privet.client.errors import HolderError, TaskRefused
+from privet.http_client.report_client import Offer
 from privet.protocol.signature import Signature, parse_key, signed_message
-from privet.transport.report_client import Offer
+
+from .errors import HolderError, TaskRefused
 
 
 def check_key(offer: Offer, pinned: str) -> None:

@@ -24,6 +24,8 @@ from urllib.parse import quote
 
 import httpx
 
+from privet.http_client.address import DIRECT
+from privet.http_client.errors import CuratorUnreachable, UnexpectedAnswer
 from privet.protocol.errors import (
     ERRORS_BY_URI,
     InvalidRequest,
@@ -33,8 +35,6 @@ from privet.protocol.errors import (
     TaskNotFound,
     TooLarge,
 )
-from privet.transport.address import DIRECT
-from privet.transport.errors import CuratorUnreachable, UnexpectedAnswer
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 TIMEOUT = httpx.Timeout(600.0, connect=10.0)

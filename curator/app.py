@@ -11,35 +11,36 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import State
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from privet.curator import dashboard
-from privet.curator.audit import NOBODY
-from privet.curator.collection.batch import BatchUpload
-from privet.curator.collection.rejects import Rejects
-from privet.curator.collection.task_cache import TaskCache
-from privet.curator.collection.upload import ReportUpload
-from privet.curator.collection.writer import Writer
-from privet.curator.dashboard import wizard
-from privet.curator.datastore import Store, open_store
-from privet.curator.datastore.garbage_collection import collect_garbage
-from privet.curator.http import ROUTERS, health, openapi
-from privet.curator.http.middleware import (
+from privet.http_server import cors
+from privet.http_server.bodies import BodyBudget, BodyLimit, BodyLimits
+from privet.http_server.metrics import CountCalls
+
+from . import dashboard
+from .access.audit import NOBODY
+from .access.rate_limit import Rate
+from .access.signing import Signer
+from .access.tokens import Tokens
+from .collection.batch import BatchUpload
+from .collection.rejects import Rejects
+from .collection.task_cache import TaskCache
+from .collection.upload import ReportUpload
+from .collection.writer import Writer
+from .dashboard import wizard
+from .datastore import Store, open_store
+from .datastore.garbage_collection import collect_garbage
+from .http import ROUTERS, health, openapi
+from .http.middleware import (
     HEADERS,
     HeadCalls,
     RateLimit,
     SecurityHeaders,
     TokenTries,
 )
-from privet.curator.http.problems import add_problem_handlers
-from privet.curator.metrics import Metrics
-from privet.curator.rate_limit import Rate
-from privet.curator.service import Curator
-from privet.curator.settings import Settings
-from privet.curator.signing import Signer
-from privet.curator.tokens import Tokens
-from privet.curator.workers import Workers
-from privet.transport import cors
-from privet.transport.bodies import BodyBudget, BodyLimit, BodyLimits
-from privet.transport.metrics import CountCalls
+from .http.problems import add_problem_handlers
+from .metrics import Metrics
+from .service import Curator
+from .settings import Settings
+from .workers import Workers
 
 REFRESH_SECONDS = 5.0
 WAITING_PREDICTIONS = 8

@@ -2,7 +2,7 @@
 
 from prometheus_client import Counter, Gauge, Histogram
 
-from privet.transport.metrics import SECONDS, ServerMetrics
+from privet.http_server.metrics import SECONDS, ServerMetrics
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000, 1_000_000)
 

@@ -13,19 +13,20 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
-from privet.curator.app import create_app
-from privet.curator.datastore import open_store
-from privet.curator.logs import set_up_logs
-from privet.curator.settings import Settings
-from privet.curator.signing import SIGNING_KEY, signer_for
-from privet.curator.tokens import Tokens
-from privet.transport.connections import (
+from privet.http_server.connections import (
     BoundedConnection,
     ConnectionLimits,
     allow_connections,
     listen,
 )
-from privet.transport.metrics import FOLDER
+from privet.http_server.metrics import FOLDER
+
+from .access.signing import SIGNING_KEY, signer_for
+from .access.tokens import Tokens
+from .app import create_app
+from .datastore import open_store
+from .logs import set_up_logs
+from .settings import Settings
 
 KEEP_ALIVE_SECONDS = 30
 WORKER_SECONDS = 120

@@ -17,19 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from privet.curator.datastore.base import (
-    PUBLIC_MODEL,
-    RESTORED,
-    SERVING,
-    InvitationCounts,
-    ListedTask,
-    ModelInfo,
-    QuestionSums,
-    Status,
-    Store,
-    StoredTask,
-)
-from privet.curator.estimation import (
+from privet.learning.counts import public_counts
+from privet.learning.display.picture import Layout, lay_out
+from privet.learning.estimators import (
     DEFAULT_ESTIMATOR,
     ESTIMATORS,
     Model,
@@ -37,28 +27,23 @@ from privet.curator.estimation import (
     QuestionCounts,
     fit,
 )
-from privet.curator.estimation.counts import public_counts
-from privet.curator.estimation.insight import (
+from privet.learning.export.formats import EXPORTS
+from privet.learning.insight import (
     Insight,
     insight,
     question_about,
     reports_for,
     values_without_reports,
 )
-from privet.curator.estimation.node_shares import NodeShares, node_shares
-from privet.curator.models.cache import FittedModel, ModelCache, summary_of
-from privet.curator.models.card import write_card
-from privet.curator.models.encode import encode_columns, encode_records
-from privet.curator.models.export import EXPORTS
-from privet.curator.models.picture import Layout, lay_out
-from privet.curator.partitioning import GROWERS
-from privet.curator.public_data import PublicData
-from privet.curator.public_model.onnx_trial import tried_model
-from privet.curator.publishing.build import build_task
-from privet.curator.publishing.settings import TaskSettings, unix_seconds
-from privet.curator.publishing.table import Columns, read_table
-from privet.curator.trees import describe_path
-from privet.curator.workers import Run, run_here
+from privet.learning.node_shares import NodeShares, node_shares
+from privet.learning.partitions import GROWERS
+from privet.learning.public_data import PublicData
+from privet.learning.public_model.onnx_trial import tried_model
+from privet.learning.task_building.build import build_task
+from privet.learning.task_building.encode import encode_columns, encode_records
+from privet.learning.task_building.settings import TaskSettings, unix_seconds
+from privet.learning.task_building.table import Columns, read_table
+from privet.learning.trees import describe_path
 from privet.protocol.errors import (
     IllegalMove,
     InvalidRequest,
@@ -70,6 +55,22 @@ from privet.protocol.features import Classes
 from privet.protocol.lifecycle import Move, State
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.task import Task
+
+from .datastore.base import (
+    PUBLIC_MODEL,
+    RESTORED,
+    SERVING,
+    InvitationCounts,
+    ListedTask,
+    ModelInfo,
+    QuestionSums,
+    Status,
+    Store,
+    StoredTask,
+)
+from .models.cache import FittedModel, ModelCache, summary_of
+from .models.card import write_card
+from .workers import Run, run_here
 
 INVITATION_BYTES = 16
 DAY = 86_400.0

@@ -32,7 +32,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from privet.protocol.errors import Overloaded, PrivetError, TooLarge
 
-PRELOADED = ["privet.curator.service", "privet.curator.public_model.stacking", "onnxruntime"]
+PRELOADED = ["privet.curator.service", "privet.learning.public_model.stacking", "onnxruntime"]
 NICENESS = 5
 """Reports go first where both want the processor."""
 END_SECONDS = 1.0

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from privet.client import BlockingHolder, Holder, MemoryLedger, ReportClient, SqliteLedger
     from privet.curator.admin_client import CuratorClient
-    from privet.curator.models.display import TreeDisplay
-    from privet.curator.planning import plan
-    from privet.curator.simulation import simulate
-    from privet.curator.sklearn_api import PrivateTreeClassifier, PrivateTreeRegressor
+    from privet.learning.display.tree import TreeDisplay
+    from privet.learning.planning import plan
+    from privet.learning.simulation import simulate
+    from privet.learning.sklearn import PrivateTreeClassifier, PrivateTreeRegressor
     from privet.protocol.errors import PrivetError
     from privet.protocol.task import Task
 
@@ -31,15 +31,15 @@ _HOMES = {
     "CuratorClient": "privet.curator.admin_client",
     "Holder": "privet.client",
     "MemoryLedger": "privet.client",
-    "PrivateTreeClassifier": "privet.curator.sklearn_api",
-    "PrivateTreeRegressor": "privet.curator.sklearn_api",
+    "PrivateTreeClassifier": "privet.learning.sklearn",
+    "PrivateTreeRegressor": "privet.learning.sklearn",
     "PrivetError": "privet.protocol.errors",
     "ReportClient": "privet.client",
     "SqliteLedger": "privet.client",
     "Task": "privet.protocol.task",
-    "TreeDisplay": "privet.curator.models.display",
-    "plan": "privet.curator.planning",
-    "simulate": "privet.curator.simulation",
+    "TreeDisplay": "privet.learning.display.tree",
+    "plan": "privet.learning.planning",
+    "simulate": "privet.learning.simulation",
 }
 
 __all__ = [

@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol import wire
-from privet.protocol.errors import MalformedReport, TooLarge
-from privet.protocol.report import REPORT_ID_BYTES, check_questions
-from privet.protocol.task import Task
+from . import wire
+from .errors import MalformedReport, TooLarge
+from .report import REPORT_ID_BYTES, check_questions
+from .task import Task
 
 BATCH_MEDIA_TYPE = "application/vnd.privet.reports+msgpack"
 BATCH_VERSION = 2

@@ -22,14 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, model_validator
 
-from privet.protocol.errors import InvalidRecord
-from privet.protocol.limits import (
+from .errors import InvalidRecord
+from .limits import (
     MAX_CATEGORY_LENGTH,
     MAX_CLASSES,
     MAX_COLUMNS,
     MAX_NAME_LENGTH,
 )
-from privet.protocol.wire import Message
+from .wire import Message
 
 T = TypeVar("T")
 Matrix = NDArray[np.float64]

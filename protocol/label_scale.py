@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from privet.protocol.features import Classes, Range
-from privet.protocol.limits import MAX_CELLS
-from privet.protocol.mechanisms.base import RandomBytes
-from privet.protocol.wire import Message
+from .features import Classes, Range
+from .limits import MAX_CELLS
+from .mechanisms.base import RandomBytes
+from .wire import Message
 
 Floats = NDArray[np.float64]
 

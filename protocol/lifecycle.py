@@ -2,8 +2,8 @@
 
 from enum import StrEnum
 
-from privet.protocol.errors import IllegalMove, NotAuthorized, TaskNotOpen
-from privet.protocol.task import Task
+from .errors import IllegalMove, NotAuthorized, TaskNotOpen
+from .task import Task
 
 
 class State(StrEnum):

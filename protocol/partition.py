@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from privet.protocol.errors import InvalidTask
-from privet.protocol.limits import MAX_COLUMNS, MAX_DEPTH, MAX_NODES
-from privet.protocol.wire import Message
+from .errors import InvalidTask
+from .limits import MAX_COLUMNS, MAX_DEPTH, MAX_NODES
+from .wire import Message
 
 Index = NDArray[np.int32]
 Floats = NDArray[np.float64]

@@ -12,18 +12,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
-from privet.protocol import wire
-from privet.protocol.errors import (
+from . import wire
+from .errors import (
     MalformedReport,
     TaskMismatch,
     WrongPayload,
     WrongQuestions,
 )
-from privet.protocol.features import EncodedRecord, encode_record
-from privet.protocol.label_scale import label_level
-from privet.protocol.limits import MAX_QUESTIONS, MAX_REPORT_BYTES
-from privet.protocol.mechanisms.base import RandomBytes
-from privet.protocol.task import Task
+from .features import EncodedRecord, encode_record
+from .label_scale import label_level
+from .limits import MAX_QUESTIONS, MAX_REPORT_BYTES
+from .mechanisms.base import RandomBytes
+from .task import Task
 
 REPORT_MEDIA_TYPE = "application/vnd.privet.report+msgpack"
 REPORT_VERSION = 1

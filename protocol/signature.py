@@ -8,7 +8,7 @@ cannot be mistaken for one of anything else.
 import re
 from dataclasses import dataclass
 
-from privet.protocol.errors import InvalidRequest
+from .errors import InvalidRequest
 
 SIGNATURE_HEADER = "Privet-Signature"
 PREFIX = b"privet task signature v1\x00"

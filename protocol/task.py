@@ -13,11 +13,11 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from privet.protocol import wire
-from privet.protocol.errors import InvalidTask, TaskMismatch
-from privet.protocol.features import Column, Feature, Label, Name, Numeric, Range, columns_of
-from privet.protocol.label_scale import Centring, LabelScale
-from privet.protocol.limits import (
+from . import wire
+from .errors import InvalidTask, TaskMismatch
+from .features import Column, Feature, Label, Name, Numeric, Range, columns_of
+from .label_scale import Centring, LabelScale
+from .limits import (
     MAX_CELLS,
     MAX_COLUMNS,
     MAX_DESCRIPTION_LENGTH,
@@ -32,9 +32,9 @@ from privet.protocol.limits import (
     MAX_TASK_ITEMS,
     MAX_TEXT_BYTES,
 )
-from privet.protocol.mechanisms import create_mechanism
-from privet.protocol.mechanisms.base import Mechanism
-from privet.protocol.partition import Partition, Tree
+from .mechanisms import create_mechanism
+from .mechanisms.base import Mechanism
+from .partition import Partition, Tree
 
 TASK_MEDIA_TYPE = "application/vnd.privet.task+msgpack"
 TASK_VERSION: Final = 2

@@ -1,5 +1,5 @@
 """``python -m privet.relay`` is ``privet-relay``."""
 
-from privet.relay.cli import main
+from .cli import main
 
 main()

@@ -28,6 +28,13 @@ from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from privet import page
+from privet.http_client.address import TaskAddress
+from privet.http_client.errors import CuratorUnreachable, UnexpectedAnswer
+from privet.http_client.report_client import Offer, ReportClient
+from privet.http_server.bodies import BodyBudget, Head, Turns, read_body
+from privet.http_server.cors import HolderCors
+from privet.http_server.metrics import ROUTE, CountCalls
+from privet.http_server.problems import add_problem_handlers, problem_response
 from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import (
     ERRORS_BY_URI,
@@ -47,18 +54,12 @@ from privet.protocol.limits import MAX_REPORT_BYTES
 from privet.protocol.report import Receipt, Report
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
-from privet.relay.errors import CuratorDown, RelayError, SpoolFailed
-from privet.relay.metrics import RelayMetrics
-from privet.relay.spool import CONFLICT, COUNTED, HELD, MAX_BODY_MEMORY, Spool, StoredReport
-from privet.relay.status import RelayStatus
-from privet.relay.task_watch import TaskWatch
-from privet.transport.address import TaskAddress
-from privet.transport.bodies import BodyBudget, Head, Turns, read_body
-from privet.transport.cors import HolderCors
-from privet.transport.errors import CuratorUnreachable, UnexpectedAnswer
-from privet.transport.metrics import ROUTE, CountCalls
-from privet.transport.problems import add_problem_handlers, problem_response
-from privet.transport.report_client import Offer, ReportClient
+
+from .errors import CuratorDown, RelayError, SpoolFailed
+from .metrics import RelayMetrics
+from .spool import CONFLICT, COUNTED, HELD, MAX_BODY_MEMORY, Spool, StoredReport
+from .status import RelayStatus
+from .task_watch import TaskWatch
 
 MAX_WAITING = 10_000
 MAX_TOGETHER = 2_000

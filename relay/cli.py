@@ -18,13 +18,14 @@ from typing import Annotated, cast
 import typer
 from rich.console import Console
 
+from privet.http_client.report_client import ReportClient, Retry
+from privet.http_client.terminal import waiting
 from privet.protocol.errors import PrivetError
-from privet.relay.errors import CannotServe
-from privet.relay.forwarding import KEEP_FATES_DAYS, Forwarder
-from privet.relay.spool import MAX_BODY_MEMORY, MAX_SPOOL_BYTES, Spool
-from privet.relay.status import RelayStatus
-from privet.transport.report_client import ReportClient, Retry
-from privet.transport.terminal import waiting
+
+from .errors import CannotServe
+from .forwarding import KEEP_FATES_DAYS, Forwarder
+from .spool import MAX_BODY_MEMORY, MAX_SPOOL_BYTES, Spool
+from .status import RelayStatus
 
 FAULT, BROKEN = 1, 3
 KEEP_ALIVE_SECONDS = 30
@@ -180,19 +181,20 @@ async def _serve(
     try:
         import uvicorn
 
-        from privet.relay.app import Relay, create_app
-        from privet.relay.metrics import RelayMetrics
-        from privet.transport.connections import (
+        from privet.http_server.connections import (
             BoundedConnection,
             ConnectionLimits,
             allow_connections,
             listen,
         )
+
+        from .app import Relay, create_app
+        from .metrics import RelayMetrics
     except ImportError:
         raise CannotServe("A relay needs a web server: pip install 'privet[relay]'.") from None
     limits, folder = ConnectionLimits(), None
     if batches is not None:
-        from privet.transport.batch_files import BatchFolder
+        from tests.batch_folder import BatchFolder
 
         folder = BatchFolder(batches)
     async with ReportClient(insecure_http=insecure_http, token=token) as client:

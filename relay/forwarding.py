@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
+from privet.http_client.address import TaskAddress
+from privet.http_client.errors import UnexpectedAnswer
+from privet.http_client.report_client import Collection, ReportClient
 from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import (
     NotAdmitted,
@@ -29,16 +32,14 @@ from privet.protocol.errors import (
     problem_of,
 )
 from privet.protocol.report import REPORT_ID_BYTES
-from privet.relay.errors import SpoolFailed
-from privet.relay.spool import MAX_BYTES, NOT_INVITED, Account, Group, Spool
-from privet.relay.status import OWN_COUNTS, TAKEN
-from privet.relay.task_watch import CLOSED, TaskWatch
-from privet.transport.address import TaskAddress
-from privet.transport.errors import UnexpectedAnswer
-from privet.transport.report_client import Collection, ReportClient
+
+from .errors import SpoolFailed
+from .spool import MAX_BYTES, NOT_INVITED, Account, Group, Spool
+from .status import OWN_COUNTS, TAKEN
+from .task_watch import CLOSED, TaskWatch
 
 if TYPE_CHECKING:
-    from privet.transport.batch_files import BatchFolder
+    from tests.batch_folder import BatchFolder
 
 MAX_BATCH = 50_000
 KEEP_FATES_DAYS = 30

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from privet.relay.spool import Spool
-from privet.transport.metrics import ServerMetrics
+from privet.http_server.metrics import ServerMetrics
+
+from .spool import Spool
 
 
 class RelayMetrics(ServerMetrics, Collector):

@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 from privet.protocol.batch import ADMISSION_ID_BYTES, INVITATION_DIGEST_BYTES, Admission, Batch
 from privet.protocol.errors import NotAuthorized, problem_of
 from privet.protocol.report import REPORT_ID_BYTES
-from privet.relay.errors import SpoolFailed, SpoolFull
+
+from .errors import SpoolFailed, SpoolFull
 
 MAX_BYTES = 15 * 2**20
 """Bytes that go out together, unless so few reports are more: a further relay takes 16 MiB."""

@@ -11,8 +11,8 @@ import math
 
 from pydantic import BaseModel, Field, ValidationError
 
-from privet.transport.errors import UnexpectedAnswer
-from privet.transport.report_client import Collection
+from privet.http_client.errors import UnexpectedAnswer
+from privet.http_client.report_client import Collection
 
 DELTA = 1e-6
 TAKEN = ("counted", "replayed", "held")

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from privet.http_client.address import TaskAddress
+from privet.http_client.report_client import Collection, ReportClient
 from privet.protocol.errors import PrivetError, TaskNotFound
-from privet.transport.address import TaskAddress
-from privet.transport.report_client import Collection, ReportClient
 
 SHORTEST, LONGEST = 5.0, 60.0
 """Seconds until a status is asked for again; doubled from one to the other for a closed task."""

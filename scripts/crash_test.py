@@ -28,7 +28,7 @@ import typer
 
 from privet.curator.datastore import open_store
 from privet.curator.datastore.base import Store
-from privet.curator.public_data import PublicData
+from privet.learning.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import Move, State
 from privet.protocol.partition import LEAF, Partition, Tree

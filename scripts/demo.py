@@ -20,13 +20,13 @@ from rich.table import Table
 
 from privet import CuratorClient, PrivetError
 from privet.curator.admin_client import Document
-from privet.curator.models.encode import encode_records
-from privet.curator.partitioning import GROWERS
-from privet.curator.public_data import Floats
-from privet.curator.public_model.knowledge import public_knowledge
-from privet.curator.publishing.build import build_task
-from privet.curator.publishing.settings import TaskSettings
-from privet.curator.publishing.table import read_table
+from privet.learning.partitions import GROWERS
+from privet.learning.public_data import Floats
+from privet.learning.public_model.knowledge import public_knowledge
+from privet.learning.task_building.build import build_task
+from privet.learning.task_building.encode import encode_records
+from privet.learning.task_building.settings import TaskSettings
+from privet.learning.task_building.table import read_table
 from privet.protocol.features import Classes
 from privet.protocol.mechanisms import MECHANISMS
 from scripts import fair_survey

@@ -37,12 +37,12 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from privet.curator.estimation import DEFAULT_ESTIMATOR, Model, fit
-from privet.curator.publishing.build import build_task, encode_labels
-from privet.curator.publishing.schema import infer_label
-from privet.curator.publishing.settings import TaskSettings
-from privet.curator.publishing.table import Columns, count_rows, read_table
-from privet.curator.simulation import simulate_counts
+from privet.learning.estimators import DEFAULT_ESTIMATOR, Model, fit
+from privet.learning.simulation import simulate_counts
+from privet.learning.task_building.build import build_task, encode_labels
+from privet.learning.task_building.schema import infer_label
+from privet.learning.task_building.settings import TaskSettings
+from privet.learning.task_building.table import Columns, count_rows, read_table
 from privet.protocol.errors import PrivetError
 from privet.protocol.features import Classes, ColumnValues, encode_table
 from privet.protocol.task import Task

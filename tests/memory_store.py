@@ -36,7 +36,7 @@ from privet.curator.datastore.base import (
     other_invitations,
     seen_time,
 )
-from privet.curator.public_data import PublicData
+from privet.learning.public_data import PublicData
 from privet.protocol.lifecycle import Move, State, after, not_open
 from privet.protocol.task import Task
 

@@ -122,7 +122,9 @@ def test_shells_complete_commands(name: str) -> None:
     assert offered == expected
 
 
-LATE = "import time\nfrom privet.transport.terminal import waiting\nwith waiting('Fitting ...'):\n"
+LATE = (
+    "import time\nfrom privet.http_client.terminal import waiting\nwith waiting('Fitting ...'):\n"
+)
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.0, False), (2.0, True)])

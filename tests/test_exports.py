@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FRONT_DOORS = ["privet.client", "privet.protocol.mechanisms", "privet.curator.trees"]
+FRONT_DOORS = ["privet.client", "privet.protocol.mechanisms", "privet.learning.trees"]
 
 
 @pytest.mark.parametrize("name", FRONT_DOORS)

@@ -8,7 +8,9 @@ from importlib.metadata import version as installed_version
 
 import typer
 
-from privet.curator.cli import (
+from privet.protocol.errors import PrivetError
+
+from . import (
     access,
     database,
     model,
@@ -17,8 +19,7 @@ from privet.curator.cli import (
     serve,
     task,
 )
-from privet.curator.cli.output import print_error
-from privet.protocol.errors import PrivetError
+from .output import print_error
 
 app = typer.Typer(
     no_args_is_help=True,

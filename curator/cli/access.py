@@ -6,9 +6,10 @@ from urllib.parse import quote
 
 import typer
 
-from privet.curator.cli.options import URL, AsJson, Token, Url, connect
-from privet.curator.cli.output import SHORT_ID, err, print_json, print_table, when
 from privet.protocol.errors import InvalidRequest
+
+from .options import URL, AsJson, Token, Url, connect
+from .output import SHORT_ID, err, print_json, print_table, when
 
 tokens = typer.Typer(no_args_is_help=True, help="Give and take tokens.")
 keys = typer.Typer(no_args_is_help=True, help="The key that tasks are signed with.")
@@ -106,7 +107,7 @@ def make(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the key.")],
 ) -> None:
     """Make a key for --signing-key; every curator of one database gets a copy of the file."""
-    from privet.curator.signing import make_key, read_key
+    from ..access.signing import make_key, read_key
 
     try:
         make_key(path)

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet.curator.cli.options import AsJson
-from privet.curator.cli.output import PLAIN, SHORT_ID, err, print_json, print_table
-from privet.curator.settings import Settings
+from privet.http_client.terminal import waiting
 from privet.protocol.errors import MalformedReport, PrivetError, StorageFailed
-from privet.transport.terminal import waiting
+
+from ..settings import Settings
+from .options import AsJson
+from .output import PLAIN, SHORT_ID, err, print_json, print_table
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -38,7 +39,7 @@ def backup(
 
     The curator may go on meanwhile. Give the file to 'privet restore', or serve from it.
     """
-    from privet.curator.datastore import backup
+    from ..datastore import backup
 
     with waiting("Copying ..."), _opened(database) as source:
         rows = backup.backup(source, file, time.time())
@@ -56,7 +57,7 @@ def restore(
     ] = DEFAULT,
 ) -> None:
     """Copy a backup into a new SQLite file or an empty PostgreSQL database."""
-    from privet.curator.datastore import backup
+    from ..datastore import backup
 
     with (
         waiting("Copying ..."),
@@ -81,7 +82,7 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Recompute every count and checksum; exits with 1 if one does not fit."""
-    from privet.curator.datastore import backup
+    from ..datastore import backup
 
     with waiting("Recomputing counts and checksums ..."), _opened(database) as source:
         made = backup.check_backup(source)
@@ -112,7 +113,7 @@ def verify(
 
 def migrate(database: Database = DEFAULT) -> None:
     """Bring the tables of a database or a backup up to this version; make a backup first."""
-    from privet.curator.datastore import backup
+    from ..datastore import backup
 
     with waiting("Migrating ..."), _opened(database) as engine:
         backup.migrate(engine)
@@ -143,9 +144,10 @@ def collect(
     Curators may go on meanwhile. Every report counts once, however often its file is collected.
     Exits with 1 if a file could not be read; the others are counted all the same.
     """
-    from privet.curator.collection.files import collect as collected
-    from privet.curator.datastore import open_store
-    from privet.transport.batch_files import BatchFolder
+    from tests.batch_folder import BatchFolder
+
+    from ..collection.files import collect as collected
+    from ..datastore import open_store
 
     counts, faults = dict[str, Counter[str]](), []
     with (
@@ -212,8 +214,8 @@ def _executor(scheduler: str | None, jobs: int) -> Iterator[tuple[Executor, int]
 @contextmanager
 def _emptied(address: str) -> Iterator["Engine"]:
     """The database to restore into: a SQLite file that appears when it is whole, or a server's."""
-    from privet.curator.datastore import file_of
-    from privet.curator.datastore.backup import new_file
+    from ..datastore import file_of
+    from ..datastore.backup import new_file
 
     file = file_of(address)
     with new_file(file) if file else _opened(address) as target:
@@ -221,7 +223,7 @@ def _emptied(address: str) -> Iterator["Engine"]:
 
 
 def _differences(source: "Engine", against: str | None) -> list[str]:
-    from privet.curator.datastore.backup import compare
+    from ..datastore.backup import compare
 
     if against is None:
         return []
@@ -232,8 +234,8 @@ def _differences(source: "Engine", against: str | None) -> list[str]:
 @contextmanager
 def _opened(address: str) -> Iterator["Engine"]:
     """The database as it is; raises ``StorageFailed`` for one that cannot be used."""
-    from privet.curator.datastore import file_of, open_engine
-    from privet.curator.datastore.migrate import naming_failures
+    from ..datastore import file_of, open_engine
+    from ..datastore.migrate import naming_failures
 
     file = file_of(address)
     if file and not file.exists():

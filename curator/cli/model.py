@@ -10,8 +10,13 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from privet.curator.admin_client import CuratorClient, Predictions
-from privet.curator.cli.options import (
+from privet.learning.task_building.table import Columns, count_rows, read_table
+from privet.protocol.errors import InvalidRecord, InvalidRequest, PrivetError
+from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value
+from privet.protocol.task import Task
+
+from ..admin_client import CuratorClient, Predictions
+from .options import (
     URL,
     AsJson,
     ModelNumber,
@@ -21,11 +26,7 @@ from privet.curator.cli.options import (
     connect,
     parsed,
 )
-from privet.curator.cli.output import PLAIN, err, print_facts, print_json, print_table, when
-from privet.curator.publishing.table import Columns, count_rows, read_table
-from privet.protocol.errors import InvalidRecord, InvalidRequest, PrivetError
-from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value
-from privet.protocol.task import Task
+from .output import PLAIN, err, print_facts, print_json, print_table, when
 
 ROWS_SHOWN = 20
 

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from privet.curator.cli.options import AsJson, Setting, parsed, read_settings
-from privet.curator.cli.output import err, print_json, print_table
-from privet.curator.publishing.table import read_table
+from privet.http_client.terminal import waiting
+from privet.learning.task_building.table import read_table
 from privet.protocol.mechanisms import Row, compare
-from privet.transport.terminal import waiting
+
+from .options import AsJson, Setting, parsed, read_settings
+from .output import err, print_json, print_table
 
 COLUMNS = ("mechanism", "ε", "bytes", "variance", "/ best", "drawn", "influence")
 
@@ -80,7 +81,7 @@ def encode(
     them and from the file. The last column of the records is the label: the index of the class, or
     the number.
     """
-    from privet.curator.models.encode import as_csv, encoded_table
+    from privet.learning.task_building.encode import as_csv, encoded_table
 
     settings = read_settings(
         **{"name": "encoded", "label": label, "epsilon": 1.0, "ignore": ignore or []} | parsed(more)

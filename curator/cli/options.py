@@ -6,10 +6,11 @@ from typing import Annotated, Any
 import httpx
 import typer
 
-from privet.curator.admin_client import DEFAULT_URL, CuratorClient
-from privet.curator.publishing.settings import TaskSettings
+from privet.http_client.terminal import waiting
+from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
-from privet.transport.terminal import waiting
+
+from ..admin_client import DEFAULT_URL, CuratorClient
 
 Url = Annotated[str, typer.Option("--url", envvar="PRIVET_URL", help="Address of the curator.")]
 Token = Annotated[

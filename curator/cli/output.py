@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from privet.transport.report_client import printable
+from privet.http_client.report_client import printable
 
 SHORT_ID = 12
 PLAIN: dict[str, Any] = {"soft_wrap": True, "highlight": False, "markup": False}

@@ -7,13 +7,14 @@ import typer
 from rich import box
 from rich.table import Table
 
-from privet.curator.cli.options import AsJson, parsed
-from privet.curator.cli.output import out, print_facts, print_json, shown
+from privet.http_client.terminal import waiting
 from privet.protocol.limits import DEEPEST
-from privet.transport.terminal import waiting
+
+from .options import AsJson, parsed
+from .output import out, print_facts, print_json, shown
 
 if TYPE_CHECKING:
-    from privet.curator.planning import Plan
+    from privet.learning.planning import Plan
 
 BAR = 30
 """Characters of the longest bar."""
@@ -45,7 +46,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """From public data alone: what to expect, which shifts reports would show, and their worth."""
-    from privet.curator.planning import plan as make_plan
+    from privet.learning.planning import plan as make_plan
 
     named = {"grower": grower, "depth": depth, "mechanism": mechanism, "ignore": ignore or None}
     settings = {name: value for name, value in named.items() if value is not None}

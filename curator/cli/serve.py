@@ -12,10 +12,11 @@ import typer
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from privet.curator.cli.output import err
-from privet.curator.settings import Settings, unknown_variable
 from privet.protocol.errors import InvalidRequest, PrivetError
 from privet.protocol.wire import first_fault
+
+from ..settings import Settings, unknown_variable
+from .output import err
 
 BY_ENVIRONMENT_ONLY = frozenset({"admin_token"})
 """Not an option, since other users of a machine see the options of running programs."""
@@ -27,8 +28,8 @@ def serve(**options: Any) -> None:
     Every option can also be set as an environment variable, PRIVET_DATABASE and so on. An admin
     token is read from PRIVET_ADMIN_TOKEN; at a start without any, one is made and shown once.
     """
-    from privet.curator.logs import set_up_logs
-    from privet.curator.server import serve as serve_until_stopped
+    from ..logs import set_up_logs
+    from ..server import serve as serve_until_stopped
 
     as_json = (options.get("log_format") or os.environ.get("PRIVET_LOG_FORMAT")) == "json"
     try:
@@ -62,7 +63,7 @@ def announce(settings: Settings, address: str, token: str | None) -> None:
 
     With JSON logs these are JSON lines too.
     """
-    from privet.curator.datastore import shown_address
+    from ..datastore import shown_address
 
     database = shown_address(settings.database)
     if settings.log_format == "json":

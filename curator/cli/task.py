@@ -9,9 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from privet.curator.admin_client import CuratorClient
-from privet.curator.cli.options import URL, AsJson, Setting, TaskName, Token, Url, connect, parsed
-from privet.curator.cli.output import (
+from privet.http_client.report_client import printable
+from privet.learning.task_building.review import review
+from privet.learning.task_building.schema import infer_features, infer_label
+from privet.learning.task_building.settings import TaskSettings
+from privet.learning.task_building.table import read_table
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.task import TASK_VERSION
+
+from ..admin_client import CuratorClient
+from .options import URL, AsJson, Setting, TaskName, Token, Url, connect, parsed
+from .output import (
     PLAIN,
     SHORT_ID,
     day,
@@ -22,13 +30,6 @@ from privet.curator.cli.output import (
     print_table,
     when,
 )
-from privet.curator.publishing.review import review
-from privet.curator.publishing.schema import infer_features, infer_label
-from privet.curator.publishing.settings import TaskSettings
-from privet.curator.publishing.table import read_table
-from privet.protocol.errors import InvalidRequest
-from privet.protocol.task import TASK_VERSION
-from privet.transport.report_client import printable
 
 FEATURE_COLUMNS = ("name", "kind", "values", "if missing")
 

@@ -14,17 +14,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from privet.curator.collection.rejects import Rejects
-from privet.curator.collection.task_cache import CachedTask, TaskCache
-from privet.curator.collection.upload import task_of_call
-from privet.curator.collection.writer import Writer, refusal
-from privet.curator.datastore.base import Answers, Ids, Mask, Outcome, Outcomes, ReportGroup, Store
-from privet.curator.datastore.report_ids import keys_of
-from privet.curator.metrics import Metrics
-from privet.curator.rate_limit import Rate
-from privet.curator.settings import Settings
-from privet.curator.tokens import Scope as TokenScope
-from privet.curator.tokens import Tokens
+from privet.http_server.bodies import BodyBudget, Head, Share, Turns, read_body
+from privet.http_server.metrics import ROUTE
+from privet.http_server.problems import problem_response
 from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import (
     NotAuthorized,
@@ -34,9 +26,18 @@ from privet.protocol.errors import (
     problem_of,
 )
 from privet.protocol.task import Task
-from privet.transport.bodies import BodyBudget, Head, Share, Turns, read_body
-from privet.transport.metrics import ROUTE
-from privet.transport.problems import problem_response
+
+from ..access.rate_limit import Rate
+from ..access.tokens import Scope as TokenScope
+from ..access.tokens import Tokens
+from ..datastore.base import Answers, Ids, Mask, Outcome, Outcomes, ReportGroup, Store
+from ..datastore.report_ids import keys_of
+from ..metrics import Metrics
+from ..settings import Settings
+from .rejects import Rejects
+from .task_cache import CachedTask, TaskCache
+from .upload import task_of_call
+from .writer import Writer, refusal
 
 REFUSALS = (
     Outcome.CONFLICT,

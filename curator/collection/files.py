@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
+from tests.batch_folder import BatchFolder
 
-from privet.curator.collection.batch import CheckedBatch, checked, failed_of
-from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore.base import Outcome, Store
 from privet.protocol.errors import PrivetError
 from privet.protocol.task import Task
-from privet.transport.batch_files import BatchFolder
+
+from ..datastore.base import Outcome, Store
+from .batch import CheckedBatch, checked, failed_of
+from .task_cache import CachedTask
 
 
 @dataclass(frozen=True)

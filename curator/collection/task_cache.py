@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
 
-from privet.curator.datastore.base import Answers, Mask, ReportGroup, Store
 from privet.protocol.report import REPORT_ID_BYTES, Report
 from privet.protocol.task import Task
+
+from ..datastore.base import Answers, Mask, ReportGroup, Store
 
 MAX_TASKS = 1024
 SPARE_BYTES = 2**16

@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from privet.curator.collection.rejects import Rejects
-from privet.curator.collection.task_cache import CachedTask, TaskCache
-from privet.curator.collection.writer import Writer
-from privet.curator.metrics import Metrics
+from privet.http_server.bodies import BodyBudget, Head, Share, read_body
+from privet.http_server.problems import problem_response
 from privet.protocol.errors import (
     MalformedReport,
     PrivetError,
@@ -25,8 +23,11 @@ from privet.protocol.errors import (
     problem_of,
 )
 from privet.protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE, Report
-from privet.transport.bodies import BodyBudget, Head, Share, read_body
-from privet.transport.problems import problem_response
+
+from ..metrics import Metrics
+from .rejects import Rejects
+from .task_cache import CachedTask, TaskCache
+from .writer import Writer
 
 TASKS = "/v1/tasks/"
 BINARY_TYPES = frozenset({b"", REPORT_MEDIA_TYPE.encode()})

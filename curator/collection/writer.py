@@ -18,9 +18,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from privet.curator.collection.task_cache import CachedTask, Layout
-from privet.curator.datastore.base import Outcome, Outcomes, ReportGroup, Store, no_task
-from privet.curator.metrics import Metrics
 from privet.protocol.errors import (
     NotAdmitted,
     Overloaded,
@@ -31,6 +28,10 @@ from privet.protocol.errors import (
 )
 from privet.protocol.lifecycle import not_invited, not_open
 from privet.protocol.task import Task
+
+from ..datastore.base import Outcome, Outcomes, ReportGroup, Store, no_task
+from ..metrics import Metrics
+from .task_cache import CachedTask, Layout
 
 log = logging.getLogger(__name__)
 

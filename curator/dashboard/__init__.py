@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from privet.curator.dashboard import models, tasks, visits, wizard
+from . import models, tasks, visits, wizard
 
 ROUTERS: tuple[APIRouter, ...] = (visits.router, tasks.router, models.router, wizard.router)
 

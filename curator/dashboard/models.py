@@ -8,8 +8,21 @@ from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
-from privet.curator.dashboard.pages import PageRoute, page, see_other
-from privet.curator.dashboard.visitor import (
+from privet.learning.display.picture import to_svg
+from privet.learning.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, Model
+from privet.learning.export.formats import EXPORTS
+from privet.learning.trees import describe_node
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes
+from privet.protocol.task import Task
+
+from ..datastore.base import SERVING
+from ..http import models as calls
+from ..http import tasks as task_calls
+from ..http.requests import TheCurator, in_worker
+from ..service import Curator
+from .pages import PageRoute, page, see_other
+from .visitor import (
     Admins,
     ModelReaders,
     OwnForm,
@@ -18,18 +31,6 @@ from privet.curator.dashboard.visitor import (
     TheVisitor,
     Visitor,
 )
-from privet.curator.datastore.base import SERVING
-from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS, Model
-from privet.curator.http import models as calls
-from privet.curator.http import tasks as task_calls
-from privet.curator.http.requests import TheCurator, in_worker
-from privet.curator.models.export import EXPORTS
-from privet.curator.models.picture import to_svg
-from privet.curator.service import Curator
-from privet.curator.trees import describe_node
-from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes
-from privet.protocol.task import Task
 
 MOST_DRAWN = 512
 """Cells of a tree that is drawn; a person reads no larger one."""

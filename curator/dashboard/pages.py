@@ -14,8 +14,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from privet.curator.dashboard.visitor import COOKIE, visitor_of
 from privet.protocol.errors import PrivetError, problem_of
+
+from .visitor import COOKIE, visitor_of
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "

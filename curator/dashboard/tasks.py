@@ -5,18 +5,19 @@ from typing import Annotated, Any
 import segno
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from privet.curator.dashboard.pages import PageRoute, page, see_other
-from privet.curator.dashboard.visitor import Admins, TheForm, TheVisitor, Visitor
-from privet.curator.datastore.base import SERVING
-from privet.curator.estimation import ESTIMATORS
-from privet.curator.http import models as model_calls
-from privet.curator.http import tasks as calls
-from privet.curator.http.requests import TheCurator
-from privet.curator.service import Curator
+from privet.learning.estimators import ESTIMATORS
 from privet.protocol.errors import InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes
 from privet.protocol.lifecycle import Move
 from privet.protocol.task import Task
+
+from ..datastore.base import SERVING
+from ..http import models as model_calls
+from ..http import tasks as calls
+from ..http.requests import TheCurator
+from ..service import Curator
+from .pages import PageRoute, page, see_other
+from .visitor import Admins, TheForm, TheVisitor, Visitor
 
 PER_PAGE = 50
 WANTED = 2.0

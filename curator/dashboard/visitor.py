@@ -15,8 +15,9 @@ from cryptography.fernet import Fernet, InvalidToken
 from fastapi import Depends, Request
 from starlette.datastructures import FormData
 
-from privet.curator.tokens import Scope
 from privet.protocol.errors import InvalidRequest, NotAuthorized
+
+from ..access.tokens import Scope
 
 COOKIE = "privet-session"
 SESSION_SECONDS = 12 * 3600

@@ -5,17 +5,18 @@ import re
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from privet.curator.dashboard.pages import STATIC, PageRoute, page, see_other
-from privet.curator.dashboard.visitor import (
+from privet.protocol.errors import NotAuthorized, TaskNotFound, TooManyRequests
+
+from ..access.tokens import Scope
+from ..http.middleware import client_address
+from .pages import STATIC, PageRoute, page, see_other
+from .visitor import (
     COOKIE,
     SESSION_SECONDS,
     OwnForm,
     Sessions,
     TheForm,
 )
-from privet.curator.http.middleware import client_address
-from privet.curator.tokens import Scope
-from privet.protocol.errors import NotAuthorized, TaskNotFound, TooManyRequests
 
 OWN_PAGE = re.compile(r"/(?!/)[\w/-]*")
 """Where a visitor may go on after signing in."""

@@ -9,15 +9,16 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData, UploadFile
 
-from privet.curator.dashboard.pages import PageRoute, page, see_other
-from privet.curator.dashboard.visitor import Admins, TheForm
-from privet.curator.http import tasks as calls
-from privet.curator.http.requests import TheCurator, in_worker
-from privet.curator.planning import Plan, plan
-from privet.curator.publishing.review import Proposal, propose
-from privet.curator.publishing.settings import DEFAULT_HOLDERS, TaskSettings
-from privet.curator.publishing.table import read_table
+from privet.learning.planning import Plan, plan
+from privet.learning.task_building.review import Proposal, propose
+from privet.learning.task_building.settings import DEFAULT_HOLDERS, TaskSettings
+from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRequest
+
+from ..http import tasks as calls
+from ..http.requests import TheCurator, in_worker
+from .pages import PageRoute, page, see_other
+from .visitor import Admins, TheForm
 
 MOST_COLUMNS = 300
 """Columns that the form shows; more are for the command line."""

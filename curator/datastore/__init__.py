@@ -6,12 +6,13 @@ from sqlalchemy import URL, Engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from privet.curator.datastore import postgres, sqlite
-from privet.curator.datastore.base import Store
-from privet.curator.datastore.counting import Backend
-from privet.curator.datastore.migrate import prepare
-from privet.curator.datastore.sql import SqlStore
 from privet.protocol.errors import StorageFailed
+
+from . import postgres, sqlite
+from .base import Store
+from .counting import Backend
+from .migrate import prepare
+from .sql import SqlStore
 
 __all__ = ["BACKENDS", "Store", "file_of", "open_engine", "open_store", "shown_address"]
 

@@ -31,8 +31,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
-from privet.curator.datastore import sqlite
-from privet.curator.datastore.base import (
+from privet.protocol.errors import InvalidRequest, StorageFailed
+from privet.protocol.task import Task
+
+from . import sqlite
+from .base import (
     CHECKSUM_MODULUS,
     PUBLIC_MODEL,
     AuditEntry,
@@ -41,8 +44,8 @@ from privet.curator.datastore.base import (
     published_task,
     sums_checksum,
 )
-from privet.curator.datastore.counting import vector_of
-from privet.curator.datastore.migrate import (
+from .counting import vector_of
+from .migrate import (
     check_schema,
     naming_failures,
     note_restored,
@@ -50,11 +53,9 @@ from privet.curator.datastore.migrate import (
     upgrade_in,
     writing,
 )
-from privet.curator.datastore.report_ids import ids_of_task
-from privet.curator.datastore.schema import audit, backup_mark, buckets, public_data, sums, tasks
-from privet.curator.datastore.sql import insert_audit
-from privet.protocol.errors import InvalidRequest, StorageFailed
-from privet.protocol.task import Task
+from .report_ids import ids_of_task
+from .schema import audit, backup_mark, buckets, public_data, sums, tasks
+from .sql import insert_audit
 
 log = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from privet.curator.public_data import PublicData
+from privet.learning.public_data import PublicData
 from privet.protocol import wire
 from privet.protocol.errors import (
     InvalidRequest,
@@ -399,7 +399,7 @@ class StoredToken:
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """What somebody did, see ``privet.curator.audit``."""
+    """What somebody did, see ``privet.curator.access.audit``."""
 
     at: float
     actor: str

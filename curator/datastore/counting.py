@@ -15,7 +15,9 @@ import numpy as np
 from sqlalchemy import URL, Engine, PoolProxiedConnection
 from sqlalchemy.exc import SQLAlchemyError
 
-from privet.curator.datastore.base import (
+from privet.protocol.errors import StorageFailed
+
+from .base import (
     CHECKSUM_BYTES,
     CHECKSUM_MODULUS,
     Addition,
@@ -28,7 +30,7 @@ from privet.curator.datastore.base import (
     is_open,
     sums_checksum,
 )
-from privet.curator.datastore.report_ids import (
+from .report_ids import (
     BULK,
     Cursor,
     Fingerprints,
@@ -38,7 +40,6 @@ from privet.curator.datastore.report_ids import (
     Rows,
     distinct,
 )
-from privet.protocol.errors import StorageFailed
 
 TASK = """
 SELECT id, no, state, opens, closes, invited, ids_gone, quota,

@@ -19,17 +19,18 @@ from collections.abc import Callable
 from sqlalchemy import Connection, delete, exists, insert, select, text, update
 from starlette.concurrency import run_in_threadpool
 
-from privet.curator.datastore.base import (
+from privet.protocol.errors import StorageFailed
+
+from ..settings import Settings
+from .base import (
     GRACE_SECONDS,
     Removal,
     Store,
     due,
     seen_time,
 )
-from privet.curator.datastore.report_ids import remove_some
-from privet.curator.datastore.schema import OF_A_TASK, deleted_tasks, leftovers, seen, tasks
-from privet.curator.settings import Settings
-from privet.protocol.errors import StorageFailed
+from .report_ids import remove_some
+from .schema import OF_A_TASK, deleted_tasks, leftovers, seen, tasks
 
 log = logging.getLogger(__name__)
 

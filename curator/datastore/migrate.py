@@ -13,10 +13,11 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, delete, insert, inspect, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from privet.curator.datastore.base import RESTORED, AuditEntry
-from privet.curator.datastore.schema import backup_mark, facts
-from privet.curator.datastore.sql import insert_audit
 from privet.protocol.errors import StorageFailed
+
+from .base import RESTORED, AuditEntry
+from .schema import backup_mark, facts
+from .sql import insert_audit
 
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(5797973, 1)"
 CHECK = {

@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy import URL, Engine, PoolProxiedConnection, create_engine
 
-from privet.curator.datastore.base import Ids
-from privet.curator.datastore.report_ids import Cursor, Fingerprints, Known, keys_of
+from .base import Ids
+from .report_ids import Cursor, Fingerprints, Known, keys_of
 
 CLAIM = """
 INSERT INTO report_ids (task_no, id, fingerprint)

@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, func, select
 
-from privet.curator.datastore.base import Ids, Mask
-from privet.curator.datastore.schema import id_pages, id_runs, report_ids
+from .base import Ids, Mask
+from .schema import id_pages, id_runs, report_ids
 
 BULK = 4_096
 """From this many ids on, a claim becomes a run."""

@@ -20,8 +20,13 @@ from sqlalchemy import (
     update,
 )
 
-from privet.curator.datastore import schema
-from privet.curator.datastore.base import (
+from privet.learning.public_data import PublicData
+from privet.protocol.errors import StorageFailed
+from privet.protocol.lifecycle import Move, State, after, not_open
+from privet.protocol.task import TASK_VERSION, Task
+
+from . import schema
+from .base import (
     HOLD_SECONDS,
     QUOTA,
     AuditEntry,
@@ -43,18 +48,14 @@ from privet.curator.datastore.base import (
     other_invitations,
     published_task,
 )
-from privet.curator.datastore.counting import CountingStore, vector_of
-from privet.curator.datastore.garbage_collection import (
+from .counting import CountingStore, vector_of
+from .garbage_collection import (
     bring_forward,
     mark,
     remove_listed_ids,
     remove_task,
     retire_ids,
 )
-from privet.curator.public_data import PublicData
-from privet.protocol.errors import StorageFailed
-from privet.protocol.lifecycle import Move, State, after, not_open
-from privet.protocol.task import TASK_VERSION, Task
 
 DIGESTS_AT_ONCE = 1_000
 """Invitations in one statement."""

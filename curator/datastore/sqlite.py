@@ -11,8 +11,8 @@ from typing import Any, cast
 
 from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection, create_engine, event
 
-from privet.curator.datastore.base import Ids
-from privet.curator.datastore.report_ids import Cursor, Fingerprints, Known
+from .base import Ids
+from .report_ids import Cursor, Fingerprints, Known
 
 log = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from privet.curator.http import methods, models, reports, tasks, tokens
+from . import methods, models, reports, tasks, tokens
 
 ROUTERS: tuple[APIRouter, ...] = (
     tasks.router,

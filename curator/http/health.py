@@ -3,9 +3,10 @@
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from privet.curator.http.problems import described
-from privet.curator.http.requests import MetricsReader
 from privet.protocol.errors import NotAuthorized, StorageFailed
+
+from .problems import described
+from .requests import MetricsReader
 
 router = APIRouter(tags=["operation"])
 

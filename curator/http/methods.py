@@ -5,11 +5,11 @@ from typing import Any
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from privet.curator.estimation import DEFAULT_ESTIMATOR, ESTIMATORS
-from privet.curator.models.export import EXPORTS
-from privet.curator.partitioning import CRITERIA, GROWERS
-from privet.curator.public_model.onnx import MAX_MODEL_BYTES
-from privet.curator.publishing.table import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
+from privet.learning.estimators import DEFAULT_ESTIMATOR, ESTIMATORS
+from privet.learning.export.formats import EXPORTS
+from privet.learning.partitions import CRITERIA, GROWERS
+from privet.learning.public_model.onnx import MAX_MODEL_BYTES
+from privet.learning.task_building.table import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
 from privet.protocol import limits
 from privet.protocol.mechanisms import MECHANISMS
 

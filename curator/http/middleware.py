@@ -4,10 +4,11 @@ from ipaddress import IPv6Address, IPv6Network
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from privet.curator.rate_limit import Rate
+from privet.http_server.headers import with_headers
+from privet.http_server.problems import problem_response
 from privet.protocol.errors import TooManyRequests
-from privet.transport.headers import with_headers
-from privet.transport.problems import problem_response
+
+from ..access.rate_limit import Rate
 
 HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"x-content-type-options", b"nosniff"),

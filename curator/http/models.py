@@ -13,11 +13,29 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from privet.curator.datastore.base import ModelInfo
-from privet.curator.estimation import Model
-from privet.curator.estimation.insight import Comparison
-from privet.curator.http.problems import described
-from privet.curator.http.requests import (
+from privet.learning.estimators import Model
+from privet.learning.export.formats import EXPORTS
+from privet.learning.insight import Comparison
+from privet.learning.model import FittedModel
+from privet.protocol.errors import (
+    InvalidRecord,
+    InvalidRequest,
+    ModelNotFound,
+    NotAuthorized,
+    NotEnoughReports,
+    Overloaded,
+    TaskNotFound,
+    TooLarge,
+)
+from privet.protocol.features import Classes
+from privet.protocol.task import Task
+from privet.protocol.wire import first_fault
+
+from ..datastore.base import ModelInfo
+from ..service import Answers, Change, Curator, predict_rows
+from ..workers import Run
+from .problems import described
+from .requests import (
     EXAMPLE_ID,
     AdminOnly,
     Answer,
@@ -33,23 +51,6 @@ from privet.curator.http.requests import (
     note,
     read_json,
 )
-from privet.curator.models.cache import FittedModel
-from privet.curator.models.export import EXPORTS
-from privet.curator.service import Answers, Change, Curator, predict_rows
-from privet.curator.workers import Run
-from privet.protocol.errors import (
-    InvalidRecord,
-    InvalidRequest,
-    ModelNotFound,
-    NotAuthorized,
-    NotEnoughReports,
-    Overloaded,
-    TaskNotFound,
-    TooLarge,
-)
-from privet.protocol.features import Classes
-from privet.protocol.task import Task
-from privet.protocol.wire import first_fault
 
 LARGE_BYTES = 8 * 1024
 """Of a prediction's body, from which on a worker process reads it and answers."""

@@ -11,10 +11,11 @@ import fastapi_offline
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import FileResponse, HTMLResponse, Response
 
-from privet.curator.http.problems import described
-from privet.curator.http.requests import ADMIN_SCHEME, COUNTS_SCHEME, READER_SCHEME
+from privet.http_server.problems import MEDIA_TYPE
 from privet.protocol.errors import TooLarge, TooManyRequests, TooSlow
-from privet.transport.problems import MEDIA_TYPE
+
+from .problems import described
+from .requests import ADMIN_SCHEME, COUNTS_SCHEME, READER_SCHEME
 
 Document = dict[str, Any]
 

@@ -6,10 +6,10 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 
+from privet.http_server import problems
+from privet.http_server.problems import MEDIA_TYPE, problem_document, problem_response
 from privet.protocol.errors import PROBLEMS, InvalidRequest, PrivetError
 from privet.protocol.wire import fault_text
-from privet.transport import problems
-from privet.transport.problems import MEDIA_TYPE, problem_document, problem_response
 
 HINTS = {
     404: "There is nothing at this address: /docs lists all addresses.",

@@ -9,8 +9,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, status
 from pydantic import BaseModel, ConfigDict, Field
 
-from privet.curator.http.problems import described
-from privet.curator.http.requests import EXAMPLE_ID, TaskId
 from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE
 from privet.protocol.errors import (
     InvalidReport,
@@ -31,6 +29,9 @@ from privet.protocol.errors import (
     WrongQuestions,
 )
 from privet.protocol.report import REPORT_MEDIA_TYPE, Receipt
+
+from .problems import described
+from .requests import EXAMPLE_ID, TaskId
 
 FAULTS: tuple[type[PrivetError], ...] = (
     MalformedReport,

@@ -14,11 +14,12 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict
 from starlette.concurrency import run_in_threadpool
 
-from privet.curator.datastore.base import no_task
-from privet.curator.service import Curator, with_registries
-from privet.curator.workers import Run, Workers
 from privet.protocol.errors import InvalidRequest, NotAuthorized, Overloaded, TooLarge
 from privet.protocol.lifecycle import State
+
+from ..datastore.base import no_task
+from ..service import Curator, with_registries
+from ..workers import Run, Workers
 
 EXAMPLE_ID = "6f1ed002ab5595859014ebf0951522d9" * 2
 ADMIN_SCHEME, READER_SCHEME, COUNTS_SCHEME = "admin token", "reader token", "counts"

@@ -10,23 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
-from privet.curator.datastore.base import ListedTask, Status, StoredTask, no_task
-from privet.curator.http.problems import described
-from privet.curator.http.requests import (
-    EXAMPLE_ID,
-    AdminOnly,
-    Answer,
-    IsReader,
-    StrictRoute,
-    TaskId,
-    TheCurator,
-    in_worker,
-    moment,
-    note,
-)
-from privet.curator.publishing.settings import TaskSettings
-from privet.curator.service import STEP, Curator
-from privet.curator.signing import Signer
+from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,
@@ -40,6 +24,23 @@ from privet.protocol.errors import (
 from privet.protocol.lifecycle import Move, State
 from privet.protocol.signature import SIGNATURE_HEADER, SIGNATURE_PATTERN
 from privet.protocol.task import TASK_MEDIA_TYPE, TASK_VERSION
+
+from ..access.signing import Signer
+from ..datastore.base import ListedTask, Status, StoredTask, no_task
+from ..service import STEP, Curator
+from .problems import described
+from .requests import (
+    EXAMPLE_ID,
+    AdminOnly,
+    Answer,
+    IsReader,
+    StrictRoute,
+    TaskId,
+    TheCurator,
+    in_worker,
+    moment,
+    note,
+)
 
 MAX_SETTINGS_BYTES = 4 * 2**20
 MOST_INVITATIONS = 100_000

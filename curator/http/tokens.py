@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request, status
 from pydantic import BaseModel, ConfigDict, Field
 
-from privet.curator.http.problems import described
-from privet.curator.http.requests import AdminOnly, StrictRoute, TheCurator, moment, note
-from privet.curator.tokens import ENVIRONMENT, Scope, Tokens
 from privet.protocol.errors import InvalidRequest, NotAuthorized
+
+from ..access.tokens import ENVIRONMENT, Scope, Tokens
+from .problems import described
+from .requests import AdminOnly, StrictRoute, TheCurator, moment, note
 
 router = APIRouter(prefix="/v1", tags=["tokens"], route_class=StrictRoute, dependencies=[AdminOnly])
 TokenName = Annotated[str, Path(description="What the token is called.", examples=["dashboard"])]

@@ -12,10 +12,11 @@ from functools import cached_property
 from threading import Lock
 from typing import Any
 
-from privet.curator.datastore.base import SERVING, ModelInfo, Store
-from privet.curator.estimation import Model
-from privet.curator.estimation.model import CELL_ARRAYS
+from privet.learning.estimators import Model
+from privet.learning.model import CELL_ARRAYS
 from privet.protocol.errors import ModelNotFound
+
+from ..datastore.base import SERVING, ModelInfo, Store
 
 MODELS_IN_MEMORY = 16
 BYTES_IN_MEMORY = 2**29

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from privet.curator.estimation import Model, QuestionCounts
-from privet.curator.estimation.insight import insight, question_about
-from privet.curator.models.cache import FittedModel
-from privet.curator.public_data import PublicData
+from privet.learning.estimators import Model, QuestionCounts
+from privet.learning.insight import insight, question_about
+from privet.learning.model import FittedModel
+from privet.learning.public_data import PublicData
 from privet.protocol.features import Classes, Range
 from privet.protocol.task import Task
 

@@ -4,16 +4,16 @@
 ``registry`` finds a mechanism by its name, ``comparison`` chooses one.
 """
 
-from privet.protocol.mechanisms.base import Mechanism
-from privet.protocol.mechanisms.comparison import AUTO, Row, choose, compare
-from privet.protocol.mechanisms.grr import GeneralizedResponse
-from privet.protocol.mechanisms.label_response import LabelResponse
-from privet.protocol.mechanisms.laplace import Laplace
-from privet.protocol.mechanisms.projective import ProjectiveResponse
-from privet.protocol.mechanisms.randomized_response import RandomizedResponse
-from privet.protocol.mechanisms.registry import MECHANISMS, create_mechanism
-from privet.protocol.mechanisms.subset import SubsetSelection
-from privet.protocol.mechanisms.unary import OptimizedUnary, SymmetricUnary
+from .base import Mechanism
+from .comparison import AUTO, Row, choose, compare
+from .grr import GeneralizedResponse
+from .label_response import LabelResponse
+from .laplace import Laplace
+from .projective import ProjectiveResponse
+from .randomized_response import RandomizedResponse
+from .registry import MECHANISMS, create_mechanism
+from .subset import SubsetSelection
+from .unary import OptimizedUnary, SymmetricUnary
 
 __all__ = [
     "AUTO",

@@ -27,9 +27,9 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.discrete_laplace import DiscreteLaplace
-from privet.protocol.mechanisms.exact import log_of
-from privet.protocol.mechanisms.limits import checked_question
+from .discrete_laplace import DiscreteLaplace
+from .exact import log_of
+from .limits import checked_question
 
 RandomBytes = Callable[[int], bytes]
 """``randomness(n)`` returns n uniform bytes; ``os.urandom`` and ``io.BytesIO(b).read`` qualify."""

@@ -9,12 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from privet.protocol.errors import InvalidTask
-from privet.protocol.mechanisms.base import Mechanism
-from privet.protocol.mechanisms.exact import exp_below
-from privet.protocol.mechanisms.frequency_oracle import mean_variance
-from privet.protocol.mechanisms.registry import MECHANISMS, create_mechanism
-from privet.protocol.mechanisms.subset import best_size, inclusion
+from ..errors import InvalidTask
+from .base import Mechanism
+from .exact import exp_below
+from .frequency_oracle import mean_variance
+from .registry import MECHANISMS, create_mechanism
+from .subset import best_size, inclusion
 
 AUTO = "auto"
 

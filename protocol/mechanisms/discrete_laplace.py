@@ -26,7 +26,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.exact import WORD, exp_below
+from .exact import WORD, exp_below
 
 CLAMP_SCALES = 24
 """The noise is clamped this many scales beyond the inputs, with a probability of e^-24 / 2."""

@@ -21,7 +21,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.base import Counts, Mechanism, Sums
+from .base import Counts, Mechanism, Sums
 
 
 def mean_variance(p: Fraction, q: Fraction, m: int) -> Fraction:

@@ -16,10 +16,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums, multinomial
-from privet.protocol.mechanisms.exact import WORD, ceil_word, draw_words, exp_below
-from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle
-from privet.protocol.mechanisms.payloads import index_sums, integer_width, read_integers
+from .base import Counts, Payloads, RandomBytes, Sums, multinomial
+from .exact import WORD, ceil_word, draw_words, exp_below
+from .frequency_oracle import FrequencyOracle
+from .payloads import index_sums, integer_width, read_integers
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.errors import InvalidTask
-from privet.protocol.mechanisms.base import (
+from ..errors import InvalidTask
+from .base import (
     Counts,
     Mechanism,
     Payloads,
@@ -34,10 +34,10 @@ from privet.protocol.mechanisms.base import (
     Sums,
     multinomial,
 )
-from privet.protocol.mechanisms.discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
-from privet.protocol.mechanisms.exact import WORD, draw, flip_threshold
-from privet.protocol.mechanisms.limits import checked_integer, checked_question, checked_table
-from privet.protocol.mechanisms.payloads import (
+from .discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
+from .exact import WORD, draw, flip_threshold
+from .limits import checked_integer, checked_question, checked_table
+from .payloads import (
     CHUNK_BYTES,
     bitmap_bytes,
     chunks,

@@ -21,12 +21,12 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.base import Payloads, RandomBytes, Sums, multinomial
-from privet.protocol.mechanisms.discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
-from privet.protocol.mechanisms.exact import draw
-from privet.protocol.mechanisms.limits import checked_integer, checked_question, checked_table
-from privet.protocol.mechanisms.payloads import chunks, integer_width, read_integers
-from privet.protocol.mechanisms.vector_pair import VectorPair, coordinate_share
+from .base import Payloads, RandomBytes, Sums, multinomial
+from .discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
+from .exact import draw
+from .limits import checked_integer, checked_question, checked_table
+from .payloads import chunks, integer_width, read_integers
+from .vector_pair import VectorPair, coordinate_share
 
 SIMULATED_AT_ONCE = 2**19
 """Pairs of a coordinate and a lattice point that ``simulate`` holds in memory."""

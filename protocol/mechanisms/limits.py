@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from privet.protocol.errors import InvalidTask
-from privet.protocol.limits import MAX_CATEGORIES, MAX_TABLE_ENTRIES
+from ..errors import InvalidTask
+from ..limits import MAX_CATEGORIES, MAX_TABLE_ENTRIES
 
 MIN_EPSILON = 0.001
 """Below this a report carries so little information that no population is large enough."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.base import Payloads, Sums
+from .base import Payloads, Sums
 
 CHUNK_BYTES = 2**20
 """Batches are read in pieces of about this size, so that memory does not depend on their length."""

@@ -25,13 +25,13 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.errors import InvalidTask
-from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums, multinomial
-from privet.protocol.mechanisms.exact import WORD, draw_words, exp_below
-from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle, mean_variance
-from privet.protocol.mechanisms.limits import checked_integer, checked_question
-from privet.protocol.mechanisms.payloads import index_sums, integer_width, read_integers
-from privet.protocol.mechanisms.projective_space import ProjectiveSpace, hyperplane_draws
+from ..errors import InvalidTask
+from .base import Counts, Payloads, RandomBytes, Sums, multinomial
+from .exact import WORD, draw_words, exp_below
+from .frequency_oracle import FrequencyOracle, mean_variance
+from .limits import checked_integer, checked_question
+from .payloads import index_sums, integer_width, read_integers
+from .projective_space import ProjectiveSpace, hyperplane_draws
 
 MAX_POINTS = 2**24
 """Most points of a space: the curator's sums have one number for each."""

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.base import multinomial
+from .base import multinomial
 
 Vectors = NDArray[np.int64]
 """Shape ``(..., t)``, coordinates in 0..q-1."""

@@ -19,11 +19,11 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.errors import InvalidTask
-from privet.protocol.mechanisms.base import Payloads, RandomBytes, Sums
-from privet.protocol.mechanisms.exact import WORD, draw, flip_threshold
-from privet.protocol.mechanisms.payloads import bit_sums, bitmap_bytes, pack_bits, padding_is_zero
-from privet.protocol.mechanisms.vector_pair import VectorPair
+from ..errors import InvalidTask
+from .base import Payloads, RandomBytes, Sums
+from .exact import WORD, draw, flip_threshold
+from .payloads import bit_sums, bitmap_bytes, pack_bits, padding_is_zero
+from .vector_pair import VectorPair
 
 
 @dataclass(frozen=True)

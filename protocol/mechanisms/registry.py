@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from privet.protocol.errors import InvalidTask
-from privet.protocol.mechanisms.base import Mechanism
-from privet.protocol.mechanisms.grr import GeneralizedResponse
-from privet.protocol.mechanisms.label_response import LabelResponse
-from privet.protocol.mechanisms.laplace import Laplace
-from privet.protocol.mechanisms.projective import ProjectiveResponse
-from privet.protocol.mechanisms.randomized_response import RandomizedResponse
-from privet.protocol.mechanisms.subset import SubsetSelection
-from privet.protocol.mechanisms.unary import OptimizedUnary, SymmetricUnary
+from ..errors import InvalidTask
+from .base import Mechanism
+from .grr import GeneralizedResponse
+from .label_response import LabelResponse
+from .laplace import Laplace
+from .projective import ProjectiveResponse
+from .randomized_response import RandomizedResponse
+from .subset import SubsetSelection
+from .unary import OptimizedUnary, SymmetricUnary
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     "subset": SubsetSelection,

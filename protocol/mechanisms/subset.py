@@ -40,11 +40,11 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums, multinomial
-from privet.protocol.mechanisms.exact import WORD, draw, exp_below, floor_word
-from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle, mean_variance
-from privet.protocol.mechanisms.limits import checked_integer, checked_question
-from privet.protocol.mechanisms.payloads import (
+from .base import Counts, Payloads, RandomBytes, Sums, multinomial
+from .exact import WORD, draw, exp_below, floor_word
+from .frequency_oracle import FrequencyOracle, mean_variance
+from .limits import checked_integer, checked_question
+from .payloads import (
     bit_sums,
     bitmap_bytes,
     index_sums,

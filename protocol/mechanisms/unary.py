@@ -17,10 +17,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.base import Counts, Payloads, RandomBytes, Sums
-from privet.protocol.mechanisms.exact import WORD, draw, flip_threshold
-from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle
-from privet.protocol.mechanisms.payloads import bit_sums, bitmap_bytes, pack_bits, padding_is_zero
+from .base import Counts, Payloads, RandomBytes, Sums
+from .exact import WORD, draw, flip_threshold
+from .frequency_oracle import FrequencyOracle
+from .payloads import bit_sums, bitmap_bytes, pack_bits, padding_is_zero
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms.base import Counts, Mechanism, Sums
+from .base import Counts, Mechanism, Sums
 
 
 def coordinates_apart(cells: int, slots: int) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.curator.trees import locate
+from privet.learning.trees import locate
 from privet.protocol.batch import Batch
 from privet.protocol.mechanisms.base import Payloads, RandomBytes
 from privet.protocol.mechanisms.payloads import bitmap_bytes, integer_width

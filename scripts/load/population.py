@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet import CuratorClient
-from privet.curator.estimation import fit
-from privet.curator.simulation import simulate_counts
+from privet.learning.estimators import fit
+from privet.learning.simulation import simulate_counts
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from scripts.reproduce.lpct_design import draw
 from scripts.simulate import weighted_points

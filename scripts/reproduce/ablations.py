@@ -14,9 +14,9 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.curator.estimation import shift
-from privet.curator.estimation.counts import QuestionCounts
-from privet.curator.partitioning import GROWERS
+from privet.learning.counts import QuestionCounts
+from privet.learning.estimators import shift
+from privet.learning.partitions import GROWERS
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.partition import Partition
 from scripts.reproduce.contestants import Scored

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.curator.estimation import QuestionCounts, fit
-from privet.curator.partitioning import GROWERS
-from privet.curator.partitioning.distilled import distilled_depth
-from privet.curator.public_data import PublicData
-from privet.curator.public_model.knowledge import public_knowledge, residual_centring
-from privet.curator.trees import boxes
+from privet.learning.estimators import QuestionCounts, fit
+from privet.learning.partitions import GROWERS
+from privet.learning.partitions.distilled import distilled_depth
+from privet.learning.public_data import PublicData
+from privet.learning.public_model.knowledge import public_knowledge, residual_centring
+from privet.learning.trees import boxes
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms import SubsetSelection

@@ -29,14 +29,14 @@ from scripts.reproduce.problems import PROBLEMS, split_of
 ROOT = Path(__file__).parents[2]
 SOURCES = (
     "baselines",
-    "curator/estimation",
-    "curator/partitioning",
-    "curator/planning",
-    "curator/public_model",
-    "curator/publishing",
-    "curator/sklearn_api",
-    "curator/simulation.py",
-    "curator/trees",
+    "learning/estimators",
+    "learning/partitions",
+    "learning/planning",
+    "learning/public_model",
+    "learning/task_building",
+    "learning/sklearn",
+    "learning/simulation.py",
+    "learning/trees",
     "protocol/mechanisms",
 )
 NOT_MEASURING = ("__main__", "derived", "driver", "experiment", "experiments", "pages")

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from privet import PrivateTreeClassifier, PrivateTreeRegressor, plan
 from privet.baselines.trees import ask
-from privet.curator.estimation import Model, QuestionCounts, fit
-from privet.curator.partitioning import GROWERS
-from privet.curator.partitioning.distilled import distilled_depth
-from privet.curator.public_data import PublicData
-from privet.curator.public_model.knowledge import public_knowledge
-from privet.curator.trees import locate
+from privet.learning.estimators import Model, QuestionCounts, fit
+from privet.learning.partitions import GROWERS
+from privet.learning.partitions.distilled import distilled_depth
+from privet.learning.public_data import PublicData
+from privet.learning.public_model.knowledge import public_knowledge
+from privet.learning.trees import locate
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition

@@ -15,7 +15,7 @@ from privet.baselines import (
     NonPrivateTreeRegressor,
 )
 from privet.baselines.base import Floats, Public
-from privet.curator.trees import locate
+from privet.learning.trees import locate
 
 AMPLE = 64.0
 

@@ -15,7 +15,7 @@ from bench import aggregating
 from bench.figures import MOST_ROUNDS, Effort, Figure, seconds
 from bench.report import document, judged
 from bench.samples import LABEL, full_tree, mechanism, records, reports
-from privet.curator.simulation import simulate_question
+from privet.learning.simulation import simulate_question
 from privet.protocol.mechanisms import OptimizedUnary
 
 SERVED = ("intake", "pages", "rest_predict", "worst_calls")

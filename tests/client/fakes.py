@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from privet.client import ReportClient, Retry
+from privet.http_client.address import TaskAddress
 from privet.protocol.errors import PrivetError, problem_of
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import TASK_MEDIA_TYPE
-from privet.transport.address import TaskAddress
 from tests.protocol.examples import make_task
 
 TASK = make_task()

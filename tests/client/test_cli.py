@@ -240,7 +240,7 @@ def test_an_undelivered_answer_is_kept_and_resent(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Status 4 while it is kept, `resend` delivers the same bytes, then nothing is left to do."""
-    monkeypatch.setattr("privet.transport.report_client.Retry.pauses", lambda _self: iter([0.0]))
+    monkeypatch.setattr("privet.http_client.report_client.Retry.pauses", lambda _self: iter([0.0]))
     with serving(StubCurator(make_task(), busy=2)) as curator:
         result = command.answer(curator.url, "--yes")
         assert result.exit_code == 4
@@ -268,7 +268,7 @@ def test_a_curator_that_is_down_is_one_sentence(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before anything is drawn it is an ordinary fault, and nothing is kept."""
-    monkeypatch.setattr("privet.transport.report_client.Retry.pauses", lambda _self: iter([0.0]))
+    monkeypatch.setattr("privet.http_client.report_client.Retry.pauses", lambda _self: iter([0.0]))
     url = f"http://127.0.0.1:1/v1/tasks/{make_task().id}"
     for result in (command("show", url), command.answer(url, "--yes")):
         assert "No answer from 127.0.0.1:1" in assert_refused(result, 1)

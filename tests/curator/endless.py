@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from privet.curator.estimation import ESTIMATORS, Estimator, Model, Parameter
-from privet.curator.estimation.weighted import fit_public
-from privet.curator.partitioning import GROWERS, Grower
-from privet.curator.partitioning.grower import Growth
+from privet.learning.estimators import ESTIMATORS, Estimator, Model, Parameter
+from privet.learning.estimators.weighted import fit_public
+from privet.learning.partitions import GROWERS, Grower
+from privet.learning.partitions.grower import Growth
 from privet.protocol.partition import Partition
 
 SCRIPT = """

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from privet.curator.public_model import candidates, knowledge, stacking
+from privet.learning.public_model import candidates, knowledge, stacking
 
 TREES = 10
 SHARED_TREES = 40

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.estimation import ESTIMATORS
-from privet.curator.partitioning import GROWERS
-from privet.curator.publishing.settings import TaskSettings
 from privet.curator.service import STEP, Curator
+from privet.learning.estimators import ESTIMATORS
+from privet.learning.partitions import GROWERS
+from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,

@@ -10,9 +10,9 @@ from onnx.helper import make_node
 
 from privet.curator.datastore import open_engine, open_store
 from privet.curator.datastore.backup import verify
-from tests.curator.onnx_files import FLOAT, STRIPES, model, striped, stripes
 from tests.end_to_end.population import answer_all
 from tests.end_to_end.running_curator import RunningCurator
+from tests.learning.onnx_files import FLOAT, STRIPES, model, striped, stripes
 
 SETTINGS = {
     "name": "stripes",

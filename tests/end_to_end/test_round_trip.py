@@ -13,7 +13,7 @@ import pytest
 
 from privet.client import Answer
 from privet.curator.datastore import open_store
-from privet.curator.trees import locate
+from privet.learning.trees import locate
 from privet.protocol.features import encode_table
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Task

@@ -13,17 +13,17 @@ import msgpack
 import pytest
 
 from privet.client import Answer, Holder, MemoryLedger, ReportClient, Retry, State
+from privet.curator.access.tokens import Scope
 from privet.curator.app import create_app as create_curator
 from privet.curator.datastore.base import Store
 from privet.curator.settings import Settings
-from privet.curator.tokens import Scope
+from privet.http_client.address import TaskAddress
 from privet.protocol.errors import NotAdmitted, PrivetError
 from privet.protocol.task import Task
 from privet.relay import task_watch
 from privet.relay.app import Relay, create_app
 from privet.relay.forwarding import Forwarder
 from privet.relay.spool import Spool
-from privet.transport.address import TaskAddress
 from tests.client.fakes import problem
 from tests.curator.datastore.made import NOW, open_task, task
 from tests.manual_clock import ManualClock

@@ -42,7 +42,7 @@ from privet.relay.cli import app
 from privet.relay.errors import SpoolFailed
 from privet.relay.forwarding import Forwarder, account_of, batch_size
 from privet.relay.spool import Group, Spool
-from privet.transport.batch_files import BatchFolder
+from tests.batch_folder import BatchFolder
 from tests.client.fakes import Network, media, problem
 from tests.protocol.examples import RECORD, make_task
 

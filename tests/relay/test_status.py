@@ -3,8 +3,8 @@ import math
 
 import pytest
 
+from privet.http_client.errors import UnexpectedAnswer
 from privet.relay.status import RelayStatus, central_epsilon
-from privet.transport.errors import UnexpectedAnswer
 
 
 def test_the_central_guarantee_is_a_line_of_its_own() -> None:

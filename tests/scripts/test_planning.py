@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from privet.curator.public_data import PublicData
+from privet.learning.public_data import PublicData
 from scripts.reproduce.datasets import Split
 from scripts.reproduce.lpct_design import LABEL, draw, eta
 from scripts.reproduce.ours import losses, planned

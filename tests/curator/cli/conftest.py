@@ -17,12 +17,12 @@ from privet.curator.cli import main
 from privet.curator.datastore import open_store
 from privet.curator.settings import Settings
 from privet.curator.workers import Run, Workers, run_here
-from privet.transport.connections import listen
+from privet.http_server.connections import listen
 from tests.curator import samples
 from tests.curator.datastore.made import open_task, task
 from tests.curator.datastore.servers import new_file
-from tests.curator.onnx_files import trial_in_this_process
 from tests.curator.small_models import small_public_models
+from tests.learning.onnx_files import trial_in_this_process
 from tests.memory_store import MemoryStore
 
 __all__ = ["small_public_models", "trial_in_this_process"]

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from privet import CuratorClient, PrivetError
+from privet.http_client.errors import CuratorUnreachable, UnexpectedAnswer
 from privet.protocol.errors import (
     IllegalMove,
     InvalidRequest,
@@ -19,7 +20,6 @@ from privet.protocol.errors import (
     NotEnoughReports,
     TaskNotFound,
 )
-from privet.transport.errors import CuratorUnreachable, UnexpectedAnswer
 from tests.curator import samples
 from tests.curator.cli.conftest import TOKEN
 

@@ -12,7 +12,7 @@ from privet.protocol.report import Report
 from tests.curator.datastore.made import batch_of, kept, report, task, total
 
 pytest.importorskip("fsspec")
-from privet.transport.batch_files import BatchFolder
+from tests.batch_folder import BatchFolder
 
 pytestmark = pytest.mark.slow
 

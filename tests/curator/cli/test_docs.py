@@ -8,9 +8,9 @@ import typer
 
 from privet.curator.cli import app
 from privet.curator.http import ROUTERS
-from privet.curator.public_model.onnx import OPERATORS
-from privet.curator.publishing.settings import TaskSettings
 from privet.curator.settings import Settings
+from privet.learning.public_model.onnx import OPERATORS
+from privet.learning.task_building.settings import TaskSettings
 
 DOCS = Path(__file__).parents[3] / "docs"
 

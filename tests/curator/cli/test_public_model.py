@@ -9,9 +9,9 @@ import onnxruntime
 import pytest
 
 from tests.curator.cli.conftest import Cli
-from tests.curator.onnx_files import STRIPES, striped, stripes
 from tests.end_to_end.population import answer_all
 from tests.end_to_end.population import survey as people
+from tests.learning.onnx_files import STRIPES, striped, stripes
 
 RANGE = 'features={"x": {"low": 0, "high": 1}}'
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from privet.curator.access.tokens import Scope
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.base import Store
 from privet.curator.settings import Settings
-from privet.curator.tokens import Scope
 from tests.curator.datastore.made import NOW, open_task, task
 from tests.curator.datastore.servers import new_file
 from tests.manual_clock import ManualClock

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Sequence
 import httpx
 import pytest
 
+from privet.curator.access.tokens import Scope
 from privet.curator.app import CuratorApp
 from privet.curator.collection.batch import MAX_WAITING
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.base import Outcomes, ReportGroup, Store
 from privet.curator.settings import Settings
-from privet.curator.tokens import Scope
 from privet.protocol.batch import Admission
 from privet.protocol.lifecycle import Move
 from privet.protocol.report import Report

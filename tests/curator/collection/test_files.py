@@ -16,9 +16,9 @@ from privet.protocol.errors import MalformedReport, StorageFailed, TooLarge, Wro
 from tests.curator.datastore.made import NOW, batch_of, kept, report, task, total
 
 pytest.importorskip("fsspec")
+from privet.curator.collection import batch_reader
 from privet.curator.collection.files import CollectedFile, collect
-from privet.transport import batch_files
-from privet.transport.batch_files import BatchFolder
+from tests.batch_folder import BatchFolder
 
 pytestmark = pytest.mark.slow
 
@@ -123,7 +123,7 @@ def test_files_that_are_not_for_a_task_are_refused(
             batches.read(f"{cached.id}/{name}.parquet", cached.task)
     for limit in ("MAX_REPORTS", "MAX_FILE_BYTES"):
         with monkeypatch.context() as patch:
-            patch.setattr(batch_files, limit, 0)
+            patch.setattr(batch_reader, limit, 0)
             with pytest.raises(TooLarge):
                 batches.read(good, cached.task)
 

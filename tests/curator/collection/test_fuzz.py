@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from privet.curator.access.tokens import Scope
 from privet.curator.app import create_app
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.base import Store
 from privet.curator.settings import Settings
-from privet.curator.tokens import Scope
 from privet.protocol.report import REPORT_MEDIA_TYPE
 from tests.curator.datastore.made import open_task, report, task
 from tests.memory_store import MemoryStore

@@ -8,7 +8,7 @@ import numpy as np
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.base import STEP_SECONDS, Answers, Expired, ReportGroup, Store
-from privet.curator.public_data import PublicData
+from privet.learning.public_data import PublicData
 from privet.protocol.batch import Batch
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import State

@@ -10,8 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from privet.curator.datastore import open_store
 from privet.curator.metrics import Metrics
+from privet.http_server.metrics import FOLDER, MAX_TASKS
 from privet.protocol.report import REPORT_MEDIA_TYPE
-from privet.transport.metrics import FOLDER, MAX_TASKS
 from scripts.servers import running_curator
 from tests.curator.datastore.made import open_task, report, task
 from tests.curator.http.conftest import Http

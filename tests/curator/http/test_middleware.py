@@ -7,9 +7,9 @@ import pytest
 from pydantic import ValidationError
 from starlette.responses import PlainTextResponse
 
+from privet.curator.access.rate_limit import MINUTE, Rate
 from privet.curator.app import create_app
 from privet.curator.http.middleware import HEADERS, RateLimit, SecurityHeaders, client_address
-from privet.curator.rate_limit import MINUTE, Rate
 from privet.curator.settings import Settings
 from privet.protocol.errors import PROBLEMS, TooManyRequests
 from privet.protocol.task import TASK_MEDIA_TYPE

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from privet.transport.problems import MEDIA_TYPE
+from privet.http_server.problems import MEDIA_TYPE
 from tests.curator.http.conftest import Http
 
 

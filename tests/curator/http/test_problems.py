@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from privet.curator.app import CuratorApp
+from privet.http_server.problems import problem_document, problem_response
 from privet.protocol.errors import (
     PROBLEMS,
     NotAuthorized,
@@ -13,7 +14,6 @@ from privet.protocol.errors import (
     PrivetError,
     problem_of,
 )
-from privet.transport.problems import problem_document, problem_response
 from tests.curator.http.conftest import Http
 
 

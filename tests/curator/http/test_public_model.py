@@ -9,9 +9,9 @@ import pytest
 from onnx import TensorProto
 from onnx.helper import make_node
 
-from privet.curator.public_model.onnx import MAX_MODEL_BYTES
+from privet.learning.public_model.onnx import MAX_MODEL_BYTES
 from tests.curator.http.conftest import Http
-from tests.curator.onnx_files import FLOAT, constant, model, striped, stripes
+from tests.learning.onnx_files import FLOAT, constant, model, striped, stripes
 
 SETTINGS = {"name": "stripes", "label": "y", "epsilon": 1.0, "depth": 3}
 

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from privet.curator.app import create_app
-from privet.curator.partitioning import CRITERIA, GROWERS
 from privet.curator.settings import Settings
+from privet.learning.partitions import CRITERIA, GROWERS
 from privet.protocol.mechanisms import AUTO, MECHANISMS
 from tests.curator import samples
 from tests.curator.http.conftest import TOKEN, Http

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from privet.curator.models.cache import ModelCache
-from privet.curator.publishing.settings import TaskSettings
 from privet.curator.service import Curator
+from privet.learning.task_building.settings import TaskSettings
 from tests.curator import samples
 from tests.manual_clock import ManualClock
 from tests.memory_store import MemoryStore

@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from privet.curator.estimation import QuestionCounts, fit
-from privet.curator.models.cache import FittedModel, ways_of
+from privet.curator.models.cache import ways_of
 from privet.curator.models.card import agreement, offset, write_card
-from privet.curator.publishing.build import build_task
-from privet.curator.publishing.settings import TaskSettings
-from privet.curator.publishing.table import read_table
+from privet.learning.estimators import QuestionCounts, fit
+from privet.learning.model import FittedModel
+from privet.learning.task_building.build import build_task
+from privet.learning.task_building.settings import TaskSettings
+from privet.learning.task_building.table import read_table
 from tests.curator import samples
 
 SIGMAS = 6.0

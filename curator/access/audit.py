@@ -1,0 +1,48 @@
+"""The audit log: who did what, in the database and, as it happens, in the logs.
+
+An entry is written after what it tells of. It names tokens, tasks and models, never a token itself,
+an invitation or a network address.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from privet.protocol.errors import StorageFailed
+
+from ..datastore.base import AuditEntry, Store
+
+log = logging.getLogger(__name__)
+events = logging.getLogger("privet.audit")
+HOUR = 3_600.0
+NOBODY = ""
+"""Whoever acts without a good token: a stranger, the curator itself, or an operator's command."""
+
+
+class Audit:
+    """The audit log of one store."""
+
+    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._clock = clock
+
+    def note(self, actor: str, action: str, subject: str = "", **detail: Any) -> None:
+        """Note that the token ``actor`` was used for ``action``.
+
+        What is done stays done if the database does not take the entry: the log has it then, and
+        says so.
+        """
+        self._write(AuditEntry(self._clock(), actor, action, subject, detail))
+
+    def note_refused(self, reason: str) -> None:
+        """Note a failed sign-in; those of an hour are one entry, which counts them."""
+        entry = AuditEntry(self._clock(), NOBODY, "sign-in failed", "", {"reason": reason})
+        self._write(entry, join_since=entry.at // HOUR * HOUR)
+
+    def _write(self, entry: AuditEntry, join_since: float | None = None) -> None:
+        about = {"actor": entry.actor, "subject": entry.subject, "detail": dict(entry.detail)}
+        events.info(entry.action, extra=about)
+        try:
+            self._store.add_audit(entry, join_since)
+        except StorageFailed as error:
+            log.warning("%s is not in the audit log: %s", entry.action, error.__cause__)

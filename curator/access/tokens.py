@@ -1,0 +1,181 @@
+"""Authorization: named tokens with a scope, stored as SHA-256 and compared in constant time.
+
+A token has 256 random bits, so its plain SHA-256 is of no use to a reader of the database. The
+token in ``PRIVET_ADMIN_TOKEN`` is an admin token that is never written down, and is listed under
+that name.
+"""
+
+import hashlib
+import hmac
+import logging
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from privet.protocol.errors import InvalidRequest, NotAuthorized
+
+from ..datastore.base import Store, StoredToken
+from .audit import NOBODY, Audit
+
+FIRST = "first"
+ENVIRONMENT = "PRIVET_ADMIN_TOKEN"
+"""The name of the token that the settings have."""
+DAY = 86_400.0
+USE_SECONDS = 60.0
+"""A token's last use is written at most this often."""
+WAY_BACK = (
+    "Without an admin token, restart the curator: it then makes one and shows it, or takes the one "
+    "in PRIVET_ADMIN_TOKEN."
+)
+SHOWN_BEFORE = (
+    "The database's admin token has not been used yet. The curator that made it showed it at its "
+    "start; if it is lost, restart with one of your own in PRIVET_ADMIN_TOKEN."
+)
+
+log = logging.getLogger("privet")
+
+
+class Scope(StrEnum):
+    """What a token allows: everything, reading only, or to send batches of reports only."""
+
+    ADMIN = "admin"
+    READER = "reader"
+    RELAY = "relay"
+
+
+class Tokens:
+    """The tokens of one curator's store."""
+
+    def __init__(
+        self, store: Store, clock: Callable[[], float], admin_token: str | None = None
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self.audit = Audit(store, clock)
+        self._used: dict[str, float] = {}
+        self._own: StoredToken | None = None
+        if admin_token is not None:
+            digest = digest_of(admin_token)
+            self._own = StoredToken(ENVIRONMENT, Scope.ADMIN, digest, clock())
+
+    def check(self, token: str, scope: str) -> str:
+        """The name of ``token``; raises ``NotAuthorized`` unless it allows what needs ``scope``."""
+        found = self.find(token)
+        if found.scope not in (Scope.ADMIN, scope):
+            raise NotAuthorized(f"The token is a {found.scope} token and this call needs {scope}.")
+        return found.name
+
+    def find(self, token: str) -> StoredToken:
+        """The stored ``token``; raises ``NotAuthorized`` if it is unknown or has expired."""
+        digest, found, now = digest_of(token), None, self._clock()
+        for known in self.listed():
+            if hmac.compare_digest(digest, known.digest):
+                found = known
+        if found is None:
+            self.audit.note_refused("unknown token")
+            raise NotAuthorized(
+                "The token is not known here: check for a cut or an old one. The first admin token "
+                f"was shown at the curator's start, or is the one in its PRIVET_ADMIN_TOKEN. "
+                f"{WAY_BACK}"
+            )
+        if found.expires is not None and found.expires <= now:
+            self.audit.note_refused(f"{found.name} has expired")
+            ended = datetime.fromtimestamp(found.expires, UTC)
+            raise NotAuthorized(
+                f"The token {found.name!r} expired on {ended:%Y-%m-%d}: ask an admin for a new "
+                f"one (privet token issue). {WAY_BACK}"
+            )
+        self._note_use(found, now)
+        return found
+
+    def first_start(self) -> str | None:
+        """An admin token, made now; None if the settings or the store have one that is good.
+
+        Of curators that start at once one makes it; the others log that another showed it, as does
+        every start until it is used.
+        """
+        known = self.listed()
+        if not self._good_admins(known):
+            token, made = self._made(FIRST, Scope.ADMIN, None)
+            old = next((each for each in known if each.name == FIRST), None)
+            if self._store.replace_token(old, made):
+                self.audit.note(NOBODY, "token issued at a start without one", FIRST, scope="admin")
+                return token
+        if [(each.name, each.used) for each in self._good_admins(self.listed())] == [(FIRST, None)]:
+            log.warning(SHOWN_BEFORE)
+        return None
+
+    def issue(
+        self, name: str, scope: Scope, days: float | None = None, *, last: bool = False
+    ) -> str:
+        """A new token under ``name``; an earlier one of that name ends here, which rotates it.
+
+        It ends after ``days``. Raises ``InvalidRequest`` for a name that cannot be, and as
+        ``revoke`` does if it takes the place of the last admin token without being one.
+        """
+        if not name or len(name) > 64 or name == ENVIRONMENT:
+            raise InvalidRequest("Give the token a name of its own, of 1 to 64 letters.")
+        if scope is not Scope.ADMIN:
+            self._keep_an_admin(name, last=last)
+        token, made = self._made(name, scope, days)
+        self._store.put_token(made)
+        return token
+
+    def revoke(self, name: str, *, last: bool = False) -> bool:
+        """End a token; False if there is none of that name.
+
+        Raises ``InvalidRequest`` for the token of the settings, and, unless ``last``, for the last
+        admin token.
+        """
+        if self._own is not None and name == ENVIRONMENT:
+            raise InvalidRequest(
+                f"{ENVIRONMENT} is a setting of the curator: take it out of its environment, and "
+                "restart it."
+            )
+        self._keep_an_admin(name, last=last)
+        return self._store.drop_token(name)
+
+    def listed(self) -> list[StoredToken]:
+        """All tokens, by name, as digests; that of the settings is the last."""
+        own = [] if self._own is None else [self._own]
+        return [*self._store.tokens(), *own]
+
+    def _made(self, name: str, scope: Scope, days: float | None) -> tuple[str, StoredToken]:
+        """A new token, and what is kept of it."""
+        token, now = secrets.token_urlsafe(32), self._clock()
+        expires = None if days is None else now + days * DAY
+        return token, StoredToken(name, scope.value, digest_of(token), now, expires)
+
+    def _good_admins(self, known: Iterable[StoredToken]) -> list[StoredToken]:
+        now = self._clock()
+        return [
+            each
+            for each in known
+            if each.scope == Scope.ADMIN and (each.expires is None or each.expires > now)
+        ]
+
+    def _keep_an_admin(self, name: str, *, last: bool) -> None:
+        known = self.listed()
+        admins = {each.name for each in known if each.scope == Scope.ADMIN}
+        others = {each.name for each in self._good_admins(known)} - {name}
+        if name in admins and not last and not others:
+            raise InvalidRequest(
+                f"{name!r} is the last admin token: issue another first, or say --last "
+                f"(?last=true). {WAY_BACK}"
+            )
+
+    def _note_use(self, token: StoredToken, now: float) -> None:
+        if now - self._used.get(token.name, -USE_SECONDS) < USE_SECONDS:
+            return
+        self._used[token.name] = now
+        if token is self._own:
+            self._own = replace(token, used=now)
+        else:
+            self._store.note_use(token.name, now)
+
+
+def digest_of(token: str) -> bytes:
+    """The SHA-256 that is stored in place of a token."""
+    return hashlib.sha256(token.encode()).digest()

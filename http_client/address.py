@@ -1,0 +1,65 @@
+"""A task's address: where it is published, and the id its bytes must hash to."""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import httpx
+
+from .errors import UnsafeAddress
+
+HOST = re.compile(r"^[\w.:-]+$")
+TASK_PATH = re.compile(r"^(?P<root>.*)/v1/tasks/(?P<id>[0-9a-f]{64})/?$")
+DIRECT: dict[str, None] = {f"all://{host}": None for host in ("127.0.0.1", "[::1]", "localhost")}
+"""For httpx: what goes to this machine does not go through a proxy of the environment's."""
+
+
+@dataclass(frozen=True)
+class TaskAddress:
+    """``url`` ends in ``/v1/tasks/{id}``; reports go to ``url + "/reports"``."""
+
+    url: str
+    id: str
+
+    @property
+    def reports(self) -> str:
+        """Where reports of this task are posted."""
+        return f"{self.url}/reports"
+
+    @classmethod
+    @lru_cache(maxsize=64)
+    def parse(cls, url: str, *, insecure_http: bool = False) -> "TaskAddress":
+        """The address in ``url``; raises ``UnsafeAddress`` for anything but a task's own.
+
+        Plain http is accepted for this machine alone, unless ``insecure_http`` is set: on the
+        way, anybody could swap the curator for another or see who takes part.
+        """
+        try:
+            parsed = httpx.URL(url.strip())
+        except (httpx.InvalidURL, TypeError):
+            raise UnsafeAddress(f"{url[:200]!r} is not an address: {_EXPECTED}.") from None
+        match = TASK_PATH.match(parsed.path)
+        reachable = HOST.match(parsed.host) and (parsed.port or 0) < 2**16
+        if parsed.scheme not in {"http", "https"} or not reachable or match is None:
+            raise UnsafeAddress(f"{url[:200]!r} is not a task's address: {_EXPECTED}.")
+        if parsed.userinfo or parsed.query or parsed.fragment:
+            raise UnsafeAddress("A task's address has no user, query or fragment: leave them out.")
+        if parsed.scheme == "http" and not insecure_http and not _is_this_machine(parsed.host):
+            raise UnsafeAddress(
+                f"Plain http to {parsed.host} can be read and changed on the way: use https, or "
+                "allow it with --insecure-http (insecure_http=True) on a network you trust."
+            )
+        return cls(str(parsed).rstrip("/"), match["id"])
+
+
+_EXPECTED = "give https://curator.example/v1/tasks/ followed by 64 hexadecimal digits"
+
+
+def _is_this_machine(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,392 @@
+"""The holder's and the relay's side of HTTP: fetch a task, send reports, ask for a status.
+
+Whatever answers is taken to be hostile: answers are read up to a limit and within a deadline,
+never decompressed, redirects are not followed, cookies are not kept. A problem document becomes
+the exception its type names, never its text. What may pass (no connection, a busy or failing
+server) is tried again with the same bytes. One object serves any number of holders and keeps its
+connections.
+"""
+
+import asyncio
+import json
+import ssl
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from http.cookiejar import CookieJar
+from secrets import SystemRandom
+from typing import Self
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE
+from privet.protocol.errors import ERRORS_BY_URI, PrivetError
+from privet.protocol.limits import MAX_TASK_BYTES
+from privet.protocol.report import REPORT_MEDIA_TYPE, Fate, Receipt
+from privet.protocol.signature import SIGNATURE_HEADER, Signature
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
+
+from .address import DIRECT, TaskAddress
+from .errors import CuratorUnreachable, UnexpectedAnswer
+
+MAX_ANSWER_BYTES = 64 * 1024
+MAX_BATCH_ANSWER_BYTES = 8 * 2**20
+MAX_STATUS_BYTES = 2**20
+DEADLINE = 120.0
+TASKS_KEPT = 16
+FETCH_ATTEMPTS = 3
+CONNECTIONS = 16
+"""Calls at a time; the others wait here, where waiting costs nothing, not in the pool."""
+RETRIED = frozenset({408, 429, 500, 502, 503, 504})
+"""HTTP statuses after which the same bytes may be sent again."""
+DELIVERED = frozenset({200, 201, 202})
+"""Durable: counted before, counted now, or held by a relay that will deliver it."""
+HELD = 202
+
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+CHECK_ADDRESS = "check that the address is a Privet curator's"
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Retry:
+    """``attempts`` calls in all; pauses double from ``first`` to ``longest`` seconds.
+
+    Each pause is drawn evenly between half of itself and the whole, so that holders who were
+    turned away together do not come back together.
+    """
+
+    attempts: int = 6
+    first: float = 0.5
+    longest: float = 30.0
+
+    def pauses(self) -> Iterator[float]:
+        """The seconds to wait before each further attempt."""
+        chance = SystemRandom()
+        for attempt in range(self.attempts - 1):
+            pause = min(self.first * 2**attempt, self.longest)
+            yield pause * chance.uniform(0.5, 1.0)
+
+    def asked_for(self, retry_after: str | None) -> float:
+        """The pause a ``Retry-After`` header in seconds asks for, within reason; else 0."""
+        if retry_after is None or not retry_after.isascii() or not retry_after.isdigit():
+            return 0.0
+        return min(float(retry_after[:9]), 2 * self.longest)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A task whose hash has been checked, and the signature that came with it, if any."""
+
+    task: Task
+    signature: Signature | None = None
+
+
+class Collection(BaseModel):
+    """What a status says of a task: whether it takes reports, ever will, and from whom."""
+
+    collecting: bool
+    over: bool
+    invited: bool
+    asks_again: bool = False
+    """Whether it may have lost reports that it had counted, which should be sent again."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request, and the most bytes that its answer may have."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    content: bytes | None
+    limit: int
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back: never more than was asked for."""
+
+    url: str
+    status: int
+    media_type: str
+    retry_after: str | None
+    body: bytes
+    signature: str | None = None
+
+
+class ReportClient:
+    """The holder's side of the wire; an asynchronous context manager.
+
+    ``http`` may be any ``httpx.AsyncClient``, for instance one that speaks to an application in
+    this process; without one, a client with TLS checks, a pool and timeouts is made and closed.
+    ``token`` is of scope relay, and goes with batches and admissions alone.
+    """
+
+    def __init__(
+        self,
+        http: httpx.AsyncClient | None = None,
+        *,
+        insecure_http: bool = False,
+        retry: Retry | None = None,
+        sleep: Sleep = asyncio.sleep,
+        token: str | None = None,
+    ) -> None:
+        self._http = http if http is not None else new_http()
+        self._closes = http is None
+        self._insecure_http = insecure_http
+        self._retry = retry or Retry()
+        self._sleep = sleep
+        self._token = token
+        self._offers: OrderedDict[str, Offer] = OrderedDict()
+        self._fetches: dict[str, asyncio.Future[Offer]] = {}
+        self._turns = asyncio.Semaphore(CONNECTIONS)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._closes:
+            await self._http.aclose()
+
+    def address(self, task_url: str) -> TaskAddress:
+        """The checked address; raises ``UnsafeAddress``."""
+        return TaskAddress.parse(task_url, insecure_http=self._insecure_http)
+
+    async def offer(self, address: TaskAddress) -> Offer:
+        """The task at ``address``, its hash checked against the id there, with its signature.
+
+        Raises ``TaskMismatch``, ``InvalidTask``, what the curator answered, or
+        ``CuratorUnreachable``. A task that was fetched before is not fetched again, its id being
+        its content, and callers who ask at the same time share one fetch and its outcome.
+        """
+        if address.id in self._offers:
+            return self._offers[address.id]
+        fetch = self._fetches.get(address.id)
+        if fetch is None:
+            fetch = self._fetches[address.id] = asyncio.ensure_future(self._fetch(address))
+            fetch.add_done_callback(lambda _: self._fetches.pop(address.id))
+        return await asyncio.shield(fetch)
+
+    async def send(
+        self, address: TaskAddress, report: bytes, report_id: str, invitation: str | None = None
+    ) -> Fate:
+        """Post ``report`` until it is durable; always the same bytes.
+
+        It is then counted by a curator or held by a relay. ``invitation`` goes along where a task
+        counts invited reports only.
+
+        Raises what the curator answered, ``UnexpectedAnswer`` for a receipt of something else,
+        or ``CuratorUnreachable``.
+        """
+        headers = {"Content-Type": REPORT_MEDIA_TYPE, "Accept": "application/json"}
+        if invitation is not None:
+            headers["Privet-Invitation"] = invitation
+        call = Call("POST", address.reports, headers, report, MAX_ANSWER_BYTES)
+        reply = await self._persist(call, self._retry, DELIVERED)
+        try:
+            receipt = Receipt.model_validate_json(reply.body)
+        except ValidationError:
+            raise _unexpected(reply, "no receipt") from None
+        if receipt.report != report_id:
+            raise _unexpected(reply, "a receipt for another report")
+        return Fate(report=report_id, state="held" if reply.status == HELD else "counted")
+
+    async def fate(self, address: TaskAddress, report_id: str) -> Fate:
+        """What became of a report that the relay at ``address`` took.
+
+        Raises ``ReportNotFound`` if the relay does not know it, ``UnexpectedAnswer``, what else the
+        relay answered, or ``CuratorUnreachable``.
+        """
+        url = f"{address.reports}/{report_id}"
+        call = Call("GET", url, {"Accept": "application/json"}, None, MAX_ANSWER_BYTES)
+        reply = await self._persist(call, self._retry)
+        try:
+            fate = Fate.model_validate_json(reply.body)
+        except ValidationError:
+            raise _unexpected(reply, "no report's fate") from None
+        if fate.report != report_id:
+            raise _unexpected(reply, "another report's fate")
+        return fate
+
+    async def send_batch(self, address: TaskAddress, batch: bytes) -> bytes:
+        """Post many reports at once, as a relay does; the account of them that comes back.
+
+        Raises what the curator answered, or ``CuratorUnreachable``.
+        """
+        return await self._send_as_relay(f"{address.reports}/batch", BATCH_MEDIA_TYPE, batch)
+
+    async def send_admission(self, address: TaskAddress, admission: bytes) -> bytes:
+        """Ask for holders with invitations to be let in; the answer. Raises as ``send_batch``."""
+        return await self._send_as_relay(
+            f"{address.url}/admissions", ADMISSION_MEDIA_TYPE, admission
+        )
+
+    async def _send_as_relay(self, url: str, media_type: str, body: bytes) -> bytes:
+        headers = {"Content-Type": media_type, "Accept": "application/json"}
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token}"
+        call = Call("POST", url, headers, body, MAX_BATCH_ANSWER_BYTES)
+        reply = await self._persist(call, self._retry, DELIVERED)
+        return reply.body
+
+    async def status(self, address: TaskAddress) -> bytes:
+        """The status document of a task, from a curator or a relay.
+
+        Raises what was answered, or ``CuratorUnreachable``.
+        """
+        return await self._status(address, self._retry)
+
+    async def collection(self, address: TaskAddress) -> Collection:
+        """Whether a task takes reports, asked once; raises as ``status`` does."""
+        document = await self._status(address, replace(self._retry, attempts=1))
+        try:
+            return Collection.model_validate_json(document)
+        except ValidationError:
+            raise UnexpectedAnswer(f"{address.url}/status is not a curator's status.") from None
+
+    async def _status(self, address: TaskAddress, retry: Retry) -> bytes:
+        headers = {"Accept": "application/json"}
+        call = Call("GET", f"{address.url}/status", headers, None, MAX_STATUS_BYTES)
+        reply = await self._persist(call, retry)
+        return reply.body
+
+    async def _fetch(self, address: TaskAddress) -> Offer:
+        """Few attempts: nothing is lost if this fails, and somebody may be waiting for it."""
+        retry = replace(self._retry, attempts=min(self._retry.attempts, FETCH_ATTEMPTS))
+        headers = {"Accept": TASK_MEDIA_TYPE}
+        call = Call("GET", address.url, headers, None, MAX_TASK_BYTES)
+        reply = await self._persist(call, retry)
+        if reply.media_type != TASK_MEDIA_TYPE:
+            raise _unexpected(reply, f"{printable(reply.media_type, 100)!r} instead of a task")
+        signature = None if reply.signature is None else Signature.parse(reply.signature)
+        offer = Offer(Task.parse(reply.body, address.id), signature)
+        self._offers[address.id] = offer
+        while len(self._offers) > TASKS_KEPT:
+            self._offers.popitem(last=False)
+        return offer
+
+    async def _persist(
+        self, call: Call, retry: Retry, good: frozenset[int] = frozenset({200})
+    ) -> Reply:
+        """The first reply with a ``good`` status; raises what another stands for.
+
+        That of a reply which repeating would not change, or of the last one.
+        """
+        pauses = retry.pauses()
+        while True:
+            pause = next(pauses, None)
+            try:
+                reply = await self._once(call)
+            except (httpx.TransportError, TimeoutError) as error:
+                if pause is None:
+                    raise CuratorUnreachable(
+                        f"No answer from {httpx.URL(call.url).netloc.decode()} after "
+                        f"{retry.attempts} attempts ({type(error).__name__}): "
+                        "check the address and the network, then try again."
+                    ) from error
+            else:
+                if reply.status in good:
+                    return reply
+                if pause is None or reply.status not in RETRIED:
+                    raise error_in(reply)
+                pause = max(pause, retry.asked_for(reply.retry_after))
+            await self._sleep(pause)
+
+    async def _once(self, call: Call) -> Reply:
+        headers = {**call.headers, "Accept-Encoding": "identity"}
+        request = self._http.build_request(
+            call.method, _parsed(call.url), headers=headers, content=call.content
+        )
+        async with self._turns:
+            async with asyncio.timeout(DEADLINE):
+                response = await self._http.send(request, stream=True, follow_redirects=False)
+                try:
+                    return await _read(response, call.url, call.limit)
+                finally:
+                    await response.aclose()
+
+
+@lru_cache(maxsize=64)
+def _parsed(url: str) -> httpx.URL:
+    """An address taken apart, which takes as long as a tenth of a request."""
+    return httpx.URL(url)
+
+
+def new_http() -> httpx.AsyncClient:
+    """A client that checks certificates, keeps connections and forgets cookies."""
+    return httpx.AsyncClient(
+        headers={"User-Agent": "privet-holder"},
+        verify=_certificates(),
+        timeout=httpx.Timeout(30.0, connect=10.0),
+        limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
+        mounts=DIRECT,
+        cookies=NoCookies(),
+    )
+
+
+class NoCookies(CookieJar):
+    """Takes no cookies, and no time to decide on them."""
+
+    def extract_cookies(self, response: object, request: object) -> None:
+        """Leave them."""
+
+
+@lru_cache(maxsize=1)
+def _certificates() -> ssl.SSLContext:
+    """The certificates that are trusted; reading them takes as long as twenty requests."""
+    return httpx.create_ssl_context()
+
+
+def error_in(reply: Reply) -> PrivetError:
+    """The exception that a reply stands for, by its problem type and never by its text."""
+    if 300 <= reply.status < 400:
+        return _unexpected(reply, "a redirect, which is not followed; ask for the new address")
+    if reply.media_type != PROBLEM_MEDIA_TYPE:
+        return _unexpected(reply, f"{printable(reply.media_type, 100) or 'nothing'!r}")
+    try:
+        problem = json.loads(reply.body)
+    except (ValueError, RecursionError):
+        return _unexpected(reply, "a damaged problem document")
+    if not isinstance(problem, dict):
+        return _unexpected(reply, "a damaged problem document")
+    detail = problem.get("detail") or problem.get("title") or f"HTTP status {reply.status}"
+    kind = problem.get("type")
+    error = ERRORS_BY_URI.get(kind, PrivetError) if isinstance(kind, str) else PrivetError
+    return error(printable(str(detail)))
+
+
+async def _read(response: httpx.Response, url: str, limit: int) -> Reply:
+    """Uncompressed bytes only, so that what is counted is what is kept."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise UnexpectedAnswer(
+            f"{url} answers in compressed form: a curator would not; {CHECK_ADDRESS}."
+        )
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > limit:
+            raise UnexpectedAnswer(f"{url} sends more than {limit} bytes; {CHECK_ADDRESS}.")
+    return Reply(
+        url=url,
+        status=response.status_code,
+        media_type=response.headers.get("content-type", "").split(";")[0].strip().lower(),
+        retry_after=response.headers.get("retry-after"),
+        signature=response.headers.get(SIGNATURE_HEADER),
+        body=bytes(body),
+    )
+
+
+def _unexpected(reply: Reply, what: str) -> UnexpectedAnswer:
+    return UnexpectedAnswer(f"{reply.url} answered {reply.status} with {what}; {CHECK_ADDRESS}.")
+
+
+def printable(text: str, longest: int = 1_000) -> str:
+    """``text`` without control characters, and not longer than ``longest``."""
+    shown = "".join(
+        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+    return shown if len(shown) <= longest else shown[: longest - 3] + "..."

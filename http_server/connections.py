@@ -1,0 +1,394 @@
+"""What a server of the project takes on its connections: how many, how long a head, for how long.
+
+uvicorn's parser waits indefinitely and buffers everything it receives. Here a client that has begun
+a request, or opened a connection for one, must finish the head in time; so must one that goes on
+sending a body after it has been answered. Bytes that do not advance a request (a head without end,
+trailers) are counted from the last step on. A client that takes nothing of its answer is cut off.
+Bodies have limits of their own, where they are read; one that came whole with its head is in the
+scope, under ``WHOLE_BODY``, so that nothing has to wait for it.
+
+This subclasses uvicorn's protocol for httptools, whose methods and attributes are not documented:
+``pyproject.toml`` bounds both versions, and moving a bound takes ``tests/transport`` to pass.
+"""
+
+import asyncio
+import errno
+import logging
+import resource
+import socket
+from asyncio import BaseTransport, TimerHandle, Transport
+from dataclasses import dataclass
+from functools import lru_cache
+from http.client import SERVICE_UNAVAILABLE
+from typing import Any, cast
+from urllib.parse import unquote
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import (
+    HEADER_RE,
+    HEADER_VALUE_RE,
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
+
+from privet.http_client.errors import CannotListen
+
+from .bodies import WHOLE_BODY
+from .problems import http_problem
+
+BACKLOG = 2048
+OTHER_FILES = 256
+"""Files of a process that are not its connections."""
+LINGER_SECONDS = 0.5
+MAX_SMALL = 65_536
+"""Bytes of a body that is copied to be written together with its head."""
+FAILURES = logging.getLogger(__name__)
+"""Of this server alone: uvicorn warns of all that is not HTTP, which could fill a disk."""
+FAILURES.setLevel(logging.ERROR)
+NOTHING, HEAD, BODY = range(3)
+"""What part of a request is arriving; plain numbers, since every request passes all of them."""
+
+
+@dataclass(frozen=True)
+class ConnectionLimits:
+    """Bytes, headers and seconds of a head; connections of a process.
+
+    ``stalled`` is for how many seconds a client may take nothing of its answer.
+    """
+
+    seconds: float = 10.0
+    connections: int = 4096
+    bytes: int = 32 * 1024
+    headers: int = 100
+    stalled: float = 60.0
+
+
+class BoundedConnection(HttpToolsProtocol):
+    """uvicorn's connection, within ``limits``."""
+
+    def __init__(self, limits: ConnectionLimits, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.logger = FAILURES
+        self._limits = limits
+        self._clock: TimerHandle | None = None
+        self._stage = NOTHING
+        self._advanced = False
+        self._since_advance = 0
+        self._short = True
+        self._refused = False
+        self._idle: TimerHandle | None = None
+        self._idle_since = 0.0
+        self._stall: TimerHandle | None = None
+        self._fault = (400, "The request is not HTTP/1.1: send it again, from an HTTP client.")
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        """Answer at once where there are too many connections; else wait for a head."""
+        super().connection_made(cast("Transport", transport))
+        if len(self.connections) > self._limits.connections:
+            self._refuse(503, "Too many connections are open here: try again in a second.")
+        else:
+            self._start_clock()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the deadlines."""
+        self._stop_clock()
+        self._stop_stall()
+        if self._idle is not None:
+            self._idle.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, if what came before and what is still owed are within the limits."""
+        if self._refused:
+            return
+        self._advanced = False
+        self._short = self._stage == NOTHING and len(data) <= self._limits.bytes
+        super().data_received(data)
+        if self._advanced and self._stage == NOTHING:
+            self._since_advance = 0
+            return
+        if self.transport.is_closing():
+            return
+        self._since_advance = 0 if self._advanced else self._since_advance + len(data)
+        if self._since_advance > self._limits.bytes:
+            self._refuse(*self._too_long())
+        elif self._is_owed():
+            self._start_clock()
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        self._stage = HEAD
+        self._advanced = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """The end of a head; a long one may have come in one piece."""
+        self._stage = BODY
+        self._advanced = True
+        if self._clock is not None:
+            self._stop_clock()
+        if len(self.headers) > self._limits.headers or (
+            not self._short and self._head_bytes() > self._limits.bytes
+        ):
+            self._fault = self._too_long()
+            raise ValueError(self._fault)  # the parser stops, and send_400_response answers
+        self._start_request()
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of a body."""
+        self._advanced = True
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The end of a request."""
+        self._stage = NOTHING
+        self._advanced = True
+        if self._clock is not None:
+            self._stop_clock()
+        super().on_message_complete()
+        if self._short:
+            cast("dict[str, Any]", self.scope)[WHOLE_BODY] = bytes(self.cycle.body)
+
+    def on_response_complete(self) -> None:
+        """uvicorn's, without a new timer for every answer.
+
+        The request may be still arriving.
+        """
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            return
+        self._idle_since = self.loop.time()
+        if self._idle is None:
+            self._idle = self.loop.call_later(self.timeout_keep_alive, self._close_if_idle)
+        if self._stage == BODY and self._is_answered():
+            self._start_clock()
+
+    def pause_writing(self) -> None:
+        """More is waiting for the client than fits on the way."""
+        super().pause_writing()
+        self._watch_stall()
+
+    def resume_writing(self) -> None:
+        """The client has taken most of it."""
+        super().resume_writing()
+        self._stop_stall()
+
+    def send_400_response(self, msg: str) -> None:
+        """What uvicorn answers to what is not HTTP."""
+        del msg
+        self._refuse(*self._fault)
+
+    def _start_request(self) -> None:
+        """uvicorn's ``on_headers_complete``, with ``WholeAnswer``, without WebSockets."""
+        version, scope = self.parser.get_http_version(), self.scope
+        scope["http_version"] = version
+        scope["method"] = self.parser.get_method().decode("ascii")
+        path, raw_path, scope["query_string"] = _parts_of(self.url)
+        scope["path"] = self.root_path + path
+        scope["raw_path"] = self.root_path.encode("ascii") + raw_path
+        earlier = self.cycle
+        self.cycle = WholeAnswer(
+            scope,
+            self.transport,
+            self.flow,
+            self.logger,
+            self.access_logger,
+            self.access_log,
+            self.server_state.default_headers,
+            asyncio.Event(),
+            self.expect_100_continue,
+            version != "1.0" and self.parser.should_keep_alive(),
+            self.on_response_complete,
+        )
+        if earlier is None or earlier.response_complete:
+            self._start_asgi_task(self.cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
+
+    def _is_owed(self) -> bool:
+        """Whether the client has begun what nothing else here waits for with a limit."""
+        if self._stage == BODY:
+            return self._is_answered()
+        return self._stage == HEAD or not self._advanced
+
+    def _is_answered(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _head_bytes(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+
+    def _too_long(self) -> tuple[int, str]:
+        return 431, (
+            f"The request's head has more than {self._limits.bytes} bytes or "
+            f"{self._limits.headers} headers: send fewer or shorter ones."
+        )
+
+    def _start_clock(self) -> None:
+        if self._clock is None:
+            self._clock = self.loop.call_later(self._limits.seconds, self._too_late)
+
+    def _stop_clock(self) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
+
+    def _close_if_idle(self) -> None:
+        """Close after ``timeout_keep_alive`` seconds without a request; look again if it was less.
+
+        While there is a request, the end of its answer begins another such time.
+        """
+        self._idle = None
+        if self.transport.is_closing() or self._stage == HEAD or not self._is_answered():
+            return
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self._idle = self.loop.call_later(left, self._close_if_idle)
+        else:
+            self.transport.close()
+
+    def _watch_stall(self) -> None:
+        left = self.transport.get_write_buffer_size()
+        self._stall = self.loop.call_later(self._limits.stalled, self._still_stalled, left)
+
+    def _still_stalled(self, before: int) -> None:
+        if self.transport.get_write_buffer_size() >= before:
+            self.transport.abort()
+        else:
+            self._watch_stall()
+
+    def _stop_stall(self) -> None:
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
+
+    def _too_late(self) -> None:
+        self._clock = None
+        if self.transport.is_closing():
+            return
+        if not self._is_answered():
+            self._start_clock()  # an earlier request on this connection is still being answered
+        elif self._stage == HEAD:
+            detail = f"The request's head had not arrived after {self._limits.seconds:g} seconds."
+            self._refuse(408, detail)
+        else:
+            self.transport.close()
+
+    def _refuse(self, status: int, detail: str) -> None:
+        """Answer with a problem document and close.
+
+        A client that is still sending would lose the answer if its bytes met a closed connection,
+        so for a moment they are thrown away instead; not where connections are what is short.
+        """
+        response = http_problem(status, detail, "")
+        headers = [*response.raw_headers, (b"connection", b"close")]
+        lines = [b"%b: %b\r\n" % header for header in headers]
+        answer = [STATUS_LINE[status], *lines, b"\r\n", bytes(response.body)]
+        self.transport.write(b"".join(answer))
+        if status == SERVICE_UNAVAILABLE or not self._is_answered():
+            self.transport.close()
+            return
+        self._refused = True
+        self._stop_clock()
+        self.transport.write_eof()
+        self._clock = self.loop.call_later(LINGER_SECONDS, self.transport.close)
+
+
+class WholeAnswer(RequestResponseCycle):
+    """uvicorn's handling of one request, with a small answer written in one piece.
+
+    uvicorn checks every header of every answer, and writes the head and the body apart. Each write
+    is a call of the operating system and a packet.
+    """
+
+    _start: Any = None
+
+    async def send(self, message: Any) -> None:
+        """Keep the head until there is a body; leave to uvicorn what is not small and complete."""
+        if message["type"] == "http.response.start" and not self.response_started:
+            self._start = message
+            return
+        if self._start is not None:
+            start, self._start = self._start, None
+            headers = (*self.default_headers, *start["headers"])
+            head, length = _small_head(start["status"], headers)
+            body = message.get("body", b"")
+            if length == len(body) and self.keep_alive and not message.get("more_body"):
+                if self.flow.write_paused and not self.disconnected:
+                    await self.flow.drain()
+                if not self.disconnected:
+                    self.response_started = self.response_complete = True
+                    self.waiting_for_100_continue = False
+                    self.transport.write(head + body)
+                    self.message_event.set()
+                    self.on_response()
+                return
+            await super().send(start)
+        await super().send(message)
+
+
+@lru_cache(maxsize=256)
+def _parts_of(url: bytes) -> tuple[str, bytes, bytes]:
+    """The path of a request's target, decoded and as it came, and the query."""
+    parsed = httptools.parse_url(url)
+    path = parsed.path.decode("ascii")
+    return unquote(path) if "%" in path else path, parsed.path, parsed.query or b""
+
+
+@lru_cache(maxsize=256)
+def _small_head(status: int, headers: tuple[tuple[bytes, bytes], ...]) -> tuple[bytes, int | None]:
+    """The head of an answer and its content-length; None if uvicorn has to send this answer."""
+    fields = {name.lower(): value for name, value in headers}
+    length = fields.get(b"content-length", b"")
+    if (
+        not length.isdigit()
+        or int(length) > MAX_SMALL
+        or not fields.keys().isdisjoint((b"connection", b"transfer-encoding"))
+        or any(HEADER_RE.search(name) or HEADER_VALUE_RE.search(value) for name, value in headers)
+    ):
+        return b"", None
+    lines = [b"%b: %b\r\n" % (name.lower(), value) for name, value in headers]
+    return b"".join([STATUS_LINE[status], *lines, b"\r\n"]), int(length)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; raises ``CannotListen``, which says why there is none."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise CannotListen(
+            f"Cannot listen on {host} port {port}: {error.strerror or error}. {_listen_hint(error)}"
+        ) from None
+    listener.set_inheritable(True)
+    return listener
+
+
+def _listen_hint(error: OSError) -> str:
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return "Give --host an address of this machine: 127.0.0.1, or 0.0.0.0 for all it has."
+    if error.errno == errno.EACCES:
+        return "Give a --port from 1024 on (0 takes a free one)."
+    return "Is another server running there? Stop it, or give another --port (0 takes a free one)."
+
+
+def allow_connections(count: int) -> None:
+    """Let this process and its workers have as many open files as ``count`` connections need.
+
+    Systems often start a process with less than they allow it to ask for.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = (
+        count + OTHER_FILES if hard == resource.RLIM_INFINITY else min(count + OTHER_FILES, hard)
+    )
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

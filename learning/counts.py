@@ -1,0 +1,207 @@
+"""Inputs of estimators: a question's debiased counts, and public counts of the same form.
+
+Counts have shape ``(cells, slots)``. For classes a slot is a class. For a numeric label there are
+two: slot 1 holds the sum over a cell of t, the label on the question's ``label_scale.LabelScale``,
+slot 0 that of 1 - t. So the same formulas apply to two classes, many classes, and numbers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import sqrt
+from operator import mul
+
+import numpy as np
+
+from privet.protocol.features import Classes, Range
+from privet.protocol.label_scale import LabelScale
+from privet.protocol.mechanisms.base import Mechanism, Sums
+from privet.protocol.partition import Partition
+from privet.protocol.task import Task
+
+from .public_data import Floats, PublicData
+from .trees import locate
+
+Label = Classes | Range
+
+Z95 = 1.959963984540054
+"""scipy.stats.norm.ppf(0.975)"""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate and its variance."""
+
+    value: float
+    variance: float
+
+    def interval(self, low: float, high: float) -> "Interval":
+        """The value with its 95 % interval, all within ``low`` and ``high``."""
+        half = Z95 * sqrt(max(self.variance, 0.0))
+        ends = self.value, self.value - half, self.value + half
+        return Interval(*(min(max(end, low), high) for end in ends))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A figure and the ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionCounts:
+    """The sums of ``n`` reports to one question, and how to read them.
+
+    Of the n, ``holders`` had a record that fits the task, as far as reports tell; counts and noise
+    are theirs, since a misfit has neither cell nor label.
+    ``scale`` is the scale on which a number was reported; None is the label's whole range.
+    """
+
+    partition: Partition
+    mechanism: Mechanism
+    sums: Sums
+    n: int
+    scale: LabelScale | None = field(default=None, kw_only=True)
+
+    @classmethod
+    def of(cls, task: Task, question: int, sums: Sums, n: int) -> "QuestionCounts":
+        """The sums of ``n`` answers to one question of a task."""
+        return cls(
+            task.tree_of(question),
+            task.mechanisms[question],
+            sums,
+            n,
+            scale=task.label_scales[question],
+        )
+
+    @property
+    def centred(self) -> bool:
+        """Whether numbers were reported relative to published centres."""
+        return self.scale is not None and self.scale.centred
+
+    def scale_of(self, label: Range) -> LabelScale:
+        """The scale that numbers were reported on, for a numeric label."""
+        return LabelScale.of(label, self.partition.cells) if self.scale is None else self.scale
+
+    @cached_property
+    def counts(self) -> Floats:
+        """Unbiased counts per cell and slot, ``(cells, slots)``; noise makes some negative."""
+        if self.n == 0:
+            return np.zeros((self.mechanism.cells, self.mechanism.slots))
+        return np.asarray(self.mechanism.estimate(self.sums, self.n), dtype=np.float64)
+
+    @cached_property
+    def misfits(self) -> Estimate:
+        """How many of the n did not fit."""
+        if self.n == 0:
+            return Estimate(0.0, 0.0)
+        found = self.mechanism.misfits(self.sums, self.n)
+        variance = self.mechanism.misfit_variance(self.n, min(max(found, 0.0), self.n))
+        return Estimate(found, variance)
+
+    @cached_property
+    def holders(self) -> float:
+        """How many of the n have a record that fits: n less the misfits, from 1 to n if n > 0."""
+        return min(max(self.n - self.misfits.value, 1.0), self.n)
+
+    @cached_property
+    def plausible(self) -> Floats:
+        """The counts at which variances are evaluated: not negative, ``holders`` in total."""
+        positive = np.maximum(self.counts, 0.0)
+        total = positive.sum()
+        if total == 0.0:
+            return np.full(self.counts.shape, self.holders / self.counts.size)
+        return np.asarray(positive * (self.holders / total))
+
+    def mean(self, weights: Floats) -> Estimate:
+        """Mean of ``weights``, ``(cells, slots)``, over the holders whose record fits.
+
+        Its variance is to first order, and leaves out the slight correlation that counts and
+        misfits have with some mechanisms.
+        """
+        mean = float((weights * self.counts).sum()) / self.holders
+        variance = self.mechanism.linear_variance(weights, self.n, self.plausible)
+        variance += mean**2 * self.misfits.variance
+        return Estimate(mean, max(variance, 0.0) / self.holders**2)
+
+    @cached_property
+    def noise(self) -> Floats:
+        """Covariance of the mechanism's noise between a cell's slots, ``(cells, slots, slots)``."""
+        if self.n == 0:
+            return np.zeros((*self.counts.shape, self.mechanism.slots))
+        return self.mechanism.slot_covariance(self.n, self.plausible)
+
+    @cached_property
+    def total_covariance(self) -> Floats:
+        """Covariance of a cell's slots by noise and by sampling, ``(cells, slots, slots)``."""
+        return self.noise + sampling_covariance(self.plausible)
+
+    @cached_property
+    def count_influence(self) -> Floats:
+        """Maximum change of a cell's count from replacing one report, per slot, ``(slots,)``."""
+        low, high = self._extremes
+        return high - low
+
+    def total_influence(self, weights: Floats) -> float:
+        """Bound on the sum of ``weights * |change of the counts|`` from replacing one report.
+
+        ``weights``, ``(cells, slots)``, are not negative. The smaller of two bounds: every count
+        changes by its maximum; or both reports add the maximum relative to the minimum of every
+        count.
+        """
+        of_slots = weights.sum(axis=0)
+        _, high = self.mechanism.influence(weights)
+        above_low = high - float(of_slots @ self._extremes[0])
+        return min(float(of_slots @ self.count_influence), 2.0 * above_low)
+
+    @cached_property
+    def _extremes(self) -> tuple[Floats, Floats]:
+        """Minimum and maximum that a report adds to a cell's count, per slot, ``(slots,)``."""
+        first_cell = np.zeros((self.mechanism.slots, self.mechanism.cells, self.mechanism.slots))
+        first_cell[:, 0, :] = np.eye(self.mechanism.slots)
+        low, high = np.array([self.mechanism.influence(unit) for unit in first_cell]).T
+        return low, high
+
+
+def misfit_share(questions: Sequence[QuestionCounts]) -> Estimate | None:
+    """Share of the holders whose record did not fit; None without reports.
+
+    The mean over the questions, weighted by precision: whether a record fits does not depend on
+    the question.
+    """
+    answered = [question for question in questions if question.n]
+    if not answered:
+        return None
+    precision = [question.n**2 / question.misfits.variance for question in answered]
+    shares = [question.misfits.value / question.n for question in answered]
+    mean = sum(map(mul, precision, shares)) / sum(precision)
+    return Estimate(mean, 1.0 / sum(precision))
+
+
+def public_counts(
+    label: Label, public: PublicData, partition: Partition, scale: LabelScale | None = None
+) -> Floats:
+    """The public records' counts per cell and slot, exact, shape ``(cells, slots)``.
+
+    Numbers are counted on ``scale``, so that they add to what was reported on it.
+    """
+    cells = locate(partition, public.X)
+    if isinstance(label, Classes):
+        index = cells.astype(np.int64) * label.slots + public.y.astype(np.int64)
+        counts = np.bincount(index, minlength=partition.cells * label.slots)
+        return counts.reshape(partition.cells, label.slots).astype(np.float64)
+    scale = LabelScale.of(label, partition.cells) if scale is None else scale
+    t = scale.to_unit(cells, public.y)
+    slots = [np.bincount(cells, weights, minlength=partition.cells) for weights in (1.0 - t, t)]
+    return np.stack(slots, axis=1)
+
+
+def sampling_covariance(counts: Floats) -> Floats:
+    """Covariance of counts whose holders are a sample, ``(cells, slots, slots)``.
+
+    The slots of a cell are independent Poisson counts; for a numeric label this bounds the truth.
+    """
+    return counts[:, :, None] * np.eye(counts.shape[1])

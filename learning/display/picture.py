@@ -1,0 +1,340 @@
+"""A tree for people: as text, as an SVG picture, and as a layout for other drawings.
+
+Every node has a row, indented by its depth: the split that leads to it in words, a bar as wide as
+its part of the mass in the colour of its prediction, and for a cell the prediction on an axis with
+its 95 % interval. The picture needs no style sheet: text has the colour of the text around it, and
+the other colours suit light and dark ground. With a public model, predictions vary within a cell
+around the values shown.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from privet.protocol.features import Classes, Column
+from privet.protocol.partition import LEAF, Index, Partition
+
+from ..estimators import Model
+from ..public_data import Floats
+from ..trees import node_depth, node_sums
+from ..trees.descriptions import describe_split
+
+LOW, HIGH = (0x2E, 0x7E, 0xC8), (0xD0, 0x64, 0x14)
+"""Ends of the colour scale of numbers and of two classes, legible on black and on white."""
+CLASS_COLORS = (
+    "#2e7ec8", "#d06414", "#2b9348", "#b5519c", "#8a7a16", "#1795a3", "#c94c4c", "#7a6fd0",
+)  # fmt: skip
+"""Colours of three and more classes, repeated after the eighth; the names are always written."""
+GREY = "#858585"
+
+ROW, INDENT, MARGIN = 24.0, 16.0, 8.0
+"""Pixels between rows, between levels, and around the picture."""
+BAR, AXIS, GAP = 80.0, 170.0, 46.0
+"""Pixels of the bar of all the mass, of the axis, and after a bar for its share in percent."""
+LETTER = 6.4
+"""Pixels of a letter on average."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a cell predicts: a class's probability, or the mean label, with its 95 % interval.
+
+    ``name`` is the class, or empty; ``public`` the same figure without any report, if known.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    public: float | None = None
+
+    def __str__(self) -> str:
+        name = f"{self.name} " if self.name else ""
+        return f"{name}{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node in its row, from 0: parents above their children.
+
+    ``condition`` is the split that leads to it in words, empty at the root; ``mass`` its part of
+    the whole, 0 to 1. ``cell`` and ``value`` are None at inner nodes, ``value`` without a model.
+    """
+
+    number: int
+    parent: int | None
+    depth: int
+    row: int
+    condition: str
+    mass: float
+    color: str
+    cell: int | None
+    value: Value | None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The nodes of a tree in order of their numbers, and the ends of the axis of its values."""
+
+    nodes: tuple[Node, ...]
+    axis: tuple[float, float] | None
+
+    def path(self, node: Node) -> list[str]:
+        """The conditions that lead to a node."""
+        conditions = []
+        while node.parent is not None:
+            conditions.append(node.condition)
+            node = self.nodes[node.parent]
+        return conditions[::-1]
+
+    def describe(self, node: Node) -> str:
+        """All about a node in one line."""
+        about = [" and ".join(self.path(node)) or "all records", f"{node.mass:.1%} of the mass"]
+        if node.value is not None:
+            about.append(str(node.value))
+            if node.value.public is not None:
+                about.append(f"{node.value.public:.3g} without reports")
+        return "; ".join(about)
+
+
+def lay_out(
+    partition: Partition,
+    columns: tuple[Column, ...],
+    *,
+    model: Model | None = None,
+    mass: Floats | None = None,
+    public: Floats | None = None,
+) -> Layout:
+    """The rows of a tree.
+
+    ``columns`` are the features' own (``columns_of``). ``mass``, ``(cells,)``, weighs the cells,
+    negative ones as 0, and equally by default. ``public``, ``(cells, S)``, are the ``model``'s
+    values without reports.
+    """
+    weights = np.ones(partition.cells) if mass is None else np.maximum(mass, 0.0)
+    sums = node_sums(partition, weights)
+    shares = sums / max(float(sums[0]), 1e-300)
+    rows, depths = _rows(partition), node_depth(partition)
+    values = [None] * partition.cells if model is None else values_of(model, public)
+    colors = _colors(partition, model, weights)
+    nodes = []
+    for node in range(partition.nodes):
+        parent, cell = int(partition.parent[node]), int(partition.cell_of_node[node])
+        left = parent >= 0 and int(partition.left[parent]) == node
+        nodes.append(
+            Node(
+                number=node,
+                parent=None if parent < 0 else parent,
+                depth=int(depths[node]),
+                row=int(rows[node]),
+                condition="" if parent < 0 else describe_split(partition, columns, parent, left),
+                mass=float(shares[node]),
+                color=colors[node],
+                cell=None if cell < 0 else cell,
+                value=None if cell < 0 else values[cell],
+            )
+        )
+    axis = None if model is None else _axis(model)
+    return Layout(tuple(nodes), axis)
+
+
+def values_of(model: Model, public: Floats | None = None) -> list[Value]:
+    """What each cell predicts: of two classes the second's probability, of more the likeliest's."""
+    classes = model.label.classes if isinstance(model.label, Classes) else ("",)
+    found = []
+    for cell, row in enumerate(model.values):
+        slot = 1 if len(classes) == 2 else int(row.argmax())
+        found.append(
+            Value(
+                classes[slot],
+                float(row[slot]),
+                float(model.low[cell, slot]),
+                float(model.high[cell, slot]),
+                None if public is None else float(public[cell, slot]),
+            )
+        )
+    return found
+
+
+def to_text(model: Model, columns: tuple[Column, ...]) -> str:
+    """One line per split and per cell, as scikit-learn's ``export_text`` prints a tree."""
+    tree, values, lines = model.partition, values_of(model), []
+
+    def descend(node: int, indent: str) -> None:
+        if tree.left[node] == LEAF:
+            lines.append(f"{indent}|--- {values[int(tree.cell_of_node[node])]}")
+            return
+        for left, child in ((True, tree.left[node]), (False, tree.right[node])):
+            lines.append(f"{indent}|--- {describe_split(tree, columns, node, left=left)}")
+            descend(int(child), f"{indent}|   ")
+
+    descend(0, "")
+    return "\n".join(lines) + "\n"
+
+
+def to_svg(
+    layout: Layout,
+    *,
+    name: str = "tree",
+    title: str = "Decision tree",
+    href: Callable[[Node], str] | None = None,
+) -> str:
+    """The picture, to stand in a page or in a file of its own.
+
+    Each node is a ``<g id="{name}-{number}" class="node" data-node data-cell data-mass>`` with a
+    ``<title>`` that says all about it; of several pictures in a page each needs its own ``name``.
+    It is one image to a screen reader, for which a page should have ``to_text`` as well. With
+    ``href`` every node is a link to that address instead, which the keyboard reaches.
+    """
+    return _Drawing(layout, name).svg(title, href)
+
+
+class _Drawing:
+    """The SVG of one layout: where its columns are, and a method for each kind of mark."""
+
+    def __init__(self, layout: Layout, name: str) -> None:
+        self.layout, self.name = layout, escape(name)
+        words = max(n.depth * INDENT + len(_words(n)) * LETTER for n in layout.nodes)
+        self.bars = MARGIN + words + 14.0
+        self.axis = self.bars + BAR + GAP
+        self.values = self.axis + AXIS
+        values = [len(str(node.value)) for node in layout.nodes if node.value is not None]
+        self.width = self.values + max(values) * LETTER if values else self.axis
+        self.top = MARGIN + (14.0 if values else 0.0)
+        self.height = self.top + len(layout.nodes) * ROW + MARGIN
+
+    def svg(self, title: str, href: Callable[[Node], str] | None) -> str:
+        name, layout = self.name, self.layout
+        size = f"{self.width:.0f}", f"{self.height:.0f}"
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="{"img" if href is None else "group"}" '
+            f'viewBox="0 0 {" ".join(size)}" width="{size[0]}" height="{size[1]}" '
+            f'aria-labelledby="{name}-title {name}-desc" '
+            'font-family="system-ui, sans-serif" font-size="12" fill="currentColor">'
+            f'<title id="{name}-title">{escape(title)}</title>'
+            f'<desc id="{name}-desc">{self.description}</desc>',
+            *(self.branch(layout.nodes[n.parent], n) for n in layout.nodes if n.parent is not None),
+        ]
+        if layout.axis is not None:
+            parts.append(self.scale(layout.axis))
+        for node in sorted(layout.nodes, key=lambda node: node.row):
+            body = self.node(node)
+            if href is not None:
+                body = f'<a href="{escape(href(node))}">{body}</a>'
+            cell = "" if node.cell is None else f' data-cell="{node.cell}"'
+            parts.append(
+                f'<g id="{name}-{node.number}" class="node" data-node="{node.number}"{cell} '
+                f'data-mass="{node.mass:.4g}">{body}</g>'
+            )
+        return "".join([*parts, "</svg>"])
+
+    @property
+    def description(self) -> str:
+        cells = f"{sum(node.cell is not None for node in self.layout.nodes)} cells."
+        if self.layout.axis is None:
+            return cells
+        return f"{cells} Each shows its prediction with the 95 % interval."
+
+    def branch(self, parent: Node, node: Node) -> str:
+        x = MARGIN + parent.depth * INDENT + 4.0
+        return (
+            f'<path d="M{x:g} {self.y(parent) + 9:g}V{self.y(node):g}h{INDENT - 8:g}" fill="none" '
+            'stroke="currentColor" stroke-opacity=".4"/>'
+        )
+
+    def node(self, node: Node) -> str:
+        """The words and the bar, and for a cell its value and interval."""
+        x, y = MARGIN + node.depth * INDENT, self.y(node)
+        opacity = ' opacity=".45"' if node.cell is None else ""
+        parts = [
+            f"<title>{escape(self.layout.describe(node))}</title>"
+            f'<rect x="{x:g}" y="{y - ROW / 2:g}" width="{self.width - x:g}" height="{ROW:g}" '
+            'fill="none" pointer-events="all"/>'
+            f'<text x="{x:g}" y="{y + 4:g}">{escape(_words(node))}</text>'
+            f'<rect x="{self.bars:g}" y="{y - 6:g}" width="{max(BAR * node.mass, 1.0):.4g}" '
+            f'height="12" fill="{node.color}"{opacity}/>'
+            f'<text x="{self.bars + max(BAR * node.mass, 1.0) + 4:.5g}" y="{y + 4:g}" '
+            f'font-size="10" opacity=".8">{escape(_percent(node.mass))}</text>'
+        ]
+        if node.value is not None and self.layout.axis is not None:
+            parts.append(self.interval(self.layout.axis, node.color, node.value, y))
+        return "".join(parts)
+
+    def interval(self, axis: tuple[float, float], color: str, value: Value, y: float) -> str:
+        """The interval as a line, the value as a dot, the public one as a ring, and as text."""
+        low, at, high = (self.along(axis, end) for end in (value.low, value.value, value.high))
+        ring = ""
+        if value.public is not None:
+            ring = (
+                f'<circle cx="{self.along(axis, value.public):.5g}" cy="{y:g}" r="5" fill="none" '
+                'stroke="currentColor"/>'
+            )
+        return (
+            f'<path d="M{low:.5g} {y - 5:g}v10m0-5H{high:.5g}m0-5v10" stroke="{color}" '
+            f'stroke-width="2" fill="none"/><circle cx="{at:.5g}" cy="{y:g}" r="4" '
+            f'fill="{color}"/>{ring}<text x="{self.values:g}" y="{y + 4:g}">'
+            f"{escape(str(value))}</text>"
+        )
+
+    def scale(self, axis: tuple[float, float]) -> str:
+        """Lines at the ends and the middle of the axis, with their values above."""
+        marks = []
+        for value in (axis[0], (axis[0] + axis[1]) / 2, axis[1]):
+            at = self.along(axis, value)
+            marks.append(
+                f'<path d="M{at:g} {self.top:g}V{self.height - MARGIN:g}" stroke="currentColor" '
+                f'stroke-opacity=".2"/><text x="{at:g}" y="{self.top - 4:g}" font-size="10" '
+                f'text-anchor="middle">{value:.3g}</text>'
+            )
+        return "".join(marks)
+
+    def along(self, axis: tuple[float, float], value: float) -> float:
+        low, high = axis
+        part = (value - low) / (high - low) if high > low else 0.5
+        return self.axis + 8.0 + min(max(part, 0.0), 1.0) * (AXIS - 24.0)
+
+    def y(self, node: Node) -> float:
+        return self.top + (node.row + 0.5) * ROW
+
+
+def _words(node: Node) -> str:
+    return node.condition or "all"
+
+
+def _percent(share: float) -> str:
+    return "<1%" if 0.0 < share < 0.005 else f"{share:.0%}"
+
+
+def _rows(partition: Partition) -> Index:
+    """The row of each node: parents first, then all on their left, then all on their right."""
+    rows, stack = np.zeros(partition.nodes, dtype=np.int32), [0]
+    for row in range(partition.nodes):
+        node = stack.pop()
+        rows[node] = row
+        if partition.left[node] != LEAF:
+            stack += [int(partition.right[node]), int(partition.left[node])]
+    return rows
+
+
+def _axis(model: Model) -> tuple[float, float]:
+    """0 to 1 for probabilities; what the intervals span for numbers."""
+    if isinstance(model.label, Classes):
+        return 0.0, 1.0
+    return float(model.low.min()), float(model.high.max())
+
+
+def _colors(partition: Partition, model: Model | None, weights: Floats) -> list[str]:
+    """Colours by prediction; inner nodes have their cells' average."""
+    if model is None:
+        return [GREY] * partition.nodes
+    weights = weights + 1e-12
+    means = node_sums(partition, weights[:, None] * model.values)
+    means /= node_sums(partition, weights)[:, None]
+    if means.shape[1] > 2:
+        return [CLASS_COLORS[slot % len(CLASS_COLORS)] for slot in means.argmax(axis=1)]
+    shown, (low, high) = means[:, -1], (model.values[:, -1].min(), model.values[:, -1].max())
+    place = (shown - low) / max(high - low, 1e-300)
+    mixed = np.outer(1 - place, LOW) + np.outer(place, HIGH)
+    return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in mixed.clip(0, 255).astype(int).tolist()]

@@ -1,0 +1,135 @@
+"""Trees as displays in the ways of scikit-learn's: made by ``from_...``, drawn by ``plot``."""
+
+import json
+from html import escape
+from typing import Any, Self
+
+from pydantic import TypeAdapter
+
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Categorical, Numeric, columns_of
+from privet.protocol.task import Task
+
+from ..estimators import Model
+from .picture import Layout, Node, lay_out, to_svg
+
+ROW_INCHES = 0.24
+
+_FEATURES: TypeAdapter[list[Numeric | Categorical]] = TypeAdapter(list[Numeric | Categorical])
+
+
+class TreeDisplay:
+    """A tree with its cells' values, or without a model its splits and masses only.
+
+    It shows itself in a notebook as an SVG picture; ``plot`` draws it with matplotlib and then sets
+    ``ax_`` and ``figure_``.
+    """
+
+    def __init__(self, layout: Layout, title: str = "Decision tree") -> None:
+        self.layout = layout
+        self.title = title
+
+    @classmethod
+    def from_estimator(cls, estimator: Any) -> Self:
+        """The tree of a fitted ``PrivateTreeClassifier`` or ``PrivateTreeRegressor``."""
+        return cls(estimator.layout(), type(estimator).__name__)
+
+    @classmethod
+    def from_task(cls, task: Task, question: int = 0) -> Self:
+        """The published partition of a task's question, each cell of the same mass."""
+        return cls(lay_out(task.tree_of(question), columns_of(task.features)), task.name)
+
+    @classmethod
+    def from_export(cls, document: bytes | str) -> Self:
+        """The tree of a model that ``privet export`` or ``CuratorClient.export`` wrote as JSON.
+
+        Raises ``InvalidRequest`` for anything else.
+        """
+        try:
+            exported = json.loads(document)
+            features = _FEATURES.validate_python(exported["features"])
+            described, number = exported["model"], exported["number"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InvalidRequest(
+                f"This is no model as JSON ({error}): export it with format='json'."
+            ) from None
+        model = Model.from_document(described)
+        title = f"Model {number} of {model.label.name}"
+        return cls(lay_out(model.partition, columns_of(features), model=model), title)
+
+    def _repr_html_(self) -> str:
+        """The picture, and for those who do not see it a list of its nodes."""
+        svg = to_svg(self.layout, name=f"tree-{id(self)}", title=self.title)
+        rows = sorted(self.layout.nodes, key=lambda node: node.row)
+        texts = "".join(f"<li>{escape(self.layout.describe(node))}</li>" for node in rows)
+        return (
+            f'<div style="overflow-x:auto">{svg}</div>'
+            f"<details><summary>The tree as text</summary><ul>{texts}</ul></details>"
+        )
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it into matplotlib's ``ax``, or into a figure of its own.
+
+        Each node has a row, with its part of the mass in percent; cells have a point with its 95 %
+        interval, and a ring at the value without reports if that is known. Raises ``ImportError``
+        without matplotlib.
+        """
+        rows = sorted(self.layout.nodes, key=lambda node: node.row)
+        if ax is None:
+            height = 0.8 + ROW_INCHES * len(rows)
+            _, ax = pyplot().subplots(figsize=(8.0, height), layout="constrained")
+        for node in rows:
+            _draw(ax, node)
+        ax.set_title(self.title)
+        names = {node.value.name for node in rows if node.value is not None}
+        ax.set_xlabel(_quantity(names))
+        ax.set_ylim(len(rows) - 0.5, -0.5)
+        ax.set_yticks(range(len(rows)), [_words(node, named=len(names) > 1) for node in rows])
+        _align_left(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def pyplot() -> Any:
+    """``matplotlib.pyplot``; raises ``ImportError`` that says what to install."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plot() needs matplotlib: pip install matplotlib") from error
+    return plt
+
+
+def _draw(ax: Any, node: Node) -> None:
+    value = node.value
+    if value is None:
+        if node.cell is not None:
+            ax.barh(node.row, node.mass, height=0.6, color=node.color)
+        return
+    ends = [[value.value - value.low], [value.high - value.value]]
+    ax.errorbar(value.value, node.row, xerr=ends, fmt="o", color=node.color, capsize=3)
+    if value.public is not None:
+        ax.plot(value.public, node.row, "o", markersize=8, fillstyle="none", color="0.5")
+
+
+def _words(node: Node, *, named: bool) -> str:
+    name = f": {node.value.name}" if named and node.value is not None else ""
+    return f"{'    ' * node.depth}{node.condition or 'all'} ({node.mass:.0%}){name}"
+
+
+def _quantity(names: set[str]) -> str:
+    """What the horizontal axis shows, of cells that predict the classes ``names``."""
+    if not names:
+        return "part of the mass"
+    if names == {""}:
+        return "mean of the label"
+    return f"probability of {min(names)}" if len(names) == 1 else "probability"
+
+
+def _align_left(ax: Any) -> None:
+    """Set the rows' words flush left, so that their indentation shows."""
+    labels = ax.get_yticklabels()
+    ax.figure.canvas.draw()
+    widest = max(label.get_window_extent().width for label in labels)
+    ax.tick_params(axis="y", pad=4 + widest * 72 / ax.figure.dpi, length=0)
+    for label in labels:
+        label.set_horizontalalignment("left")

@@ -1,0 +1,121 @@
+"""Estimators: pure functions from public data and debiased counts to a model that predicts.
+
+``ESTIMATORS`` names them all; ``fit`` runs one by name. An estimator is declared in its own file;
+one of your own needs no more than ``ESTIMATORS["mine"] = Estimator("mine", ...)``. Fitting is
+post-processing of reports that are already private, so fitting often, or while reports come in,
+costs no privacy.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes
+
+from ..counts import Label, QuestionCounts, misfit_share
+from ..model import Model, Predictions
+from ..public_data import PublicData
+from ..public_model.base import BaseModel, from_onnx
+from .averaged import AVERAGED
+from .clipping import unclipped
+from .drift import DRIFT
+from .estimator import Estimator, Parameter
+from .histogram import ADJUSTED_HISTOGRAM, HISTOGRAM
+from .pruned import PRUNED
+from .weighted import PRIVATE, PUBLIC, RATIO, WEIGHTED
+
+__all__ = [
+    "DEFAULT_ESTIMATOR",
+    "ESTIMATORS",
+    "Estimator",
+    "Model",
+    "Parameter",
+    "Predictions",
+    "QuestionCounts",
+    "fit",
+]
+
+ESTIMATORS: dict[str, Estimator] = {
+    estimator.name: estimator
+    for estimator in (
+        WEIGHTED,
+        DRIFT,
+        AVERAGED,
+        PRIVATE,
+        PRUNED,
+        RATIO,
+        HISTOGRAM,
+        ADJUSTED_HISTOGRAM,
+        PUBLIC,
+    )
+}
+DEFAULT_ESTIMATOR = DRIFT.name
+
+
+def fit(
+    name: str,
+    label: Label,
+    public: PublicData,
+    questions: Sequence[QuestionCounts],
+    base: BaseModel | None = None,
+    **parameters: object,
+) -> Model:
+    """Fit the estimator ``name`` on encoded public data and the counts of a task's questions.
+
+    ``base`` is a public model of the caller's own, for estimators that start from one; without it
+    they use the one that came with the public data, if any, or else make their own.
+    Raises ``InvalidRequest`` for an unknown name or parameter, and for a label, a set of questions
+    or a ``base`` that this estimator does not take.
+    """
+    if name not in ESTIMATORS:
+        raise InvalidRequest(f"Unknown estimator {name!r}: use one of {', '.join(ESTIMATORS)}.")
+    estimator = ESTIMATORS[name]
+    if not estimator.serves(label):
+        kind = f"{label.slots} classes" if isinstance(label, Classes) else "a numeric label"
+        others = _names(lambda other: other.serves(label))
+        raise InvalidRequest(f"{name} does not serve {kind}: use another estimator, {others}.")
+    if estimator.one_question:
+        _check_one_question(estimator, questions)
+    if base is not None and not estimator.takes_base:
+        others = _names(lambda other: other.takes_base)
+        raise InvalidRequest(f"{name} starts from no public model: use {others}.")
+    values = estimator.checked(parameters)
+    if estimator.takes_base:
+        base = _public_model(label, public) if base is None else base
+        model = estimator.function(label, public, questions, base=base, **values)
+    else:
+        model = estimator.function(label, public, questions, **values)
+    model = unclipped(model, public, questions[-1])
+    facts = dict(model.facts) if base is None else {**model.facts, "public model": base.name}
+    share = misfit_share(questions)
+    if share is not None:
+        part = share.interval(0.0, 1.0)
+        facts["records that did not fit"] = f"{part.value:.1%} ({part.low:.1%} to {part.high:.1%})"
+    return replace(model, estimator=name, parameters=values, facts=facts)
+
+
+def _check_one_question(estimator: Estimator, questions: Sequence[QuestionCounts]) -> None:
+    others = _names(lambda other: not other.one_question)
+    if len(questions) != 1:
+        raise InvalidRequest(
+            f"{estimator.name} needs a task with one question, not {len(questions)}: use {others}, "
+            "whichever the questions were made for, or create a task with one question."
+        )
+    if estimator.needs_reports and questions[0].mechanism.slots == 1:
+        raise InvalidRequest(
+            f"{estimator.name} needs a question that asks for the label, and this one asks for the "
+            "cell alone: create the task with a question about the label, or with the questions "
+            f"of {others}."
+        )
+
+
+def _names(wanted: Callable[[Estimator], bool]) -> str:
+    return ", ".join(other.name for other in ESTIMATORS.values() if wanted(other))
+
+
+def _public_model(label: Label, public: PublicData) -> BaseModel | None:
+    """The public model that came with the public data, if any."""
+    if public.onnx is None:
+        return None
+    slots = label.slots if isinstance(label, Classes) else 0
+    return from_onnx(public.onnx, public.X.shape[1], slots)

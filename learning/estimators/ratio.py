@@ -1,0 +1,119 @@
+"""From a cell's counts to its shares: ratios of two noisy numbers.
+
+A share is A / B, a slot's count A over the cell's mass B, where B is positive. If noise made B zero
+or negative, the ratio is meaningless but the order of the counts is not, so they are divided by the
+standard deviation of the mass instead. Projecting on the simplex keeps that order. The class with
+the largest count is therefore always the one predicted, which is the rule "ratio above 1/2" where
+the mass is positive, and does not flip where it is not. Intervals are Fieller's (1954).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..counts import Z95, QuestionCounts
+from ..model import SlotEstimates
+from ..public_data import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """Counts ``(cells, slots)`` whose shares are the cells' values, with their covariance.
+
+    ``covariance`` has shape ``(cells, slots, slots)``, ``public_share`` ``(cells,)`` and
+    ``influence``, of one report on a share, ``(cells, slots)``.
+    """
+
+    counts: Floats
+    covariance: Floats
+    public_share: Floats
+    influence: Floats
+
+    def estimates(self) -> SlotEstimates:
+        """The shares, with standard errors to first order and intervals after Fieller."""
+        values = shares(self.counts, self.covariance)
+        variance = share_variance(values, self.counts, self.covariance)
+        low, high = fieller_interval(self.counts, self.covariance)
+        error = np.minimum(np.sqrt(variance), 0.5)
+        return SlotEstimates(values, error, low, high, self.public_share, self.influence)
+
+
+def shares(counts: Floats, covariance: Floats) -> Floats:
+    """Each slot's share of its cell, shape ``(cells, slots)``: in [0, 1] and adding up to 1.
+
+    ``covariance`` is that of the counts, ``(cells, slots, slots)``. A cell without any information
+    has equal shares.
+    """
+    mass = counts.sum(axis=1)
+    noise = np.sqrt(np.maximum(covariance.sum(axis=(1, 2)), 0.0))
+    scale = np.where(mass > 0.0, mass, np.where(noise > 0.0, noise, 1.0))
+    return project_on_simplex(counts / scale[:, None])
+
+
+def project_on_simplex(points: Floats) -> Floats:
+    """The nearest probability vector to each row (Held, Wolfe and Crowder, 1974)."""
+    descending = -np.sort(-points, axis=1)
+    excess = np.cumsum(descending, axis=1) - 1.0
+    ranks = np.arange(1, points.shape[1] + 1)
+    support = (descending * ranks > excess).sum(axis=1)
+    shift = excess[np.arange(len(points)), support - 1] / support
+    return np.asarray(np.maximum(points - shift[:, None], 0.0))
+
+
+def share_variance(values: Floats, counts: Floats, covariance: Floats) -> Floats:
+    """First-order variance of A / B, shape ``(cells, slots)``; infinite where B is not positive.
+
+    The share v_s = A_s / B has the derivative (e_s - v_s 1) / B with respect to the counts.
+    """
+    mass = counts.sum(axis=1)
+    of_slot, with_mass, of_mass = moments(covariance)
+    spread = of_slot - 2.0 * values * with_mass + values**2 * of_mass[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = np.maximum(spread, 0.0) / mass[:, None] ** 2
+    return np.where(mass[:, None] > 0.0, variance, np.inf)
+
+
+def share_influence(question: QuestionCounts, counts: Floats) -> Floats:
+    """Maximum change of each share from replacing one report, to first order, ``(cells, slots)``.
+
+    With the derivative of ``share_variance``, adding the slots' worst cases: sum_t |e_s - v_s|_t
+    i_t / B, i_t being ``count_influence`` of slot t; at most 1. ``counts`` are A in units of
+    reports.
+    """
+    influence = question.count_influence
+    mass = counts.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.where(mass > 0.0, np.clip(counts / mass, 0.0, 1.0), 1.0)
+        change = ((1.0 - 2.0 * values) * influence + values * influence.sum()) / mass
+    return np.where(mass > 0.0, np.minimum(change, 1.0), 1.0)
+
+
+def fieller_interval(
+    counts: Floats, covariance: Floats, holders: Floats | float = 0.0
+) -> tuple[Floats, Floats]:
+    """Ends of each share's 95 % confidence interval in [0, 1], two arrays ``(cells, slots)``.
+
+    The set of v with (A - v B)^2 <= z^2 Var(A - v B) (Fieller, 1954): exact for normal noise
+    however small the mass is. Where the mass is not distinguished from zero it is all of [0, 1].
+    If ``covariance`` is that of noise alone, ``holders``, ``(cells, 1)``, are how many are in a
+    cell; their sampling adds holders v (1 - v), as in Wilson's interval (1927), which holds also
+    near 0 and 1.
+    """
+    of_slot, with_mass, of_mass = moments(covariance)
+    mass = counts.sum(axis=1)[:, None]
+    a = mass**2 - Z95**2 * (of_mass[:, None] - holders)
+    b = counts * mass - Z95**2 * (with_mass - holders / 2.0)
+    c = counts**2 - Z95**2 * of_slot
+    bounded = (a > 0.0) & (mass > 0.0)
+    root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
+    safe = np.where(bounded, a, 1.0)
+    low = np.where(bounded, (b - root) / safe, 0.0)
+    high = np.where(bounded, (b + root) / safe, 1.0)
+    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+
+def moments(covariance: Floats) -> tuple[Floats, Floats, Floats]:
+    """Variance of each slot, its covariance with the mass, and the variance of the mass."""
+    of_slot = np.diagonal(covariance, axis1=1, axis2=2)
+    with_mass = covariance.sum(axis=2)
+    return of_slot, with_mass, with_mass.sum(axis=1)

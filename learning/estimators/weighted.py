@@ -1,0 +1,123 @@
+"""LPCT's weighted average of private and public counts (Ma and Yang, 2024, eq. 8), and its limits.
+
+In a cell let V be the number of holders with label 1 and U that of all, from the reports (P,
+debiased) and the public data (Q). The estimate is
+
+    eta = (V_P + lambda V_Q) / (U_P + lambda U_Q)                                          (eq. 8)
+
+for every class, V being the count of the class. For a numeric label V is the sum of t, the label on
+[0, 1]. ``private`` is lambda = 0 (eq. 7), for numbers LPDT's regression tree (Ma et al., 2023, eq.
+5, as ``ratio``); ``public`` is lambda = infinity (eq. 4 on public data). ``ratio`` handles cells
+whose mass is not positive.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from privet.protocol.features import Range
+
+from ..counts import (
+    Label,
+    QuestionCounts,
+    public_counts,
+    sampling_covariance,
+)
+from ..model import Model, to_model
+from ..public_data import PublicData
+from .estimator import Estimator, Parameter
+from .ratio import Ratio, share_influence, shares
+
+LEAST_COUNT = 1.0
+"""Least variance of a public count, that of one record: few records that agree prove little."""
+
+
+def fit_weighted(
+    label: Label,
+    public: PublicData,
+    questions: Sequence[QuestionCounts],
+    *,
+    weight: float,
+    counts: str,
+) -> Model:
+    """Eq. 8 with lambda = ``weight``.
+
+    With lambda > 0 the interval is for the share in that weighted mixture of both populations.
+    ``counts`` says whether negative private counts are taken as 0: never (``unbiased``, eq. 8 as
+    printed), always (``clipped``), or for numbers, where it lowers the squared error
+    (``automatic``; "Consistent counts" in ``docs/accuracy.md``). Intervals come from unbiased
+    counts all the same.
+    """
+    (question,) = questions
+    counts_q = public_counts(label, public, question.partition, question.scale)
+    clips = counts == "clipped" or (counts == "automatic" and isinstance(label, Range))
+    unbiased = question.counts + weight * counts_q
+    used = np.maximum(question.counts, 0.0) + weight * counts_q if clips else unbiased
+    covariance = question.total_covariance + weight**2 * sampling_covariance(counts_q)
+    mass = np.maximum(used.sum(axis=1), 1e-300)
+    ratio = Ratio(
+        counts=unbiased,
+        covariance=covariance,
+        public_share=np.clip(weight * counts_q.sum(axis=1) / mass, 0.0, 1.0),
+        influence=share_influence(question, used),
+    )
+    return to_model(label, question, replace(ratio.estimates(), shares=shares(used, covariance)))
+
+
+def fit_private(label: Label, _public: PublicData, questions: Sequence[QuestionCounts]) -> Model:
+    """The private counts alone: eq. 7, which is eq. 8 with lambda = 0; LPDT's eq. 5 for numbers."""
+    (question,) = questions
+    ratio = Ratio(
+        counts=question.counts,
+        covariance=question.total_covariance,
+        public_share=np.zeros(question.partition.cells),
+        influence=share_influence(question, question.counts),
+    )
+    return to_model(label, question, ratio.estimates())
+
+
+def fit_public(label: Label, public: PublicData, questions: Sequence[QuestionCounts]) -> Model:
+    """The public counts alone: eq. 4 on public data, which is eq. 8 with lambda = infinity.
+
+    Public labels count as they are, also where holders report numbers relative to centres.
+    """
+    question = replace(questions[0], scale=None)
+    counts_q = public_counts(label, public, question.partition)
+    ratio = Ratio(
+        counts=counts_q,
+        covariance=sampling_covariance(np.maximum(counts_q, LEAST_COUNT)),
+        public_share=np.ones(question.partition.cells),
+        influence=np.zeros_like(counts_q),
+    )
+    return to_model(label, question, ratio.estimates())
+
+
+WEIGHTED = Estimator(
+    "weighted",
+    "Private and public counts with a fixed weight (LPCT, eq. 8).",
+    fit_weighted,
+    {
+        "weight": Parameter(
+            1.0, "What a public record counts for: λ of eq. 8.", low=0.0, high=1e12
+        ),
+        "counts": Parameter(
+            "automatic",
+            "Private counts as they are, or none negative; automatic: none negative for numbers.",
+            choices=("automatic", "unbiased", "clipped"),
+        ),
+    },
+)
+PRIVATE = Estimator("private", "Private counts alone (LPCT, eq. 7).", fit_private)
+PUBLIC = Estimator(
+    "public",
+    "Public counts alone (LPCT, eq. 4 on public data).",
+    fit_public,
+    needs_reports=False,
+)
+RATIO = Estimator(
+    "ratio",
+    "LPDT's regression tree, from private counts alone (Ma et al., 2023, eq. 5).",
+    fit_private,
+    labels=(Range,),
+)

@@ -1,0 +1,259 @@
+"""A fitted model: a value per cell, with its interval, public share and one report's influence."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
+
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes, Range
+from privet.protocol.partition import Index, Partition, Tree
+
+from .counts import Label, QuestionCounts
+from .public_data import Floats
+from .public_model.base import BaseModel
+from .trees import locate
+
+Value = float | int | str | bool
+FORMAT = "privet-model-1"
+CELL_ARRAYS = ("values", "standard_error", "low", "high", "public_share", "influence")
+
+_LABEL: TypeAdapter[Label] = TypeAdapter(Label)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """A model's predictions for ``rows`` records, computed when they are first asked for.
+
+    ``values``, ``low`` and ``high`` have shape ``(rows, S)``: class probabilities with the ends of
+    their 95 % intervals, or for a numeric label (S = 1) its mean in the label's units.
+    ``cells`` has shape ``(rows,)``; ``scores``, ``(rows, S)``, are the public model's, or None if
+    the predictions do not use it.
+    """
+
+    model: "Model"
+    cells: Index
+    scores: Floats | None
+
+    @cached_property
+    def values(self) -> Floats:
+        """Probabilities or means, clipped to their bounds and normalised."""
+        values = self._on_base(self.model.values)
+        if self.scores is None:
+            return values
+        np.clip(values, *self.model.bounds, out=values)
+        if isinstance(self.model.label, Classes):
+            values /= np.maximum(values.sum(axis=1, keepdims=True), 1e-300)
+        return values
+
+    @cached_property
+    def low(self) -> Floats:
+        """Lower ends of the intervals, never above the values."""
+        return self._end(self.model.low, np.minimum)
+
+    @cached_property
+    def high(self) -> Floats:
+        """Upper ends of the intervals, never below the values."""
+        return self._end(self.model.high, np.maximum)
+
+    def labels(self, label: Label) -> NDArray[Any]:
+        """The most probable class of each row by name (the first of equals), or the mean label."""
+        if isinstance(label, Range):
+            return np.asarray(self.values[:, 0])
+        names: NDArray[Any] = np.array(label.classes)
+        if self.scores is None:
+            return np.asarray(names[self.model.values.argmax(axis=1)].take(self.cells))
+        return np.asarray(names[self.values.argmax(axis=1)])
+
+    def _on_base(self, per_cell: Floats) -> Floats:
+        """The rows' entries of a table of cells, relative to the public model's scores if any."""
+        if self.scores is None or self.model.base_values is None:
+            return per_cell.take(self.cells, axis=0)
+        values = self.scores - self.model.base_values.take(self.cells, axis=0)
+        if self.model.base_slope is not None:
+            values *= self.model.base_slope.take(self.cells, axis=0)
+        values += per_cell.take(self.cells, axis=0)
+        return np.asarray(values)
+
+    def _end(self, per_cell: Floats, inner: np.ufunc) -> Floats:
+        ends = self._on_base(per_cell)
+        if self.scores is None:
+            return ends
+        np.clip(ends, *self.model.bounds, out=ends)
+        return np.asarray(inner(ends, self.values, out=ends))
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """An immutable snapshot that predicts.
+
+    For K cells and S values per cell (the classes' probabilities; S = 1 for the mean of a numeric
+    label, in its units):
+
+    - ``values``, ``standard_error``, ``low``, ``high``: ``(K, S)``, the ends of a 95 % interval;
+    - ``public_share``: ``(K,)``, what part of the value came from public data, 0 to 1;
+    - ``influence``: ``(K, S)``, the most that replacing one report can change the value, to first
+      order;
+    - ``n``: how many reports it used; ``facts``: what else the estimator states;
+    - ``span``: how far apart two values of a cell can be; less than a numeric label's range where
+      it was reported relative to a centre, and None for the whole range;
+    - ``base``: a public model f, if any, with its means per cell ``base_values``, ``(K, S)``: the
+      prediction is ``values + base_slope * (f(x) - base_values)``; a ``base_slope``, ``(K, S)``,
+      of None is 1.
+    """
+
+    label: Label
+    partition: Partition
+    values: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+    public_share: Floats
+    influence: Floats
+    n: int
+    estimator: str = ""
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    base: BaseModel | None = None
+    base_values: Floats | None = None
+    base_slope: Floats | None = None
+    facts: Mapping[str, Value] = field(default_factory=dict)
+    span: float | None = None
+
+    def predict(self, X: Floats) -> Predictions:
+        """Predictions for encoded rows ``(rows, columns)``."""
+        scores = None if self.base is None else self.base.predict(X)
+        return self.predict_from(locate(self.partition, X), scores)
+
+    def predict_from(self, cells: Index, scores: Floats | None) -> Predictions:
+        """Predictions for rows in these ``cells`` with the public model's ``scores``, if any."""
+        return Predictions(self, cells, None if self.base_values is None else scores)
+
+    def influence_of(self, k: int) -> Floats:
+        """Maximum change of each value by ``k`` dishonest reports, ``(K, S)``.
+
+        To first order in the reports, and never more than ``span``.
+        """
+        least, most = self.bounds
+        span = most - least if self.span is None else self.span
+        return np.minimum(k * self.influence, span)
+
+    def to_document(self) -> dict[str, Any]:
+        """The model as JSON values; ``from_document`` gives back one that predicts the same."""
+        return {
+            "format": FORMAT,
+            "label": self.label.model_dump(mode="json"),
+            "partition": Tree.of(self.partition).model_dump(mode="json"),
+            **{name: getattr(self, name).tolist() for name in CELL_ARRAYS},
+            "estimator": self.estimator,
+            "parameters": dict(self.parameters),
+            "n": self.n,
+            "base": None if self.base is None else self.base.to_document(),
+            "base_values": _listed(self.base_values),
+            "base_slope": _listed(self.base_slope),
+            "facts": dict(self.facts),
+            "span": self.span,
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> "Model":
+        """The model of a document; raises ``InvalidRequest`` for anything else."""
+        if document.get("format") != FORMAT:
+            raise InvalidRequest(f"The document is not a {FORMAT}: export the model again.")
+        try:
+            return cls._read(document)
+        except (KeyError, TypeError, ValueError, ValidationError) as error:
+            raise InvalidRequest(
+                f"The model document is damaged ({error}): export it again."
+            ) from error
+
+    @classmethod
+    def _read(cls, document: Mapping[str, Any]) -> "Model":
+        base, span = document["base"], document.get("span")
+        return cls(
+            label=_LABEL.validate_python(document["label"]),
+            partition=Tree.model_validate(document["partition"]).partition(),
+            **{name: np.array(document[name], dtype=np.float64) for name in CELL_ARRAYS},
+            estimator=str(document["estimator"]),
+            parameters=dict(document["parameters"]),
+            n=int(document["n"]),
+            base=None if base is None else BaseModel.from_document(base),
+            base_values=_array(document["base_values"]),
+            base_slope=_array(document.get("base_slope")),
+            facts=dict(document["facts"]),
+            span=None if span is None else float(span),
+        )
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and greatest value there can be."""
+        return (self.label.low, self.label.high) if isinstance(self.label, Range) else (0.0, 1.0)
+
+
+def _listed(table: Floats | None) -> list[Any] | None:
+    return None if table is None else table.tolist()
+
+
+def _array(listed: list[Any] | None) -> Floats | None:
+    return None if listed is None else np.array(listed, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class SlotEstimates:
+    """Shares of slots, the form in which estimators find every label, each ``(cells, slots)``.
+
+    ``public_share`` has shape ``(cells,)``; ``influence`` is the maximum change of a share from
+    replacing one report; ``base_slope`` is a model's, 1 if None.
+    """
+
+    shares: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+    public_share: Floats
+    influence: Floats
+    base_slope: Floats | None = None
+
+
+def to_model(
+    label: Label,
+    question: QuestionCounts,
+    slots: SlotEstimates,
+    *,
+    n: int | None = None,
+    base: BaseModel | None = None,
+    base_values: Floats | None = None,
+) -> Model:
+    """The model with these shares: class probabilities as they are, numbers in the label's units.
+
+    Intervals are widened where needed to contain their share. Numbers lie within the label's range
+    and, if the question has a centring, within its radius of their cell's centre.
+    """
+    low, high = slots.low.clip(max=slots.shares), slots.high.clip(min=slots.shares)
+    values, error, influence = slots.shares, slots.standard_error, slots.influence
+    base_slope = None if base_values is None else slots.base_slope
+    span = None
+    if isinstance(label, Range):
+        scale = question.scale_of(label)
+        span = scale.width if scale.width < label.high - label.low else None
+        values, low, high = (scale.from_unit(ends[:, 1:]) for ends in (values, low, high))
+        error, influence = scale.width * error[:, 1:], scale.width * influence[:, 1:]
+        base_slope = None if base_slope is None else base_slope[:, 1:]
+    return Model(
+        label=label,
+        partition=question.partition,
+        values=values,
+        standard_error=error,
+        low=low,
+        high=high,
+        public_share=slots.public_share,
+        influence=influence,
+        n=question.n if n is None else n,
+        base=base,
+        base_values=base_values,
+        base_slope=base_slope,
+        span=span,
+    )

@@ -1,0 +1,100 @@
+"""What was reported below one node of a tree, beside the public records there.
+
+With the weights w = 1 in the node's cells and W = sum w V / n its reported mass, the share of slot
+s below the node is p = W_s / W, where W_s counts s alone. To first order
+
+    Var p = Var(W_s - p W) / W^2,
+
+where p is held fixed on the right: the noise of all cells together, with their covariances.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.protocol.features import Classes
+from privet.protocol.partition import LEAF, Partition
+
+from .counts import (
+    Z95,
+    Estimate,
+    Interval,
+    Label,
+    QuestionCounts,
+    public_counts,
+)
+from .insight import figure_weights
+from .public_data import Floats, PublicData
+
+
+@dataclass(frozen=True)
+class Share:
+    """A figure of the reports with its 95 % interval, and the same of the public records.
+
+    ``name`` is a class or the numeric label; ``public`` is None without public records there.
+    """
+
+    name: str
+    reported: Interval
+    public: float | None
+
+
+@dataclass(frozen=True)
+class NodeShares:
+    """The ``mass`` below a node, as a part of all, and each class's share or the mean there."""
+
+    mass: Share
+    rows: tuple[Share, ...]
+
+
+def node_shares(
+    label: Label, public: PublicData, question: QuestionCounts, node: int
+) -> NodeShares:
+    """Compare the reports to ``question`` below ``node`` with the public records there.
+
+    The interval of a share is all that is possible where the mass is not distinguished from zero.
+    """
+    below = cells_below(question.partition, node)
+    inside = np.broadcast_to(below[:, None], question.counts.shape).astype(np.float64)
+    known = public_counts(label, public, question.partition)
+    records = known[below].sum()
+    mass = question.mean(inside)
+    share = Share("", mass.interval(0.0, 1.0), float(records / known.sum()))
+    least, most = (0.0, 1.0) if isinstance(label, Classes) else (label.low, label.high)
+    rows = []
+    for slot, (name, weights) in enumerate(figure_weights(label, question)):
+        reported = _ratio(question, mass, inside, weights, least, most)
+        expected = None
+        if records and isinstance(label, Classes):
+            expected = float(known[below, slot].sum() / records)
+        elif records:
+            expected = least + (most - least) * float(known[below, 1].sum() / records)
+        rows.append(Share(name, reported, expected))
+    return NodeShares(share, tuple(rows))
+
+
+def cells_below(partition: Partition, node: int) -> NDArray[np.bool_]:
+    """Which cells lie below ``node``, or are it, shape ``(cells,)``."""
+    below = np.zeros(partition.nodes, dtype=bool)
+    below[node] = True
+    for nodes in partition.levels:
+        inner = nodes[(partition.left[nodes] != LEAF) & below[nodes]]
+        below[partition.left[inner]] = below[partition.right[inner]] = True
+    return np.asarray(below[partition.leaves])
+
+
+def _ratio(
+    question: QuestionCounts,
+    mass: Estimate,
+    inside: Floats,
+    weights: Floats,
+    least: float,
+    most: float,
+) -> Interval:
+    """The weights' mean below the node, over the mass there."""
+    if mass.value <= Z95 * np.sqrt(mass.variance):
+        return Interval((least + most) / 2.0, least, most)
+    value = question.mean(inside * weights).value / mass.value
+    contrast = question.mean(inside * (weights - value))
+    return Estimate(value, contrast.variance / mass.value**2).interval(least, most)

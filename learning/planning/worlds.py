@@ -1,0 +1,79 @@
+"""Public data that mislead, made from fair ones: as ``scripts.reproduce`` measures.
+
+In each situation the holders' records are reference points x with weights, and their labels follow
+a law given x. Where public records are *scarce* or *tilted*, the law is the public model f of all
+of them, and the public data are some of them. Where they are *volunteers* or *changed*, they are
+all there, and the holders' law is f changed in a known way.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..public_data import Floats
+
+RARER = 4.5
+"""Volunteers: the rarest class is this much rarer among the public records, in odds."""
+HIGHER = 0.5
+"""Volunteers with a number: theirs is lower by this many standard deviations."""
+TILT = 4.0
+"""Tilted: one end of the first principal component is e^4 times likelier than the other."""
+CHANGED = 0.3
+"""Changed: the part of the population, at one end of that component, with other labels."""
+FEW = 0.25
+"""Scarce and tilted: the part of the public records that there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Points ``(points, columns)`` with ``weights``, ``(points,)``, that add up to 1.
+
+    ``truth``, ``(points, S)``, are class probabilities, or means of a number (S = 1).
+    """
+
+    points: Floats
+    weights: Floats
+    truth: Floats
+
+    @classmethod
+    def fair(cls, points: Floats, truth: Floats) -> "World":
+        """A population that the public model describes."""
+        return cls(points, np.full(len(points), 1.0 / len(points)), truth)
+
+    def volunteers(self, spread: float) -> "World":
+        """Holders of whom the public records are volunteers; ``spread`` is a number's deviation."""
+        if self.truth.shape[1] == 1:
+            return replace(self, truth=self.truth + HIGHER * spread)
+        rarest = np.arange(self.truth.shape[1]) == self.truth.sum(axis=0).argmin()
+        joint = self.truth * np.where(rarest, RARER, 1.0)
+        density = self.weights * joint.sum(axis=1)
+        truth = joint / joint.sum(axis=1, keepdims=True)
+        return World(self.points, density / density.sum(), truth)
+
+    def changed(self) -> "World":
+        """Holders a part of whom has the next class, or the number as far on the other side."""
+        other = np.roll(self.truth, 1, axis=1)
+        if self.truth.shape[1] == 1:
+            other = 2.0 * self.truth.mean() - self.truth
+        moved = place_of(self.points) > 1.0 - CHANGED
+        return replace(self, truth=np.where(moved[:, None], other, self.truth))
+
+
+def few_rows(
+    X: Floats, least: int, rng: np.random.Generator
+) -> Iterator[tuple[str, NDArray[np.intp]]]:
+    """The public rows that there are where they are scarce, and where they are tilted."""
+    size = min(max(least, round(FEW * len(X))), len(X))
+    for name, tilt in (("scarce", 0.0), ("tilted", TILT)):
+        chance = np.exp(tilt * place_of(X))
+        yield name, rng.choice(len(X), size, replace=False, p=chance / chance.sum())
+
+
+def place_of(X: Floats) -> Floats:
+    """Where rows lie along their first principal component, as ranks from 0 to 1."""
+    from sklearn.utils.extmath import randomized_svd  # slow to import
+
+    score, _, _ = randomized_svd(X - X.mean(axis=0), 1, random_state=0)
+    return np.asarray(score[:, 0].argsort().argsort() / len(X))

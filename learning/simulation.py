@@ -1,0 +1,150 @@
+"""Whole populations at once: the sums of all holders' reports, exact in distribution.
+
+Used in experiments, in the scikit-learn estimators, and in planning, where public records stand in
+for private ones. Every holder of a record behaves as ``make_report`` of the protocol does: a
+numeric label is rounded at random for each question, and under allocation ``one`` the question is
+drawn at random.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.protocol.errors import InvalidRecord
+from privet.protocol.features import Classes, Range, encode_record, encode_table
+from privet.protocol.label_scale import LabelScale
+from privet.protocol.mechanisms.base import Mechanism, Sums
+from privet.protocol.partition import Partition
+from privet.protocol.task import Task
+
+from .counts import Label, QuestionCounts
+from .task_building.build import encode_labels
+from .task_building.table import Columns
+from .trees import locate
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def simulate(
+    task: Task,
+    population: Columns,
+    *,
+    copies: Integers | None = None,
+    seed: int = 0,
+) -> list[QuestionCounts]:
+    """Collect from a whole population at once; one entry per question, as estimators take them.
+
+    ``population`` holds the records by column, label included (a DataFrame will do). ``copies``,
+    shape ``(rows,)``, says how many holders have each record; one by default. Holders whose record
+    does not fit the task report that.
+    """
+    X, y, fits = _encoded(task, population)
+    copies = np.ones(len(X), dtype=np.int64) if copies is None else copies
+    misfits = int(copies[~fits].sum())
+    rng = np.random.default_rng(seed)
+    return simulate_counts(task, X, y, rng, copies=copies * fits, misfits=misfits)
+
+
+def simulate_counts(
+    task: Task,
+    X: Floats,
+    y: Floats,
+    rng: np.random.Generator,
+    *,
+    copies: Integers | None = None,
+    misfits: int = 0,
+) -> list[QuestionCounts]:
+    """The counts of each question after all holders have reported.
+
+    ``X`` has shape ``(rows, columns)``, encoded; ``y`` has shape ``(rows,)`` and holds class
+    indices or label values. ``copies``, shape ``(rows,)``, says how many holders have each record;
+    one by default. ``misfits`` more have a record that does not fit. The cost does not depend on
+    the number of holders where the mechanism's own ``simulate`` does not.
+    """
+    copies = np.ones(len(X), dtype=np.int64) if copies is None else copies
+    counts = []
+    for question, answering in enumerate(_allocate(task, np.append(copies, misfits), rng)):
+        sums = simulate_question(
+            task.tree_of(question),
+            task.mechanisms[question],
+            label=task.label,
+            X=X,
+            y=y,
+            copies=answering[:-1],
+            rng=rng,
+            scale=task.label_scales[question],
+            misfits=int(answering[-1]),
+        )
+        counts.append(QuestionCounts.of(task, question, sums, int(answering.sum())))
+    return counts
+
+
+def simulate_question(
+    partition: Partition,
+    mechanism: Mechanism,
+    *,
+    label: Label,
+    X: Floats,
+    y: Floats,
+    copies: Integers,
+    rng: np.random.Generator,
+    scale: LabelScale | None = None,
+    misfits: int = 0,
+) -> Sums:
+    """The sums of all holders' answers to one question; arguments as in ``simulate_counts``.
+
+    A number is reported on ``scale``, by default on the label's range.
+    """
+    cells = locate(partition, X).astype(np.int64)
+    counts = np.zeros((mechanism.cells, mechanism.levels), dtype=np.int64)
+    if isinstance(label, Range) and mechanism.slots > 1:
+        scale = LabelScale.of(label, partition.cells) if scale is None else scale
+        y = scale.to_unit(cells, y)
+    for level, holders in _levels(mechanism, label, y, copies, rng):
+        np.add.at(counts, (cells, level), holders)
+    return mechanism.simulate(counts, rng, misfits)
+
+
+def _encoded(task: Task, population: Columns) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Columns, labels, and which of the records fit; the others' are stand-ins."""
+    columns = {f.name: population[f.name] for f in (*task.features, task.label)}
+    try:
+        X = encode_table(task.features, {f.name: columns[f.name] for f in task.features})
+        y = encode_labels(task.label, columns[task.label.name])
+        return X, y, np.ones(len(X), dtype=np.bool_)
+    except InvalidRecord:
+        rows = zip(*columns.values(), strict=True)
+        records = [
+            encode_record(task.features, task.label, dict(zip(columns, row, strict=True)))
+            for row in rows
+        ]
+    X, y = np.array([record.x for record in records]), np.array([record.y for record in records])
+    return X, y, np.array([record.misfit is None for record in records])
+
+
+def _levels(
+    mechanism: Mechanism, label: Label, y: Floats, copies: Integers, rng: np.random.Generator
+) -> Sequence[tuple[Integers, Integers]]:
+    """Pairs of (level, number of holders at that level), each of shape ``(rows,)``.
+
+    ``y`` holds class indices, or numbers as shares of their scale.
+    """
+    if mechanism.slots == 1:
+        return [(np.zeros(len(y), dtype=np.int64), copies)]
+    if isinstance(label, Classes):
+        return [(y.astype(np.int64), copies)]
+    position = y * (mechanism.levels - 1)
+    below = np.minimum(np.floor(position), mechanism.levels - 2)
+    above = rng.binomial(copies, position - below)
+    level = below.astype(np.int64)
+    return [(level, copies - above), (level + 1, above)]
+
+
+def _allocate(task: Task, copies: Integers, rng: np.random.Generator) -> Sequence[Integers]:
+    """For each question the number of holders per entry of ``copies`` that answer it."""
+    questions = len(task.questions)
+    if task.allocation == "all":
+        return [copies] * questions
+    return list(rng.multinomial(copies, np.full(questions, 1 / questions)).T)

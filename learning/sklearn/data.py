@@ -1,0 +1,227 @@
+"""scikit-learn's inputs, checked as scikit-learn does, in the form that a task can be made of."""
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, timedelta
+from numbers import Real
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import ValidationError
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.validation import check_consistent_length, validate_data
+
+from privet.protocol.errors import InvalidPublicData, InvalidRequest, PrivetError
+from privet.protocol.features import (
+    Categorical,
+    Classes,
+    Features,
+    Label,
+    category_text,
+    is_missing,
+)
+from privet.protocol.wire import first_fault
+
+from ..public_data import PublicData
+from ..public_model.base import BaseModel, Link, Single
+from ..public_model.onnx_trial import tried_model
+
+Floats = NDArray[np.float64]
+
+
+@contextmanager
+def value_errors() -> Iterator[None]:
+    """Raise Privet's errors about data and settings as the ValueError that scikit-learn expects."""
+    try:
+        yield
+    except PrivetError as error:
+        raise ValueError(error.detail) from error
+    except ValidationError as error:
+        raise ValueError(first_fault(error)) from error
+
+
+def checked_table(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> Any:
+    """``X`` checked as scikit-learn does; a DataFrame with other than numbers is kept as it is."""
+    if hasattr(X, "columns") and any(dtype.kind not in "fiub" for dtype in X.dtypes):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return X
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=np.float64,
+        ensure_all_finite="allow-nan",
+        ensure_min_samples=2 if reset else 1,
+    )
+
+
+def checked_labels(X: Any, y: Any) -> NDArray[Any]:
+    """One finite label per row of ``X``."""
+    if y is None:
+        msg = "fit requires y to be passed, but the target y is None."
+        raise ValueError(msg)
+    labels: NDArray[Any] = column_or_1d(y, warn=True)
+    check_consistent_length(X, labels)
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
+    return labels
+
+
+def dealt(
+    strata: Iterable[NDArray[np.int64]], fraction: float, rng: np.random.Generator
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which rows play private records, and which public ones, ``(rows,)`` each.
+
+    ``fraction`` of each stratum, at least two rows, is public. Where that leaves no private record,
+    all play both parts.
+    """
+    if not 0.0 < fraction < 1.0:
+        msg = f"public_fraction is {fraction}: it must lie between 0 and 1."
+        raise ValueError(msg)
+    parts = [rng.permutation(rows) for rows in strata]
+    public = np.zeros(sum(map(len, parts)), dtype=bool)
+    for part in parts:
+        public[part[: max(2, round(fraction * len(part)))]] = True
+    return (public if public.all() else ~public), public
+
+
+def checked_public(
+    estimator: BaseEstimator, public: tuple[ArrayLike, ArrayLike]
+) -> tuple[Any, NDArray[Any]]:
+    """Public records of the form of the private ones, and their labels."""
+    if not isinstance(public, tuple | list) or len(public) != 2:
+        msg = (
+            f"public is a {type(public).__name__}: give a pair (X, y), the public records and "
+            "their labels, in the form of the private ones."
+        )
+        raise ValueError(msg)
+    X = checked_table(estimator, public[0])
+    return X, checked_labels(X, public[1])
+
+
+def named_columns(X: Any, estimator: BaseEstimator) -> dict[str, Any]:
+    """The columns by name: numbers and truth values as floats, anything else as lists."""
+    if isinstance(X, np.ndarray):
+        default = [f"x{i}" for i in range(estimator.n_features_in_)]
+        names = getattr(estimator, "feature_names_in_", default)
+        return {str(name): X[:, i] for i, name in enumerate(names)}
+    return {str(name): _column(str(name), X[name]) for name in X.columns}
+
+
+def _column(name: str, column: Any) -> Any:
+    """A Series as floats, NaN where missing, or as a list of texts, None where missing."""
+    kind, present = column.dtype.kind, column.dropna()
+    objects = column.dtype == object and len(present) > 0
+    if kind in "mM" or (objects and any(isinstance(v, date | timedelta) for v in present)):
+        msg = (
+            f"The column {name!r} holds dates or durations: turn it into a number, such as the "
+            "days since a fixed day, or into a category, such as the weekday."
+        )
+        raise ValueError(msg)
+    if kind in "fiub" or (objects and all(isinstance(v, Real) for v in present)):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return column.astype(object).where(column.notna(), None).tolist()
+
+
+def stand_ins(columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Features' settings by name: what stands in where a record has what no public one has.
+
+    That is the commonest category for an unlisted or missing text, and the median for a missing
+    number. Columns with missing values get stand-ins without this, and empty ones get none.
+    """
+    settings: dict[str, dict[str, Any]] = {}
+    for name, values in columns.items():
+        if isinstance(values, np.ndarray):
+            if np.isfinite(values).all():
+                settings[name] = {"missing": float(np.median(values))}
+            continue
+        counts = Counter(category_text(value) for value in values if not is_missing(value))
+        if counts:
+            commonest = counts.most_common(1)[0][0]
+            missing = {} if any(map(is_missing, values)) else {"missing": commonest}
+            settings[name] = {"unknown": commonest, **missing}
+    return settings
+
+
+def warn_of_unseen(features: Features, columns: Mapping[str, Any]) -> None:
+    """Warn where categories are replaced because no public record has them."""
+    for feature in features:
+        if not isinstance(feature, Categorical):
+            continue
+        texts = Counter(category_text(v) for v in columns[feature.name] if not is_missing(v))
+        unseen = {text: count for text, count in texts.items() if text not in feature.categories}
+        if unseen:
+            count, example = sum(unseen.values()), next(iter(unseen))
+            warnings.warn(
+                f"No public record has the {feature.name!r} of {count} records, such as "
+                f"{example!r}: they count as {feature.unknown!r}, the commonest.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+
+def class_name(value: Any) -> str:
+    """The name of a class in the task and in exports."""
+    return str(value) if isinstance(value, bool | np.bool_) else category_text(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted scikit-learn estimator, kept in memory only.
+
+    ``places`` are the task's numbers of the classes it was fitted to, or None for a numeric label;
+    ``width`` is the number of classes, or 1.
+    """
+
+    kind: ClassVar[str] = "estimator"
+    copies: ClassVar[int] = 0
+    link: ClassVar[Link] = "identity"
+    estimator: Any
+    places: NDArray[np.int64] | None
+    width: int
+
+    def predict(self, X: Single) -> Floats:
+        """Probabilities or numbers for rows ``(rows, columns)``, shape ``(rows, width)``."""
+        if self.places is None:
+            return np.asarray(self.estimator.predict(X), dtype=np.float64).reshape(-1, 1)
+        probabilities = np.zeros((len(X), self.width))
+        probabilities[:, self.places] = self.estimator.predict_proba(X)
+        return probabilities
+
+    @property
+    def arrays(self) -> NoReturn:
+        """Raises ``InvalidRequest``: only models that are plain arrays can be stored."""
+        raise InvalidRequest(
+            f"The public model is a {type(self.estimator).__name__} in memory, which no file can "
+            "hold: convert it with skl2onnx, and give its bytes as public_model."
+        )
+
+
+def own_public_model(model: Any, label: Label, public: PublicData) -> BaseModel:
+    """The model of ONNX bytes, or a clone of an estimator fitted to the encoded public rows.
+
+    Raises ``InvalidPublicData`` for anything that cannot predict the label.
+    """
+    if isinstance(model, bytes | bytearray | memoryview):
+        return tried_model(bytes(model), label, public)
+    classes = isinstance(label, Classes)
+    if not hasattr(model, "fit") or (classes and not is_classifier(model)):
+        wanted = "a scikit-learn classifier" if classes else "a scikit-learn regressor"
+        raise InvalidPublicData(
+            f"public_model is {str(model)[:100]!r}: give {wanted}, or the bytes of an ONNX file."
+        )
+    y = public.y.astype(np.int64) if classes else public.y
+    fitted = clone(model).fit(public.X.astype(np.float32), y)
+    if classes and not hasattr(fitted, "predict_proba"):
+        raise InvalidPublicData(
+            f"public_model is {str(model)[:100]!r}, which gives no probabilities: "
+            "put it into a CalibratedClassifierCV."
+        )
+    places = fitted.classes_.astype(np.int64) if classes else None
+    part = Fitted(fitted, places, label.slots if isinstance(label, Classes) else 1)
+    return BaseModel(f"{type(model).__name__} of the public records", (part,), (1.0,))

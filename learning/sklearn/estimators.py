@@ -1,0 +1,571 @@
+"""``PrivateTreeClassifier`` and ``PrivateTreeRegressor``: ``fit`` simulates one collection."""
+
+import time
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from privet.protocol.features import (
+    Classes,
+    ColumnValues,
+    Features,
+    Label,
+    columns_of,
+    encode_table,
+)
+from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.partition import LEAF
+
+from ..counts import QuestionCounts
+from ..display.picture import Layout, lay_out, to_svg, to_text
+from ..display.tree import TreeDisplay
+from ..estimators import DEFAULT_ESTIMATOR, ESTIMATORS, Model, Predictions, fit
+from ..export.formats import EXPORTS
+from ..insight import insight, question_about, values_without_reports
+from ..model import FittedModel
+from ..partitions import GROWERS
+from ..public_data import PublicData
+from ..public_model.base import BaseModel
+from ..simulation import simulate_counts
+from ..task_building.build import ModelFactory, build_task, encode_labels
+from ..task_building.settings import TaskSettings
+from ..trees import locate, node_sums
+from .data import (
+    Floats,
+    checked_labels,
+    checked_public,
+    checked_table,
+    class_name,
+    dealt,
+    named_columns,
+    own_public_model,
+    stand_ins,
+    value_errors,
+    warn_of_unseen,
+)
+
+LABEL = "label"
+JUDGED = 10_000
+"""Private records, drawn by chance, that scores with and without reports are of, at most."""
+REGISTRIES: tuple[dict[str, Any], ...] = (ESTIMATORS, GROWERS, MECHANISMS)
+
+
+class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carries no types
+    """What the classifier and the regressor share; see ``PrivateTreeClassifier``."""
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        grower: str = "distilled",
+        depth: int | None = None,
+        criterion: str | None = None,
+        min_leaf: int = 0,
+        mechanism: str = "subset",
+        questions: Sequence[Mapping[str, Any]] = ({},),
+        allocation: str = "all",
+        estimator: str | None = None,
+        estimator_parameters: Mapping[str, Any] | None = None,
+        public_model: Any = None,
+        public_fraction: float = 0.1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.grower = grower
+        self.depth = depth
+        self.criterion = criterion
+        self.min_leaf = min_leaf
+        self.mechanism = mechanism
+        self.questions = questions
+        self.allocation = allocation
+        self.estimator = estimator
+        self.estimator_parameters = estimator_parameters
+        self.public_model = public_model
+        self.public_fraction = public_fraction
+        self.random_state = random_state
+
+    def _fit(
+        self, X: Any, y: NDArray[Any], public: tuple[Any, Any] | None, name: str, seed: int
+    ) -> None:
+        """Publish a task, simulate the reports, fit; labels are class numbers or values."""
+        rng = np.random.default_rng(seed)
+        self.public_indices_ = None
+        if public is None:
+            (X, y), public, self.public_indices_ = self._split(X, y, rng)
+        X_public, y_public = public
+        bases: list[BaseModel] = []
+        with value_errors():
+            columns, others = named_columns(X_public, self), named_columns(X, self)
+            label = next(
+                each for each in (name, LABEL, f"{LABEL} of the task") if each not in columns
+            )
+            settings = self._settings(len(y), seed, stand_ins(columns), label)
+            self.task_, public_data = build_task(
+                settings, {**columns, label: self._label_column(y_public)}, self._factory(bases)
+            )
+            warn_of_unseen(self.task_.features, others)
+            encoded = encode_table(self.task_.features, others)
+            labels = encode_labels(self.task_.label, self._label_column(y))
+            questions = simulate_counts(self.task_, encoded, labels, rng)
+            name = DEFAULT_ESTIMATOR if self.estimator is None else self.estimator
+            parameters = dict(self.estimator_parameters or {})
+            takes_base = name in ESTIMATORS and ESTIMATORS[name].takes_base
+            base = bases[0] if bases and takes_base else None
+            self.model_ = fit(name, self.task_.label, public_data, questions, base, **parameters)
+        self.n_reports_ = sum(e.n for e in questions) if self.allocation == "one" else len(y)
+        self.report_bytes_ = sum(e.mechanism.report_bytes for e in questions)
+        self._fitted_at = time.time()
+        self._examine(encoded, labels, public_data, questions)
+
+    def _examine(
+        self, X: Floats, y: Floats, public: PublicData, questions: Sequence[QuestionCounts]
+    ) -> None:
+        """What the reports changed, and what the tree's splits tell apart."""
+        model, label = self.model_, self.task_.label
+        some = np.random.default_rng(0).permutation(len(X))[:JUDGED]
+        before = values_without_reports(label, public, model)
+        without = replace(model, values=before, base_slope=None)
+        lost, lost_without = (losses(each, X[some], y[some]) for each in (model, without))
+        scale = 1.0 if isinstance(label, Classes) else max(float(y[some].var()), 1e-300)
+        self.private_score_ = 1.0 - float(lost.mean()) / scale
+        self.public_score_ = 1.0 - float(lost_without.mean()) / scale
+        gains = (lost_without - lost) / scale
+        self._gain_error = float(gains.std() / np.sqrt(len(gains)))
+        question = question_about(model, questions)
+        self.insight_ = None if question is None else insight(label, public, questions, model)
+        cells = locate(model.partition, public.X)
+        masses = 0.5 + np.bincount(cells, minlength=model.partition.cells).astype(np.float64)
+        self._masses, self._values_before = masses, before
+        self.public_share_ = float(np.average(model.public_share, weights=masses))
+        self.feature_importances_ = importances(model, self.task_.features, masses)
+
+    def summary(self) -> str:
+        """Whether the reports mattered, in a few lines of text."""
+        check_is_fitted(self)
+        gain = self.private_score_ - self.public_score_
+        if gain > 2.0 * self._gain_error:
+            verdict = "The reports improved the model"
+        elif gain < -2.0 * self._gain_error:
+            verdict = "The reports made the model worse"
+        else:
+            verdict = "The reports made no difference that shows"
+        lines = [
+            f"{self.n_reports_} reports at epsilon {self.task_.epsilon:g}, "
+            f"{self.model_.partition.cells} cells.",
+            f"{verdict}: {self._score_name} {self.private_score_:.3f} with them and "
+            f"{self.public_score_:.3f} without, on the private records (difference {gain:+.3f}, "
+            f"standard error {self._gain_error:.3f}).",
+            f"{self.public_share_:.0%} of the cells' values come from public data.",
+        ]
+        return "\n".join(lines if self.insight_ is None else [*lines, self.insight_.sentence])
+
+    def _factory(self, bases: list[BaseModel]) -> ModelFactory | None:
+        """Makes ``public_model`` for the task, and keeps it in ``bases`` for the fit."""
+        if self.public_model is None:
+            return None
+
+        def make_base(label: Label, public: PublicData) -> BaseModel:
+            bases.append(own_public_model(self.public_model, label, public))
+            return bases[0]
+
+        return make_base
+
+    def _settings(
+        self, holders: int, seed: int, features: Mapping[str, Mapping[str, Any]], label: str
+    ) -> TaskSettings:
+        values = {
+            "name": "simulation",
+            "label": label,
+            "features": features,
+            "epsilon": self.epsilon,
+            "grower": self.grower,
+            "depth": self.depth,
+            "criterion": self.criterion,
+            "min_leaf": self.min_leaf,
+            "seed": seed,
+            "mechanism": self.mechanism,
+            "questions": tuple(dict(question) for question in self.questions),
+            "allocation": self.allocation,
+            "holders": max(holders, 1),
+            **self._label_settings(),
+        }
+        return TaskSettings.model_validate({name: _plain(value) for name, value in values.items()})
+
+    def _split(
+        self, X: Any, y: NDArray[Any], rng: np.random.Generator
+    ) -> tuple[tuple[Any, Any], tuple[Any, Any], NDArray[np.int64]]:
+        """Private and public records, and the row numbers of the latter."""
+        private, chosen = dealt(self._strata(y), self.public_fraction, rng)
+        warnings.warn(
+            f"fit was given no public records, so {chosen.sum()} of the {len(y)} records, drawn by "
+            "chance, play them: their labels are used as they are. Give public=(X, y).",
+            UserWarning,
+            stacklevel=4,
+        )
+        return (X[private], y[private]), (X[chosen], y[chosen]), np.flatnonzero(chosen)
+
+    def _predict(self, X: ArrayLike) -> Predictions:
+        check_is_fitted(self)
+        columns = named_columns(checked_table(self, X), self)
+        warn_of_unseen(self.task_.features, columns)
+        with value_errors():
+            return self.model_.predict(encode_table(self.task_.features, columns))
+
+    def apply(self, X: ArrayLike) -> NDArray[np.int64]:
+        """The cell of each row, from 0, shape ``(rows,)``."""
+        return self._predict(X).cells.astype(np.int64)
+
+    def get_depth(self) -> int:
+        """The most splits on a path of the tree."""
+        check_is_fitted(self)
+        return self.model_.partition.depth
+
+    def get_n_leaves(self) -> int:
+        """The number of cells."""
+        check_is_fitted(self)
+        return self.model_.partition.cells
+
+    def export_text(self) -> str:
+        """The tree as text: splits, and for each cell its value with the 95 % interval."""
+        check_is_fitted(self)
+        return to_text(self.model_, columns_of(self.task_.features))
+
+    def to_svg(self) -> str:
+        """The tree as an SVG picture: splits, cells by mass, values with their 95 % intervals."""
+        return to_svg(self.layout(), title=type(self).__name__)
+
+    def layout(self) -> Layout:
+        """The rows of the tree, for drawings of your own."""
+        check_is_fitted(self)
+        return lay_out(
+            self.model_.partition,
+            columns_of(self.task_.features),
+            model=self.model_,
+            mass=self._masses,
+            public=self._values_before,
+        )
+
+    def plot(self, ax: Any = None) -> TreeDisplay:
+        """``TreeDisplay.from_estimator(self).plot(ax)``; needs matplotlib."""
+        return TreeDisplay.from_estimator(self).plot(ax)
+
+    def _html_repr(self) -> str:
+        """In a notebook, scikit-learn's box of parameters, and once fitted the tree below it."""
+        box: str = super()._html_repr()
+        if not hasattr(self, "model_"):
+            return box
+        return box + TreeDisplay.from_estimator(self)._repr_html_()
+
+    def to_onnx(self) -> bytes:
+        """The model as an ONNX file: one input per feature, a string for a category and a double
+        for a number or truth value; ``label``, ``values``, ``low``, ``high``, ``cell`` out."""
+        return EXPORTS["onnx"].write(self.task_, self._numbered())
+
+    def to_json(self) -> str:
+        """The whole model with its features, as ``privet export`` writes it."""
+        return EXPORTS["json"].write(self.task_, self._numbered()).decode()
+
+    def _numbered(self) -> FittedModel:
+        check_is_fitted(self)
+        return FittedModel(self.task_.id, 1, self._fitted_at, self.model_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With what the program added under the names used, so that other processes know it."""
+        used = {self.estimator, self.grower, self.mechanism}
+        used |= {q.get(key) for q in self.questions for key in ("grower", "mechanism")}
+        known = [{k: v for k, v in each.items() if k in used} for each in REGISTRIES]
+        return {**super().__getstate__(), "_registered": known}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Register what this process does not know."""
+        state = dict(state)
+        for registry, entries in zip(REGISTRIES, state.pop("_registered", ()), strict=False):
+            for name, entry in entries.items():
+                registry.setdefault(name, entry)
+        super().__setstate__(state)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    _score_name: ClassVar[str]
+
+    @abstractmethod
+    def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]: ...
+
+    @abstractmethod
+    def _label_column(self, y: NDArray[Any]) -> ColumnValues: ...
+
+    @abstractmethod
+    def _label_settings(self) -> dict[str, Any]: ...
+
+
+def losses(model: Model, X: Floats, y: Floats) -> Floats:
+    """Per encoded row 1 for a wrong class and 0 for the right one, or a number's squared error."""
+    values = model.predict(X).values
+    if isinstance(model.label, Classes):
+        return np.asarray(values.argmax(axis=1) != y, dtype=np.float64)
+    return np.asarray((values[:, 0] - y) ** 2)
+
+
+def importances(model: Model, features: Features, masses: Floats) -> Floats:
+    """The part of the variance of the cells' values that each feature's splits explain.
+
+    ``masses``, ``(cells,)``, weigh the cells; the result, ``(features,)``, adds up to 1, or is 0
+    where all cells have one value.
+    """
+    tree = model.partition
+    mass, sums = node_sums(tree, masses), node_sums(tree, masses[:, None] * model.values)
+    explained = (sums**2).sum(axis=1) / mass
+    inner = np.flatnonzero(tree.left != LEAF)
+    gains = explained[tree.left[inner]] + explained[tree.right[inner]] - explained[inner]
+    places = {feature.name: place for place, feature in enumerate(features)}
+    of_column = np.array([places[column.feature.name] for column in columns_of(features)])
+    found = np.bincount(of_column[tree.feature[inner]], gains, minlength=len(features))
+    total = found.sum()
+    return np.asarray(found / total if total > 0.0 else np.zeros(len(features)))
+
+
+def refuse(others: Mapping[str, Any]) -> NoReturn:
+    """Raise ``TypeError`` for arguments that ``fit`` does not take, with the reason."""
+    if "sample_weight" in others:
+        msg = (
+            "fit takes no sample_weight: every holder sends one report, and a weight would be a "
+            "second private value. Draw rows in proportion to their weights instead."
+        )
+        raise TypeError(msg)
+    msg = f"fit got the unexpected argument {next(iter(others))!r}"
+    raise TypeError(msg)
+
+
+def _plain(value: Any) -> Any:
+    """A number of Python's own for one of numpy's, as a search over parameters would give."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
+    """A tree grown on public records whose leaves are estimated from private reports.
+
+    Parameters
+    ----------
+    epsilon : float
+        What one holder spends in all.
+    grower : str
+        How the partition is grown on the public records.
+    depth : int or None
+        Splits per path; None derives them from the numbers of records, epsilon and the features.
+    criterion : str or None
+        The split criterion; None is the task's default.
+    min_leaf : int
+        Fewest public records on each side of a split.
+    mechanism : str
+        Local randomizer of every report.
+    questions : list of dict
+        For methods that ask more than once: a dict per question, which overrides grower, depth,
+        mechanism, epsilon, ...
+    allocation : str
+        `all` questions are asked of every holder, or `one`.
+    estimator : str or None
+        How the model is fitted; the curator's default if None.
+    estimator_parameters : dict or None
+        Parameters of the estimator.
+    public_model : estimator or bytes
+        What `distilled` cells and `drift` start from in place of Privet's own model: any
+        scikit-learn classifier, which is cloned and fitted to the encoded public records, or the
+        bytes of an ONNX file as a task takes it (docs/estimation.md).
+    public_fraction : float
+        Share of the records that plays the public data where ``fit`` gets none.
+    random_state : int or RandomState
+        Which collection is simulated.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    task_ : Task
+        The published task.
+    model_ : Model
+        What was fitted, a ``privet.learning.estimators.Model``.
+    n_reports_, report_bytes_ : int
+        Reports received, and the length of all answers of one.
+    private_score_, public_score_ : float
+        Accuracy (R² of a number) on the private records, at most 10 000 of them, with the reports
+        and without any; ``summary()`` says whether they differ.
+    public_share_ : float
+        Part of the cells' values that comes from public data, 0 to 1.
+    public_indices_ : array or None
+        Rows of ``X`` that played the public records, None if ``fit`` was given some.
+    insight_ : Insight or None
+        What the reports say that the public records do not; None if no question asks for the
+        label in the model's cells.
+    feature_importances_ : array
+        Part of the variance of the cells' values that splits on each feature explain,
+        ``(features,)``; with a public model, predictions depend on more than the tree.
+    """
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        public: tuple[ArrayLike, ArrayLike] | None = None,
+        **others: Any,
+    ) -> Self:
+        """Fit on private records ``X``, ``y`` and ``public`` ones, a pair of the same form.
+
+        Without ``public`` some private records play the public ones, with a warning. NaN is a
+        missing value. A DataFrame may hold texts, which are categories; truth values are numbers.
+        Raises ``ValueError`` for data or hyperparameters that no task can be made of, and
+        ``TypeError`` for ``sample_weight``.
+        """
+        if others:
+            refuse(others)
+        name = getattr(y, "name", None)
+        X = checked_table(self, X, reset=True)
+        y = checked_labels(X, y)
+        check_classification_targets(y)
+        known = None if public is None else checked_public(self, public)
+        self.classes_ = np.unique(y if known is None else np.concatenate([y, known[1]]))
+        if len(self.classes_) == 1:
+            msg = "All labels are of one class: give records of at least two classes."
+            raise ValueError(msg)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        coded = None if known is None else (known[0], self._codes(known[1]))
+        self._fit(X, self._codes(y), coded, str(name or LABEL), seed)
+        return self
+
+    _score_name = "accuracy"
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Class probabilities, shape ``(rows, classes)``, columns as in ``classes_``."""
+        return self._predict(X).values
+
+    def predict_log_proba(self, X: ArrayLike) -> Floats:
+        """Logarithms of ``predict_proba``; minus infinity for a probability of 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The most probable class of each row, the first of equals."""
+        best = self._predict(X).values.argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_interval(self, X: ArrayLike) -> tuple[Floats, Floats]:
+        """Ends of the 95 % intervals of ``predict_proba``, each ``(rows, classes)``."""
+        predictions = self._predict(X)
+        return predictions.low, predictions.high
+
+    def _codes(self, y: NDArray[Any]) -> NDArray[np.int64]:
+        return np.searchsorted(self.classes_, y)
+
+    def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]:
+        return [np.flatnonzero(y == code) for code in np.unique(y)]
+
+    def _label_column(self, y: NDArray[Any]) -> ColumnValues:
+        names = self._names
+        return [names[code] for code in y]
+
+    def _label_settings(self) -> dict[str, Any]:
+        return {"classes": self._names}
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(map(class_name, self.classes_))
+
+
+class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
+    """As ``PrivateTreeClassifier``, for a numeric label.
+
+    The label is clipped to the range of the public labels, as a curator without private records
+    would publish it, unless ``label_range`` declares another. With ``centred``, holders report its
+    distance from what the public model expects in their cell; the default with the grower
+    ``distilled``.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        grower: str = "distilled",
+        depth: int | None = None,
+        criterion: str | None = None,
+        min_leaf: int = 0,
+        mechanism: str = "subset",
+        questions: Sequence[Mapping[str, Any]] = ({},),
+        allocation: str = "all",
+        estimator: str | None = None,
+        estimator_parameters: Mapping[str, Any] | None = None,
+        public_model: Any = None,
+        public_fraction: float = 0.1,
+        label_range: tuple[float, float] | None = None,
+        centred: bool | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            grower=grower,
+            depth=depth,
+            criterion=criterion,
+            min_leaf=min_leaf,
+            mechanism=mechanism,
+            questions=questions,
+            allocation=allocation,
+            estimator=estimator,
+            estimator_parameters=estimator_parameters,
+            public_model=public_model,
+            public_fraction=public_fraction,
+            random_state=random_state,
+        )
+        self.label_range = label_range
+        self.centred = centred
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        public: tuple[ArrayLike, ArrayLike] | None = None,
+        **others: Any,
+    ) -> Self:
+        """As the classifier's ``fit``, with numbers as labels."""
+        if others:
+            refuse(others)
+        name = getattr(y, "name", None)
+        X = checked_table(self, X, reset=True)
+        y = checked_labels(X, y).astype(np.float64)
+        known = None if public is None else checked_public(self, public)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        self._fit(X, y, known, str(name or LABEL), seed)
+        return self
+
+    _score_name = "R²"
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """The estimated mean label of each row, shape ``(rows,)``."""
+        return self._predict(X).values[:, 0]
+
+    def predict_interval(self, X: ArrayLike) -> tuple[Floats, Floats]:
+        """Ends of the 95 % intervals of ``predict``, each ``(rows,)``."""
+        predictions = self._predict(X)
+        return predictions.low[:, 0], predictions.high[:, 0]
+
+    def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]:
+        return np.array_split(np.argsort(y, kind="stable"), 2)
+
+    def _label_column(self, y: NDArray[Any]) -> ColumnValues:
+        return y
+
+    def _label_settings(self) -> dict[str, Any]:
+        return {
+            "label_type": "range",
+            "label_range": self.label_range,
+            "centred": self.centred,
+        }

@@ -1,0 +1,105 @@
+"""What public columns would be published as, and what looks wrong about them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from privet.protocol.errors import InvalidPublicData
+from privet.protocol.features import (
+    Categorical,
+    ColumnValues,
+    Numeric,
+    category_text,
+    is_missing,
+    number_value,
+)
+
+from .schema import infer_feature
+from .settings import TaskSettings
+from .table import Columns
+
+LIKE_A_NUMBER = 0.5
+"""From this share of numbers on, a column of texts is probably one of numbers."""
+FEWEST_IDS = 30
+"""Rows from which on whole numbers that all differ are probably ids."""
+
+
+def review(columns: Columns, settings: TaskSettings) -> list[str]:
+    """Sentences about the columns that would be features and are probably meant otherwise.
+
+    What the settings declare about a column is believed.
+    """
+    declared = {settings.label, *settings.ignore, *settings.features}
+    return [
+        f"{name!r} {remark}"
+        for name, values in columns.items()
+        if name not in declared
+        for remark in remarks_on(values)
+    ]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The ``feature`` that a column would be, None if it cannot be one, and what looks wrong."""
+
+    name: str
+    feature: Numeric | Categorical | None
+    remarks: tuple[str, ...]
+
+
+def propose(columns: Columns) -> list[Proposal]:
+    """A proposal for every column, in file order."""
+    proposals = []
+    for name, values in columns.items():
+        remarks = tuple(f"It {remark}" for remark in remarks_on(values))
+        try:
+            feature = infer_feature(name, values)
+        except InvalidPublicData as error:
+            proposals.append(Proposal(name, None, (error.detail, *remarks)))
+        else:
+            proposals.append(Proposal(name, feature, remarks))
+    return proposals
+
+
+def remarks_on(values: ColumnValues) -> Iterator[str]:
+    """What looks wrong about a column, each a sentence without its subject."""
+    if isinstance(values, np.ndarray):
+        present = values[~np.isnan(values)]
+        distinct = len(np.unique(present))
+        whole = bool(np.equal(np.mod(present, 1), 0).all())
+        if whole and distinct == len(values) >= FEWEST_IDS:
+            yield "has a whole number of its own in every row: ignore it if it is an id."
+    else:
+        counts = Counter(category_text(value) for value in values if not is_missing(value))
+        distinct = len(counts)
+        yield from _remarks_on_texts(counts)
+    if distinct == 1:
+        yield "has the same value in every row: it tells nothing, so ignore it."
+
+
+def _remarks_on_texts(counts: Counter[str]) -> Iterator[str]:
+    texts = [text for text in counts if not _is_number(text)]
+    numbers = sum(count for text, count in counts.items() if _is_number(text))
+    if texts and numbers >= LIKE_A_NUMBER * counts.total():
+        shown = ", ".join(map(repr, sorted(texts)[:3]))
+        yield (
+            f"has {numbers} numbers and {counts.total() - numbers} texts ({shown}), so it becomes "
+            f"{len(counts)} categories: for a number, empty those cells or write numbers."
+        )
+    alike = defaultdict(list)
+    for text in sorted(counts):
+        alike["".join(text.casefold().split())].append(text)
+    for spellings in alike.values():
+        if len(spellings) > 1:
+            shown = ", ".join(map(repr, spellings))
+            yield f"has categories that differ in case or spaces only ({shown}): spell them alike."
+
+
+def _is_number(text: str) -> bool:
+    try:
+        number_value(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,266 @@
+"""Features and label of a task, inferred from its public columns unless they are declared.
+
+Numeric ranges are those of the public data (LPCT section 4.3). Where public values are missing, the
+task publishes a replacement: the median of a number, a category of its own for a text. Unlisted
+categories are refused unless the public data probably lack some.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from privet.protocol.errors import InvalidPublicData
+from privet.protocol.features import (
+    Categorical,
+    Classes,
+    ColumnValues,
+    Described,
+    Numeric,
+    Range,
+    category_text,
+    is_missing,
+    number_value,
+)
+from privet.protocol.limits import MAX_CLASSES, MAX_COLUMNS
+from privet.protocol.wire import first_fault
+
+from .settings import FeatureSettings, TaskSettings
+from .table import Columns
+
+MAX_INFERRED_CATEGORIES = 100
+MOST_NUMERIC_CLASSES = 10
+MISSING_CATEGORY = "(missing)"
+NOTHING_DECLARED = FeatureSettings()
+
+
+def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Numeric | Categorical, ...]:
+    """One feature per public column, in file order, without the label and the ignored columns.
+
+    Raises ``InvalidPublicData`` if a column cannot be a feature, or if the settings name a column
+    that the public data does not have.
+    """
+    _check_named(columns, settings)
+    left_out = {settings.label, *settings.ignore}
+    features = tuple(
+        infer_feature(name, values, settings.features.get(name, NOTHING_DECLARED))
+        for name, values in columns.items()
+        if name not in left_out
+    )
+    if not features:
+        raise InvalidPublicData("The public data has no column besides the label: add features.")
+    _check_width(features)
+    return features
+
+
+def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
+    """The label as classes (texts, booleans, few integers) or as a numeric range.
+
+    Raises ``InvalidPublicData`` for a missing label, for one class or one value only, and for
+    values outside the declared classes.
+    """
+    values = columns[settings.label]
+    missing = next((row for row in range(len(values)) if is_missing(values[row])), None)
+    if missing is not None:
+        raise InvalidPublicData(
+            f"Row {missing + 1} has no label {settings.label!r}: remove it or fill it in."
+        )
+    if isinstance(values, np.ndarray):
+        _numbers(settings.label, values)
+    if settings.label_range is not None or _kind_of_label(values, settings) == "range":
+        return _range(values, settings)
+    return _classes(values, settings)
+
+
+Field = TypeVar("Field", bound=Described)
+
+
+def describe(field: Field, settings: TaskSettings) -> Field:
+    """A feature or label with the description and unit that the settings give it.
+
+    Raises ``InvalidPublicData`` for a text that no task takes, and for a unit where none belongs.
+    """
+    if field.name not in settings.describe:
+        return field
+    given = settings.describe[field.name].model_dump(exclude_none=True)
+    try:
+        return type(field).model_validate({**field.model_dump(), **given})
+    except ValidationError as error:
+        raise InvalidPublicData(
+            f"The description of {field.name!r}: {first_fault(error)}"
+        ) from None
+
+
+def _check_named(columns: Columns, settings: TaskSettings) -> None:
+    listed = ", ".join(list(columns)[:20])
+    for name in (settings.label, *settings.ignore, *settings.features, *settings.describe):
+        if name not in columns:
+            raise InvalidPublicData(
+                f"The public data has no column {name!r}: its columns are {listed}."
+            )
+    if settings.label in settings.features or settings.label in settings.ignore:
+        raise InvalidPublicData(
+            f"The label {settings.label!r} cannot be a feature or ignored: "
+            "use label_type, classes or label_range for it."
+        )
+
+
+def _check_width(features: Sequence[Numeric | Categorical]) -> None:
+    width = sum(len(f.categories) if isinstance(f, Categorical) else 1 for f in features)
+    if width > MAX_COLUMNS:
+        raise InvalidPublicData(
+            f"The features take {width} encoded columns, one per number and per category; "
+            f"the limit is {MAX_COLUMNS}: ignore some columns or join categories."
+        )
+
+
+def infer_feature(
+    name: str, values: ColumnValues, declared: FeatureSettings = NOTHING_DECLARED
+) -> Numeric | Categorical:
+    """The feature that one column becomes; raises ``InvalidPublicData`` if it cannot be one."""
+    numeric = isinstance(values, np.ndarray)
+    kind = declared.kind or ("categorical" if declared.categories or not numeric else "numeric")
+    try:
+        if kind == "categorical":
+            return _categorical(name, values, declared)
+        return _numeric(name, _numbers(name, values), declared)
+    except ValidationError as error:
+        raise InvalidPublicData(f"The feature {name!r}: {first_fault(error)}") from None
+
+
+def _numeric(name: str, values: NDArray[np.float64], declared: FeatureSettings) -> Numeric:
+    if declared.categories is not None or declared.unknown is not None:
+        raise InvalidPublicData(
+            f"The feature {name!r} is numeric: declare low, high and missing, not categories."
+        )
+    present = values[~np.isnan(values)]
+    if not present.size and (declared.low is None or declared.high is None):
+        raise InvalidPublicData(
+            f"The column {name!r} has no values: ignore it, or declare its low and high."
+        )
+    missing = declared.missing
+    if missing is None and present.size < len(values):
+        missing = float(np.median(present)) if present.size else None
+    return Numeric(
+        name=name,
+        low=float(present.min()) if declared.low is None else declared.low,
+        high=float(present.max()) if declared.high is None else declared.high,
+        missing=missing,  # type: ignore[arg-type]  # pydantic refuses a text
+    )
+
+
+def _categorical(name: str, values: ColumnValues, declared: FeatureSettings) -> Categorical:
+    if declared.low is not None or declared.high is not None:
+        raise InvalidPublicData(
+            f"The feature {name!r} is categorical: declare categories, missing and unknown, "
+            "not a range."
+        )
+    counts = Counter(category_text(value) for value in values if not is_missing(value))
+    categories = declared.categories or _found_categories(name, counts, len(values))
+    missing = None if declared.missing is None else category_text(declared.missing)
+    if missing is None and any(map(is_missing, values)):
+        missing = MISSING_CATEGORY
+        categories = (*categories, missing) if missing not in categories else categories
+    unknown = declared.unknown or (None if declared.categories else _stand_in(counts))
+    return Categorical(name=name, categories=categories, missing=missing, unknown=unknown)
+
+
+def _stand_in(counts: Counter[str]) -> str | None:
+    """The most frequent category, if some occurs only once: then others were probably not seen."""
+    return counts.most_common(1)[0][0] if 1 in counts.values() else None
+
+
+def _found_categories(name: str, counts: Counter[str], rows: int) -> tuple[str, ...]:
+    if not counts:
+        raise InvalidPublicData(
+            f"The column {name!r} has no values: ignore it, or declare its categories."
+        )
+    if len(counts) > MAX_INFERRED_CATEGORIES or 20 < len(counts) > rows / 2:
+        raise InvalidPublicData(
+            f"The column {name!r} has {len(counts)} different texts in {rows} rows, "
+            f"for example {next(iter(counts))!r}: ignore it, join its values into fewer "
+            f"categories, turn it into a number, or declare its categories."
+        )
+    return _in_order(counts)
+
+
+def _in_order(texts: Counter[str]) -> tuple[str, ...]:
+    """Numerically if all are numbers, else alphabetically."""
+    try:
+        return tuple(sorted(texts, key=float))
+    except ValueError:
+        return tuple(sorted(texts))
+
+
+def _numbers(name: str, values: ColumnValues) -> NDArray[np.float64]:
+    if not isinstance(values, np.ndarray):
+        values = [_as_number(name, row, value) for row, value in enumerate(values)]
+    array = np.asarray(values, dtype=np.float64)
+    infinite = np.flatnonzero(np.isinf(array))
+    if infinite.size:
+        row = int(infinite[0])
+        raise InvalidPublicData(
+            f"Row {row + 1} of the column {name!r} is {array[row]}: "
+            "give a finite number or leave it empty."
+        )
+    return array
+
+
+def _as_number(name: str, row: int, value: Any) -> float:
+    if is_missing(value):
+        return float("nan")
+    try:
+        return number_value(value)
+    except ValueError:
+        raise InvalidPublicData(
+            f"Row {row + 1} of the column {name!r} is {value!r}: it must be a number."
+        ) from None
+
+
+def _kind_of_label(values: ColumnValues, settings: TaskSettings) -> str:
+    if settings.label_type is not None:
+        return settings.label_type
+    if settings.classes is not None or not isinstance(values, np.ndarray):
+        return "classes"
+    distinct = np.unique(values)
+    whole = bool(np.equal(np.mod(distinct, 1), 0).all())
+    return "classes" if whole and len(distinct) <= MOST_NUMERIC_CLASSES else "range"
+
+
+def _range(values: ColumnValues, settings: TaskSettings) -> Range:
+    numbers = _numbers(settings.label, values)
+    low, high = settings.label_range or (float(numbers.min()), float(numbers.max()))
+    if not low < high:
+        raise InvalidPublicData(
+            f"The label {settings.label!r} ranges from {low} to {high}: "
+            "there is nothing to learn from one value; declare a label_range with low below high."
+        )
+    return Range(name=settings.label, low=low, high=high)
+
+
+def _classes(values: ColumnValues, settings: TaskSettings) -> Classes:
+    counts = Counter(map(category_text, values))
+    if len(counts) < 2:
+        raise InvalidPublicData(
+            f"The label {settings.label!r} has one class only, {next(iter(counts))!r}: "
+            "add public records of another class, since a tree needs both to split."
+        )
+    if settings.classes is None and len(counts) > MAX_CLASSES:
+        raise InvalidPublicData(
+            f"The label {settings.label!r} has {len(counts)} classes; the limit is {MAX_CLASSES}: "
+            "join classes, or set label_type to range."
+        )
+    classes = settings.classes or _in_order(counts)
+    unlisted = sorted(set(counts) - set(classes))
+    if unlisted:
+        raise InvalidPublicData(
+            f"The label {settings.label!r} has the value {unlisted[0]!r}, "
+            "which the declared classes leave out: declare it or remove those rows."
+        )
+    try:
+        return Classes(name=settings.label, classes=classes)
+    except ValidationError as error:
+        raise InvalidPublicData(first_fault(error)) from None

@@ -1,0 +1,216 @@
+"""An admin's settings of a new task: one strict form, with its help."""
+
+from datetime import datetime
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Name, category_text
+from privet.protocol.limits import DEEPEST, MAX_CLASSES, MAX_QUESTIONS
+from privet.protocol.wire import first_fault
+
+from .table import MAX_ROWS
+
+DEFAULT_HOLDERS = 10_000
+
+Text = Annotated[str, BeforeValidator(category_text)]
+Number = Annotated[float, Field(strict=True)]
+"""A number that is written as one: true and "1" are refused."""
+Depth = Annotated[int, Field(ge=0, le=DEEPEST, strict=True)]
+Epsilon = Annotated[float, Field(gt=0, le=100, strict=True)]
+Rows = Annotated[int, Field(ge=0, le=MAX_ROWS, strict=True)]
+Seed = Annotated[int, Field(ge=0, lt=2**64, strict=True)]
+
+
+class Settings(BaseModel):
+    """Base of the forms: immutable, no unknown fields, finite numbers only."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class FeatureSettings(Settings):
+    """What is declared about one feature; the rest is inferred from the public data."""
+
+    kind: Literal["numeric", "categorical"] | None = None
+    low: Number | None = Field(default=None, description="Lower end of the published range.")
+    high: Number | None = Field(default=None, description="Upper end of the published range.")
+    categories: tuple[Text, ...] | None = Field(
+        default=None, description="All categories, in the order they are published."
+    )
+    missing: float | str | None = Field(default=None, description="Stands in for a missing value.")
+    unknown: Text | None = Field(default=None, description="Stands in for an unlisted category.")
+
+
+class DescriptionSettings(Settings):
+    """What people who fill in a field should know."""
+
+    description: str | None = Field(default=None, description="What is asked for.")
+    unit: str | None = Field(default=None, description="What a number is counted in.")
+
+
+class QuestionSettings(Settings):
+    """One question; what it leaves out is taken from the task."""
+
+    grower: str | None = None
+    depth: Depth | None = None
+    criterion: str | None = None
+    min_leaf: Rows | None = None
+    seed: Seed | None = None
+    mechanism: str | None = None
+    parameters: dict[str, int | float | str] | None = None
+    epsilon: Epsilon | None = None
+    asks: Literal["label", "cell"] = "label"
+    centred: bool | None = Field(default=None, strict=True)
+
+
+class TaskSettings(Settings):
+    """The settings of a task; only ``name``, ``label`` and ``epsilon`` have no default."""
+
+    name: Name = Field(description="What people call the task.")
+    label: str = Field(min_length=1, description="The public column to be predicted.")
+    epsilon: Epsilon = Field(description="Privacy budget of one holder in all.")
+    description: str = Field(default="", max_length=10_000)
+    ignore: tuple[str, ...] = Field(default=(), description="Public columns to leave out.")
+    features: dict[str, FeatureSettings] = Field(
+        default_factory=dict, description="What is declared about a feature, by its name."
+    )
+    describe: dict[str, DescriptionSettings] = Field(
+        default_factory=dict,
+        description="Descriptions and units of features and label, by column.",
+    )
+    label_type: Literal["classes", "range"] | None = Field(
+        default=None,
+        description="Classes or a number; by default texts and few whole numbers are classes.",
+    )
+    classes: tuple[Text, ...] | None = Field(
+        default=None, min_length=2, max_length=MAX_CLASSES, description="All classes, in order."
+    )
+    label_range: tuple[Number, Number] | None = Field(
+        default=None, description="Range that a numeric label is clipped to."
+    )
+    grower: str = Field(default="distilled", description="How the partition is grown.")
+    depth: Depth | None = Field(
+        default=None,
+        description="Splits per path, about log2 of the cells; by default from n and epsilon.",
+    )
+    criterion: str | None = Field(
+        default=None, description="Split criterion: gini for classes and variance for numbers."
+    )
+    min_leaf: Rows = Field(
+        default=0,
+        description="Fewest public records in a cell; 0 keeps the full grid of max_edge's cells.",
+    )
+    seed: Seed = Field(default=0, description="Seed of growers that draw at random.")
+    centred: bool | None = Field(
+        default=None,
+        strict=True,
+        description="Whether a number is reported relative to the public model's mean in its cell; "
+        "by default with the grower distilled and one question.",
+    )
+    mechanism: str = Field(
+        default="subset", description="How answers are perturbed; auto takes the least variance."
+    )
+    max_report_bytes: int | None = Field(
+        default=None, ge=1, strict=True, description="Longest answer that auto may choose."
+    )
+    parameters: dict[str, int | float | str] = Field(
+        default_factory=dict, description="Parameters of the mechanism."
+    )
+    holders: int = Field(
+        default=DEFAULT_HOLDERS,
+        ge=1,
+        le=10**12,
+        strict=True,
+        description="Reports expected, for the depth.",
+    )
+    allocation: Literal["all", "one"] = Field(
+        default="all", description="Whether a holder answers all questions, or one by chance."
+    )
+    questions: tuple[QuestionSettings, ...] = Field(
+        default=(QuestionSettings(),), min_length=1, max_length=MAX_QUESTIONS
+    )
+    opens: datetime | None = Field(default=None, description="First moment of collection.")
+    closes: datetime | None = Field(default=None, description="End of collection.")
+    quota: int | None = Field(
+        default=None,
+        ge=1,
+        le=10**12,
+        strict=True,
+        description="The most reports that are counted, known to the curator alone.",
+    )
+    invited: bool = Field(
+        default=False,
+        strict=True,
+        description="Count only reports with an invitation, from the start; the task says so.",
+    )
+    open: bool = Field(
+        default=True, strict=True, description="Open the task at once; else it is a draft."
+    )
+
+    @field_validator("opens", "closes")
+    @classmethod
+    def _check_zone(cls, moment: datetime | None) -> datetime | None:
+        if moment is not None and moment.tzinfo is None:
+            msg = "say in which time zone, such as 2030-12-31T18:00Z or 2030-12-31T18:00+01:00"
+            raise ValueError(msg)
+        return moment
+
+    @model_validator(mode="after")
+    def _check_label(self) -> Self:
+        if self.classes is not None and self.label_range is not None:
+            msg = "give either classes or label_range, not both"
+            raise ValueError(msg)
+        if self.label_range is not None and not self.label_range[0] < self.label_range[1]:
+            msg = "label_range is {:g} to {:g}: give its low end, then its high end".format(
+                *self.label_range
+            )
+            raise ValueError(msg)
+        declared = {"classes": self.label_range, "range": self.classes}
+        if self.label_type is not None and declared[self.label_type] is not None:
+            msg = f"label_type {self.label_type!r} contradicts what is declared about the label"
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _check_budget(self) -> Self:
+        given = [question.epsilon for question in self.questions]
+        if self.allocation == "all" and sum(e or 0.0 for e in given) > self.epsilon * (1 + 1e-9):
+            msg = f"the questions' epsilon add up to more than the task's {self.epsilon}"
+            raise ValueError(msg)
+        if self.allocation == "one" and any((e or 0.0) > self.epsilon for e in given):
+            msg = f"a question spends more than the task's epsilon of {self.epsilon}"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def epsilons(self) -> tuple[float, ...]:
+        """What each question spends; under ``all`` questions without an epsilon share the rest
+        equally."""
+        stated = [question.epsilon for question in self.questions]
+        if self.allocation == "one":
+            return tuple(e or self.epsilon for e in stated)
+        open_questions = sum(e is None for e in stated)
+        rest = self.epsilon - sum(e or 0.0 for e in stated)
+        return tuple(rest / open_questions if e is None else e for e in stated)
+
+    @classmethod
+    def parse(cls, text: str | bytes) -> "TaskSettings":
+        """Settings from JSON text; raises ``InvalidRequest`` naming the field at fault."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            raise InvalidRequest(first_fault(error)) from None
+
+
+def unix_seconds(moment: datetime | None) -> int | None:
+    """Whole Unix seconds of a moment with a time zone."""
+    return None if moment is None else int(moment.timestamp())

@@ -1,0 +1,17 @@
+"""Trees in bulk: traversal, cell tables, sums over nodes, descriptions."""
+
+from .cell_table import locate
+from .descriptions import describe_node, describe_path
+from .nodes import ancestors, boxes, node_depth, node_sums
+from .traversal import Traversal
+
+__all__ = [
+    "Traversal",
+    "ancestors",
+    "boxes",
+    "describe_node",
+    "describe_path",
+    "locate",
+    "node_depth",
+    "node_sums",
+]

@@ -1,0 +1,157 @@
+"""The curator's key: one per database, its owner's alone, and every task signed with it."""
+
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from errno import ENOSPC
+from pathlib import Path
+
+import httpx
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from privet.curator.access.signing import Signer, make_key, read_key, signer_for
+from privet.curator.app import create_app
+from privet.curator.settings import Settings
+from privet.protocol.errors import PrivetError
+from privet.protocol.signature import SIGNATURE_HEADER, Signature, signed_message
+from privet.protocol.task import TASK_MEDIA_TYPE
+from tests.curator.http.conftest import TOKEN, Http
+from tests.memory_store import MemoryStore
+
+
+def settings(database: str, signing_key: str = "") -> Settings:
+    return Settings.model_validate(
+        {"database": database, "signing_key": signing_key, "admin_token": TOKEN}
+    )
+
+
+def test_a_key_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    """Beside the database, mode 0600; the next start finds it, and nothing else is left behind."""
+    chosen = settings(f"sqlite:///{tmp_path}/privet.db")
+    first, second = signer_for(chosen), signer_for(chosen)
+    assert first is not None
+    assert second is not None
+    assert first.key == second.key
+    (path,) = tmp_path.iterdir()
+    assert path.name == "privet.db.key"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_curators_that_start_at_once_share_the_key(tmp_path: Path) -> None:
+    """Whoever comes second takes the first one's, whole."""
+    chosen = settings(f"sqlite:///{tmp_path}/privet.db")
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: signer_for(chosen), range(8)))
+    assert len({signer.key for signer in found if signer is not None}) == 1
+    assert None not in found
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_key_that_is_there_needs_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk at a later start keeps nobody from it."""
+    chosen = settings(f"sqlite:///{tmp_path}/privet.db")
+    first = signer_for(chosen)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
+    again = signer_for(chosen)
+    assert first is not None
+    assert again is not None
+    assert first.key == again.key
+
+
+def test_curators_of_another_database_share_a_named_key(tmp_path: Path) -> None:
+    """Without one, tasks are not signed; one that is named must be there, and is never made."""
+    address = "postgresql://nobody@localhost/nothing"
+    assert signer_for(settings(address)) is None
+    path = tmp_path / "shared.key"
+    with pytest.raises(PrivetError, match="privet key make"):
+        signer_for(settings(address, str(path)))
+    assert not path.exists()
+    make_key(path)
+    one, two = signer_for(settings(address, str(path))), signer_for(settings(address, str(path)))
+    assert one is not None
+    assert two is not None
+    assert one.key == two.key == read_key(path).key
+    assert one.sign("ab" * 32) == two.sign("ab" * 32)
+
+
+def test_a_damaged_key_stops_the_start(tmp_path: Path) -> None:
+    """Neither replaced nor ignored: holders have pinned it."""
+    path = tmp_path / "privet.db.key"
+    foreign = X25519PrivateKey.generate().private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+    )
+    for content, said in ((b"", "restore"), (b"no key", "restore"), (foreign, "not an Ed25519")):
+        path.write_bytes(content)
+        with pytest.raises(PrivetError, match=said):
+            signer_for(settings(f"sqlite:///{tmp_path}/privet.db"))
+        assert path.read_bytes() == content
+
+
+def test_another_key_than_the_databases_is_refused(tmp_path: Path) -> None:
+    """As is none, and a file that is missing, unless the settings say that the key is new."""
+    make_key(tmp_path / "own.key")
+    own, known = read_key(tmp_path / "own.key").key.hex(), "ab" * 32
+    named = settings("postgresql://nobody@localhost/nothing", str(tmp_path / "own.key"))
+    assert signer_for(named, own) is not None
+    unsigned = settings("postgresql://nobody@localhost/nothing")
+    missing = settings(f"sqlite:///{tmp_path}/restored.db")
+    for chosen, said in ((named, own), (unsigned, "has no key"), (missing, "copy it there")):
+        with pytest.raises(PrivetError, match=said) as refused:
+            signer_for(chosen, known)
+        assert known in str(refused.value)
+        assert "--new-signing-key" in str(refused.value)
+    assert not (tmp_path / "restored.db.key").exists()
+    made = signer_for(missing.model_copy(update={"new_signing_key": True}), known)
+    assert made is not None
+    assert signer_for(unsigned.model_copy(update={"new_signing_key": True}), known) is None
+
+
+def test_a_key_that_cannot_be_written_says_where(tmp_path: Path) -> None:
+    """A folder that is not there."""
+    with pytest.raises(PrivetError, match=r"cannot be made.*--signing-key"):
+        make_key(tmp_path / "no" / "privet.key")
+
+
+@pytest.fixture
+async def pair(tmp_path: Path) -> tuple[Signer, Http]:
+    """A curator that signs, and a client of it."""
+    make_key(tmp_path / "key")
+    signer = read_key(tmp_path / "key")
+    app = create_app(settings("sqlite://"), store=MemoryStore(), signer=signer)
+    return signer, Http(transport=httpx.ASGITransport(app), base_url="http://curator")
+
+
+async def test_every_view_of_a_task_carries_its_signature(pair: tuple[Signer, Http]) -> None:
+    """Bytes, JSON, HEAD and 304 alike; the bytes and the id are those of an unsigned task."""
+    signer, http = pair
+    task_id = await http.task()
+    address = f"/v1/tasks/{task_id}"
+    binary = {"Accept": TASK_MEDIA_TYPE}
+    answers = [
+        await http.get(address, headers=binary),
+        await http.get(address),
+        await http.head(address, headers=binary),
+        await http.get(address, headers={**binary, "If-None-Match": f'"{task_id}"'}),
+    ]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 304]
+    public = Ed25519PublicKey.from_public_bytes(signer.key)
+    for answer in answers:
+        signature = Signature.parse(answer.headers[SIGNATURE_HEADER])
+        assert signature is not None
+        assert signature.key == signer.key
+        public.verify(signature.value, signed_message(task_id))
+    assert (await http.get("/v1/key")).json() == {"key": signer.key.hex()}
+
+    unsigned = create_app(settings("sqlite://"), store=MemoryStore())
+    async with Http(transport=httpx.ASGITransport(unsigned), base_url="http://b") as other:
+        assert await other.task() == task_id
+        plain = await other.get(address, headers=binary)
+        assert SIGNATURE_HEADER not in plain.headers
+        assert plain.content == answers[0].content
+        assert (await other.get("/v1/key")).json() == {"key": None}

@@ -1,0 +1,153 @@
+"""Tokens: what they allow, how they are kept, that they end."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from privet.curator.access.tokens import ENVIRONMENT, Scope, Tokens
+from privet.curator.datastore.base import StoredToken
+from privet.protocol.errors import InvalidRequest, NotAuthorized
+from tests.manual_clock import ManualClock
+from tests.memory_store import MemoryStore
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def tokens(clock: ManualClock) -> Tokens:
+    """No tokens yet."""
+    return Tokens(MemoryStore(), clock)
+
+
+def test_the_first_start_makes_one_admin_token(tokens: Tokens) -> None:
+    """It is made once, allows everything, and is not kept as it is."""
+    token = tokens.first_start()
+    assert token is not None
+    tokens.check(token, Scope.ADMIN)
+    tokens.check(token, Scope.READER)
+    assert tokens.first_start() is None
+    assert all(token.encode() not in stored.digest for stored in tokens.listed())
+
+
+class Beaten(MemoryStore):
+    """A store in which another curator's first token comes just before one's own."""
+
+    def replace_token(self, old: StoredToken | None, new: StoredToken) -> bool:
+        super().replace_token(old, replace(new, digest=b"2" * 32))
+        return super().replace_token(old, new)
+
+
+@pytest.mark.parametrize("ended", [None, 1.0])
+def test_a_token_that_another_start_made_stays(
+    ended: float | None, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In place of none or of one that has ended; the later start says who showed it."""
+    store = Beaten()
+    if ended is not None:
+        store.put_token(StoredToken("first", "admin", b"1" * 32, 0.0, ended))
+    assert Tokens(store, clock).first_start() is None
+    assert [each.digest for each in store.tokens()] == [b"2" * 32]
+    assert "showed it" in caplog.text
+
+
+def test_a_given_token_is_listed_and_not_written_down(clock: ManualClock) -> None:
+    """The token from the environment works, shows its last use, and leaves nothing in the store."""
+    store = MemoryStore()
+    tokens = Tokens(store, clock, "given")
+    assert tokens.first_start() is None
+    clock.advance(5)
+    assert tokens.check("given", Scope.ADMIN) == ENVIRONMENT
+    assert store.tokens() == []
+    (listed,) = tokens.listed()
+    assert (listed.name, listed.used) == (ENVIRONMENT, clock())
+    with pytest.raises(InvalidRequest, match="out of its environment"):
+        tokens.revoke(ENVIRONMENT)
+    with pytest.raises(InvalidRequest, match="name of its own"):
+        tokens.issue(ENVIRONMENT, Scope.READER)
+
+
+def test_a_token_ends_when_it_is_to(tokens: Tokens, clock: ManualClock) -> None:
+    """To the second, with the way to a new one; a start then makes an admin token again."""
+    token = tokens.issue("ops", Scope.ADMIN, days=1)
+    assert tokens.first_start() is None
+    clock.advance(86_399)
+    assert tokens.check(token, Scope.ADMIN) == "ops"
+    clock.advance(1)
+    with pytest.raises(NotAuthorized, match="expired on"):
+        tokens.check(token, Scope.ADMIN)
+    assert tokens.first_start() is not None
+
+
+def test_the_last_use_of_a_token_is_kept(tokens: Tokens, clock: ManualClock) -> None:
+    """At most once a minute, so that calls do not wait for it."""
+    token = tokens.issue("ops", Scope.ADMIN)
+    assert tokens.listed()[0].used is None
+    first = clock()
+    for seconds, used in ((0, first), (59, first), (1, first + 60)):
+        clock.advance(seconds)
+        tokens.check(token, Scope.ADMIN)
+        assert tokens.listed()[0].used == used
+
+
+def demote(tokens: Tokens, name: str, *, last: bool = False) -> None:
+    """Take the place of an admin token by a reader's."""
+    tokens.issue(name, Scope.READER, last=last)
+
+
+@pytest.mark.parametrize("end", [Tokens.revoke, demote])
+def test_the_last_admin_is_told_the_way_back(tokens: Tokens, end: Callable[..., object]) -> None:
+    """Before everybody is locked out, whether it is revoked or becomes a reader."""
+    tokens.issue("ops", Scope.ADMIN)
+    tokens.issue("eye", Scope.READER)
+    with pytest.raises(InvalidRequest, match="restart the curator"):
+        end(tokens, "ops")
+    end(tokens, "eye")
+    tokens.issue("other", Scope.ADMIN)
+    end(tokens, "ops")
+    end(tokens, "other", last=True)
+    assert tokens.first_start() is not None
+
+
+def test_failed_sign_ins_are_counted_by_the_hour(tokens: Tokens, clock: ManualClock) -> None:
+    """One entry of the audit log for each hour, however many there are."""
+    store = tokens._store
+    for seconds in (0, 1, 3_600):
+        clock.advance(seconds)
+        with pytest.raises(NotAuthorized):
+            tokens.check("guess", Scope.ADMIN)
+    assert [(entry.action, entry.times) for entry in store.audit(9)] == [
+        ("sign-in failed", 1),
+        ("sign-in failed", 2),
+    ]
+
+
+def test_a_reader_only_reads(tokens: Tokens) -> None:
+    """A reader token is refused where admin is needed."""
+    token = tokens.issue("eve", Scope.READER)
+    tokens.check(token, Scope.READER)
+    with pytest.raises(NotAuthorized, match="reader"):
+        tokens.check(token, Scope.ADMIN)
+
+
+def test_rotation_and_revocation_end_a_token(tokens: Tokens) -> None:
+    """A new token under a name, or its removal, ends the old one."""
+    old = tokens.issue("ops", Scope.ADMIN)
+    new = tokens.issue("ops", Scope.ADMIN)
+    with pytest.raises(NotAuthorized):
+        tokens.check(old, Scope.ADMIN)
+    tokens.check(new, Scope.ADMIN)
+    assert tokens.revoke("ops", last=True)
+    assert not tokens.revoke("ops")
+    with pytest.raises(NotAuthorized):
+        tokens.check(new, Scope.ADMIN)
+
+
+@pytest.mark.parametrize("name", ["", "x" * 65])
+def test_a_token_needs_a_name(tokens: Tokens, name: str) -> None:
+    """Names have 1 to 64 letters."""
+    with pytest.raises(InvalidRequest):
+        tokens.issue(name, Scope.ADMIN)

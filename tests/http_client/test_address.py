@@ -1,0 +1,57 @@
+import pytest
+
+from privet.client import UnsafeAddress
+from privet.http_client.address import TaskAddress
+
+ID = "0123456789abcdef" * 4
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"https://curator.example/v1/tasks/{ID}",
+        f"https://curator.example:8443/under/a/path/v1/tasks/{ID}/",
+        f"http://localhost:8000/v1/tasks/{ID}",
+        f"http://127.0.0.1/v1/tasks/{ID}",
+        f"http://[::1]:8000/v1/tasks/{ID}",
+        f"  https://curator.example/v1/tasks/{ID}\n",
+    ],
+)
+def test_a_task_is_found_under_its_address(url: str) -> None:
+    """https anywhere and http on this machine are accepted; the id is the last part."""
+    address = TaskAddress.parse(url)
+    assert address.id == ID
+    assert address.reports == f"{url.strip().rstrip('/')}/reports"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "curator.example",
+        f"ftp://curator.example/v1/tasks/{ID}",
+        f"file:///v1/tasks/{ID}",
+        f"https:///v1/tasks/{ID}",
+        "https://curator.example/v1/tasks/",
+        f"https://curator.example/v1/tasks/{ID[:-1]}",
+        f"https://curator.example/v1/tasks/{ID.upper()}",
+        f"https://curator.example/v1/tasks/{ID}/reports",
+        f"https://user:secret@curator.example/v1/tasks/{ID}",
+        f"https://curator.example/v1/tasks/{ID}?who=me",
+        f"https://curator.example/v1/tasks/{ID}#here",
+        f"https://curator.example:99999999/v1/tasks/{ID}",
+        "https://[broken/v1/tasks/" + ID,
+        f"http://curator.example/v1/tasks/{ID}",
+        f"http://localhost.evil.example/v1/tasks/{ID}",
+        f"http://10.0.0.1/v1/tasks/{ID}",
+    ],
+)
+def test_other_addresses_are_refused_with_advice(url: str) -> None:
+    """Whatever is no task's address, or could be read on the way, is UnsafeAddress."""
+    with pytest.raises(UnsafeAddress, match=r"https|leave them out"):
+        TaskAddress.parse(url)
+
+
+def test_plain_http_is_a_choice() -> None:
+    """On a network that the user trusts, http to another machine can be allowed."""
+    assert TaskAddress.parse(f"http://curator:8000/v1/tasks/{ID}", insecure_http=True).id == ID

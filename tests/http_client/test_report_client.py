@@ -1,0 +1,250 @@
+import asyncio
+import gzip
+import os
+from collections.abc import AsyncIterator
+from hashlib import sha256
+from typing import Any
+
+import httpx
+import pytest
+
+from privet.client import CuratorUnreachable, UnexpectedAnswer
+from privet.http_client.address import TaskAddress
+from privet.http_client.report_client import MAX_ANSWER_BYTES, Offer, Reply, error_in, new_http
+from privet.protocol.errors import (
+    PROBLEMS,
+    InvalidTask,
+    Overloaded,
+    PrivetError,
+    TaskMismatch,
+    TaskNotFound,
+    TaskNotOpen,
+    TooSlow,
+)
+from privet.protocol.limits import MAX_TASK_BYTES
+from privet.protocol.report import make_report
+from privet.protocol.task import TASK_MEDIA_TYPE
+from tests.client.fakes import ADDRESS, TASK, URL, Canned, Network, media, problem, publish, receipt
+from tests.protocol.examples import RECORD, make_task
+
+REPORT = make_report(TASK, RECORD, os.urandom)
+SENT = (ADDRESS, REPORT.pack(), REPORT.id.hex())
+
+
+async def test_a_task_is_fetched_in_its_canonical_form_and_once() -> None:
+    """The request asks for msgpack, uncompressed; the second call needs no request."""
+    network = Network([publish])
+    async with network.client() as client:
+        assert await client.offer(ADDRESS) == Offer(TASK)
+        assert await client.offer(ADDRESS) is await client.offer(ADDRESS)
+    (request,) = network.requests
+    assert str(request.url) == URL
+    assert request.headers["accept"] == TASK_MEDIA_TYPE
+    assert request.headers["accept-encoding"] == "identity"
+
+
+async def test_callers_at_once_share_one_fetch_and_its_outcome() -> None:
+    """Fifty callers make three attempts in all; once the network is back, one more is enough."""
+    network = Network([httpx.ConnectError("down")] * 3 + [publish])
+    client = network.client()
+    outcomes = await asyncio.gather(
+        *(client.offer(ADDRESS) for _ in range(50)), return_exceptions=True
+    )
+    assert {type(outcome) for outcome in outcomes} == {CuratorUnreachable}
+    assert len(network.requests) == 3
+    assert await asyncio.gather(*(client.offer(ADDRESS) for _ in range(50))) == [Offer(TASK)] * 50
+    assert len(network.requests) == 4
+
+
+async def test_another_task_than_asked_for_is_a_mismatch() -> None:
+    """The hash of the bytes is checked against the id in the address."""
+    other = httpx.Response(
+        200, content=make_task(name="other").canonical, headers=media(TASK_MEDIA_TYPE)
+    )
+    with pytest.raises(TaskMismatch):
+        await Network([other]).client().offer(ADDRESS)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        httpx.Response(200, html="<p>Welcome to the hotel's network</p>"),
+        httpx.Response(200, json={"id": TASK.id}),
+        httpx.Response(204),
+        httpx.Response(302, headers={"Location": "https://elsewhere.example/"}),
+        httpx.Response(404, text="not found"),
+        httpx.Response(404, content=b"{", headers=media("application/problem+json")),
+        httpx.Response(404, json=[1], headers=media("application/problem+json")),
+        httpx.Response(404, content=b"[" * 60_000, headers=media("application/problem+json")),
+        httpx.Response(
+            200,
+            content=gzip.compress(TASK.canonical),
+            headers={**media(TASK_MEDIA_TYPE), "Content-Encoding": "gzip"},
+        ),
+    ],
+    ids=lambda reply: f"{reply.status_code} {reply.headers.get('content-type')}",
+)
+async def test_what_no_curator_says_is_named_as_such(reply: httpx.Response) -> None:
+    """Portals, redirects, damaged or compressed answers raise UnexpectedAnswer with advice."""
+    network = Network([reply])
+    with pytest.raises(UnexpectedAnswer, match="curator"):
+        await network.client().offer(ADDRESS)
+    assert len(network.requests) == 1
+
+
+@pytest.mark.parametrize("path", ["task", "report"])
+async def test_endless_answers_are_cut_off(path: str) -> None:
+    """No more than the limit is read, whatever the other side goes on sending."""
+    limit = MAX_TASK_BYTES if path == "task" else MAX_ANSWER_BYTES
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while True:
+            sent += 2**16
+            yield bytes(2**16)
+
+    network = Network([lambda _: httpx.Response(200, content=endless())])
+    with pytest.raises(UnexpectedAnswer, match="more than"):
+        await (network.client().offer(ADDRESS) if path == "task" else network.client().send(*SENT))
+    assert limit < sent <= limit + 2**17
+
+
+async def test_a_sent_report_needs_its_own_receipt() -> None:
+    """201 and 200 are success only with a receipt that names this very report."""
+    assert (await Network([receipt]).client().send(*SENT)).state == "counted"
+    replay = httpx.Response(200, json={"report": REPORT.id.hex(), "counted": False})
+    assert (await Network([replay]).client().send(*SENT)).state == "counted"
+    bodies: list[Any] = [{"report": "0" * 32, "counted": True}, {"counted": True}, [], "ok"]
+    for body in bodies:
+        with pytest.raises(UnexpectedAnswer, match="receipt"):
+            await Network([httpx.Response(201, json=body)]).client().send(*SENT)
+
+
+FAULTS = [
+    httpx.ConnectError("refused"),
+    httpx.ReadTimeout("slow"),
+    httpx.RemoteProtocolError("cut"),
+    TimeoutError(),
+    httpx.Response(500, text="oops"),
+    httpx.Response(502, text="gateway"),
+    httpx.Response(429, text="slowly"),
+    problem(Overloaded("busy")),
+    problem(TooSlow("again")),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=repr)
+async def test_passing_faults_are_tried_again_with_the_same_bytes(fault: Canned) -> None:
+    """Two faults and then a receipt: three requests, one body, growing pauses."""
+    network = Network([fault, fault, receipt])
+    assert (await network.client().send(*SENT)).state == "counted"
+    assert {request.content for request in network.requests} == {REPORT.pack()}
+    assert len(network.requests) == 3
+    assert 0.25 <= network.pauses[0] <= 0.5 <= network.pauses[1] <= 1.0
+
+
+async def test_retry_after_is_respected_within_reason() -> None:
+    """The pause is at least what the curator asks for, at most a minute, and never a crash."""
+    for asked, least, most in [
+        ("7", 7, 7),
+        ("99999999999", 60, 60),
+        ("soon", 0.25, 0.5),
+        ("1.5", 0.25, 0.5),
+    ]:
+        network = Network([problem(Overloaded("busy"), headers={"Retry-After": asked}), receipt])
+        await network.client().send(*SENT)
+        assert least <= network.pauses[0] <= most
+
+
+async def test_the_last_fault_is_raised_when_patience_ends() -> None:
+    """A silent network is CuratorUnreachable; a busy curator is what it says it is."""
+    network = Network([httpx.ConnectError("refused")])
+    with pytest.raises(CuratorUnreachable, match="after 4 attempts"):
+        await network.client().send(*SENT)
+    assert (len(network.requests), len(network.pauses)) == (4, 3)
+    with pytest.raises(Overloaded, match="busy"):
+        await Network([problem(Overloaded("busy"))]).client().send(*SENT)
+
+
+@pytest.mark.parametrize("error", [TaskNotFound("gone"), TaskNotOpen("closed")], ids=repr)
+async def test_final_answers_are_not_repeated(error: PrivetError) -> None:
+    """What the curator has decided is raised at once, as the class of its problem type."""
+    network = Network([problem(error)])
+    with pytest.raises(type(error), match=error.detail):
+        await network.client().send(*SENT)
+    assert len(network.requests) == 1
+
+
+def reply(body: bytes) -> Reply:
+    return Reply(URL, 422, "application/problem+json", None, body)
+
+
+@pytest.mark.parametrize("error", PROBLEMS, ids=lambda error: error.__name__)
+async def test_every_problem_type_becomes_its_class(error: type[PrivetError]) -> None:
+    """The type alone decides, whatever status and text come with it."""
+    for status in (400, 418):
+        with pytest.raises(PrivetError) as caught:
+            await Network([problem(error("Do this."), status)]).client().send(*SENT)
+        assert type(caught.value) is error
+        assert caught.value.detail == "Do this."
+
+
+def test_unknown_types_and_odd_members_become_the_base_class() -> None:
+    """A problem from elsewhere is a PrivetError with its detail, its title, or its status."""
+    for body, detail in [
+        (b'{"type": "about:blank", "detail": "No."}', "No."),
+        (b'{"type": 7, "title": "Odd"}', "Odd"),
+        (b'{"detail": ""}', "HTTP status 422"),
+        (b'{"detail": {"a": 1}}', "{'a': 1}"),
+    ]:
+        error = error_in(reply(body))
+        assert (type(error), error.detail) == (PrivetError, detail)
+
+
+def test_text_from_the_curator_cannot_drive_the_terminal() -> None:
+    """Escape sequences are replaced and long texts cut."""
+    error = error_in(reply(b'{"detail": "\\u001b[2J\\u0007' + b"x" * 5_000 + b'"}'))
+    assert "\x1b" not in error.detail
+    assert len(error.detail) == 1_000
+
+
+async def test_cookies_are_not_kept() -> None:
+    """None ties two requests together."""
+    network = Network([httpx.Response(200, headers={"Set-Cookie": "who=me"})])
+    async with new_http() as http:
+        http._transport = httpx.MockTransport(network)
+        for _ in range(2):
+            await http.get("https://curator.example/")
+    assert [request.headers.get("cookie") for request in network.requests] == [None, None]
+
+
+async def test_redirects_are_not_followed() -> None:
+    """A report never goes to another place."""
+    away = httpx.Response(307, headers={"Location": "https://elsewhere.example/"})
+    network = Network([away])
+    with pytest.raises(UnexpectedAnswer, match="redirect"):
+        await network.client().send(*SENT)
+    assert [request.url.host for request in network.requests] == ["curator.example"]
+
+
+async def test_a_task_that_is_none_is_invalid() -> None:
+    """Bytes that hash to the id but are no task are refused by the protocol's own checks."""
+    junk = b"junk"
+    address = TaskAddress.parse(f"https://curator.example/v1/tasks/{sha256(junk).hexdigest()}")
+    served = httpx.Response(200, content=junk, headers=media(TASK_MEDIA_TYPE))
+    with pytest.raises(InvalidTask):
+        await Network([served]).client().offer(address)
+
+
+def test_proxies_are_not_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports to a curator here do not go to whatever HTTP_PROXY names; others do."""
+    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://proxy.example:3128")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    http = new_http()
+    direct = http._transport
+    for host in ("127.0.0.1:8000", "localhost", "[::1]:8000"):
+        assert http._transport_for_url(httpx.URL(f"http://{host}/v1/tasks")) is direct
+    assert http._transport_for_url(httpx.URL("http://curator.example/")) is not direct

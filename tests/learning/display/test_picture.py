@@ -1,0 +1,163 @@
+"""The picture of a tree shows every node once, in words, to everybody, and runs nothing."""
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from privet.learning.display.picture import Node, lay_out, to_svg, to_text
+from privet.learning.estimators import Model
+from privet.protocol.features import Categorical, Classes, Numeric, Range, columns_of
+from privet.protocol.partition import LEAF, Partition
+
+SVG = "{http://www.w3.org/2000/svg}"
+FEATURES = (
+    Numeric(name="age", low=20.0, high=80.0),
+    Categorical(name="<script>", categories=("a & b", '"c"')),
+)
+COLUMNS = columns_of(FEATURES)
+TREE = Partition.build(
+    len(COLUMNS),
+    feature=[0, 2, LEAF, LEAF, LEAF],
+    threshold=[0.5, 0.5, 0.0, 0.0, 0.0],
+    left=[1, 3, LEAF, LEAF, LEAF],
+    right=[2, 4, LEAF, LEAF, LEAF],
+)
+WORDS = [
+    "all",
+    "age < 50",
+    '<script> is not "c"',
+    '<script> is "c"',
+    "age >= 50",
+]
+"""Of all nodes, in the order of their rows."""
+
+
+def model(label: Classes | Range, values: list[list[float]]) -> Model:
+    table = np.array(values)
+    return Model(
+        label=label,
+        partition=TREE,
+        values=table,
+        standard_error=np.full_like(table, 0.05),
+        low=table - 0.1,
+        high=table + 0.1,
+        public_share=np.zeros(3),
+        influence=np.zeros_like(table),
+        n=100,
+    )
+
+
+TWO = model(Classes(name="ill", classes=("no", "<b>")), [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
+THREE = model(
+    Classes(name="ward", classes=("a", "b", "c")),
+    [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]],
+)
+NUMBERS = model(Range(name="cost", low=0.0, high=10.0), [[1.0], [5.0], [9.0]])
+
+
+def groups(svg: str) -> list[ElementTree.Element]:
+    return [g for g in ElementTree.fromstring(svg).iter(f"{SVG}g") if g.get("class") == "node"]
+
+
+def test_every_node_has_a_row_in_words() -> None:
+    """Parents above children, and texts come through whatever characters they have."""
+    nodes = groups(to_svg(lay_out(TREE, COLUMNS, model=TWO), name="one"))
+    assert [node.findtext(f"{SVG}text") for node in nodes] == WORDS
+    assert [node.get("id") for node in nodes] == [f"one-{n}" for n in (0, 1, 3, 4, 2)]
+    assert [node.get("data-cell") for node in nodes] == [None, None, "1", "2", "0"]
+    titles = [node.findtext(f"{SVG}title") or "" for node in nodes]
+    assert titles[2] == 'age < 50 and <script> is not "c"; 33.3% of the mass; <b> 0.5 [0.4, 0.6]'
+
+
+def test_bars_are_as_wide_as_the_mass() -> None:
+    """Negative masses, which noise makes, count as none; nodes have what their cells have."""
+    layout = lay_out(TREE, COLUMNS, model=TWO, mass=np.array([30.0, 10.0, -5.0]))
+    assert [node.mass for node in layout.nodes] == [1.0, 0.25, 0.75, 0.25, 0.0]
+    bars = [float(g.findall(f"{SVG}rect")[1].get("width", "")) for g in groups(to_svg(layout))]
+    assert bars == [80.0, 20.0, 20.0, 1.0, 60.0]
+
+
+def test_two_classes_show_the_second_and_three_the_likeliest() -> None:
+    """The public value stands beside, and numbers have no name."""
+    public = np.array([[0.7, 0.3], [0.6, 0.4], [0.5, 0.5]])
+    layout = lay_out(TREE, COLUMNS, model=TWO, public=public)
+    assert str(layout.nodes[2].value) == "<b> 0.1 [0, 0.2]"
+    assert layout.describe(layout.nodes[2]).endswith("0.3 without reports")
+    assert str(lay_out(TREE, COLUMNS, model=THREE).nodes[4].value) == "c 0.8 [0.7, 0.9]"
+    assert str(lay_out(TREE, COLUMNS, model=NUMBERS).nodes[3].value) == "5 [4.9, 5.1]"
+    assert lay_out(TREE, COLUMNS, model=NUMBERS).axis == (0.9, 9.1)
+
+
+def test_intervals_are_where_the_axis_says() -> None:
+    """The dot lies between the ends, at its share of the way."""
+    layout = lay_out(TREE, COLUMNS, model=TWO)
+    (group,) = [g for g in groups(to_svg(layout)) if g.get("data-cell") == "1"]
+    line = group.find(f"{SVG}path")
+    dot = group.find(f"{SVG}circle")
+    assert line is not None
+    assert dot is not None
+    low, high = map(float, re.findall(r"[MH]([\d.]+)", line.get("d", "")))
+    assert float(dot.get("cx", "")) == pytest.approx((low + high) / 2, abs=0.01)
+
+
+def test_a_partition_alone_has_no_values() -> None:
+    """Without a model there are words and masses only."""
+    layout = lay_out(TREE, COLUMNS)
+    assert layout.axis is None
+    assert {node.value for node in layout.nodes} == {None}
+    assert len(groups(to_svg(layout))) == 5
+
+
+def test_one_cell() -> None:
+    """A tree without splits is a picture, too."""
+    assert len(groups(to_svg(lay_out(Partition.root(3), COLUMNS)))) == 1
+
+
+@pytest.mark.parametrize("of", [TWO, THREE, NUMBERS], ids=["two", "three", "numbers"])
+def test_colours_are_seen_on_light_and_dark_ground(of: Model) -> None:
+    """Three to one against white and nearly black, as WCAG 2.2 asks of graphics."""
+    for node in lay_out(TREE, COLUMNS, model=of).nodes:
+        light = luminance(node.color)
+        assert 1.05 / (light + 0.05) >= 3.0
+        assert (light + 0.05) / (luminance("#1c1c1c") + 0.05) >= 3.0
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of WCAG 2.2."""
+    parts = (int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def test_it_needs_no_style_and_loads_nothing() -> None:
+    """A page with a strict policy may show it: no style, no script, no address."""
+    svg = to_svg(lay_out(TREE, COLUMNS, model=TWO), title="<i>")
+    root = ElementTree.fromstring(svg)
+    assert root.get("role") == "img"
+    assert root.findtext(f"{SVG}title") == "<i>"
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
+        "svg", "title", "desc", "g", "rect", "path", "circle", "text",
+    }  # fmt: skip
+    assert "style" not in svg
+    assert re.findall(r"https?://[^\"]+", svg) == ["http://www.w3.org/2000/svg"]
+
+
+def test_nodes_can_be_links() -> None:
+    """Then it is no image, whose parts a keyboard could not reach."""
+
+    def href(node: Node) -> str:
+        return f'?node={node.number}&"'
+
+    root = ElementTree.fromstring(to_svg(lay_out(TREE, COLUMNS), href=href))
+    assert root.get("role") == "group"
+    assert [a.get("href") for a in root.iter(f"{SVG}a")][:2] == ['?node=0&"', '?node=1&"']
+
+
+def test_text_has_the_same_words() -> None:
+    """Indented as scikit-learn's ``export_text`` does."""
+    lines = to_text(TWO, COLUMNS).splitlines()
+    assert lines[0] == "|--- age < 50"
+    assert lines[2] == "|   |   |--- <b> 0.5 [0.4, 0.6]"
+    assert len(lines) == 2 * 3 + 1

@@ -1,0 +1,56 @@
+"""The dictionary of estimators: what each takes, and adding one at run time."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from privet.learning.counts import Label
+from privet.learning.estimators import ESTIMATORS, Estimator, Model, Parameter, QuestionCounts, fit
+from privet.learning.public_data import PublicData
+from privet.learning.public_model.base import BaseModel, Linear
+from privet.protocol.errors import InvalidRequest
+from tests.learning.estimators.examples import BINARY, NUMBER, complete, public_rows, reports
+
+PUBLIC = public_rows(BINARY, 50, seed=0)
+QUESTION = reports(complete(1), np.full((2, 2), 50), 1.0, seed=0)
+ONE_QUESTION = [name for name, estimator in ESTIMATORS.items() if estimator.one_question]
+
+
+def test_an_estimator_added_at_run_time_is_fitted_by_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One entry in the dictionary is all; the model states its name and parameters."""
+
+    def fit_squared(
+        label: Label, public: PublicData, questions: Sequence[QuestionCounts], *, power: float
+    ) -> Model:
+        model = fit("private", label, public, questions)
+        return Model(**{**vars(model), "values": model.values**power})
+
+    mine = Estimator("mine", "Powers.", fit_squared, {"power": Parameter(2.0, "The power.")})
+    monkeypatch.setitem(ESTIMATORS, "mine", mine)
+    model = fit("mine", BINARY, PUBLIC, [QUESTION])
+    assert (model.estimator, dict(model.parameters)) == ("mine", {"power": 2.0})
+    private = fit("private", BINARY, PUBLIC, [QUESTION])
+    np.testing.assert_array_equal(model.values, private.values**2)
+
+
+@pytest.mark.parametrize("name", ONE_QUESTION)
+def test_estimators_of_one_question_refuse_others_and_name_those_that_take_them(name: str) -> None:
+    """Two questions; and, where reports count, a question that asks for the cell alone."""
+    label = BINARY if ESTIMATORS[name].serves(BINARY) else NUMBER
+    with pytest.raises(InvalidRequest, match="one question, not 2: use pruned, histogram"):
+        fit(name, label, PUBLIC, [QUESTION, QUESTION])
+    cells_alone = reports(complete(1), np.full((2, 1), 50), 1.0, seed=0)
+    if ESTIMATORS[name].needs_reports:
+        with pytest.raises(InvalidRequest, match="asks for the cell alone"):
+            fit(name, label, PUBLIC, [cells_alone])
+
+
+def test_a_public_model_of_ones_own_is_refused_where_it_has_no_use() -> None:
+    """The error names the estimators that start from one."""
+    own = BaseModel("own", (Linear("softmax", np.zeros((2, 2)), np.zeros(2)),), (1.0,))
+    with pytest.raises(InvalidRequest, match="starts from no public model: use drift"):
+        fit("averaged", BINARY, PUBLIC, [QUESTION], base=own)
+    assert fit("drift", BINARY, PUBLIC, [QUESTION], base=own).facts["public model"] == "own"

@@ -1,0 +1,107 @@
+"""Public models as arrays say what scikit-learn's fitted models say."""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+
+import numpy as np
+import pytest
+
+from privet.learning.public_model import base
+from privet.learning.public_model.base import BaseModel, mixture
+from privet.learning.public_model.candidates import as_arrays, candidates
+from privet.learning.public_model.stacking import quietly
+from privet.protocol.features import Classes, Range
+from tests.learning.estimators.examples import BINARY, NUMBER, THREE, public_rows
+
+LABELS: dict[str, Classes | Range] = {"binary": BINARY, "three": THREE, "number": NUMBER}
+TOLERANCE = 1e-5
+"""Leaf values are kept in single precision."""
+
+
+Predict = Callable[[np.ndarray], np.ndarray]
+
+
+@cache
+def fitted_pairs(name: str, absent: bool = False) -> list[tuple[Predict, BaseModel]]:
+    """scikit-learn's own predictions of every candidate, and its arrays; ``absent``: class 1."""
+    label = LABELS[name]
+    slots = 0 if isinstance(label, Range) else label.slots
+    public = public_rows(label, 150, seed=1, columns=3)
+    X, y = public.X.astype(np.float32).astype(float), public.y
+    if absent:
+        X, y = X[y != 1], y[y != 1]
+    members = candidates(len(X), 3, slots)
+    with quietly():
+        fitted = [(member, member.make(20).fit(X, y)) for member in members]
+    return [
+        (partial(member.predict, model), as_arrays(member, model, slots))
+        for member, model in fitted
+    ]
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_arrays_predict_what_scikit_learn_predicts(name: str) -> None:
+    """Forests, sharp ones, boosting and linear models, for two classes, three, and numbers."""
+    X = np.random.default_rng(2).random((500, 3)).astype(np.float32).astype(float)
+    for predict, arrays in fitted_pairs(name):
+        np.testing.assert_allclose(arrays.predict(X), predict(X), atol=TOLERANCE)
+
+
+def test_a_class_never_seen_has_no_probability() -> None:
+    """A model fitted without one of three classes gives it probability 0."""
+    X = np.random.default_rng(3).random((50, 3)).astype(np.float32).astype(float)
+    for predict, arrays in fitted_pairs("three", absent=True):
+        found = arrays.predict(X)
+        np.testing.assert_allclose(found[:, 1], 0.0, atol=1e-12)
+        np.testing.assert_allclose(found[:, [0, 2]], predict(X), atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_document_round_trip_is_exact(name: str) -> None:
+    """A mixture that went through JSON predicts exactly the same."""
+    models = [arrays for _, arrays in fitted_pairs(name)]
+    weights = np.random.default_rng(4).dirichlet(np.ones(len(models)))
+    whole = mixture("all", models, weights.tolist())
+    again = BaseModel.from_document(json.loads(json.dumps(whole.to_document())))
+    X = np.random.default_rng(5).random((100, 3))
+    np.testing.assert_array_equal(again.predict(X), whole.predict(X))
+    parts = sum(w * m.predict(X) for w, m in zip(weights, models, strict=True))
+    np.testing.assert_allclose(whole.predict(X), parts, atol=TOLERANCE)
+    assert whole.predict(X[:0]).shape == (0, parts.shape[1])
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_many_rows_are_predicted_as_few_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In blocks, on several threads, in their order."""
+    models = [arrays for _, arrays in fitted_pairs(name)]
+    whole = mixture("all", models, [1 / len(models)] * len(models))
+    X = np.random.default_rng(6).random((203, 3))
+    at_once = whole.predict(X)
+    monkeypatch.setattr(base, "BLOCK", 10)
+    np.testing.assert_allclose(whole.predict(X), at_once, rtol=1e-12)
+
+
+def test_predictions_at_the_same_time_do_not_meet() -> None:
+    """Threads that share a model get what each would get alone."""
+    model = fitted_pairs("three")[0][1]
+    fresh = BaseModel.from_document(model.to_document())
+    tables = [np.random.default_rng(seed).random((50 * seed, 3)) for seed in range(1, 9)]
+    alone = [model.predict(X) for X in tables]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(fresh.predict, tables))
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [{"link": "exp"}, {"kind": "magic"}, {"arrays": {"offset": {"dtype": "|O", "shape": [1]}}}],
+)
+def test_a_damaged_document_is_refused(spoil: dict[str, object]) -> None:
+    """Unknown links, kinds and array types are errors, and objects are never unpickled."""
+    document = fitted_pairs("binary")[0][1].to_document()
+    document["components"][0] |= spoil
+    with pytest.raises((KeyError, ValueError)):
+        BaseModel.from_document(document)

@@ -1,0 +1,249 @@
+"""The stacked public model: good with few rows, never confused by odd ones."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from sklearn.ensemble import ExtraTreesClassifier
+
+from privet.learning.public_model import stacking
+from privet.learning.public_model.base import Trees, apply_link
+from privet.learning.public_model.candidates import TREES, Candidate, candidates
+from privet.learning.public_model.knowledge import (
+    POINTS,
+    Knowledge,
+    public_knowledge,
+    reference_points,
+)
+from privet.learning.public_model.stacking import (
+    FOLDS,
+    MEMORY,
+    MEMORY_ROWS,
+    SHARED_TREES,
+    constant,
+    fitted,
+    out_of_fold,
+    stack_weights,
+    stacked,
+    tree_counts,
+)
+from privet.learning.trees import locate
+from tests.learning.estimators.examples import BINARY, NUMBER, complete, public_rows
+
+
+def test_a_linear_truth_gives_linear_models_their_weight() -> None:
+    """With many rows and a smooth truth, most of what is not memory goes to smooth models."""
+    rng = np.random.default_rng(0)
+    X = rng.random((1500, 4))
+    y = (rng.random(1500) < 1 / (1 + np.exp(-8 * (X @ [1, -1, 1, -1])))).astype(float)
+    members = candidates(1500, 4, 2)
+    weights = stack_weights(members, X, y, 2)
+    remembers = np.array([m.remembers for m in members])
+    linear = np.array([m.name.startswith("linear") for m in members])
+    assert weights.sum() == pytest.approx(1.0)
+    memory = MEMORY * MEMORY_ROWS / (MEMORY_ROWS + 1500)
+    assert weights[remembers].sum() >= memory - 1e-9
+    assert weights[linear].sum() > 0.4
+
+
+def test_few_rows_give_nearly_equal_weights() -> None:
+    """With 30 rows no candidate is trusted far beyond the others."""
+    public = public_rows(BINARY, 30, seed=1)
+    weights = stack_weights(candidates(30, 2, 2), public.X, public.y, 2)
+    assert weights.max() < 0.4
+
+
+@pytest.mark.parametrize("rows", [1, 4, 12])
+def test_tiny_public_data_still_give_a_model(rows: int) -> None:
+    """Down to one row there is a model with possible predictions."""
+    public = public_rows(BINARY, rows, seed=2)
+    found = stacked(public.X, public.y, 2).predict(np.random.default_rng(3).random((20, 2)))
+    assert ((found >= 0) & (found <= 1)).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-5)
+
+
+def test_one_rare_class_is_no_obstacle() -> None:
+    """A class with a single row cannot be in every fold; the stack is fitted all the same."""
+    rng = np.random.default_rng(4)
+    X, y = rng.random((60, 2)), (rng.random(60) < 0.5).astype(float)
+    y[0] = 2.0
+    found = stacked(X, y, 3).predict(X)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-5)
+
+
+def test_equal_data_give_the_same_model_object() -> None:
+    """Growing and fitting ask for the same model; it is fitted once."""
+    public = public_rows(NUMBER, 40, seed=5)
+    first = public_knowledge(public.X, public.y, 0)
+    assert public_knowledge(public.X.copy(), public.y.copy(), 0) is first
+    other = public_knowledge(public.X, public.y + 1.0, 0)
+    assert other is not first
+
+
+def test_reference_points_are_drawn_like_public_rows_and_are_none() -> None:
+    """Every coordinate was seen in its column, and the same rows give the same points."""
+    X = np.random.default_rng(6).random((50, 3))
+    points = reference_points(X)
+    assert points.shape == (POINTS, 3)
+    for column in range(3):
+        assert set(points[:, column]) <= set(X[:, column])
+    np.testing.assert_array_equal(points, reference_points(X))
+    assert not {row.tobytes() for row in X} & {row.tobytes() for row in points}
+
+
+def test_as_many_points_are_public_rows_as_rows_repeat() -> None:
+    """Of 100 rows 40 occur once, so 60 of 100 points are public rows, all of them equally often."""
+    X = np.random.default_rng(6).random((100, 3))
+    X[70:] = X[40:70]
+    times = Counter(row.tobytes() for row in reference_points(X))
+    assert times.total() == POINTS
+    assert {times[row.tobytes()] for row in X[:40]} == {48}
+    assert {times[row.tobytes()] for row in X[40:]} == {96}
+    X[:, 2] = 0.0
+    same = X.copy()
+    same[70:, 2] = -0.0
+    np.testing.assert_array_equal(reference_points(same), reference_points(X))
+
+
+def test_with_many_rows_points_are_some_of_them() -> None:
+    """The model was fitted to them, but none stands out."""
+    X = np.random.default_rng(6).random((POINTS, 2))
+    known = Knowledge.of(constant(X[:, 0], 2, 0), X)
+    assert known.own == 0
+    np.testing.assert_array_equal(np.sort(known.points, axis=0), np.sort(X, axis=0))
+
+
+def test_points_have_the_margins_and_the_dependence_of_public_rows() -> None:
+    """Two columns that hardly differ, one with two values, one that is constant.
+
+    With columns drawn apart the correlation is 0, and first and third agree for half.
+    """
+    rng = np.random.default_rng(6)
+    first = rng.exponential(size=400)
+    X = np.column_stack([first, first + 0.1 * rng.random(400), first > 1.0, np.ones(400)])
+    drawn = reference_points(X)
+    np.testing.assert_allclose(drawn[:, :2].mean(axis=0), X[:, :2].mean(axis=0), rtol=0.1)
+    assert abs(drawn[:, 2].mean() - X[:, 2].mean()) < 0.03
+    assert np.corrcoef(drawn[:, 0], drawn[:, 1])[0, 1] > 0.99
+    assert (drawn[:, 2] == (drawn[:, 0] > 1.0)).mean() > 0.8
+    assert (drawn[:, 3] == 1.0).all()
+
+
+def test_with_more_columns_than_rows_points_take_columns_of_two_rows() -> None:
+    """A part of them, on average a quarter, is the other row's."""
+    X = np.random.default_rng(6).random((20, 30))
+    drawn = reference_points(X)[:180]
+    same = (drawn[:, None, :] == X[None]).sum(axis=2)
+    assert (np.sort(same, axis=1)[:, -2:].sum(axis=1) == 30).all()
+    assert same.max(axis=1).mean() < 26.0
+
+
+def test_points_of_one_column_are_public_rows() -> None:
+    """Where no other can be drawn, there is nothing else to go by."""
+    X = np.random.default_rng(6).random((50, 1))
+    points = reference_points(X)
+    assert len(points) == POINTS
+    assert set(points[:, 0]) == set(X[:, 0])
+
+
+def test_cell_means_are_the_models_means_at_the_points() -> None:
+    """Means per cell equal a plain average; an empty cell has its nearest ancestor's mean."""
+    public = public_rows(NUMBER, 40, seed=7)
+    squeezed = public.X * [0.5, 1.0]
+    known = public_knowledge(squeezed, public.y, 0)
+    tree = complete(2)
+    means, counts = known.cell_means(tree)
+    np.testing.assert_array_equal(known.points[: known.own], squeezed)
+    cells, scores = locate(tree, known.points[known.own :]), known.scores[known.own :]
+    np.testing.assert_array_equal(counts, np.bincount(cells, minlength=4))
+    for cell in np.unique(cells):
+        assert means[cell, 0] == pytest.approx(scores[cells == cell].mean())
+    np.testing.assert_array_equal(counts[2:], 0)
+    np.testing.assert_allclose(means[2:, 0], scores.mean())
+
+
+def spots(rows: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows around one random point per class, and their classes."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(rows) % classes
+    X = rng.random((classes, 3))[y] + 0.1 * rng.normal(size=(rows, 3))
+    return X.clip(0, 1).astype(np.float32).astype(float), y.astype(float)
+
+
+@pytest.mark.parametrize(("classes", "most"), [(3, 400), (30, 400), (60, 200), (200, 100)])
+def test_the_forests_of_many_classes_share_their_trees(classes: int, most: int) -> None:
+    """However many classes there are, the trees of a stack are bounded."""
+    members = candidates(100, 3, classes)
+    assert [m.name for m in members if "boosting" in m.name] == ["gentle boosting"] * (classes <= 5)
+    forests = np.array([member.forest for member in members])
+    weights = np.full(len(members), 0.1)
+    weights[forests] = [0.1, 0.0, 0.3, 0.05, 0.2]
+    trees = np.array(tree_counts(members, weights, classes))
+    assert abs(trees[forests].sum() - most) <= len(members)
+    assert trees[1] == 0
+    np.testing.assert_allclose(trees[forests] / most, weights[forests] / 0.65, atol=0.01)
+
+
+@pytest.mark.parametrize("slots", [0, 2])
+def test_a_stack_has_no_more_trees_than_one_forest(slots: int) -> None:
+    """In proportion to weights, so that the variance of their sum is that of a forest at most."""
+    members = candidates(100, 3, slots)
+    weights = np.arange(len(members)) / sum(range(len(members)))
+    trees = np.array(tree_counts(members, weights, slots))
+    forests = np.array([member.forest for member in members])
+    assert trees[forests].tolist() == [round(TREES * weight) for weight in weights[forests]]
+    assert trees[0] == 0
+
+
+def test_each_tree_of_a_forest_sees_a_sample_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a hundred thousand rows take seconds: trees of 100 rows have at most 100 leaves."""
+    monkeypatch.setattr(stacking, "ROWS_PER_TREE", 100)
+    rng = np.random.default_rng(9)
+    X, y = rng.random((1000, 2)), rng.integers(2, size=1000).astype(float)
+    members = [member for member in candidates(1000, 2, 2) if member.name == "forest"]
+
+    def most_leaves(rows: int) -> int:
+        (model,) = fitted(members, X[:rows], y[:rows], 2, [5])
+        assert model is not None
+        (part,) = model.components
+        assert isinstance(part, Trees)
+        tree_of = np.searchsorted(part.roots, np.flatnonzero(part.left < 0), "right")
+        return int(np.bincount(tree_of).max())
+
+    assert 20 < most_leaves(1000) <= 100
+    assert 0 < most_leaves(90) <= 90
+
+
+def test_a_stack_of_many_classes_has_the_trees_it_was_given() -> None:
+    """With twelve classes as many as with three, since thousands are slow to predict."""
+    X, y = spots(240, 12, seed=8)
+    model = stacked(X, y, 12)
+    trees = sum(len(part.roots) for part in model.components if isinstance(part, Trees))
+    assert abs(trees - SHARED_TREES) <= len(model.components)
+    assert (model.predict(X).argmax(axis=1) == y).mean() > 0.8
+
+
+def test_a_sharp_forest_is_fitted_once_for_both_its_forms() -> None:
+    """Each fold fits every maker once; sharp probabilities are a softmax of the plain ones."""
+    X, y = spots(60, 3, seed=9)
+    fits = []
+
+    def make(trees: int) -> ExtraTreesClassifier:
+        fits.append(trees)
+        return ExtraTreesClassifier(trees, random_state=0)
+
+    members = [
+        Candidate("plain", make, forest=True),
+        Candidate("sharp", make, True, sharpness=16.0),
+    ]
+    plain, sharp = out_of_fold(members, X, y, 3)
+    assert len(fits) == FOLDS
+    np.testing.assert_allclose(sharp, apply_link("softmax", 16.0 * plain))
+
+
+def test_labels_that_do_not_vary_give_finite_weights() -> None:
+    """Nearly all numbers may be equal, so that the rows which weights are found on all are."""
+    X = np.random.default_rng(5).random((40, 2))
+    weights = stack_weights(candidates(40, 2, 0), X, np.full(40, 3.0), 0)
+    assert weights.sum() == pytest.approx(1.0)
+    assert (weights >= 0.0).all()

@@ -1,0 +1,47 @@
+"""Settings of a task are taken as they are meant, not as they could be read."""
+
+import json
+from typing import Any
+
+import pytest
+
+from privet.learning.task_building.settings import TaskSettings
+from privet.protocol.errors import InvalidRequest
+
+
+def parsed(**changes: Any) -> TaskSettings:
+    return TaskSettings.parse(json.dumps({"name": "n", "label": "l", "epsilon": 1, **changes}))
+
+
+def test_whole_numbers_are_numbers() -> None:
+    """1 is an epsilon; dates may be text or Unix seconds."""
+    made = parsed(label_range=[0, 1], closes=2_000_000_000, features={"a": {"low": 0}})
+    assert made.epsilon == 1.0
+    assert made.label_range == (0.0, 1.0)
+    assert made.closes is not None
+    assert made.closes == parsed(closes="2033-05-18T03:33:20Z").closes
+
+
+@pytest.mark.parametrize("value", [True, "1", [1], None])
+@pytest.mark.parametrize("name", ["epsilon", "holders", "seed", "min_leaf"])
+def test_what_is_no_number_is_refused(name: str, value: Any) -> None:
+    """True is not 1 and "1" is not 1, and the refusal names the setting."""
+    with pytest.raises(InvalidRequest, match=name):
+        parsed(**{name: value})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"questions": [{"epsilon": True}]},
+        {"features": {"a": {"low": "0"}}},
+        {"label_range": [False, True]},
+        {"max_report_bytes": "10"},
+        {"open": "yes"},
+        {"depth": "3"},
+    ],
+)
+def test_numbers_and_truth_values_are_not_read_from_text(changes: dict[str, Any]) -> None:
+    """Wherever a setting is a number or a truth value."""
+    with pytest.raises(InvalidRequest, match=next(iter(changes))):
+        parsed(**changes)

@@ -1,0 +1,85 @@
+"""What was reported below a node: the holders' own figures, intervals that cover."""
+
+import numpy as np
+import pytest
+
+from privet.learning.counts import Label
+from privet.learning.insight import reports_for
+from privet.learning.node_shares import cells_below, node_shares
+from privet.learning.trees import locate
+from tests.learning.estimators.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
+from tests.learning.test_insight import HOLDERS, PUBLIC, TREE, compared, counts_of
+from tests.naive import path_to
+from tests.stat_checks import ALPHA, clopper_pearson
+
+NODE = 2
+"""The root's right child, whose cells are the last four."""
+
+
+def test_the_cells_below_a_node_are_those_whose_path_meets_it() -> None:
+    """As the paths say it, for every node."""
+    for node in range(TREE.nodes):
+        expected = [node in path_to(TREE, cell) for cell in range(TREE.cells)]
+        assert cells_below(TREE, node).tolist() == expected
+
+
+@pytest.mark.parametrize("label", [BINARY, THREE, NUMBER], ids=["two", "three", "number"])
+def test_without_noise_the_figures_are_the_holders_own(label: Label) -> None:
+    """At epsilon 60 nothing is perturbed: mass, shares and mean are exact, beside public ones."""
+    public = public_rows(label, PUBLIC, seed=1)
+    counts = counts_of(label, public_rows(label, HOLDERS, seed=2))
+    asked = reports(TREE, counts, 60.0, 3, regression=label is NUMBER)
+    found = node_shares(label, public, asked, NODE)
+    below = cells_below(TREE, NODE)
+    inside = counts[below]
+    assert found.mass.reported.value == pytest.approx(inside.sum() / HOLDERS)
+    there = below[locate(TREE, public.X)]
+    assert found.mass.public == pytest.approx(there.mean())
+    values = [row.reported.value for row in found.rows]
+    if label is NUMBER:
+        mean = NUMBER.low + (NUMBER.high - NUMBER.low) * inside[:, 1].sum() / inside.sum()
+        assert values == pytest.approx([mean])
+        assert found.rows[0].public == pytest.approx(public.y[there].mean())
+    else:
+        assert values == pytest.approx(inside.sum(axis=0) / inside.sum())
+        shares = [(public.y[there] == slot).mean() for slot in range(label.slots)]
+        assert [row.public for row in found.rows] == pytest.approx(shares)
+
+
+def test_intervals_cover_the_share_of_those_who_reported() -> None:
+    """95 % of 400 intervals hold the true share; a false alarm has probability 1e-6."""
+    public = public_rows(BINARY, PUBLIC, seed=1)
+    counts = counts_of(BINARY, public_rows(BINARY, 10 * HOLDERS, seed=2))
+    inside = counts[cells_below(TREE, NODE)]
+    truth = inside[:, 1].sum() / inside.sum()
+    covered = 0
+    for seed in range(400):
+        asked = reports(TREE, counts, 1.0, seed)
+        row = node_shares(BINARY, public, asked, NODE).rows[1]
+        covered += row.reported.low <= truth <= row.reported.high
+    low, high = clopper_pearson(covered, 400, ALPHA)
+    assert low <= 0.95 <= high, covered
+
+
+def test_where_the_mass_may_be_nothing_everything_is_possible() -> None:
+    """A cell without holders, at a low epsilon: no share is claimed."""
+    counts = counts_of(BINARY, public_rows(BINARY, HOLDERS, seed=2))
+    counts[0] = 0
+    asked = reports(TREE, counts, 0.1, 1)
+    found = node_shares(BINARY, public_rows(BINARY, PUBLIC, seed=1), asked, int(TREE.leaves[0]))
+    assert [(row.reported.low, row.reported.high) for row in found.rows] == [(0.0, 1.0)] * 2
+
+
+@pytest.mark.parametrize("label", [BINARY, NUMBER], ids=["two", "number"])
+def test_so_many_reports_give_the_interval_that_was_wanted(label: Label) -> None:
+    """The interval of 4 000 reports is reached with about 4 000, and a third of it with nine times
+    as many; before the first report the order of magnitude is known."""
+    public = public_rows(label, PUBLIC, seed=1)
+    counts = counts_of(label, public_rows(label, HOLDERS, seed=2))
+    found, _ = compared(label, counts, public, epsilon=2.0, seed=3)
+    half = max(row.high - row.low for row in found.overall) / 2
+    asked = reports(TREE, counts, 2.0, 3, regression=label is NUMBER)
+    assert reports_for(label, asked, half) == pytest.approx(HOLDERS, rel=0.1)
+    assert reports_for(label, asked, half / 3) == pytest.approx(9 * HOLDERS, rel=0.1)
+    none = reports(complete(3), np.zeros_like(counts), 2.0, 3, regression=label is NUMBER)
+    assert HOLDERS / 3 < reports_for(label, none, half) < 3 * HOLDERS
