@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -13,11 +14,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from privet.curator.app import create_app
 from privet.curator.cli import main
+from privet.curator.datastore import open_store
 from privet.curator.settings import Settings
 from privet.curator.workers import Run, Workers, run_here
 from privet.http_server.connections import listen
 from tests.curator import samples
+from tests.curator.datastore.made import open_task, task
+from tests.curator.datastore.servers import new_file
+from tests.curator.small_models import small_public_models
+from tests.learning.onnx_files import trial_in_this_process
 from tests.memory_store import MemoryStore
+
+__all__ = ["small_public_models", "trial_in_this_process"]
 
 T = TypeVar("T")
 TOKEN = "token-for-tests-2Dq8cPZr5mTgVf7bNxWj"
@@ -100,6 +108,15 @@ def cli(
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.chdir(tmp_path)
     return Cli(capsys)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    """A database with one open task."""
+    address = new_file(tmp_path)
+    with closing(open_store(address)) as store:
+        open_task(store, task())
+    return address
 
 
 @pytest.fixture

@@ -9,18 +9,12 @@ import pytest
 from privet.curator.cli import main
 from privet.curator.datastore import open_store
 from privet.protocol.report import Report
+from tests.curator.datastore.made import batch_of, kept, report, task, total
+
+pytest.importorskip("fsspec")
 from tests.batch_folder import BatchFolder
-from tests.curator.collection.test_files import batch_of
-from tests.curator.datastore.made import kept, open_task, report, task, total
 
-
-@pytest.fixture
-def database(tmp_path: Path) -> str:
-    """A database with one open task."""
-    address = f"sqlite:///{tmp_path / 'privet.db'}"
-    with closing(open_store(address)) as store:
-        open_task(store, task())
-    return address
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -65,7 +59,6 @@ def test_what_cannot_be_collected_is_named(
     assert "2 things could not be collected" in printed.err
 
 
-@pytest.mark.slow
 def test_a_dask_cluster_collects(
     database: str, reports: list[Report], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -89,15 +89,6 @@ def test_a_key_is_made_once_and_shown(cli: Cli, tmp_path: Path) -> None:
     assert (unsigned.code, "privet key make" in unsigned.err) == (1, True)
 
 
-def test_an_ambiguous_name_is_refused(cli: Cli, survey: str) -> None:
-    """Two tasks of one name must be distinguished by id."""
-    created(cli, survey)
-    created(cli, survey, "--set", "seed=1", "--grower", "random_max_edge")
-    result = cli("task", "show", "survey")
-    assert result.code == 1
-    assert "give more of the id" in result.err
-
-
 def test_the_life_of_a_task(cli: Cli, survey: str) -> None:
     """Open, close and delete move it; the illegal move exits with 1 and says what is allowed."""
     task_id = created(cli, survey, "--draft")

@@ -8,17 +8,6 @@ from pathlib import Path
 import pytest
 
 from privet.curator.cli import main
-from privet.curator.datastore import open_store
-from tests.curator.datastore.made import open_task, task
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> str:
-    """A database with one task."""
-    address = f"sqlite:///{tmp_path / 'privet.db'}"
-    with closing(open_store(address)) as store:
-        open_task(store, task())
-    return address
 
 
 def test_a_backup_verifies_and_equals_its_source(

@@ -4,8 +4,6 @@ import re
 import shlex
 from pathlib import Path
 
-import pytest
-
 from privet.curator.datastore import open_store
 from tests.curator.cli.conftest import Cli
 
@@ -38,11 +36,3 @@ def test_every_command_of_the_handbook_runs(cli: Cli) -> None:
             continue
         done = cli(command, *arguments)
         assert done.code == 0, f"{line}: {done.err}"
-
-
-@pytest.mark.parametrize(
-    "section", ["Install", "Tokens", "Monitoring", "Backup", "Upgrade", "Rotate", "Scale", "What"]
-)
-def test_the_handbook_has_every_part(section: str) -> None:
-    """What an operator looks for."""
-    assert re.search(rf"^## {section}", PAGE.read_text(encoding="utf-8"), re.MULTILINE)

@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from privet.learning.public_model import candidates
 from tests.curator import samples
 from tests.curator.cli.conftest import Cli
+
+
+@pytest.fixture(autouse=True)
+def no_boosting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan fits three stacks; forests and linear models are enough."""
+    monkeypatch.setattr(candidates, "BOOSTING_COLUMNS", 0)
 
 
 @pytest.mark.parametrize(

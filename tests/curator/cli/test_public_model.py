@@ -25,6 +25,7 @@ def stripe_files(tmp_path: Path) -> tuple[str, str]:
     return str(public), str(onnx)
 
 
+@pytest.mark.usefixtures("trial_in_this_process")
 def test_a_model_of_ones_own_is_served(
     cli: Cli, curator_url: str, stripe_files: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -52,10 +53,12 @@ def test_a_model_of_ones_own_is_served(
     assert found[0].tolist() == labels
 
 
+@pytest.mark.slow
 def test_the_documented_way_leads_there(
     cli: Cli, survey: str, curator_url: str, tmp_path: Path
 ) -> None:
     """Encode, train, convert, create: the steps of docs/estimation.md, as they are written."""
+    pytest.importorskip("skl2onnx")
     guide = (Path(__file__).parents[3] / "docs/estimation.md").read_text()
     program = (
         guide.split("## A public model of your own")[1].split("```python\n")[1].split("```")[0]
@@ -97,6 +100,7 @@ def test_encode_shows_columns_in_their_order(cli: Cli, survey: str) -> None:
     assert "member=1" in fewer.out
 
 
+@pytest.mark.usefixtures("trial_in_this_process")
 def test_a_refused_model_is_said_in_words(cli: Cli, survey: str, tmp_path: Path) -> None:
     """The curator's reason is printed, and the exit code is 1."""
     (tmp_path / "bad.onnx").write_bytes(b"no model")

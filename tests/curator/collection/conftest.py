@@ -13,6 +13,7 @@ from privet.curator.datastore import open_store
 from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
 from tests.curator.datastore.made import NOW, open_task, task
+from tests.curator.datastore.servers import new_file
 from tests.manual_clock import ManualClock
 from tests.memory_store import MemoryStore
 
@@ -30,7 +31,7 @@ def clock() -> ManualClock:
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """An empty store."""
     is_memory = request.param == "memory"
-    opened = MemoryStore() if is_memory else open_store(f"sqlite:///{tmp_path}/privet.db")
+    opened = MemoryStore() if is_memory else open_store(new_file(tmp_path))
     yield opened
     opened.close()
 

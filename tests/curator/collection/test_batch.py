@@ -6,34 +6,35 @@ import threading
 from collections.abc import AsyncIterator, Sequence
 
 import httpx
-import numpy as np
 import pytest
 
 from privet.curator.access.tokens import Scope
-from privet.curator.app import CuratorApp, create_app
+from privet.curator.app import CuratorApp
 from privet.curator.collection.batch import MAX_WAITING
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.reports import Outcomes, ReportGroup
 from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
-from privet.protocol.batch import Admission, Batch
+from privet.protocol.batch import Admission
 from privet.protocol.lifecycle import Move
 from privet.protocol.report import Report
 from tests.curator.collection.conftest import ADMIN, TOKEN
 from tests.curator.collection.test_upload import refused, send
-from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
-from tests.manual_clock import ManualClock
+from tests.curator.datastore.made import (
+    NOW,
+    batch_of,
+    conflicting,
+    kept,
+    open_task,
+    report,
+    task,
+    total,
+)
 
 
 def pack(reports: Sequence[Report], *admissions: bytes) -> bytes:
-    """A batch of reports that answer the same questions."""
-    rows = [b"".join(payload for _, payload in own.answers) for own in reports]
-    return Batch(
-        questions=tuple(question for question, _ in reports[0].answers),
-        ids=np.frombuffer(b"".join(own.id for own in reports), np.uint8).reshape(-1, 16),
-        payloads=np.frombuffer(b"".join(rows), np.uint8).reshape(len(reports), -1),
-        admissions=admissions,
-    ).pack()
+    """The bytes of a batch."""
+    return batch_of(reports, *admissions).pack()
 
 
 async def send_batch(http: httpx.AsyncClient, cached: CachedTask, body: bytes) -> httpx.Response:
@@ -53,9 +54,7 @@ async def test_every_report_of_a_batch_counts_once_or_is_listed(
     known, taken = report(cached.task), report(cached.task)
     for own in (known, taken):
         assert (await send(http, cached, own.pack())).status_code == 201
-    other = report(cached.task, taken.id)
-    while other.answers == taken.answers:
-        other = report(cached.task, taken.id)
+    other = conflicting(cached.task, taken)
     new, bad = [report(cached.task) for _ in range(3)], impossible(report(cached.task))
     answer = await send_batch(http, cached, pack([known, new[0], bad, new[1], new[1], other]))
     assert answer.status_code == 200
@@ -207,24 +206,16 @@ async def test_reports_of_a_batch_are_counted_by_its_token(
     assert (status.reports, dict(status.relayed)) == (4, {"relay": 3})
 
 
-async def test_the_rate_of_a_relay_counts_reports(store: Store, clock: ManualClock) -> None:
+@pytest.mark.parametrize("settings", [Settings(admin_token=TOKEN, relay_rate_limit=10)])  # type: ignore[arg-type]
+async def test_the_rate_of_a_relay_counts_reports(
+    http: httpx.AsyncClient, store: Store, cached: CachedTask
+) -> None:
     """One batch may be larger than the limit, and then the token waits for all of it."""
-    cached = open_task(store, task())
-    settings = Settings.model_validate({"admin_token": TOKEN, "relay_rate_limit": 10})
-    app = create_app(settings, store=store, clock=clock)
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(
-        transport=transport, base_url="http://curator", headers=headers
-    ) as http:
-        assert (
-            await send_batch(http, cached, pack([report(cached.task) for _ in range(35)]))
-        ).json()["counted"] == 35
-        answer = await send_batch(http, cached, pack([report(cached.task)]))
-    assert refused(answer, 429, "too-many-requests")
+    many = await send_batch(http, cached, pack([report(cached.task) for _ in range(35)]))
+    assert many.json()["counted"] == 35
+    one = await send_batch(http, cached, pack([report(cached.task)]))
+    assert refused(one, 429, "too-many-requests")
     assert store.status(cached.id).reports == 35
-    app.state.writer.stop()
-    app.state.rejects.close()
 
 
 async def test_a_quota_refuses_what_is_beyond_it(http: httpx.AsyncClient, store: Store) -> None:

@@ -8,14 +8,12 @@ import httpx
 import pytest
 from sqlalchemy import event
 
-from privet.curator.app import CuratorApp, create_app
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.store import SqlStore
-from privet.curator.settings import Settings
 from tests.curator.collection.test_upload import refused, send
 from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
-from tests.manual_clock import ManualClock
+from tests.curator.datastore.servers import new_file
 
 
 class Limited:
@@ -39,7 +37,7 @@ class Limited:
 @pytest.fixture
 def limited(tmp_path: Path) -> Iterator[Limited]:
     """A SQLite store that can be made to fail."""
-    store = open_store(f"sqlite:///{tmp_path}/privet.db")
+    store = open_store(new_file(tmp_path))
     assert isinstance(store, SqlStore)
     yield Limited(store)
     store.close()
@@ -49,15 +47,6 @@ def limited(tmp_path: Path) -> Iterator[Limited]:
 def store(limited: Limited) -> SqlStore:
     """The same store, for the fixtures of this folder."""
     return limited.store
-
-
-@pytest.fixture
-def app(store: SqlStore, settings: Settings, clock: ManualClock) -> Iterator[CuratorApp]:
-    """An application over the store that can be made to fail."""
-    made = create_app(settings, store=store, clock=clock)
-    yield made
-    made.state.writer.stop()
-    made.state.rejects.close()
 
 
 FULL = "max_page_count = 1"

@@ -5,20 +5,22 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from privet.curator.collection import batch_reader
-from privet.curator.collection.files import CollectedFile, collect
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.store import Store
 from privet.protocol.batch import Batch
 from privet.protocol.errors import MalformedReport, StorageFailed, TooLarge, WrongQuestions
-from privet.protocol.report import Report
+from tests.curator.datastore.made import NOW, batch_of, kept, report, task, total
+
+pytest.importorskip("fsspec")
+from privet.curator.collection import batch_reader
+from privet.curator.collection.files import CollectedFile, collect
 from tests.batch_folder import BatchFolder
-from tests.curator.datastore.made import NOW, kept, report, task, total
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -32,15 +34,6 @@ def executor() -> Iterator[Executor]:
     """Threads do here what processes do for a user."""
     with ThreadPoolExecutor(2) as threads:
         yield threads
-
-
-def batch_of(reports: list[Report]) -> Batch:
-    """The batch that a relay makes of reports for the first question."""
-    rows = [b"".join(payload for _, payload in own.answers) for own in reports]
-    ids = np.frombuffer(b"".join(own.id for own in reports), dtype=np.uint8)
-    payloads = np.frombuffer(b"".join(rows), dtype=np.uint8)
-    questions = tuple(question for question, _ in reports[0].answers)
-    return Batch(questions, ids.reshape(-1, 16), payloads.reshape(len(rows), -1))
 
 
 def collected(

@@ -64,6 +64,17 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(request.getfixturevalue("postgres_url"))
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Address of a database without tables."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/new.db"
+        return
+    made = new_database()
+    yield made
+    drop_database(made)
+
+
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """An empty store of each kind."""

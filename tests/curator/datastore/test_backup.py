@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +23,7 @@ from privet.curator.datastore.tasks import PUBLIC_MODEL
 from privet.protocol.errors import InvalidRequest, StorageFailed
 from privet.protocol.lifecycle import TaskState
 from tests.curator.datastore.made import FEW, NOW, group, kept, many, public, report, task
-from tests.curator.datastore.servers import drop_database, new_database, new_file
+from tests.curator.datastore.servers import new_file
 
 pytestmark = pytest.mark.usefixtures("small_runs")
 Open = Callable[[str], Engine]
@@ -207,26 +207,15 @@ def test_a_backup_that_lost_rows_is_refused(file_source: Engine, backed_up: Back
         check_backup(copy)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where to restore to: nothing is there yet."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/restored.db"
-        return
-    made = new_database()
-    yield made
-    drop_database(made)
-
-
 def test_a_backup_is_restored_into_either_database(
-    source: Engine, new_url: str, backed_up: BackUp, open_database: Open
+    file_source: Engine, new_url: str, backed_up: BackUp, open_database: Open
 ) -> None:
     """It verifies, equals its source, goes on counting, and knows from when it is."""
     target = open_database(new_url)
-    assert restore(backed_up(source), target) == NOW
+    assert restore(backed_up(file_source), target) == NOW
     assert check_backup(target) is None
     assert [(found.reports, found.faults) for found in verify(target)] == [(FEW + 5, ())] * 2
-    assert compare(source, target) == []
+    assert compare(file_source, target) == []
     restored = open_store(new_url)
     again = restored.take([many(CachedTask(task("one")), FEW, seed=1)], NOW)[0]
     assert set(again.tolist()) == {Outcome.REPLAYED}
@@ -270,22 +259,24 @@ def test_a_backup_that_serves_is_a_backup_no_longer(
         "DELETE FROM public_data WHERE task_no = (SELECT min(task_no) FROM public_data)",
     ],
 )
-def test_verification_notices_damage(source: Engine, damage: str) -> None:
+def test_verification_notices_damage(file_source: Engine, damage: str) -> None:
     """A lost id, a wrong count, a cut sum and an exchanged model are each reported."""
-    assert [finding.faults for finding in verify(source)] == [(), ()]
-    change(source, damage)
-    assert any(finding.faults for finding in verify(source))
+    assert [finding.faults for finding in verify(file_source)] == [(), ()]
+    change(file_source, damage)
+    assert any(finding.faults for finding in verify(file_source))
 
 
-def test_verification_and_comparison_notice_zeroed_sums(source: Engine, backed_up: BackUp) -> None:
+def test_verification_and_comparison_notice_zeroed_sums(
+    file_source: Engine, backed_up: BackUp
+) -> None:
     """Counts and ids fit, and yet nothing that was reported is there."""
-    copy = backed_up(source)
-    with writing(source) as connection:
+    copy = backed_up(file_source)
+    with writing(file_source) as connection:
         for row in connection.execute(select(sums)).all():
             zeros = {"vector": bytes(len(row.vector))}
             connection.execute(update(sums).where(sums.c.starts == row.starts).values(zeros))
-    assert all(finding.faults for finding in verify(source))
-    assert len(compare(source, copy)) == 4
+    assert all(finding.faults for finding in verify(file_source))
+    assert len(compare(file_source, copy)) == 4
 
 
 def test_comparison_names_the_bucket_that_differs(

@@ -1,9 +1,7 @@
 """Removing report ids: what cannot be removed now is removed later, and undoes nothing."""
 
 import asyncio
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from unittest.mock import Mock
 
@@ -20,7 +18,6 @@ from privet.curator.settings import Settings
 from privet.protocol.errors import StorageFailed
 from privet.protocol.lifecycle import Move, TaskState
 from tests.curator.datastore.made import FEW, NOW, group, many, open_task, pass_time, report, task
-from tests.curator.datastore.servers import drop_database, new_database
 from tests.manual_clock import ManualClock
 from tests.memory_store import MemoryStore
 
@@ -173,23 +170,3 @@ async def test_each_removal_is_noted(store: Store, monkeypatch: pytest.MonkeyPat
     with suppress(asyncio.CancelledError):
         await running
     assert notes == [("report ids expired", made.id), ("task expired", made.id)]
-
-
-def test_curators_that_start_together_all_come_up() -> None:
-    """Each notes its key and expires, though none of them has seen the time before."""
-    url = new_database()
-    try:
-        stores = [open_store(url) for _ in range(4)]
-        barrier = threading.Barrier(len(stores))
-
-        def first_round(store: Store) -> Expired:
-            barrier.wait(30)
-            store.note("signing_key", "ab")
-            return store.expire(NOW, DAY, None)
-
-        with ThreadPoolExecutor(len(stores)) as pool:
-            assert list(pool.map(first_round, stores)) == [Expired(0, 0)] * len(stores)
-        for store in stores:
-            store.close()
-    finally:
-        drop_database(url)

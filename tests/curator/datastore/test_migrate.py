@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
@@ -14,9 +15,11 @@ from sqlalchemy import Engine, inspect, text
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.backup import backup, check_backup, migrate, restore, verify
+from privet.curator.datastore.expiry import Expired
 from privet.curator.datastore.migrate import upgrade
 from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import metadata
+from privet.curator.datastore.store import Store
 from privet.protocol.errors import StorageFailed
 from privet.protocol.task import Task
 from tests.curator.datastore.made import NOW, group, report, slow_checksum, task
@@ -47,17 +50,6 @@ def test_every_column_is_explained(postgres_url: str, open_database: Open) -> No
     for name in metadata.tables:
         for column in inspector.get_columns(name):
             assert column["comment"], f"{name}.{column['name']}"
-
-
-@pytest.fixture
-def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A database without tables, SQLite or PostgreSQL."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/privet.db"
-        return
-    url = new_database()
-    yield url
-    drop_database(url)
 
 
 def fill_old_schema(engine: Engine, made: Task, ids: list[bytes], revision: str) -> None:
@@ -107,22 +99,19 @@ OLD_MODEL = {
 }
 
 
-@pytest.mark.parametrize("empty_url", ["sqlite", "postgresql"], indirect=True)
 @pytest.mark.parametrize("revision", ["0001", "0002"])
-def test_an_older_database_is_brought_up(
-    empty_url: str, revision: str, open_database: Open
-) -> None:
+def test_an_older_database_is_brought_up(new_url: str, revision: str, open_database: Open) -> None:
     """A database of an earlier schema is refused, migrated, and then holds what it held.
 
     Its checksums are computed anew from the ids and the sums, so that it verifies.
     """
     made, ids = task(), sorted(os.urandom(16) for _ in range(5))
-    engine = open_database(empty_url)
+    engine = open_database(new_url)
     fill_old_schema(engine, made, ids, revision)
     with pytest.raises(StorageFailed, match="privet migrate"):
-        open_store(empty_url)
+        open_store(new_url)
     upgrade(engine)
-    store = open_store(empty_url)
+    store = open_store(new_url)
     status = store.status(made.id)
     assert (status.reports, status.checksum) == (5, slow_checksum(ids))
     assert [bucket.checksum for bucket in status.buckets] == [status.checksum, "0" * 16]
@@ -149,13 +138,12 @@ def test_an_older_database_is_brought_up(
     store.close()
 
 
-@pytest.mark.parametrize("empty_url", ["sqlite", "postgresql"], indirect=True)
 def test_an_older_database_is_backed_up_as_it_is(
-    empty_url: str, tmp_path: Path, open_database: Open
+    new_url: str, tmp_path: Path, open_database: Open
 ) -> None:
     """So the version before serves from the backup, and this one from what is restored of it."""
     made, ids = task(), sorted(os.urandom(16) for _ in range(5))
-    source = open_database(empty_url)
+    source = open_database(new_url)
     fill_old_schema(source, made, ids, "0002")
     file = tmp_path / "copy.db"
     backup(source, file, NOW)
@@ -254,11 +242,19 @@ def test_an_address_that_cannot_be_used_is_named(address: str) -> None:
 
 
 def test_curators_may_start_together() -> None:
-    """Several curators that start at once on an empty database all come up."""
-    url = new_database()
+    """Of several that start at once on an empty database all come up, note a key and expire."""
+    url, barrier = new_database(), threading.Barrier(4)
+
+    def started(_: int) -> Store:
+        store = open_store(url)
+        barrier.wait(30)
+        store.note("signing_key", "ab")
+        assert store.expire(NOW, 1.0, None) == Expired(0, 0)
+        return store
+
     try:
         with ThreadPoolExecutor(4) as pool:
-            for store in pool.map(open_store, [url] * 4):
+            for store in pool.map(started, range(4)):
                 assert store.tasks() == []
                 store.close()
     finally:

@@ -11,7 +11,6 @@ The thresholds of runs are made small, so that rows, runs and merges all take pa
 """
 
 import random
-import shutil
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -40,7 +39,7 @@ from tests.curator.datastore.made import (
     task,
     total,
 )
-from tests.curator.datastore.servers import empty_tables
+from tests.curator.datastore.servers import empty_tables, new_file
 
 OPENS, CLOSES = 1_000, 2_000
 pytestmark = pytest.mark.usefixtures("small_runs")
@@ -177,28 +176,22 @@ class Scenario(RuleBasedStateMachine):
             assert status.checksum == slow_checksum([own.id for own in self.counted])
 
 
-few = settings(
-    max_examples=5,
-    stateful_step_count=15,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+examples = pytest.mark.parametrize("examples", [3, pytest.param(40, marks=pytest.mark.slow)])
 
 
-def test_two_curators_over_sqlite(tmp_path: Path) -> None:
+@examples
+def test_two_curators_over_sqlite(tmp_path: Path, examples: int) -> None:
     """No sequence of operations on two curators over one file loses or doubles a report."""
-    template = tmp_path / "template.db"
-    open_store(f"sqlite:///{template}").close()
 
     class OverSqlite(Scenario):
         def fresh(self) -> None:
-            folder = tempfile.mkdtemp(dir=tmp_path)
-            self.url = f"sqlite:///{shutil.copy(template, folder)}"
+            self.url = new_file(Path(tempfile.mkdtemp(dir=tmp_path)))
 
-    run(OverSqlite)
+    run(OverSqlite, examples)
 
 
-def test_two_curators_over_postgresql(postgres_url: str) -> None:
+@examples
+def test_two_curators_over_postgresql(postgres_url: str, examples: int) -> None:
     """The same with PostgreSQL, where the two really run side by side."""
 
     class OverPostgres(Scenario):
@@ -206,10 +199,15 @@ def test_two_curators_over_postgresql(postgres_url: str) -> None:
             self.url = postgres_url
             empty_tables(postgres_url)
 
-    run(OverPostgres)
+    run(OverPostgres, examples)
 
 
-def run(machine: type[Scenario]) -> None:
+def run(machine: type[Scenario], examples: int) -> None:
     """Generate and run sequences."""
-    machine.TestCase.settings = few
+    machine.TestCase.settings = settings(
+        max_examples=examples,
+        stateful_step_count=15,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
     machine.TestCase().runTest()
