@@ -30,6 +30,7 @@ from .candidates import (
 )
 
 PULL = 20.0
+"""Pseudo-rows that pull weights towards equal ones (table in ADR 0102)."""
 MEMORY = 0.25
 MEMORY_ROWS = 1000.0
 """The weight of models that memorise is MEMORY for few rows and half of it for this many (ADR

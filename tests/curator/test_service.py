@@ -371,7 +371,7 @@ def test_advice_fits_a_task_with_several_questions(curator: Curator) -> None:
     [
         ("guess", {}, "Unknown estimator 'guess': use one of"),
         ("weighted", {"wait": 1}, "no parameter wait"),
-        ("weighted", {"weight": -1}, "between"),
+        ("weighted", {"weight": -1}, "weight is -1.* greater than or equal to 0"),
         ("weighted", {"weight": "heavy"}, "number"),
     ],
 )
