@@ -97,7 +97,7 @@ for name in {sorted(NEED_THE_EXTRA)}:
 """)
     for name, line in zip(sorted(NEED_THE_EXTRA), printed.splitlines(), strict=True):
         assert f"privet.{name} needs " in line
-        assert "pip install 'privet[curator]'" in line
+        assert "pip install 'privet[learning]'" in line
 
 
 def test_importing_the_package_imports_nothing_else() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from privet.learning import mechanism_comparison
 from privet.learning.mechanism_comparison import compare
 from privet.protocol import mechanisms
 from privet.protocol.mechanisms import MECHANISMS
@@ -44,7 +45,7 @@ def test_named_tests_exist() -> None:
 def test_named_code_exists() -> None:
     """Every function and method that the privacy page names is there."""
     homes = {name: value for module in MODULES.values() for name, value in vars(module).items()}
-    homes |= MODULES | {"os": os}
+    homes |= MODULES | {"mechanism_comparison": mechanism_comparison, "os": os}
     named = re.findall(r"`(\w+)\.(\w+)`", PRIVACY.read_text())
     missing = [f"{home}.{name}" for home, name in named if not hasattr(homes[home], name)]
     assert named
