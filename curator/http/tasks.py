@@ -427,6 +427,7 @@ class InviteRequest(BaseModel):
     count: int = Field(ge=1, le=MOST_INVITATIONS, strict=True)
     days: float | None = Field(
         default=None,
+        strict=True,
         gt=0,
         le=36_500,
         allow_inf_nan=False,

@@ -32,6 +32,7 @@ class TokenRequest(BaseModel):
     )
     days: float | None = Field(
         default=None,
+        strict=True,
         gt=0,
         le=36_500,
         allow_inf_nan=False,

@@ -35,6 +35,8 @@ class Parameter:
         """
         kind: Any = Literal[self.choices] if self.choices else type(self.default)
         limits = Field(ge=self.low, le=self.high)
+        if isinstance(value, bool) and kind in {int, float}:  # pydantic takes True for 1
+            raise InvalidRequest(f"{name} is {value}: give a number.")
         try:
             checked: Value = TypeAdapter(Annotated[kind, limits]).validate_python(value)
         except ValidationError as error:
