@@ -4,9 +4,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import nbformat
-from nbclient import NotebookClient
-
 FOLDER = Path(__file__).parent.parent / "docs" / "examples"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 SECONDS_PER_CELL = 300
@@ -14,6 +11,9 @@ SECONDS_PER_CELL = 300
 
 def run(path: Path) -> Any:
     """The notebook with the outputs of a fresh run, every cell of which must succeed."""
+    import nbformat
+    from nbclient import NotebookClient
+
     notebook: Any = nbformat.read(path, as_version=4)
     client = NotebookClient(
         notebook,
@@ -30,6 +30,8 @@ def run(path: Path) -> Any:
 
 def main() -> None:
     """Run all notebooks, or those that are named, and write them back."""
+    import nbformat
+
     for path in map(Path, sys.argv[1:]) if sys.argv[1:] else NOTEBOOKS:
         nbformat.write(run(path), path)
         print(path.name)

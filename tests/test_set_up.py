@@ -11,7 +11,7 @@ import pytest
 from scripts import set_up
 
 ROOT = Path(__file__).parent.parent
-COREUTILS = ("cat", "cp", "date", "ls", "mkdir", "mv", "rm", "sleep", "test", "touch")
+COREUTILS = ("cat", "cp", "date", "ls", "mkdir", "mv", "rm", "sha256sum", "sleep", "test", "touch")
 KEPT = ("CERT", "PROXY", "PIP_", "UV_")
 """How this machine reaches a package index."""
 UNREACHABLE = "http://127.0.0.1:9/simple"

@@ -17,8 +17,17 @@ from bench.samples import LABEL, full_tree, mechanism, records, reports
 from privet.learning.simulation import simulate_question
 from privet.protocol.mechanisms import OptimizedUnary
 
-SLOW = {"collecting", "intake", "pages", "predicting", "rest_predict", "worst_calls", "worst_tasks"}
-"""Sections that start processes or make much; those with a server check what it has counted."""
+SLOW = {
+    "collecting",
+    "intake",
+    "pages",
+    "predicting",
+    "privatizing",
+    "rest_predict",
+    "worst_calls",
+    "worst_tasks",
+}
+"""Sections that start processes, make much or compare with OpenDP; a server's counts are checked."""
 TRUTHFUL = 40.0
 """At this epsilon a bit is wrong with probability below 1e-17, unless it is the own one."""
 
@@ -82,6 +91,7 @@ def test_marks_are_judged() -> None:
     assert [line.rsplit(": ", 1)[1] for line in lines] == ["missed", "held"]
 
 
+@pytest.mark.slow  # states the version of OpenDP
 def test_the_page_has_every_figure() -> None:
     """The page has a line for every case."""
     figures = [

@@ -92,7 +92,7 @@ class Scene:
         return self.curator.call("POST", address, content=content, headers=admin | JSON)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def scene(curator: RunningCurator) -> Scene:
     ids = [
         curator.create(samples.survey(), description=text, **SETTINGS)

@@ -49,7 +49,7 @@ class Scene:
         return sums.vector.tolist(), sums.n, status.reports, status.answers, status.checksum
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def scene(curator: RunningCurator) -> Iterator[Scene]:
     schemathesis = pytest.importorskip("schemathesis")
     from requests import Session

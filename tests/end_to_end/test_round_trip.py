@@ -70,7 +70,7 @@ class Before:
 CENTRES = {"records": [{"x": 1 / 6}, {"x": 1 / 2}, {"x": 5 / 6}]}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def before(curator: RunningCurator) -> Before:
     """Two collections in the middle of which the curator was killed and started again."""
     own = curator.create(
