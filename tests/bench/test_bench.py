@@ -27,7 +27,7 @@ SLOW = {
     "worst_calls",
     "worst_tasks",
 }
-"""Sections that start processes, make much or compare with OpenDP; a server's counts are checked."""
+"""Sections that start processes, make much or need OpenDP; a server's counts are checked."""
 TRUTHFUL = 40.0
 """At this epsilon a bit is wrong with probability below 1e-17, unless it is the own one."""
 
