@@ -94,6 +94,6 @@ def pytest_terminal_summary(
         terminalreporter.write_line(f"Left to others: {left}; `make {other}` runs them.")
     for program, count in wanting.most_common():
         terminalreporter.write_line(f"Skipped for want of {program}: {count}.")
-    if wanting:
-        packages = " ".join(sorted(DEBIAN[program] for program in wanting))
+    packages = " ".join(sorted(DEBIAN[program] for program in wanting if program in DEBIAN))
+    if packages:
         terminalreporter.write_line(f"`apt-get install {packages}` lets `make test-all` run them.")
