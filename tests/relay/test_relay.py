@@ -176,11 +176,9 @@ async def test_reports_pass_through_unchanged_and_once(task: Task, tmp_path: Pat
     assert sum(len(columns["ids"]) for columns in curator.batches) == 40 * 16
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("task", [BOTH, ONE], ids=["all", "one"])
 async def test_batches_go_to_a_folder_in_place_of_the_curator(task: Task, tmp_path: Path) -> None:
     """What holders sent is in the files, once; the relay says that it is held, not counted."""
-    pytest.importorskip("fsspec")
     from tests.batch_folder import BatchFolder
 
     curator, folder = BatchCurator(task), BatchFolder(str(tmp_path / "batches"))

@@ -9,12 +9,8 @@ import pytest
 from privet.curator.cli import main
 from privet.curator.datastore import open_store
 from privet.protocol.report import Report
-from tests.curator.datastore.made import batch_of, kept, report, task, total
-
-pytest.importorskip("fsspec")
 from tests.batch_folder import BatchFolder
-
-pytestmark = pytest.mark.slow
+from tests.curator.datastore.made import batch_of, kept, report, task, total
 
 
 @pytest.fixture
@@ -26,6 +22,7 @@ def reports(tmp_path: Path) -> list[Report]:
     return made
 
 
+@pytest.mark.slow
 def test_files_are_counted_once(
     database: str, reports: list[Report], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,18 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from privet.curator.collection import batch_reader
+from privet.curator.collection.files import CollectedFile, collect
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.store import Store
 from privet.protocol.batch import Batch
 from privet.protocol.errors import MalformedReport, StorageFailed, TooLarge, WrongQuestions
-from tests.curator.datastore.made import NOW, batch_of, kept, report, task, total
-
-pytest.importorskip("fsspec")
-from privet.curator.collection import batch_reader
-from privet.curator.collection.files import CollectedFile, collect
 from tests.batch_folder import BatchFolder
-
-pytestmark = pytest.mark.slow
+from tests.curator.datastore.made import NOW, batch_of, kept, report, task, total
 
 
 @pytest.fixture
