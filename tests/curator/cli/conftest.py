@@ -5,10 +5,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
+import typer
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -28,6 +30,7 @@ from tests.memory_store import MemoryStore
 __all__ = ["small_public_models", "trial_in_this_process"]
 
 T = TypeVar("T")
+SURVEY = samples.survey()
 TOKEN = "token-for-tests-2Dq8cPZr5mTgVf7bNxWj"
 
 
@@ -96,6 +99,14 @@ def curator_url(served: tuple[str, Front]) -> Iterator[str]:
     app.state.rejects.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_parser() -> Iterator[None]:
+    """The command line's parser is made once, not by every command."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.main.get_command", cache(typer.main.get_command))
+        yield
+
+
 @pytest.fixture
 def cli(
     curator_url: str,
@@ -122,5 +133,5 @@ def database(tmp_path: Path) -> str:
 @pytest.fixture
 def survey(tmp_path: Path) -> str:
     file = tmp_path / "survey.csv"
-    file.write_bytes(samples.survey())
+    file.write_bytes(SURVEY)
     return str(file)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from privet.learning.planning import planner
 from privet.learning.public_model import candidates
 from tests.curator import samples
 from tests.curator.cli.conftest import Cli
@@ -40,8 +41,12 @@ def test_a_plan_answers_in_words(
     assert "…" not in printed.out
 
 
-def test_a_plan_is_for_the_settings_of_the_task(cli: Cli, survey: str) -> None:
+def test_a_plan_is_for_the_settings_of_the_task(
+    cli: Cli, survey: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The plan and the task that the same settings create have the same questions and bytes."""
+    for steps in ("HOLDER_STEPS", "EPSILON_STEPS"):
+        monkeypatch.setattr(planner, steps, ())
     given = (
         "--label", "label", "--holders", "5000", "--epsilon", "2", "--grower", "max_edge",
         "--depth", "4", "--mechanism", "auto", "--set", "max_report_bytes=4", "--json",
