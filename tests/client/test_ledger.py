@@ -120,7 +120,7 @@ from pathlib import Path
 from privet.client import LedgerEntry, BudgetSpent, SqliteLedger
 ledger, i = SqliteLedger(Path(sys.argv[1])), sys.argv[2]
 def answer(task):
-    return Answer("me", task, "https://c.example", 0.3, "0", i.encode(), 0.0)
+    return LedgerEntry("me", task, "https://c.example", 0.3, "0", i.encode(), 0.0)
 sys.stdin.readline()
 print(ledger.keep(answer("shared")).report.decode())
 try:
