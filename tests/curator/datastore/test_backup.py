@@ -149,18 +149,20 @@ def test_a_backup_is_on_disk_and_read_back_before_it_has_its_name(
     backup(file_source, file, NOW)
     assert synced == [(False, False), (True, True)]
 
-    def damaging(handle: int) -> None:
-        noted(handle)
-        if not stat.S_ISDIR(os.fstat(handle).st_mode):
-            (part,) = file.parent.glob("*.part")
-            size = part.stat().st_size
-            with part.open("r+b") as written:
-                written.seek(size // 2)
-                written.write(os.urandom(size - size // 2))
+    for share, said in ((0.5, "Cannot use the database"), (0.01, "cannot be read back")):
 
-    monkeypatch.setattr(os, "fsync", damaging)
-    with pytest.raises(StorageFailed, match=r"cannot be read back|Cannot use the database"):
-        backup(file_source, file.with_name("second.db"), NOW)
+        def damaging(handle: int, share: float = share) -> None:
+            noted(handle)
+            if not stat.S_ISDIR(os.fstat(handle).st_mode):
+                (part,) = file.parent.glob("*.part")
+                lost = int(part.stat().st_size * share)
+                with part.open("r+b") as written:
+                    written.seek(-lost, os.SEEK_END)
+                    written.write(bytes(lost))
+
+        monkeypatch.setattr(os, "fsync", damaging)
+        with pytest.raises(StorageFailed, match=said):
+            backup(file_source, file.with_name("second.db"), NOW)
     assert list(file.parent.iterdir()) == [file]
 
 
