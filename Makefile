@@ -8,7 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
-JOBS ?= auto
+# one more than there are cores, since tests wait for disks and servers
+JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 ARGS ?=
 STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE  # every process that a test starts would compile everything anew

@@ -11,7 +11,9 @@ from privet.protocol.errors import InvalidRequest, PrivetError, StorageFailed
 def test_an_address_cannot_forge_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
     """Its line breaks and control characters stay as they were sent."""
     problem_response(PrivetError("no"), "/v1/x\nall is well\x1b[2J")
-    assert caplog.records[0].getMessage() == "/v1/x%0Aall%20is%20well%1B%5B2J answered 500: no"
+    said = caplog.records[0].getMessage()  # ends with a count where others failed just before
+    assert said.startswith("/v1/x%0Aall%20is%20well%1B%5B2J answered 500: no")
+    assert said.isprintable()
 
 
 def test_a_failure_is_logged_with_its_cause(caplog: pytest.LogCaptureFixture) -> None:
