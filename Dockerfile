@@ -62,6 +62,8 @@ COPY --from=code /code/bin/privet-relay /opt/privet/bin/
 USER 1000:1000
 VOLUME /data
 EXPOSE 8100
+HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=5 \
+    CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8100/readyz', timeout=2)"]
 ENTRYPOINT ["privet-relay"]
 
 FROM base AS curator
@@ -93,9 +95,11 @@ CMD ["scripts.containers", "--help"]
 
 FROM ${DEBIAN} AS proxy
 RUN apt-get -qq update \
-    && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends nginx-light \
+    && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends nginx-light libnginx-mod-stream \
     && rm -rf /var/lib/apt/lists/* /var/log/nginx/*
 COPY deploy/nginx.conf /etc/nginx/nginx.conf
 USER 1000:1000
-EXPOSE 8443 8444
+EXPOSE 8443 8444 8080
+HEALTHCHECK --interval=5s --timeout=3s --start-period=10s --retries=5 \
+    CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/8080 && printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3 && grep -q '200 OK' <&3"]
 ENTRYPOINT ["nginx", "-g", "daemon off;"]

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privet.learning.public_data import PublicData
-from privet.learning.sklearn.data import checked_labels, split_public, value_errors
+from privet.learning.sklearn.data import checked_labels, classes_of, split_public, value_errors
 from privet.protocol.features import Classes, Label, Range
 
 Floats = NDArray[np.float64]
@@ -66,7 +65,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carrie
         X_public: Floats
         y_public: NDArray[Any] | None
         if public is None:
-            is_private, is_public = split_public(self._strata(labels), self.public_fraction, rng)
+            is_private, is_public = split_public(self, labels, self.public_fraction, rng)
             X_public, y_public = rows[is_public], labels[is_public]
             rows, labels = rows[is_private], labels[is_private]
         else:
@@ -107,9 +106,6 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carrie
     def _label(self) -> Label: ...
 
     @abstractmethod
-    def _strata(self, y: NDArray[Any]) -> list[Integers]: ...
-
-    @abstractmethod
     def _encode(self, y: NDArray[Any], y_public: NDArray[Any] | None) -> tuple[Floats, Floats]: ...
 
     @abstractmethod
@@ -118,7 +114,8 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carrie
 
     @abstractmethod
     def _values(self, X: Floats) -> Floats:
-        """Class probabilities ``(rows, classes)``, or mean labels ``(rows,)``, of scaled rows."""
+        """Values of scaled rows: mean labels or the second of two classes' probabilities,
+        ``(rows,)``, or all classes' probabilities, ``(rows, classes)``."""
 
 
 class BaselineClassifier(ClassifierMixin, Baseline):  # type: ignore[misc]
@@ -133,7 +130,8 @@ class BaselineClassifier(ClassifierMixin, Baseline):  # type: ignore[misc]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Class probabilities, shape ``(rows, classes)``, columns as in ``classes_``."""
-        return self._values(self._checked(X))
+        values = self._values(self._checked(X))
+        return np.column_stack([1.0 - values, values]) if values.ndim == 1 else values
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The most probable class of each row, the first of equals."""
@@ -144,16 +142,8 @@ class BaselineClassifier(ClassifierMixin, Baseline):  # type: ignore[misc]
     def _label(self) -> Classes:
         return Classes(name=LABEL, classes=tuple(str(code) for code in range(len(self.classes_))))
 
-    def _strata(self, y: NDArray[Any]) -> list[Integers]:
-        return [np.flatnonzero(y == value) for value in np.unique(y)]
-
     def _encode(self, y: NDArray[Any], y_public: NDArray[Any] | None) -> tuple[Floats, Floats]:
-        labels = y if y_public is None else np.concatenate([y, y_public])
-        check_classification_targets(labels)
-        self.classes_ = np.unique(labels)
-        if len(self.classes_) == 1:
-            msg = "All labels are of one class: give records of at least two classes."
-            raise ValueError(msg)
+        self.classes_ = classes_of(y, y_public)
         if not self.multi_class and len(self.classes_) > 2:
             msg = (
                 "Only binary classification is supported. The type of the target is multiclass: "
@@ -180,9 +170,6 @@ class BaselineRegressor(RegressorMixin, Baseline):  # type: ignore[misc]
     def predict(self, X: ArrayLike) -> Floats:
         """The estimated mean label of each row, shape ``(rows,)``."""
         return self._values(self._checked(X))
-
-    def _strata(self, y: NDArray[Any]) -> list[Integers]:
-        return np.array_split(np.argsort(y, kind="stable"), 2)
 
     def _encode(self, y: NDArray[Any], y_public: NDArray[Any] | None) -> tuple[Floats, Floats]:
         if self.label_range is not None:

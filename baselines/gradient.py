@@ -1,6 +1,5 @@
 """PSGD: stochastic gradient descent on single gradients privatized by PrivUnitG."""
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, lru_cache
 
@@ -57,11 +56,13 @@ class PSGDClassifier(BaselineClassifier):
         rate = self.learning_rate
         if rate is None:
             rate = 1 / np.sqrt(len(X) * (1 + randomizer.variance))
-        self.weights_ = descend(self.network_.gradient, w, Z, y, rate, randomizer, rng)
+        for i in rng.permutation(len(Z)):
+            gradient = self.network_.gradient(w, Z[i], y[i])
+            w = w - rate * randomizer.privatize(on_sphere(gradient), rng)[:-1]
+        self.weights_ = w
 
     def _values(self, X: Floats) -> Floats:
-        share = expit(self.network_.score(self.weights_, signed(X)))
-        return np.column_stack([1.0 - share, share])
+        return np.asarray(expit(self.network_.score(self.weights_, signed(X))))
 
 
 @dataclass(frozen=True)
@@ -194,22 +195,6 @@ def warm_start(network: Network, seed: int, public: ArrayKey) -> Floats:
     options = {"maxiter": WARM_STEPS}
     fitted = minimize(network.loss, w, public.arrays, jac=True, method="L-BFGS-B", options=options)
     return np.asarray(fitted.x)
-
-
-def descend(
-    gradient: Callable[[Floats, Floats, float], Floats],
-    w: Floats,
-    X: Floats,
-    y: Floats,
-    rate: float,
-    randomizer: PrivUnitG,
-    rng: np.random.Generator,
-) -> Floats:
-    """One pass over the holders in random order."""
-    for i in rng.permutation(len(X)):
-        answer = randomizer.privatize(on_sphere(gradient(w, X[i], y[i])), rng)
-        w = w - rate * answer[:-1]
-    return w
 
 
 def on_sphere(vector: Floats) -> Floats:

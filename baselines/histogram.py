@@ -70,8 +70,7 @@ class PHISTClassifier(BaselineClassifier):
         self.places_ = places
 
     def _values(self, X: Floats) -> Floats:
-        share = self.shares_[self.places_.of(X)]
-        return np.column_stack([1.0 - share, share])
+        return self.shares_[self.places_.of(X)]
 
 
 @dataclass(eq=False, repr=False)

@@ -68,8 +68,7 @@ class PGLMClassifier(BaselineClassifier):
         return np.column_stack([np.ones(len(X)), inside])
 
     def _values(self, X: Floats) -> Floats:
-        share = expit(self._design(X) @ self.coef_)
-        return np.column_stack([1.0 - share, share])
+        return np.asarray(expit(self._design(X) @ self.coef_))
 
 
 def link_scale(predicted: Floats) -> float:

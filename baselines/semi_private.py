@@ -16,7 +16,7 @@ private records is worse than the best of them by at most
 uniform convergence (Hoeffding) at β/4 and the exponential mechanism at β/4.
 """
 
-from collections.abc import Callable
+from bisect import bisect_left
 from dataclasses import KW_ONLY, dataclass, replace
 from math import log, sqrt
 
@@ -77,7 +77,7 @@ class SemiPrivateClassifier(BaselineClassifier):
             self.tree_ = cover.tree(chosen)
 
     def _values(self, X: Floats) -> Floats:
-        return np.eye(2)[self.tree_.labels(X)]
+        return self.tree_.labels(X).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -275,17 +275,9 @@ def sample_sizes(
             public, private, epsilon, hypotheses=hypotheses, columns=columns, beta=beta
         )
 
-    public = _least(lambda n: bound(n, 1).cover <= alpha / 2)
-    return public, _least(lambda n: bound(public, n).choice <= alpha / 2)
-
-
-def _least(enough: Callable[[int], bool]) -> int:
-    """The least n that is enough, where all larger ones are."""
-    high = 1
-    while not enough(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    numbers = range(1, 2**60)  # both bounds fall
+    public = bisect_left(numbers, True, key=lambda n: bound(n, 1).cover <= alpha / 2)
+    private = bisect_left(
+        numbers, True, key=lambda n: bound(numbers[public], n).choice <= alpha / 2
+    )
+    return numbers[public], numbers[private]

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from privet.learning.counts import public_counts
-from privet.learning.estimators import Model, QuestionCounts, fit
+from privet.learning.estimators import QuestionCounts, fit
 from privet.learning.partitions import GROWERS, default_criterion, lpct_depth
 from privet.learning.partitions.grower import Growth
 from privet.learning.public_data import PublicData
@@ -19,20 +19,49 @@ from privet.protocol.features import Classes, Label, Range
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
 
-from .base import (
-    LABEL,
-    Baseline,
-    BaselineClassifier,
-    BaselineRegressor,
-    Floats,
-    Integers,
-)
+from .base import LABEL, Baseline, BaselineClassifier, BaselineRegressor, Floats, Integers
 
 PARTITIONS = {"max_edge": "max_edge", "random": "random_max_edge", "cart": "cart"}
 
 
 @dataclass(eq=False, repr=False)
-class LPCTClassifier(BaselineClassifier):
+class PublicPartition(Baseline):
+    """What the methods on a partition of the public records share."""
+
+    epsilon: float = 1.0
+    _: KW_ONLY
+    partition: str = "max_edge"
+    depth: int | None = None
+    min_leaf: int | None = 0
+
+    def _depth(self, X: Floats, public_rows: int) -> int:
+        """``depth``, or p_0 of LPCT's Algorithm 2 for this number of public records."""
+        if self.depth is not None:
+            return self.depth
+        return lpct_depth(len(X), self.epsilon, columns=X.shape[1], public_rows=public_rows)
+
+    def _grown(self, public: PublicData, depth: int, rng: np.random.Generator) -> Partition:
+        """A partition of [0, 1]^d.
+
+        Where all public labels are equal every split scores the same, and LPCT's rule takes the
+        smallest index (section 3.2). Raises ``ValueError`` for an unknown ``partition``.
+        """
+        if self.partition not in PARTITIONS:
+            msg = f"partition is {self.partition!r}: use one of {', '.join(PARTITIONS)}."
+            raise ValueError(msg)
+        min_leaf = max(1, len(public) >> depth) if self.min_leaf is None else self.min_leaf
+        classes = self._label.slots if isinstance(self._label, Classes) else 0
+        criterion = default_criterion(classes)
+        growth = Growth(public.X, public.y, classes, depth, criterion, min_leaf, rng)
+        return GROWERS[PARTITIONS[self.partition]].grow(growth)
+
+    def _values(self, X: Floats) -> Floats:
+        cells = locate(self.model_.partition, X)
+        return np.asarray(self.model_.predict_from(cells, None).values)
+
+
+@dataclass(eq=False, repr=False)
+class LPCTClassifier(BaselineClassifier, PublicPartition):
     """LPCT (Ma and Yang, JMLR 2024): weighted private and public counts in the cells of a tree.
 
     A holder sends U + (4/ε) ζ and V + (4/ε) ξ, U one-hot over the cells, V = Y U, ζ and ξ standard
@@ -57,13 +86,9 @@ class LPCTClassifier(BaselineClassifier):
 
     multi_class: ClassVar[bool] = True
 
-    epsilon: float = 1.0
     _: KW_ONLY
-    partition: str = "max_edge"
-    depth: int | None = None
     weight: float = 1.0
     mechanism: str = "laplace"
-    min_leaf: int = 0
 
     def with_weight(self, weight: float) -> Self:
         """The same reports under another λ: post-processing, which costs no privacy."""
@@ -78,42 +103,28 @@ class LPCTClassifier(BaselineClassifier):
 
         The class with the largest weighted count has the largest share.
         """
-        public_counts = self.public_counts_
-        counts = (
-            public_counts if weight == np.inf else self.question_.counts + weight * public_counts
-        )
+        counts = self.public_counts_
+        if weight != np.inf:
+            counts = self.question_.counts + weight * counts
         return np.asarray(counts.argmax(axis=1))
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
-        depth = self.depth
-        if depth is None:
-            depth = lpct_depth(len(X), self.epsilon, columns=X.shape[1], public_rows=len(public))
-        cells = grow(self.partition, self._label, public, depth, self.min_leaf, rng)
+        cells = self._grown(public, self._depth(X, len(public)), rng)
         self.public_ = public
         self.public_counts_ = public_counts(self._label, public, cells)
         self.question_ = ask(self.mechanism, self.epsilon, self._label, cells, X, y, rng)
         self._estimate()
 
     def _estimate(self) -> None:
-        questions = [self.question_]
+        name = "weighted"
+        parameters: dict[str, Any] = {"weight": self.weight, "counts": "unbiased"}
         if self.weight == np.inf:
-            self.model_ = fit("public", self._label, self.public_, questions)
-        else:
-            self.model_ = fit(
-                "weighted",
-                self._label,
-                self.public_,
-                questions,
-                weight=self.weight,
-                counts="unbiased",
-            )
-
-    def _values(self, X: Floats) -> Floats:
-        return values_at(self.model_, X)
+            name, parameters = "public", {}
+        self.model_ = fit(name, self._label, self.public_, [self.question_], **parameters)
 
 
 @dataclass(eq=False, repr=False)
-class LPCTPruneClassifier(BaselineClassifier):
+class LPCTPruneClassifier(BaselineClassifier, PublicPartition):
     """LPCT-prune (Ma and Yang, JMLR 2024, Algorithm 2): each cell climbs to a clear ancestor.
 
     The deep tree has p_0 = floor(d / (2 + 2d) log2(n_P ε² + n_Q^((2 + 2d) / d))) levels, the
@@ -131,55 +142,39 @@ class LPCTPruneClassifier(BaselineClassifier):
         second query out.
     """
 
-    epsilon: float = 1.0
     _: KW_ONLY
-    partition: str = "max_edge"
-    depth: int | None = None
-    min_leaf: int = 0
     constants: str = "calibrated"
     fallback: bool = True
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
-        n, d = X.shape
-        deep = self.depth
-        if deep is None:
-            deep = lpct_depth(n, self.epsilon, columns=d, public_rows=len(public))
-        shallow = lpct_depth(n, self.epsilon, columns=d, public_rows=0)
-        depths = (deep, shallow) if self.fallback else (deep,)
+        shallow = lpct_depth(len(X), self.epsilon, columns=X.shape[1], public_rows=0)
+        depths = (self._depth(X, len(public)), shallow)[: 1 + self.fallback]
         share = self.epsilon / len(depths)
         self.questions_ = []
         for depth in depths:
-            cells = grow(self.partition, self._label, public, depth, self.min_leaf, rng)
+            cells = self._grown(public, depth, rng)
             self.questions_.append(ask("laplace", share, self._label, cells, X, y, rng))
         self.model_ = fit("pruned", self._label, public, self.questions_, constants=self.constants)
 
-    def _values(self, X: Floats) -> Floats:
-        return values_at(self.model_, X)
-
 
 @dataclass(eq=False, repr=False)
-class LPDT(Baseline):
+class LPDT(PublicPartition):
     """What LPDT's classifier and regressor share: eq. 3 to 5, with 0 and 1 taken as numbers."""
 
-    epsilon: float = 1.0
     _: KW_ONLY
-    partition: str = "max_edge"
-    depth: int | None = None
     min_leaf: int | None = None
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
-        depth, min_leaf, label = self.depth, self.min_leaf, self._label
-        if depth is None:
-            depth = lpct_depth(len(X), self.epsilon, columns=X.shape[1], public_rows=0)
-        if min_leaf is None:
-            min_leaf = max(1, len(public) >> depth)
-        cells = grow(self.partition, label, public, depth, min_leaf, rng)
+        label, cells = self._label, self._grown(public, self._depth(X, 0), rng)
         number = label if isinstance(label, Range) else Range(name=LABEL, low=0.0, high=1.0)
         self.question_ = ask("randomized_response", self.epsilon, number, cells, X, y, rng)
         model = fit("ratio", number, public, [self.question_])
         middle = (number.low + number.high) / 2
         empty = self.question_.counts.sum(axis=1) <= 0
         self.model_ = replace(model, values=np.where(empty[:, None], middle, model.values))
+
+    def _values(self, X: Floats) -> Floats:
+        return super()._values(X)[:, 0]
 
 
 @dataclass(eq=False, repr=False)
@@ -202,19 +197,12 @@ class LPDTRegressor(BaselineRegressor, LPDT):
     public_fraction, random_state : as in ``PrivateTreeRegressor``.
     """
 
-    def _values(self, X: Floats) -> Floats:
-        return values_at(self.model_, X)[:, 0]
-
 
 class LPDTClassifier(BaselineClassifier, LPDT):
     """LPDT as LPCT's section 7.2 adapts it: the regression of a label in {0, 1}, cut at 1/2.
 
     Splits by the Gini index, everything else and its parameters as in ``LPDTRegressor``.
     """
-
-    def _values(self, X: Floats) -> Floats:
-        share = values_at(self.model_, X)[:, 0]
-        return np.column_stack([1.0 - share, share])
 
 
 @dataclass(eq=False, repr=False)
@@ -267,28 +255,6 @@ class NonPrivateTreeRegressor(BaselineRegressor, NonPrivateTree):
         return np.asarray(self.tree_.predict(X), dtype=np.float64)
 
 
-def grow(
-    name: str,
-    label: Label,
-    public: PublicData,
-    depth: int,
-    min_leaf: int,
-    rng: np.random.Generator,
-) -> Partition:
-    """A partition of [0, 1]^d from the public records.
-
-    Where all their labels are equal every split scores the same, and LPCT's rule takes the
-    smallest index (section 3.2). Raises ``ValueError`` for an unknown name.
-    """
-    if name not in PARTITIONS:
-        msg = f"partition is {name!r}: use one of {', '.join(PARTITIONS)}."
-        raise ValueError(msg)
-    classes = label.slots if isinstance(label, Classes) else 0
-    criterion = default_criterion(classes)
-    growth = Growth(public.X, public.y, classes, depth, criterion, min_leaf, rng)
-    return GROWERS[PARTITIONS[name]].grow(growth)
-
-
 def ask(
     mechanism: str,
     epsilon: float,
@@ -305,8 +271,3 @@ def ask(
     copies = np.ones(len(X), dtype=np.int64)
     sums = simulate_question(partition, randomizer, label=label, X=X, y=y, copies=copies, rng=rng)
     return QuestionCounts(partition, randomizer, sums, len(X))
-
-
-def values_at(model: Model, X: Floats) -> Floats:
-    """A model's values at scaled rows, ``(rows, S)``."""
-    return model.predict_from(locate(model.partition, X), None).values

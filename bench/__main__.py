@@ -1,8 +1,8 @@
 """Measure what Privet's parts cost, one line per figure.
 
 python -m bench                     everything, some half an hour on two quiet cores
-python -m bench --quick             small sizes, about a minute
-python -m bench --only growing      one section; --only worst takes both that start so
+python -m bench --quick             tiny sizes, to see that all runs
+python -m bench --only growing      one section
 python -m bench --write-docs        everything, then docs/tables/performance.md
 """
 
@@ -25,7 +25,6 @@ from bench.predicting import predicting
 from bench.privatizing import privatizing
 from bench.report import document, judged
 from bench.simulating import simulating
-from bench.worst_calls import calling
 from bench.worst_tasks import holding
 from scripts.pages import fill
 
@@ -43,19 +42,17 @@ SECTIONS: dict[str, Section] = {
     "rest_predict": answering,
     "pages": showing,
     "worst_tasks": holding,
-    "worst_calls": calling,
 }
 
 
 def main(
     *,
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes.")] = False,
     only: Annotated[
         list[str] | None,
         typer.Option(help=f"The start of sections' names, repeatable: {', '.join(SECTIONS)}."),
     ] = None,
     write_docs: Annotated[bool, typer.Option("--write-docs", help="Write the page.")] = False,
-    page: Annotated[Path, typer.Option(help="The page to write into.")] = PAGE,
 ) -> None:
     """Run the benchmarks and say which marks are held."""
     chosen = [name for name in SECTIONS if name.startswith(tuple(only or [""]))]
@@ -74,8 +71,8 @@ def main(
     print(f"\n{len(figures)} figures in {perf_counter() - started:.0f} s")
     print("\n".join(judged(figures)))
     if write_docs:
-        fill(page, {"bench": document(figures, load_average)})
-        print(f"wrote {page}")
+        fill(PAGE, document(figures, load_average))
+        print(f"wrote {PAGE}")
 
 
 if __name__ == "__main__":

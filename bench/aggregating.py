@@ -2,35 +2,25 @@
 
 from collections.abc import Iterator
 from functools import partial
-from random import Random
 
 import numpy as np
 
 from bench.figures import Effort, Figure, seconds
-from bench.samples import EPSILON, LABEL, full_tree, mechanism, records, reports
+from bench.samples import LABEL, full_tree, mechanism, records, reports
 from privet.learning.estimators import Model, QuestionCounts, fit
 from privet.learning.public_data import PublicData
 from privet.learning.simulation import simulate_question
-from privet.learning.trees import boxes
-from privet.protocol.mechanisms import MECHANISMS, Mechanism, OptimizedUnary, SubsetSelection
-from privet.protocol.mechanisms.base import Payloads, Sums
+from privet.protocol.mechanisms import MECHANISMS, Mechanism
+from privet.protocol.mechanisms.base import Payloads
 from privet.protocol.partition import Partition
 
-HOLDERS = {
-    Effort.TINY: [10],
-    Effort.QUICK: [10**4, 10**5],
-    Effort.FULL: [10**4, 10**5, 10**6, 10**7],
-}
-CELLS = {
-    Effort.TINY: [16],
-    Effort.QUICK: [256],
-    Effort.FULL: [2**power for power in range(4, 17, 2)],
-}
-COMPARED = {Effort.TINY: 10, Effort.QUICK: 10_000, Effort.FULL: 100_000}
+HOLDERS = {Effort.QUICK: [10], Effort.FULL: [10**4, 10**5, 10**6, 10**7]}
+CELLS = {Effort.QUICK: [16], Effort.FULL: [2**power for power in range(4, 17, 2)]}
+COMPARED = {Effort.QUICK: 10, Effort.FULL: 100_000}
 MEGABYTES = 64
 """Reports of a batch that is added up again and again; more would measure memory."""
-FIT = {Effort.TINY: (20, 16, 5), Effort.QUICK: (10**5, 256, 100), Effort.FULL: (10**6, 256, 1_000)}
-"""Holders, cells, and holders that the reference is measured on."""
+FIT = {Effort.QUICK: (20, 16), Effort.FULL: (10**6, 256)}
+"""Holders and cells."""
 
 
 def accumulating(effort: Effort) -> Iterator[Figure]:
@@ -47,21 +37,17 @@ def accumulating(effort: Effort) -> Iterator[Figure]:
 
 def fitting(effort: Effort) -> Iterator[Figure]:
     """From a million reports, records, and sums to a model."""
-    holders, cells, few = FIT[effort]
+    holders, cells = FIT[effort]
     partition, public = full_tree(cells), records(1_000, 8)
-    randomizer = SubsetSelection.create(EPSILON, cells, LABEL.slots)
+    randomizer = mechanism(cells)
     payloads = reports(randomizer, holders)
     [elapsed] = seconds(partial(from_reports, partition, randomizer, public, payloads))
     case = f"reports={holders},cells={cells}"
     yield Figure("fitting", case, "per_record", 1e6 * elapsed / holders, "us")
-    unary, private = OptimizedUnary.create(EPSILON, cells, LABEL.slots), records(holders, 8, seed=1)
-    some = PublicData(private.X[:few], private.y[:few])
-    [ours] = seconds(partial(from_records, partition, unary, public, private))
-    [naive] = seconds(partial(naive_sums, partition, unary, some, Random(0)))
+    unary, private = mechanism(cells, "oue"), records(holders, 8, seed=1)
+    [elapsed] = seconds(partial(from_records, partition, unary, public, private))
     case = f"records={holders},cells={cells}"
-    yield Figure("fitting", case, "per_record", 1e6 * ours / holders, "us")
-    yield Figure("fitting", case, "reference", 1e6 * naive / few, "us")
-    yield Figure("fitting", case, "times_faster", (naive / few) / (ours / holders), "times")
+    yield Figure("fitting", case, "per_record", 1e6 * elapsed / holders, "us")
     counts = QuestionCounts(partition, randomizer, randomizer.accumulate(payloads), holders)
     for estimator in ("weighted", "drift"):
         fit(estimator, LABEL, public, [counts])  # the public model is cached from here on
@@ -95,23 +81,6 @@ def from_records(
     )
     counts = QuestionCounts(partition, randomizer, sums, len(private))
     return fit("weighted", LABEL, public, [counts])
-
-
-def naive_sums(
-    partition: Partition, randomizer: OptimizedUnary, private: PublicData, chance: Random
-) -> Sums:
-    """The sums of unary reports, one record, one cell and one bit at a time."""
-    p, q = float(randomizer.p), float(randomizer.q)
-    low, high = (corner[partition.leaves].tolist() for corner in boxes(partition))
-    sums = [0] * randomizer.categories
-    for x, label in zip(private.X.tolist(), private.y.tolist(), strict=True):
-        for cell in range(partition.cells):
-            sides = zip(low[cell], x, high[cell], strict=True)
-            is_inside = all(a <= value < b for a, value, b in sides)
-            for slot in range(LABEL.slots):
-                is_own = is_inside and slot == label
-                sums[cell * LABEL.slots + slot] += chance.random() < (p if is_own else q)
-    return np.array(sums, dtype=np.int64)
 
 
 def _rate(case: str, randomizer: Mechanism, holders: int) -> Figure:

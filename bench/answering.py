@@ -16,10 +16,10 @@ from privet import CuratorClient
 from scripts.load import population
 from scripts.servers import running_curator
 
-ROUNDS = {Effort.TINY: 1, Effort.QUICK: 2, Effort.FULL: 3}
-CALLS = {Effort.TINY: 5, Effort.QUICK: 100, Effort.FULL: 300}
-ROWS = {Effort.TINY: 20, Effort.QUICK: 10_000, Effort.FULL: 10_000}
-REPORTS = {Effort.TINY: 50, Effort.QUICK: 20_000, Effort.FULL: 20_000}
+ROUNDS = {Effort.QUICK: 1, Effort.FULL: 3}
+CALLS = {Effort.QUICK: 5, Effort.FULL: 300}
+ROWS = {Effort.QUICK: 20, Effort.FULL: 10_000}
+REPORTS = {Effort.QUICK: 50, Effort.FULL: 20_000}
 ESTIMATORS = ("weighted", "drift")
 
 
@@ -31,7 +31,7 @@ def answering(effort: Effort) -> Iterator[Figure]:
         httpx.Client(timeout=300) as http,
     ):
         admin = CuratorClient(curator.url, curator.token)
-        task_url = population.publish(admin, cells=256, epsilon=1.0)
+        task_url = population.publish(admin, cells=256)
         body = traffic.random_reports(population.fetch(task_url), REPORTS[effort]).pack()
         headers = {"Authorization": f"Bearer {curator.token}"}
         http.post(f"{task_url}/reports/batch", content=body, headers=headers).raise_for_status()

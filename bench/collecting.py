@@ -18,7 +18,7 @@ from privet.curator.collection.files import collect
 from privet.curator.datastore import open_store
 from privet.relay.batch_writer import BatchWriter
 
-REPORTS = {Effort.TINY: 200, Effort.QUICK: 1_000_000, Effort.FULL: 100_000_000}
+REPORTS = {Effort.QUICK: 200, Effort.FULL: 100_000_000}
 IN_A_FILE = 100_000
 
 
@@ -37,7 +37,9 @@ def collecting(effort: Effort) -> Iterator[Figure]:
             ProcessPoolExecutor(cpu_count(), mp_context=get_context("spawn")) as executor,
         ):
             ahead = 2 * (cpu_count() or 1)
-            files = list(collect(store, task, folder, executor, time, ahead=ahead, source="files"))
+            files = list(
+                collect(store, task, folder, executor.submit, time, ahead=ahead, source="files")
+            )
         elapsed, used = perf_counter() - started, _used() - before
         counted = sum(file.outcomes["counted"] for file in files)
         if counted != count:

@@ -10,8 +10,7 @@ from privet import PrivateTreeClassifier
 
 COLUMNS = 10
 CASES = {
-    Effort.TINY: [(60, 100, 2, 10)],
-    Effort.QUICK: [(2_000, 10_000, 2, 100_000)],
+    Effort.QUICK: [(60, 100, 2, 10)],
     Effort.FULL: [
         (2_000, 10_000, 2, 10**6),
         (100_000, 10_000, 2, 10**6),

@@ -12,9 +12,8 @@ Work = Callable[[], object]
 
 
 class Effort(StrEnum):
-    """How large the measured sizes are: for a test, for a look, for the record."""
+    """How large the measured sizes are: to see that all runs, or for the record."""
 
-    TINY = "tiny"
     QUICK = "quick"
     FULL = "full"
 

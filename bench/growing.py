@@ -20,11 +20,7 @@ ROWS = [
     (100_000, 8, 10),
 ]
 COLUMNS = [(5_000, columns, 10) for columns in (2, 8, 46, 300, 3_000)]
-SIZES = {
-    Effort.TINY: [(50, 2, 3)],
-    Effort.QUICK: [(1_000, 8, 8), (5_000, 46, 10)],
-    Effort.FULL: [*ROWS, *COLUMNS, (50_000, 46, 12)],
-}
+SIZES = {Effort.QUICK: [(50, 2, 3)], Effort.FULL: [*ROWS, *COLUMNS, (50_000, 46, 12)]}
 
 
 def growing(effort: Effort) -> Iterator[Figure]:

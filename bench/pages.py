@@ -16,8 +16,8 @@ from privet.protocol.partition import Tree
 from privet.protocol.task import Task
 from scripts.servers import running_curator
 
-TASKS = {Effort.TINY: 5, Effort.QUICK: 1_000, Effort.FULL: 1_000}
-CALLS = {Effort.TINY: 2, Effort.QUICK: 30, Effort.FULL: 100}
+TASKS = {Effort.QUICK: 5, Effort.FULL: 1_000}
+CALLS = {Effort.QUICK: 2, Effort.FULL: 100}
 CELLS, COLUMNS = 64, 8
 
 

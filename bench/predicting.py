@@ -13,8 +13,7 @@ from bench.samples import LABEL, full_tree, mechanism, records
 from privet.learning.estimators import Model, QuestionCounts, fit
 
 SIZES = {
-    Effort.TINY: [(100, 8, 4)],
-    Effort.QUICK: [(100_000, 8, 8)],
+    Effort.QUICK: [(100, 8, 4)],
     Effort.FULL: [
         *((1_000_000, 8, depth) for depth in (4, 8, 12, 16)),
         *((10**power, 8, 8) for power in (4, 5, 7)),
@@ -22,12 +21,8 @@ SIZES = {
         (10_000, 3_000, 8),
     ],
 }
-DEFAULT_ROWS = {
-    Effort.TINY: [3],
-    Effort.QUICK: [1, 10_000],
-    Effort.FULL: [1, 100, 10_000, 1_000_000],
-}
-PUBLIC_ROWS = {Effort.TINY: 60, Effort.QUICK: 300, Effort.FULL: 1_000}
+DEFAULT_ROWS = {Effort.QUICK: [3], Effort.FULL: [1, 100, 10_000, 1_000_000]}
+PUBLIC_ROWS = {Effort.QUICK: 60, Effort.FULL: 1_000}
 TRAINING_ROWS = 100_000
 MOST_NUMBERS = 10**7
 """Numbers in the reference's training data, at most."""

@@ -12,13 +12,9 @@ from bench.figures import Effort, Figure, Work, seconds
 from bench.samples import EPSILON, mechanism
 from privet.protocol.mechanisms import MECHANISMS, Mechanism
 
-CELLS = {
-    Effort.TINY: [16],
-    Effort.QUICK: [16, 256],
-    Effort.FULL: [2**power for power in range(4, 17, 2)],
-}
-COMPARED = {Effort.TINY: 16, Effort.QUICK: 256, Effort.FULL: 256}
-REPEATS = {Effort.TINY: 2, Effort.QUICK: 20, Effort.FULL: 100}
+CELLS = {Effort.QUICK: [16], Effort.FULL: [2**power for power in range(4, 17, 2)]}
+COMPARED = {Effort.QUICK: 16, Effort.FULL: 256}
+REPEATS = {Effort.QUICK: 2, Effort.FULL: 100}
 
 
 def privatizing(effort: Effort) -> Iterator[Figure]:

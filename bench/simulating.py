@@ -11,17 +11,9 @@ from bench.samples import mechanism
 from privet.protocol.mechanisms import MECHANISMS, Mechanism
 
 BILLION = 10**9
-HOLDERS = {
-    Effort.TINY: [100],
-    Effort.QUICK: [10**6, BILLION],
-    Effort.FULL: [10**4, 10**5, 10**6, 10**7, 10**8, BILLION],
-}
-CELLS = {
-    Effort.TINY: [4],
-    Effort.QUICK: [16, 256],
-    Effort.FULL: [2**power for power in range(4, 13, 2)],
-}
-CATEGORIES = {Effort.TINY: 16, Effort.QUICK: 1024, Effort.FULL: 1024}
+HOLDERS = {Effort.QUICK: [100], Effort.FULL: [10**4, 10**5, 10**6, 10**7, 10**8, BILLION]}
+CELLS = {Effort.QUICK: [4], Effort.FULL: [2**power for power in range(4, 13, 2)]}
+CATEGORIES = {Effort.QUICK: 16, Effort.FULL: 1024}
 
 
 def simulating(effort: Effort) -> Iterator[Figure]:

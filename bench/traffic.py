@@ -76,11 +76,7 @@ def empty_app() -> object:
 
 def open_task(database: str, categories: int = CATEGORIES) -> Task:
     """A new open task of ``categories`` categories."""
-    return keep_open(database, unique_task(f"bench {time.time_ns()}", categories, EPSILON))
-
-
-def keep_open(database: str, task: Task) -> Task:
-    """Keep a task in a database, where it is open."""
+    task = unique_task(f"bench {time.time_ns()}", categories, EPSILON)
     store = open_store(database)
     public = PublicData(np.zeros((2, 1)), np.arange(2.0))
     store.create_task(task, {}, public, time.time(), TaskState.OPEN)
@@ -98,14 +94,14 @@ def single_posts(task: Task, count: int) -> list[Message]:
     """Requests with one report each."""
     address = Address("127.0.0.1", 80, f"/v1/tasks/{task.id}/reports")
     batch = random_reports(task, count)
-    return [Message("report", one) for one in requests(task, address, batch.ids, batch.payloads)]
+    return [Message(one) for one in requests(task, address, batch.ids, batch.payloads)]
 
 
 def batch_post(task: Task, count: int) -> Message:
     """A request with a batch of reports."""
     address = Address("127.0.0.1", 80, f"/v1/tasks/{task.id}/reports/batch", TOKEN)
     body = random_reports(task, count).pack()
-    return Message("batch", address.head(BATCH_MEDIA_TYPE, len(body)) + body, count)
+    return Message(address.head(BATCH_MEDIA_TYPE, len(body)) + body, count)
 
 
 def run_load(ports: Sequence[int], messages: Sequence[Message], connections: int) -> Outcomes:

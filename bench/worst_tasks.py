@@ -16,6 +16,7 @@ from privet.client.explanation import Explanation
 from privet.protocol.limits import MAX_CELLS, MAX_COLUMNS
 from privet.protocol.report import make_report
 from privet.protocol.task import Task
+from scripts.crash_test import complete_tree
 
 Fields = dict[str, Any]
 
@@ -91,7 +92,7 @@ def peak_mib(data: bytes) -> float:
 def holding(effort: Effort) -> Iterator[Figure]:
     """Processor time and peak memory of each task; the tiny size takes one of them."""
     tasks = worst_tasks()
-    for name in list(tasks)[: 1 if effort is Effort.TINY else None]:
+    for name in list(tasks)[: 1 if effort is Effort.QUICK else None]:
         data = Task.checked(tasks[name]).canonical
         elapsed = min(processor_time(data) for _ in range(ROUNDS))
         yield Figure("worst_tasks", name, "task", len(data), "B")
@@ -112,18 +113,13 @@ def _task(
         "name": "worst",
         "features": features,
         "label": label,
-        "partitions": [_tree(cells, columns)],
+        "partitions": [complete_tree(cells, columns)],
         "questions": questions,
     }
 
 
 def _question(mechanism: str, epsilon: float, **parameters: int) -> Fields:
-    return {
-        "partition": 0,
-        "mechanism": mechanism,
-        "epsilon": epsilon,
-        "parameters": parameters,
-    }
+    return {"partition": 0, "mechanism": mechanism, "epsilon": epsilon, "parameters": parameters}
 
 
 def _columns(count: int) -> list[Fields]:
@@ -139,15 +135,3 @@ def _columns(count: int) -> list[Fields]:
         }
         for name in names
     ]
-
-
-def _tree(cells: int, columns: int) -> Fields:
-    """Levels filled from the top."""
-    inner, nodes = range(cells - 1), 2 * cells - 1
-    return {
-        "columns": columns,
-        "feature": [node % columns for node in inner] + [-1] * cells,
-        "threshold": [0.5] * (cells - 1) + [0.0] * (nodes - cells + 1),
-        "left": [2 * node + 1 for node in inner] + [-1] * cells,
-        "right": [2 * node + 2 for node in inner] + [-1] * cells,
-    }

@@ -28,14 +28,12 @@ from .ledger import (
     ReportState,
     SqliteLedger,
 )
-from .memoization import Cost
 
 __all__ = [
     "UNLIMITED",
     "BlockingHolder",
     "BudgetSpent",
     "Caps",
-    "Cost",
     "CuratorUnreachable",
     "Explanation",
     "Holder",

@@ -14,7 +14,6 @@ from privet.protocol.task import Task
 from .explanation import Explanation
 from .holder import Holder
 from .ledger import Ledger, LedgerEntry, SqliteLedger
-from .memoization import Cost
 
 
 class BlockingHolder:
@@ -67,11 +66,11 @@ class BlockingHolder:
 
     def explain(self, task: Task, signed_by: str = "") -> Explanation:
         """See ``Holder.explain``."""
-        return self._portal.call(self._holder.explain, task, signed_by)
+        return self._holder.explain(task, signed_by)
 
-    def check(self, task: Task) -> Cost:
+    def check(self, task: Task) -> None:
         """See ``Holder.check``."""
-        return self._portal.call(self._holder.check, task)
+        self._portal.call(self._holder.check, task)
 
     def answer(
         self, task_url: str, record: Mapping[str, Any], invitation: str | None = None
@@ -83,6 +82,10 @@ class BlockingHolder:
     def ask_relays(self) -> list[str]:
         """See ``Holder.ask_relays``."""
         return self._portal.call(self._holder.ask_relays)
+
+    def show_counted(self, curator_key: str) -> dict[str, bool]:
+        """See ``Holder.show_counted``."""
+        return self._portal.call(self._holder.show_counted, curator_key)
 
     def resend(self) -> list[LedgerEntry]:
         """See ``Holder.resend``."""

@@ -13,11 +13,11 @@ import webbrowser
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import anyio
 import typer
@@ -41,16 +41,17 @@ from .answer_page import PORT, answer_page_server
 from .blocking import BlockingHolder
 from .errors import BudgetSpent, HolderError, TaskRefused
 from .explanation import Explanation, odds, surest
-from .holder import Holder, check_dates, check_promise, is_postponed
+from .holder import Holder, check_dates, check_promise
 from .ledger import Caps, LedgerEntry, ReportState, SqliteLedger
 from .pinning import signed_by
 
 EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD = 1, 3, 4, 5
-REFUSALS = (BudgetSpent, TaskRefused, TaskMismatch, UnsafeAddress)
+REFUSALS = (BudgetSpent, TaskRefused, UnsafeAddress)
 STATUSES = {
     ReportState.REFUSED: EXIT_FAULT,
     ReportState.DRAWN: EXIT_KEPT,
     ReportState.HELD: EXIT_HELD,
+    ReportState.COUNTED: 0,
 }
 """What an answer's state means for the exit status, the worst first."""
 LONGEST_LIST = 40
@@ -58,7 +59,10 @@ LONGEST_LIST = 40
 AT_A_TIME = 16
 """Lines of a file that are answered at a time."""
 FAULTS_SHOWN = 5
-KEPT_HINT = "\nIf the answer was drawn already, it is kept: run `privet-holder resend` later."
+FEW_MISFITS, SMALL_SHARE = 3, 0.1
+"""As many lines, or such a share of a file, may not fit and be sent without asking."""
+KEPT_HINT = "\nThe answer is kept: run `privet-holder resend` later."
+UNSHOWN = "said to be counted by the relay, not shown"
 ASKING = "Waiting for the curator ..."
 COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
 MAX_RECORD_BYTES = 16 * 2**20
@@ -92,15 +96,13 @@ app = typer.Typer(help=__doc__, no_args_is_help=True, pretty_exceptions_enable=F
 @app.command(epilog="Example: privet-holder show https://curator.example/v1/tasks/c463082017fb")
 def show(
     url: TaskUrl,
-    subject: Subject = "me",
-    ledger: LedgerPath = None,
     curator_key: CuratorKey = None,
     insecure_http: Insecure = False,
     as_json: Json = False,
 ) -> None:
     """Fetch a task, check it, and say in plain words what answering would mean."""
-    made = _open_holder(ledger, subject, insecure_http, curator_key)
-    with _faults(drawn=False), made as holder:
+    made = _open_holder(None, "me", insecure_http, curator_key)
+    with _faults(), made as holder:
         with Console(stderr=True).status(ASKING):
             offer = holder.offer(url)
         explanation = holder.explain(offer.task, signed_by(offer, curator_key))
@@ -131,6 +133,10 @@ def answer(
         str | None, typer.Option(help="With --csv: the column of invitations.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Send without asking.")] = False,
+    send_misfits: Annotated[
+        bool,
+        typer.Option("--send-misfits", help="With --csv --yes: even if many lines do not fit."),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything; draw and send nothing.")
     ] = False,
@@ -148,18 +154,25 @@ def answer(
 
     A record that does not fit the task is reported as that: before anything is sent you are told
     why, and may mend it instead. With --yes the report is sent at once, as for any record. With
-    --csv each line of a file is a record of its own subject, and gets a report of its own.
+    --csv each line of a file is a record of its own subject, and gets a report of its own; a file
+    of which many lines do not fit is not sent with --yes alone.
     """
     if (record is None) == (csv_file is None) or (csv_file is None) != (subject_column is None):
         raise typer.BadParameter("give either --record, or --csv with --subject-column")
     columns = (str(subject_column), invitation_column)
-    with _faults(), _open_holder(ledger, subject, insecure_http, curator_key) as holder:
+    book = SqliteLedger(ledger)
+    with _faults():
         # before the curator hears from this device
         task_id = TaskAddress.parse(url, insecure_http=insecure_http).id
-        earlier = holder.ledger.find(subject, task_id)
+        find = _no_answer if record is None else partial(book.find, subject, task_id)
+        earlier = find()
         fields = _read(record) if record is not None and earlier is None else {}
         lines = [] if csv_file is None else list(_lines(csv_file, *columns))
-        with _faults(drawn=False), Console(stderr=True).status(ASKING):
+    if earlier is not None and earlier.counted and not dry_run:
+        _done(earlier, earlier, as_json)
+    opened = _open_holder(ledger, subject, insecure_http, curator_key)
+    with _faults(), opened as holder, _faults(find):
+        with Console(stderr=True).status(ASKING):
             offer = holder.offer(url)
         task = offer.task
         explanation = holder.explain(task, signed_by(offer, curator_key))
@@ -168,10 +181,15 @@ def answer(
         if csv_file is not None:
             check_promise(task)
             check_dates(task, time.time())
-            site = Site(SqliteLedger(ledger), url, insecure_http, curator_key)
-            _answer_lines(site, task, lines, ask=not yes, dry_run=dry_run, as_json=as_json)
-            return
-        if dry_run:
+            _check_lines(task, lines, any_misfits=send_misfits or dry_run or not yes)
+            if dry_run:
+                _say("Dry run: nothing was drawn and nothing was sent.")
+            elif yes or _agreed(None, f"{len(lines)} perturbed answers and send them"):
+                site = Site(book, task.id, url, insecure_http, curator_key)
+                _answer_lines(site, lines, as_json=as_json)
+            else:
+                _decline()
+        elif dry_run:
             misfit = _misfit(holder, task, fields) if earlier is None else None
             _dry_run(explanation, earlier, misfit, as_json)
         elif yes or earlier is not None or _agreed(_misfit(holder, task, fields)):
@@ -179,8 +197,7 @@ def answer(
                 answered = holder.answer(url, fields, invitation)
             _done(answered, earlier, as_json)
         else:
-            _say("Nothing was drawn and nothing was sent.")
-            raise typer.Exit(EXIT_FAULT)
+            _decline()
 
 
 @dataclass(frozen=True)
@@ -198,6 +215,7 @@ class Site:
     """One device that answers a task for many subjects, over shared connections."""
 
     ledger: SqliteLedger
+    task: str
     url: str
     insecure_http: bool
     curator_key: str | None
@@ -227,49 +245,52 @@ class Site:
                 g.start_soon(answer_one, http, line)
         return outcomes
 
+    def outcome(self, line: Line, outcome: LedgerEntry | PrivetError) -> tuple[str, int]:
+        """What became of a line, in words and as an exit status."""
+        if isinstance(outcome, LedgerEntry):
+            return _state(outcome), STATUSES[outcome.state]
+        kept = self.ledger.find(line.subject, self.task)
+        status = _status(outcome, kept)
+        if kept is None or status == EXIT_REFUSED:
+            return outcome.detail, status
+        return _state(replace(kept, reason=outcome.detail)), status
 
-def _answer_lines(
-    site: Site, task: Task, lines: Sequence[Line], *, ask: bool, dry_run: bool, as_json: bool
-) -> None:
+
+def _check_lines(task: Task, lines: Sequence[Line], *, any_misfits: bool) -> None:
+    """Say which records do not fit; raises ``InvalidRecord`` if many, unless ``any_misfits``."""
     encoded = ((line, encode_record(task.features, task.label, line.fields)) for line in lines)
     misfits = [(line.number, e.misfit) for line, e in encoded if e.misfit is not None]
     for number, misfit in misfits[:FAULTS_SHOWN]:
         _say(f"Line {number}: {misfit}")
-    if misfits:
-        _say(f"{len(misfits)} of {len(lines)} records do not fit; their reports say so, perturbed.")
-    if dry_run:
-        _say(f"{len(lines) - len(misfits)} records fit. Dry run: nothing was drawn or sent.")
+    if not misfits:
+        _say(f"{len(lines)} records fit.")
         return
-    if ask and not _agreed(None, f"{len(lines)} perturbed answers and send them"):
-        _say("Nothing was drawn and nothing was sent.")
-        raise typer.Exit(EXIT_FAULT)
+    count = f"{len(misfits)} of {len(lines)} records do not fit"
+    if not any_misfits and len(misfits) > max(FEW_MISFITS, SMALL_SHARE * len(lines)):
+        raise InvalidRecord(
+            f"{count}: mend the file, or send reports that say so, perturbed, with "
+            "--send-misfits. Nothing was drawn and nothing was sent."
+        )
+    _say(f"{count}; their reports say so, perturbed.")
+
+
+def _answer_lines(site: Site, lines: Sequence[Line], *, as_json: bool) -> None:
     console = Console(stderr=True)
     with Progress(
         *COLUMNS, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
         doing = bar.add_task("Lines answered", total=len(lines))
         outcomes = anyio.run(site.answer, lines, partial(bar.advance, doing))
-    stated = {number: _outcome(outcome) for number, outcome in sorted(outcomes.items())}
+    stated = [(line.number, *site.outcome(line, outcomes[line.number])) for line in lines]
     if as_json:
-        _print_json([{"line": number, "outcome": what} for number, (what, _) in stated.items()])
+        _print_json([{"line": number, "outcome": what} for number, what, _ in stated])
     else:
-        for what, count in Counter(what for what, _ in stated.values()).most_common():
+        for what, count in Counter(what for _, what, _ in stated).most_common():
             _say(f"{count} lines: {what}")
-    worst = {status for _, status in stated.values()}
+    worst = {status for _, _, status in stated}
     for status in (EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD):
         if status in worst:
             raise typer.Exit(status)
-
-
-def _outcome(outcome: LedgerEntry | PrivetError) -> tuple[str, int]:
-    """In words, and as an exit status."""
-    if isinstance(outcome, LedgerEntry):
-        return _state(outcome), STATUSES.get(outcome.state, 0)
-    if isinstance(outcome, REFUSALS):
-        return outcome.detail, EXIT_REFUSED
-    if is_postponed(outcome):
-        return f"kept, not counted: {outcome.detail}", EXIT_KEPT
-    return outcome.detail, EXIT_FAULT
 
 
 def _lines(path: Path, subject: str, invitation: str | None) -> Iterator[Line]:
@@ -360,11 +381,12 @@ def cap(
 def resend(
     subject: Subject = "me",
     ledger: LedgerPath = None,
+    curator_key: CuratorKey = None,
     insecure_http: Insecure = False,
     as_json: Json = False,
 ) -> None:
     """Ask relays what became of answers, and send again what nobody has; spends nothing."""
-    opened = _open_holder(ledger, subject, insecure_http)
+    opened = _open_holder(ledger, subject, insecure_http, curator_key)
     with _faults(), opened as holder, Console(stderr=True).status("Asking and sending ..."):
         outcomes = holder.resend()
     if as_json:
@@ -377,6 +399,34 @@ def resend(
     for state, status in STATUSES.items():
         if state in states:
             raise typer.Exit(status)
+
+
+@app.command(epilog="Example: privet-holder check --curator-key 5d036a858ce89f844491762eb89e2bfb")
+def check(
+    curator_key: CuratorKey = None,
+    subject: Subject = "me",
+    ledger: LedgerPath = None,
+    insecure_http: Insecure = False,
+    as_json: Json = False,
+) -> None:
+    """Ask for the curator's signed word that answers count, in place of a relay's; sends no new."""
+    if curator_key is None:
+        raise typer.BadParameter("give the curator's key with --curator-key")
+    with _faults(), _open_holder(ledger, subject, insecure_http) as holder:
+        with Console(stderr=True).status("Asking ..."):
+            faults = holder.ask_relays()
+            shown = holder.show_counted(curator_key)
+        answers = [answer for answer in holder.ledger.answers(subject) if answer.report]
+    if as_json:
+        _print_json([{**_answer_json(a), "shown": shown.get(a.task, False)} for a in answers])
+    else:
+        for fault in faults:
+            _say(fault)
+        for answer in answers:
+            said = UNSHOWN if shown.get(answer.task) is False else _state(answer)
+            _say(f"{answer.task[:16]}: {said}")
+    if not all(shown.values()):
+        raise typer.Exit(EXIT_FAULT)
 
 
 @app.command(epilog="Example: privet-holder page https://curator.example/v1/tasks/c463082017fb")
@@ -400,7 +450,7 @@ def page(
 
     Ends with Ctrl-C. The page keeps a ledger of its own, in the browser.
     """
-    with _faults(drawn=False):
+    with _faults():
         task_url = TaskAddress.parse(url).url
         key = "" if curator_key is None else parse_key(curator_key).hex()
         if export is not None:
@@ -499,7 +549,7 @@ def _dry_run(
         raise typer.Exit(EXIT_FAULT)
 
 
-def _done(answered: LedgerEntry, earlier: LedgerEntry | None, as_json: bool) -> None:
+def _done(answered: LedgerEntry, earlier: LedgerEntry | None, as_json: bool) -> NoReturn:
     if answered.misfit is not None:
         _say(f"The record does not fit, and the report says so, perturbed. {answered.misfit}")
     if as_json:
@@ -510,8 +560,7 @@ def _done(answered: LedgerEntry, earlier: LedgerEntry | None, as_json: bool) -> 
         left = f"{len(answered.report)} bytes left this device; epsilon {answered.epsilon:g}."
         state = _state(answered)
         _say(f"{state[0].upper()}{state[1:]}. {left}")
-    if answered.state in STATUSES:
-        raise typer.Exit(STATUSES[answered.state])
+    raise typer.Exit(STATUSES[answered.state])
 
 
 def _print_json(value: Any) -> None:
@@ -526,7 +575,6 @@ def _print_explanation(console: Console, shown: Explanation) -> None:
     parts += _section("Computed on this device", list(shown.computes))
     parts += _section("Sent", [shown.sends])
     parts += _section("What that tells about you", [shown.means])
-    parts += _section("What it costs you", [shown.costs])
     parts += _section("Who signed this task", [shown.signed_by]) if shown.signed_by else []
     console.print(Panel(Group(*parts), title=Text(shown.name), subtitle=Text(shown.task[:16])))
 
@@ -578,18 +626,28 @@ def _say(sentence: str) -> None:
     Console(stderr=True, soft_wrap=True).print(Text(printable(sentence)))
 
 
-@contextmanager
-def _faults(*, drawn: bool = True) -> Iterator[None]:
-    """Turn a ``PrivetError`` into one sentence and an exit status.
+def _decline() -> NoReturn:
+    _say("Nothing was drawn and nothing was sent.")
+    raise typer.Exit(EXIT_FAULT)
 
-    Where an answer may have been ``drawn``, an error that will pass means that it is kept.
-    """
+
+def _no_answer() -> None:
+    """Where none can have been drawn."""
+
+
+@contextmanager
+def _faults(find: Callable[[], LedgerEntry | None] = _no_answer) -> Iterator[None]:
+    """Turn a ``PrivetError`` into one sentence and an exit status; ``find`` asks the ledger."""
     try:
         yield
     except PrivetError as error:
-        if isinstance(error, REFUSALS):
-            _say(error.detail)
-            raise typer.Exit(EXIT_REFUSED) from None
-        is_kept = drawn and is_postponed(error)
-        _say(error.detail + (KEPT_HINT if is_kept else ""))
-        raise typer.Exit(EXIT_KEPT if is_kept else EXIT_FAULT) from None
+        status = _status(error, find())
+        _say(error.detail + (KEPT_HINT if status == EXIT_KEPT else ""))
+        raise typer.Exit(status) from None
+
+
+def _status(error: PrivetError, kept: LedgerEntry | None) -> int:
+    """The exit status after an error: a kept answer's, unless it is this holder that refuses."""
+    if isinstance(error, REFUSALS) or (kept is None and isinstance(error, TaskMismatch)):
+        return EXIT_REFUSED
+    return EXIT_FAULT if kept is None else STATUSES[kept.state]

@@ -8,8 +8,6 @@ from privet.http_client.report_client import printable
 from privet.protocol.features import Categorical, Classes, Numeric, Range
 from privet.protocol.task import Question, Task
 
-from .memoization import Cost, cost_of
-
 
 @dataclass(frozen=True)
 class Explanation:
@@ -26,15 +24,11 @@ class Explanation:
     epsilon: float
     log_ratio: float
     means: str
-    costs: str
     signed_by: str = ""
 
     @classmethod
-    def of(cls, task: Task, signed_by: str = "", cost: Cost | None = None) -> "Explanation":
-        """The explanation of a checked task; ``signed_by`` in words, as of its ``Offer``.
-
-        ``cost`` is that for a subject who has answered before; by default for one who has not.
-        """
+    def of(cls, task: Task, signed_by: str = "") -> "Explanation":
+        """The explanation of a checked task; ``signed_by`` in words, as of its ``Offer``."""
         return cls(
             name=printable(task.name),
             task=task.id,
@@ -47,7 +41,6 @@ class Explanation:
             epsilon=task.epsilon,
             log_ratio=task.log_ratio,
             means=_means(task),
-            costs=_costs(task, cost or cost_of(task, ())),
             signed_by=signed_by,
         )
 
@@ -133,26 +126,6 @@ def _sends(task: Task) -> str:
         "The record, your name and the true answer stay here. As any web server, the curator's "
         "sees the network address that the message comes from."
     )
-
-
-def _costs(task: Task, cost: Cost) -> str:
-    """What it spends after earlier answers, and which tasks they were to."""
-    same, similar = (", ".join(i[:16] for i in ids) for ids in (cost.same, cost.similar))
-    if cost.same and not cost.epsilon:
-        return (
-            f"Epsilon 0: you have answered all of this in task {same}, and the same answer would "
-            "be sent again. It tells nothing new about you; whoever has both can see that they "
-            "are from the same person."
-        )
-    words = f"Epsilon {cost.epsilon:g}."
-    if cost.same:
-        words += f" The rest of {task.epsilon:g} is for what you answered in task {same}, again."
-    if cost.similar:
-        words += (
-            f" You have told something about the same features and label in task {similar}: this "
-            "adds to it, and what both tell together may be as much as their epsilons' sum."
-        )
-    return words
 
 
 def _means(task: Task) -> str:

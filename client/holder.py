@@ -30,18 +30,18 @@ from privet.protocol.errors import (
 from privet.protocol.features import EncodedRecord, encode_record
 from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.report import Fate, draw_report
+from privet.protocol.signature import parse_key
 from privet.protocol.task import Task
 
 from .departure import Departure
-from .errors import TaskRefused
+from .errors import HolderError, TaskRefused
 from .explanation import Explanation
 from .ledger import SLACK, Ledger, LedgerEntry, ReportState, afford
-from .memoization import Cost, cost_of, question_keys
-from .pinning import check_key
+from .pinning import check_key, shows_counted
 
 T = TypeVar("T")
-POSTPONED = (TransportError, Overloaded, StorageFailed, TooSlow)
-"""Errors that pass: the report stays ``drawn`` and may be sent again."""
+POSTPONED = (HolderError, TransportError, Overloaded, StorageFailed, TooSlow)
+"""Errors that say nothing about the report: it stays ``drawn`` and may be sent again."""
 INVITATION = re.compile(r"[!-~]{1,200}")
 
 
@@ -50,9 +50,10 @@ class Holder:
     """One subject's side of every task; light, so that thousands fit into one process.
 
     Holders may share ``http`` and ``ledger``. With a ``curator_key``, 64 hexadecimal digits, only
-    tasks signed with it are answered. Randomness and time are the operating system's unless a test
-    or a simulation says otherwise. Without ``wait``, which is for simulations and tests, a report
-    leaves as soon as it is drawn, and its timing may leak information about the record.
+    tasks signed with it are answered, and only where the signature is shown. Randomness and time
+    are the operating system's unless a test or a simulation says otherwise. Without ``wait``, which
+    is for simulations and tests, a report leaves as soon as it is drawn, and its timing may leak
+    information about the record.
     """
 
     http: ReportClient
@@ -71,25 +72,23 @@ class Holder:
         """The task with its signature; raises ``TaskRefused`` if it is not the pinned key's."""
         return await self._offered(self.http.address(task_url))
 
-    async def explain(self, task: Task, signed_by: str = "") -> Explanation:
-        """What answering ``task`` would read, send, cost and mean; ``signed_by`` in words."""
-        earlier = await self._ask(self.ledger.answers, self.subject)
-        return Explanation.of(task, signed_by, cost_of(task, earlier))
+    def explain(self, task: Task, signed_by: str = "") -> Explanation:
+        """What answering ``task`` would read, send and mean; ``signed_by`` in words."""
+        return Explanation.of(task, signed_by)
 
-    async def check(self, task: Task) -> Cost:
-        """What ``task`` would cost; raises unless this subject can answer it now.
+    async def check(self, task: Task) -> None:
+        """Raise unless this subject can answer ``task`` now; no record is needed for that.
 
-        No record is needed for that. ``TaskRefused`` if its true epsilon is above what it states,
-        ``TaskNotOpen`` outside its dates, ``BudgetSpent`` if it would take the subject past a cap.
-        Known mechanisms and sizes were checked when the task was parsed.
+        ``TaskRefused`` if its true epsilon is above what it states, ``TaskNotOpen`` outside its
+        dates, ``BudgetSpent`` if it would take the subject past a cap. Known mechanisms and sizes
+        were checked when the task was parsed.
         """
         now = self.clock()
         check_promise(task)
         check_dates(task, now)
         earlier = await self._ask(self.ledger.answers, self.subject)
-        cost, caps = cost_of(task, earlier), await self._ask(self.ledger.caps, self.subject)
-        afford(caps, self.subject, cost.epsilon, earlier, now)
-        return cost
+        caps = await self._ask(self.ledger.caps, self.subject)
+        afford(caps, self.subject, task.epsilon, earlier, now)
 
     async def answer(
         self, task_url: str, record: Mapping[str, Any], invitation: str | None = None
@@ -100,8 +99,8 @@ class Holder:
         that does not fit is reported as that, in a report like any other; why it does not is the
         answer's ``misfit``. If this subject has answered before, ``record`` is not looked at:
         nothing is done if that answer was counted, the relay that holds it is asked, or the stored
-        bytes are sent again. Questions that it has answered in other tasks get the same answers as
-        there. Raises what ``check`` raises, ``LedgerFailed``, and what ``ReportClient`` raises:
+        bytes are sent again. A stored invitation goes to the address that it was given for, and to
+        no other. Raises what ``check`` raises, ``LedgerFailed``, and what ``ReportClient`` raises:
         after those last ones the answer is kept, and ``answer`` or ``resend`` tries again.
         """
         address = self.http.address(task_url)
@@ -110,20 +109,18 @@ class Holder:
         answer = await self._ask(self.ledger.find, self.subject, address.id)
         if answer is None:
             task = (await self._offered(address)).task
-            if task.invited and invitation is None:
-                raise InvalidRequest(
-                    "This task counts invited reports only: answer it with the invitation that you "
-                    "were given (--invitation). Nothing was drawn and nothing was sent."
-                )
-            cost = await self.check(task)
+            check_invited(task, invitation)
+            await self.check(task)
             departure = Departure.of(task)
             encoded = encode_record(task.features, task.label, record)
             misfit = encoded.misfit
-            drawn = self._draw(task, address, encoded, cost)
+            drawn = self._draw(task, address, encoded)
             answer = await self._ask(self.ledger.keep, replace(drawn, invitation=invitation))
             if self.wait:
                 await departure.wait()
-        delivered = await self._deliver(answer, address, invitation or answer.invitation)
+        elif address.url != answer.url and not answer.counted:
+            check_invited((await self._offered(address)).task, invitation)
+        delivered = await self._deliver(answer, address, invitation)
         return replace(delivered, misfit=misfit)
 
     async def resend(self) -> list[LedgerEntry]:
@@ -139,10 +136,10 @@ class Holder:
                 continue
             try:
                 address = self.http.address(answer.url)
-                outcomes.append(await self._deliver(answer, address, answer.invitation, again=True))
+                outcomes.append(await self._deliver(answer, address, again=True))
             except PrivetError as error:
                 noted = await self._ask(self.ledger.find, self.subject, answer.task) or answer
-                missed = replace(noted, state=ReportState.REFUSED, reason=error.detail)
+                missed = replace(noted, state=state_after(error), reason=error.detail)
                 outcomes.append(missed if noted.counted else noted)
         return outcomes
 
@@ -168,49 +165,63 @@ class Holder:
                     faults.append(error.detail)
         return faults
 
+    async def show_counted(self, curator_key: str) -> dict[str, bool]:
+        """For each counted answer, by task, whether the key has signed that it counts.
+
+        Whoever took the answer is asked for the receipt. Raises ``InvalidRequest`` for no key, and
+        ``HolderError`` if the package that checks signatures is not installed.
+        """
+        parse_key(curator_key)
+        shown = {}
+        for kept in await self._ask(self.ledger.answers, self.subject):
+            if kept.counted and kept.report:
+                try:
+                    receipt = await self.http.receipt(self.http.address(kept.url), kept.report)
+                except PrivetError:
+                    shown[kept.task] = False
+                else:
+                    shown[kept.task] = shows_counted(receipt, kept.report, curator_key)
+        return shown
+
     async def _offered(self, address: TaskAddress) -> Offer:
         offer = await self.http.offer(address)
         if self.curator_key is not None:
             check_key(offer, self.curator_key)
         return offer
 
-    def _draw(
-        self, task: Task, address: TaskAddress, record: EncodedRecord, cost: Cost
-    ) -> LedgerEntry:
-        drawn = draw_report(task, record, self.randomness)
-        answers = dict(drawn.answers) if task.allocation == "all" or not cost.reused else {}
-        answers |= cost.reused
-        report = drawn.model_copy(update={"answers": tuple(sorted(answers.items()))})
-        keys = question_keys(task)
+    def _draw(self, task: Task, address: TaskAddress, record: EncodedRecord) -> LedgerEntry:
+        report = draw_report(task, record, self.randomness)
         return LedgerEntry(
             subject=self.subject,
             task=task.id,
             url=address.url,
-            epsilon=cost.epsilon,
+            epsilon=task.epsilon,
             report_id=report.id.hex(),
             report=report.pack(),
             drawn=self.clock(),
-            questions=tuple(keys[question] for question, _ in report.answers),
         )
 
     async def _deliver(
         self,
         answer: LedgerEntry,
         address: TaskAddress,
-        invitation: str | None,
+        invitation: str | None = None,
         *,
         again: bool = False,
     ) -> LedgerEntry:
         if answer.counted and not again:
             return answer
+        invitation = invitation or answer.invitation_for(address.url)
         try:
+            if self.curator_key is not None:
+                await self._offered(address)
             fate = await self._fate(answer, address) or await self.http.send(
                 address, answer.report, answer.report_id, invitation
             )
         except PrivetError as error:
-            state = ReportState.DRAWN if is_postponed(error) else ReportState.REFUSED
             reason = f"{type(error).__name__}: {error.detail}"
-            await self._ask(self.ledger.settle, replace(answer, state=state, reason=reason))
+            tried = replace(answer, state=state_after(error), reason=reason)
+            await self._ask(self.ledger.settle, tried)
             raise
         return await self._note(replace(answer, url=address.url, invitation=invitation), fate)
 
@@ -234,15 +245,25 @@ class Holder:
         return verb(*arguments)
 
 
-def is_postponed(error: PrivetError) -> bool:
-    """Whether ``error`` says nothing about the report, so that it may be sent again."""
-    return isinstance(error, POSTPONED) or type(error) is PrivetError
+def state_after(error: PrivetError) -> ReportState:
+    """Where a report stands after an attempt to send it ended in ``error``."""
+    says_nothing = isinstance(error, POSTPONED) or type(error) is PrivetError
+    return ReportState.DRAWN if says_nothing else ReportState.REFUSED
 
 
 def check_invitation(invitation: str | None) -> None:
     """Raise ``InvalidRequest`` for what could not travel in a header."""
     if invitation is not None and not INVITATION.fullmatch(invitation):
         raise InvalidRequest("The invitation is damaged: give it exactly as you received it.")
+
+
+def check_invited(task: Task, invitation: str | None) -> None:
+    """Raise ``InvalidRequest`` if the task counts invited reports only and there is none."""
+    if task.invited and invitation is None:
+        raise InvalidRequest(
+            "This task counts invited reports only: answer it with the invitation that you were "
+            "given for this address (--invitation). Nothing was drawn and nothing was sent."
+        )
 
 
 def check_promise(task: Task) -> None:

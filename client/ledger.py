@@ -30,7 +30,7 @@ YEAR_SECONDS = 365 * 86_400.0
 SLACK = 1e-9
 """Relative room for the rounding of sums such as 0.1 + 0.2."""
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 BUSY_SECONDS = 30.0
 OTHERS = 0o077
 
@@ -43,10 +43,9 @@ CREATE TABLE answers (
     report_id TEXT    NOT NULL,  -- the report's id, 32 hexadecimal digits
     report    BLOB    NOT NULL,  -- the bytes that are sent, perturbed already
     drawn     REAL    NOT NULL,  -- when they were drawn, Unix time
-    invitation TEXT,             -- sent along where a task asks for one
+    invitation TEXT,             -- goes to that address alone
     state     TEXT    NOT NULL,  -- drawn, held, counted or refused
     reason    TEXT,              -- why it was refused, or what the last attempt ended in
-    questions TEXT    NOT NULL DEFAULT '',  -- what it answers: privet.client.memoization
     PRIMARY KEY (subject, task)
 ) STRICT
 """
@@ -57,9 +56,7 @@ CREATE TABLE caps (
     year    REAL NOT NULL   -- and for all tasks within 365 days
 ) STRICT
 """
-COLUMNS = (
-    "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason, questions"
-)
+COLUMNS = "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason"
 NAMES = COLUMNS.split(", ")
 FROM_VERSION_1 = (
     "ALTER TABLE answers RENAME COLUMN fault TO reason",
@@ -67,14 +64,25 @@ FROM_VERSION_1 = (
     "UPDATE answers SET state = 'counted' WHERE counted",
     "ALTER TABLE answers DROP COLUMN counted",
 )
-FROM_VERSION_2 = (
-    "ALTER TABLE answers ADD COLUMN questions TEXT NOT NULL DEFAULT ''",
-    CAPS,
+FROM_VERSION_3 = (
+    """
+    UPDATE answers SET task = 'withdrawn ' || task, url = '', report = x'', state = 'counted'
+    WHERE state IN ('drawn', 'refused') AND questions <> '' AND EXISTS (
+        SELECT * FROM answers AS other,
+            json_each('["' || replace(answers.questions, ' ', '", "') || '"]') AS question
+        WHERE other.subject = answers.subject AND other.task <> answers.task
+            AND instr(other.questions, substr(question.value, 33))
+    )
+    """,
+    "ALTER TABLE answers DROP COLUMN questions",
 )
+"""In version 3 a payload may be in the answers to several tasks. Those that nobody has taken are
+withdrawn: never sent, paid for as before, and their tasks can be answered anew."""
 STEPS = {
     0: (SCHEMA, CAPS),
-    1: (*FROM_VERSION_1, *FROM_VERSION_2),
-    2: FROM_VERSION_2,
+    1: (*FROM_VERSION_1, CAPS),
+    2: (CAPS,),
+    3: FROM_VERSION_3,
     SCHEMA_VERSION: (),
 }
 """What makes a ledger of each version one of today's."""
@@ -119,8 +127,6 @@ class LedgerEntry:
     state: ReportState = ReportState.DRAWN
     reason: str | None = None
     """Why it was refused, or what the last attempt to send it ended in."""
-    questions: tuple[str, ...] = ()
-    """What it answers, see ``memoization.question_keys``; empty where that is not known."""
     misfit: str | None = None
     """Why the record did not fit the task, for whoever has just answered; the ledger does not keep
     it."""
@@ -129,6 +135,10 @@ class LedgerEntry:
     def counted(self) -> bool:
         """Whether the curator has counted it."""
         return self.state is ReportState.COUNTED
+
+    def invitation_for(self, url: str) -> str | None:
+        """The invitation, if it goes with the task's address ``url``; no other host learns it."""
+        return self.invitation if url == self.url else None
 
 
 class Ledger(ABC):
@@ -379,17 +389,12 @@ def _select(db: sqlite3.Connection, subject: str | None) -> list[LedgerEntry]:
 
 def _answer(row: tuple[Any, ...]) -> LedgerEntry:
     fields = dict(zip(NAMES, row, strict=True))
-    fields |= {
-        "state": ReportState(fields["state"]),
-        "questions": tuple(fields["questions"].split()),
-    }
-    return LedgerEntry(**fields)
+    return LedgerEntry(**{**fields, "state": ReportState(fields["state"])})
 
 
 def _write(db: sqlite3.Connection, answer: LedgerEntry) -> None:
-    fields = {**vars(answer), "questions": " ".join(answer.questions)}
     places = ", ".join("?" * len(NAMES))
     db.execute(
         f"INSERT OR REPLACE INTO answers ({COLUMNS}) VALUES ({places})",  # noqa: S608 - constants
-        [fields[name] for name in NAMES],
+        [getattr(answer, name) for name in NAMES],
     )

@@ -1,6 +1,8 @@
-"""Whose task it is: the curator's signature, checked against the key that a holder pinned."""
+"""Whose task it is, and what it counts: a curator's signatures, checked against a pinned key."""
 
 from privet.http_client.report_client import Offer
+from privet.protocol.receipts import SignedReceipt, hash_of, receipt_message
+from privet.protocol.report import Report
 from privet.protocol.signature import Signature, parse_key, signed_message
 
 from .errors import HolderError, TaskRefused
@@ -18,7 +20,7 @@ def check_key(offer: Offer, pinned: str) -> None:
             f"The task is not signed, and you pinned the curator's key {key.hex()}: do not "
             "answer it, and ask the person who gave you the key."
         )
-    if not _is_valid(Signature(key, offer.signature.value), offer.task.id):
+    if not _is_valid(Signature(key, offer.signature.value), signed_message(offer.task.id)):
         raise TaskRefused(
             f"The task is not signed with the curator's key {key.hex()} that you pinned (it "
             f"came with {offer.signature.key.hex()}): do not answer it, and ask the person who "
@@ -34,7 +36,7 @@ def signed_by(offer: Offer, pinned: str | None = None) -> str:
     if pinned is not None:
         return f"The key that you pinned, {parse_key(pinned).hex()}."
     try:
-        valid = _is_valid(offer.signature, offer.task.id)
+        valid = _is_valid(offer.signature, signed_message(offer.task.id))
     except HolderError:
         return f"It says: the key {key}. To check it, pip install 'privet[pinned]'."
     if not valid:
@@ -42,8 +44,16 @@ def signed_by(offer: Offer, pinned: str | None = None) -> str:
     return f"The key {key}. To take tasks from this curator only, pin it with --curator-key."
 
 
-def _is_valid(signature: Signature, task_id: str) -> bool:
-    """Whether the owner of the signature's key made it for the task."""
+def shows_counted(receipt: SignedReceipt, report: bytes, pinned: str) -> bool:
+    """Whether the key ``pinned`` has signed that the report of these bytes counts."""
+    own, hashes = Report.unpack(report), [bytes.fromhex(each) for each in receipt.reports]
+    signature = Signature(parse_key(pinned), bytes.fromhex(receipt.signature))
+    message = receipt_message(own.task.hex(), hashes)
+    return hash_of(own) in hashes and _is_valid(signature, message)
+
+
+def _is_valid(signature: Signature, message: bytes) -> bool:
+    """Whether the owner of the signature's key made it for the message."""
     try:
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -54,7 +64,7 @@ def _is_valid(signature: Signature, task_id: str) -> bool:
         ) from None
     try:
         key = Ed25519PublicKey.from_public_bytes(signature.key)
-        key.verify(signature.value, signed_message(task_id))
+        key.verify(signature.value, message)
     except (InvalidSignature, ValueError):
         return False
     return True

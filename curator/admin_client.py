@@ -280,9 +280,10 @@ class CuratorClient:
 def _sendable(token: str) -> str:
     """The token without spaces around it, if a header can carry it; raises ``NotAuthorized``."""
     token = token.strip()
-    if not token.isascii() or not token.isprintable() or " " in token:
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise NotAuthorized(
-            "The token has characters that no token has: copy it again, as the curator showed it."
+            "The token is empty or has characters that no token has: copy it again, as the curator "
+            "showed it."
         )
     return token
 

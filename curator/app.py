@@ -14,6 +14,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from privet.http_server import cors
 from privet.http_server.bodies import BodyBudget, BodyLimit, BodyLimits
 from privet.http_server.metrics import CountCalls
+from privet.http_server.readiness import Readiness
+from privet.http_server.request_ids import RequestIds
+from privet.learning.estimators import ESTIMATORS
 
 from . import dashboard
 from .access.audit import NOBODY
@@ -27,7 +30,7 @@ from .collection.task_cache import TaskCache
 from .collection.upload import ReportUpload
 from .collection.writer import Writer
 from .dashboard import wizard
-from .datastore import Store, open_store
+from .datastore import Store, file_of, open_store
 from .datastore.garbage_collection import collect_garbage
 from .http import ROUTERS, health, openapi
 from .http.middleware import (
@@ -35,17 +38,17 @@ from .http.middleware import (
     HeadCalls,
     RateLimit,
     SecurityHeaders,
-    TokenTries,
 )
 from .http.problems import add_problem_handlers
 from .metrics import Metrics
 from .service import Curator
 from .settings import Settings
+from .watch import watch
 from .workers import Workers
 
 REFRESH_SECONDS = 5.0
-WAITING_PREDICTIONS = 8
-"""Large predictions, exports and comparisons that may wait; above it the answer is 503."""
+MAX_WAITING = 8
+"""Large predictions that may wait, as may exports and comparisons; above it the answer is 503."""
 DESCRIPTION = "Learns decision trees from people who never reveal their record."
 
 
@@ -57,7 +60,7 @@ class CuratorApp:
 
     def __init__(self, api: FastAPI, stack: ASGIApp) -> None:
         self.api = api
-        self.stack = stack
+        self.stack = RequestIds(stack)
 
     @property
     def state(self) -> datastructures.State:
@@ -83,13 +86,16 @@ def create_app(
     accepted and closes the store. Raises ``StorageFailed`` if the store cannot be opened.
     """
     store = store or open_store(settings.database, settings.bucket_seconds)
-    metrics = Metrics()
+    file = file_of(settings.database)
+    folder = None if file is None else file.parent
+    metrics = Metrics(folder, estimators=ESTIMATORS, certified=bool(settings.certificate_of))
     writer = Writer(store, clock, metrics, max_queue=settings.max_queue)
     rejects = Rejects(store.count_rejects)
     memory = settings.worker_memory
     if workers is None:
         workers = Workers(settings.max_jobs, settings.max_waiting_jobs, memory)
-    predictors = Workers(settings.max_predictions, WAITING_PREDICTIONS, memory)
+    predictors = Workers(settings.max_predictions, MAX_WAITING, memory)
+    exporters = Workers(settings.max_exports, MAX_WAITING, memory)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -97,13 +103,15 @@ def create_app(
             collect_garbage(store, settings, clock, partial(tokens.audit.note, NOBODY))
         )
         figures = asyncio.create_task(_refresh(metrics, writer, workers))
+        moments = asyncio.create_task(watch(metrics, store, settings.certificate_of))
         yield
-        for task in (garbage, figures):
+        for task in (garbage, figures, moments):
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
         await run_in_threadpool(workers.close)
         await run_in_threadpool(predictors.close)
+        await run_in_threadpool(exporters.close)
         await run_in_threadpool(writer.stop)
         await run_in_threadpool(rejects.close)
         store.close()
@@ -119,7 +127,8 @@ def create_app(
     )
     token = None if settings.admin_token is None else settings.admin_token.get_secret_value()
     api.state.curator = Curator(store, clock, settings.max_predict_rows)
-    tokens = Tokens(store, clock, token)
+    tokens = Tokens(store, clock, token, settings.token_tries)
+    api.state.readiness = Readiness(store.check)
     api.state.tokens = tokens
     api.state.signer = signer
     api.state.metrics = metrics
@@ -129,17 +138,21 @@ def create_app(
     api.state.rejects = rejects
     api.state.workers = workers
     api.state.predictors = predictors
-    api.state.token_tries = Rate(settings.token_tries)
+    api.state.exporters = exporters
+    rate = api.state.rate = Rate(settings.rate_limit)
     budget = BodyBudget(max(settings.max_body_memory, settings.max_batch_bytes))
-    _add_routes(api, settings, budget)
-    intake = Intake(TaskCache(store), writer, rejects, metrics, budget, settings.body_seconds)
-    batch = BatchUpload(api, intake, settings, tokens, store, clock)
-    calls = CountCalls(TokenTries(batch, api.state.token_tries), metrics)
-    if settings.rate_limit:  # of all posts, single reports among them
-        limited = RateLimit(ReportUpload(calls, intake), Rate(settings.rate_limit))
-        return CuratorApp(api, _with_headers(limited, settings))
+    _add_routes(api, settings, budget, metrics)
+    intake = Intake(
+        TaskCache(store), writer, rejects, metrics, budget, settings.body_seconds, signer
+    )
+    batch = BatchUpload(
+        _with_headers(api, settings), intake, settings, tokens, store, clock, HEADERS
+    )
     headers = (*HEADERS, *cors.HEADERS) if settings.cors_holders else HEADERS
-    return CuratorApp(api, ReportUpload(_with_headers(calls, settings), intake, headers))
+    stack: ASGIApp = ReportUpload(CountCalls(batch, metrics), intake, headers)
+    if settings.rate_limit:  # of all posts, single reports among them
+        stack = _with_headers(RateLimit(stack, rate), settings)
+    return CuratorApp(api, stack)
 
 
 async def _refresh(metrics: Metrics, writer: Writer, workers: Workers) -> None:
@@ -150,10 +163,11 @@ async def _refresh(metrics: Metrics, writer: Writer, workers: Workers) -> None:
         await asyncio.sleep(REFRESH_SECONDS)
 
 
-def _add_routes(api: FastAPI, settings: Settings, budget: BodyBudget) -> None:
+def _add_routes(api: FastAPI, settings: Settings, budget: BodyBudget, metrics: Metrics) -> None:
     pages = dashboard.ROUTERS if settings.dashboard else ()
     for router in (*ROUTERS, health.router, openapi.router, *pages):
         api.include_router(router)
+        metrics.expect(router.routes)
     openapi.complete_document(api)
     add_problem_handlers(api)
     upload = BodyLimit(settings.max_public_bytes, settings.upload_seconds)

@@ -1,90 +1,18 @@
-"""Structured logs: what happened, never payloads, tokens or passwords.
+"""A curator's logs: what happened, never payloads, tokens or passwords.
 
 Everything goes through the standard library's logging, so that the server's and the database's
-own messages come out in the same form. Secrets are hidden at the one place that all of it passes,
-in the handler's formatter: fields by their names, and in messages and tracebacks whatever looks
-like a token, says ``name=value`` of such a field, or is a secret that the settings hold.
+own messages come out in the same form.
 """
 
 import logging
-import re
 import sys
-from collections.abc import Collection, Mapping
-from types import TracebackType
+from collections.abc import Collection
 from typing import Any
 
 import structlog
 from structlog.typing import EventDict
 
-SECRETS = frozenset(
-    {
-        "address",
-        "admin_token",
-        "authorization",
-        "body",
-        "client",
-        "invitation",
-        "password",
-        "payload",
-        "payloads",
-        "privet-invitation",
-        "privet_admin_token",
-        "token",
-    }
-)
-"""Names of fields whose values are never logged."""
-HIDDEN = "hidden"
-
-_NAMES = "|".join(sorted(SECRETS, key=len, reverse=True))
-_IN_TEXT = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"(?<=://)(?P<kept>[^\s:/@]*:)\S+(?=@)",  # the password in a database's address
-        r"\b(?P<kept>(?:bearer|basic)\s+)[\w.~+/=-]+",
-        rf"(?P<kept>\b(?:{_NAMES})\s*=\s*|['\"](?:{_NAMES})['\"]\s*:\s*)(?!bearer\b|basic\b)"
-        r"(?:b?'[^']*'|b?\"[^\"]*\"|[^\s,;)}\]]+)",
-    )
-)
-_TOKEN = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])(?:[\w-]{43}|[\w-]{22})(?![\w-])")
-"""32 or 16 random bytes, as ``secrets.token_urlsafe`` writes tokens and invitations."""
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Characters that would act on the terminal that a log is read in."""
-
-_SHARED: list[Any] = [
-    structlog.stdlib.add_log_level,
-    structlog.stdlib.add_logger_name,
-    structlog.stdlib.ExtraAdder(),
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
-]
-
-
-class SecretsHider:
-    """A structlog processor that hides secret fields, and ``known`` secrets wherever they occur."""
-
-    def __init__(self, known: Collection[str] = ()) -> None:
-        self._known = sorted(filter(None, known), key=len, reverse=True)
-
-    def __call__(self, _logger: Any, _method: str, event: EventDict) -> EventDict:
-        return {name: self._hidden(name, value) for name, value in event.items()}
-
-    def _hidden(self, name: str, value: Any) -> Any:
-        if name.lower() in SECRETS or isinstance(value, bytes | bytearray | memoryview):
-            return HIDDEN
-        if value is None or isinstance(value, bool | int | float):
-            return value
-        if isinstance(value, Mapping):
-            return {key: self._hidden(str(key), part) for key, part in value.items()}
-        if isinstance(value, list | tuple | set | frozenset):
-            return [self._hidden("", part) for part in value]
-        return self._hidden_in_text(str(value))
-
-    def _hidden_in_text(self, text: str) -> str:
-        for secret in self._known:
-            text = text.replace(secret, HIDDEN)
-        for pattern in _IN_TEXT:
-            text = pattern.sub(rf"\g<kept>{HIDDEN}", text)
-        return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _TOKEN.sub(HIDDEN, text))
+from privet.http_server.logs import JsonLines, SecretsHider, log_to_stderr
 
 
 def set_up_logs(level: str, form: str, secrets: Collection[str] = ()) -> None:
@@ -92,36 +20,27 @@ def set_up_logs(level: str, form: str, secrets: Collection[str] = ()) -> None:
 
     ``secrets`` are values that are hidden wherever they occur.
     """
-    last: Any = (
-        structlog.processors.JSONRenderer()
-        if form == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-    )
-    formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=_SHARED,
-        processors=[
-            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            structlog.processors.format_exc_info,
-            SecretsHider(secrets),
-            last,
-        ],
-    )
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(formatter)
-    root = logging.getLogger()
-    root.handlers = [handler]
-    root.setLevel(level.upper())
-    logging.captureWarnings(capture=True)
-    sys.excepthook = _log_exception
-    logging.getLogger("uvicorn.access").disabled = True
+    log_to_stderr(JsonLines(secrets) if form == "json" else _for_people(secrets), level)
     logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
-def _log_exception(
-    kind: type[BaseException], error: BaseException, trace: TracebackType | None
-) -> None:
-    """The end of the process by an error, in the form of all logs."""
-    if issubclass(kind, KeyboardInterrupt):
-        sys.__excepthook__(kind, error, trace)
-    else:
-        logging.getLogger("privet").critical("stopped by an error", exc_info=(kind, error, trace))
+def _for_people(secrets: Collection[str]) -> logging.Formatter:
+    hide = SecretsHider(secrets)
+
+    def hidden(_logger: Any, _method: str, event: EventDict) -> EventDict:
+        return hide(event)
+
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[
+            structlog.stdlib.add_log_level,
+            structlog.stdlib.add_logger_name,
+            structlog.stdlib.ExtraAdder(),
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+        ],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.format_exc_info,
+            hidden,
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+        ],
+    )

@@ -1,26 +1,46 @@
 """A curator's Prometheus metrics; every name begins with ``privet_``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from prometheus_client import Counter, Gauge, Histogram
 
-from privet.http_server.metrics import SECONDS, ServerMetrics
+from privet.http_server.metrics import PROBLEM_NAMES, SECONDS, ServerMetrics
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000, 1_000_000)
 
 
-class Metrics(ServerMetrics):
-    """One process's counters."""
+COUNTED, REPLAYED, REFUSED = "counted", "replayed", "refused"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._reports = Counter(
+
+class Metrics(ServerMetrics):
+    """One process's counters; ``certified`` if there is a certificate to watch."""
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        estimators: Iterable[str] = (),
+        certified: bool = False,
+    ) -> None:
+        super().__init__(folder)
+        self._reports = self._counter(
             "privet_reports_total",
             "Reports by what became of them: counted, replayed, or the name of the problem.",
+            (COUNTED, REPLAYED, *PROBLEM_NAMES),
+        )
+        self._task_reports = Counter(
+            "privet_task_reports_total",
+            "Reports of a task: counted, replayed or refused.",
             ["outcome", "task"],
             registry=self.registry,
         )
-        self._by_outcome: dict[tuple[str, str], Counter] = {}
+        self._of_task: dict[str, dict[str, Counter]] = {}
+        self._fits = self._counter(
+            "privet_fits_total",
+            "Fits by how they ended: fitted, or the name of the problem.",
+            ("fitted", *PROBLEM_NAMES),
+        )
         self._commit_seconds = self._histogram(
             "privet_commit_seconds", "Time that one transaction of reports takes, fsync included."
         )
@@ -34,8 +54,27 @@ class Metrics(ServerMetrics):
         self._fit_seconds = self._histogram(
             "privet_fit_seconds", "Time that one fit takes.", labels=["estimator"]
         )
+        for estimator in estimators:
+            self._fit_seconds.labels(estimator)
         self._queue = self._gauge("privet_queue_reports", "Reports that wait for the disk.")
         self._jobs = self._gauge("privet_jobs", "Fits and new tasks under way or waiting.")
+        self._backup = self._moment(
+            "privet_backup_timestamp_seconds",
+            "When the newest backup was made, in Unix time; 0 if there is none.",
+        )
+        if certified:
+            self._certificate_end = self._moment(
+                "privet_certificate_end_timestamp_seconds",
+                "When the proxy's certificate ends, in Unix time; 0 if it cannot be seen.",
+            )
+
+    def _counter(self, name: str, text: str, outcomes: Sequence[str]) -> dict[str, Counter]:
+        """A counter's children by outcome, which are there at once."""
+        counter = Counter(name, text, ["outcome"], registry=self.registry)
+        return {outcome: counter.labels(outcome) for outcome in outcomes}
+
+    def _moment(self, name: str, text: str) -> Gauge:
+        return Gauge(name, text, registry=self.registry, multiprocess_mode="livemax")
 
     def _histogram(
         self,
@@ -52,11 +91,15 @@ class Metrics(ServerMetrics):
 
     def reported(self, outcome: str, task_id: str, count: int = 1) -> None:
         """``count`` reports of a task ended as ``outcome``; "" is for a task that is not known."""
-        counter = self._by_outcome.get((outcome, task_id))
-        if counter is None:
-            counter = self._reports.labels(outcome, self.task(task_id))
-            self._by_outcome[outcome, task_id] = counter
-        counter.inc(count)
+        self._reports[outcome].inc(count)
+        of_task = self._of_task.get(task_id)
+        if of_task is None:
+            label = self.task(task_id)
+            of_task = self._of_task[task_id] = {
+                kind: self._task_reports.labels(kind, label)
+                for kind in (COUNTED, REPLAYED, REFUSED)
+            }
+        of_task.get(outcome, of_task[REFUSED]).inc(count)
 
     def committed(self, seconds: float, reports: int) -> None:
         """Observe one durable transaction of reports."""
@@ -68,9 +111,22 @@ class Metrics(ServerMetrics):
         self._report_seconds.observe(seconds)
 
     def fitted(self, estimator: str, seconds: float) -> None:
+        self._fits["fitted"].inc()
         self._fit_seconds.labels(estimator).observe(seconds)
+
+    def not_fitted(self, reason: str) -> None:
+        """A fit ended in a problem of this name."""
+        self._fits[reason].inc()
 
     def wait(self, reports: int, jobs: int) -> None:
         """Set the gauges of queued reports and running jobs."""
         self._queue.set(reports)
         self._jobs.set(jobs)
+
+    def backed_up(self, moment: float) -> None:
+        """Set when the newest backup was made, Unix time."""
+        self._backup.set(moment)
+
+    def certified(self, end: float) -> None:
+        """Set when the proxy's certificate ends, Unix time."""
+        self._certificate_end.set(end)

@@ -21,10 +21,12 @@ from privet.http_server.connections import (
 )
 from privet.http_server.metrics import FOLDER
 
-from .access.signing import SIGNING_KEY, signer_for
+from .access.audit import Audit
+from .access.signing import SIGNING_KEY, note_key, signer_for
 from .access.tokens import Tokens
 from .app import create_app
 from .datastore import open_store
+from .datastore.schema_watch import watching_schema
 from .logs import set_up_logs
 from .settings import Settings
 
@@ -37,8 +39,9 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
     """Serve until a signal says stop; then finish what has been accepted.
 
     ``show(address, token)`` is called once the port is bound; ``token`` is the first admin token,
-    made just now, or None. Raises ``StorageFailed`` for a database that cannot be used and
-    ``PrivetError`` for an address that cannot be listened on.
+    made just now, or None. Raises ``StorageFailed`` for a database that cannot be used, or that
+    another version migrates meanwhile, and ``PrivetError`` for an address that cannot be listened
+    on.
     """
     set_up_logs(settings.log_level, settings.log_format, settings.secrets)
     allow_connections(settings.max_connections)
@@ -48,11 +51,15 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
         show(f"http://{host}:{port}", token)
         config = _config(settings)
         if settings.workers == 1:
-            uvicorn.Server(config).run(sockets=[listener])
+            server = uvicorn.Server(config)
+            with watching_schema(settings.database, partial(setattr, server, "should_exit", True)):
+                server.run(sockets=[listener])
         else:
             with TemporaryDirectory(prefix="privet-metrics-") as folder:
                 os.environ[FOLDER] = folder
-                Multiprocess(config, [listener]).run()
+                processes = Multiprocess(config, [listener])
+                with watching_schema(settings.database, processes.should_exit.set):
+                    processes.run()
 
 
 def _prepare(settings: Settings) -> str | None:
@@ -60,8 +67,8 @@ def _prepare(settings: Settings) -> str | None:
     store = open_store(settings.database, settings.bucket_seconds)
     token = settings.admin_token
     try:
-        signer = signer_for(settings, store.fact(SIGNING_KEY) or "")
-        store.note(SIGNING_KEY, "" if signer is None else signer.key.hex())
+        known = store.fact(SIGNING_KEY) or ""
+        note_key(store, Audit(store, time.time), known, signer_for(settings, known))
         return Tokens(
             store, time.time, None if token is None else token.get_secret_value()
         ).first_start()
@@ -70,7 +77,12 @@ def _prepare(settings: Settings) -> str | None:
 
 
 def _config(settings: Settings) -> uvicorn.Config:
-    limits = ConnectionLimits(settings.header_seconds, settings.max_connections)
+    limits = ConnectionLimits(
+        settings.header_seconds,
+        settings.max_connections,
+        settings.max_address_connections,
+        settings.trusted_proxies,
+    )
     return uvicorn.Config(
         partial(_application, settings),
         factory=True,

@@ -5,17 +5,15 @@ the table in docs/operations.md are made from these fields.
 """
 
 import difflib
-import math
-import string
 from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from privet.http_server.tokens import fault_of_token
+
 MIB = 2**20
-TOKEN_BITS = 128
-ALPHABETS = (string.digits, string.ascii_lowercase, string.ascii_uppercase, string.punctuation)
 OTHER_VARIABLES = frozenset(
     {
         "PRIVET_URL",
@@ -26,6 +24,7 @@ OTHER_VARIABLES = frozenset(
         "PRIVET_RELAY_TOKEN",
         "PRIVET_RELAY_PEER_TOKEN",
         "PRIVET_RELAY_METRICS_TOKEN",
+        "PRIVET_RELAY_LOG_FORMAT",
         "PRIVET_TEST_POSTGRES",
     }
 )
@@ -127,13 +126,24 @@ class Settings(BaseSettings):
     max_predictions: int = Field(
         default=1,
         ge=1,
-        description="Large predictions (bodies above 8 KiB), exports and comparisons of models "
-        "that are computed at a time, each in a process of its own; 8 others wait.",
+        description="Large predictions (bodies above 8 KiB) that are computed at a time, each in a "
+        "process of its own; 8 others wait.",
+    )
+    max_exports: int = Field(
+        default=1,
+        ge=1,
+        description="The same for exports and comparisons of models.",
     )
     max_connections: int = Field(
         default=4096,
         gt=0,
         description="Connections per process; above it the answer is 503 at once.",
+    )
+    max_address_connections: int = Field(
+        default=1024,
+        gt=0,
+        description="Those of one client address, unless it is one of PRIVET_TRUSTED_PROXIES; "
+        "above it the answer is 429 at once.",
     )
     header_seconds: float = Field(
         default=10.0, gt=0, description="Time within which a request's head must have arrived."
@@ -160,12 +170,21 @@ class Settings(BaseSettings):
         description="Days after its closing time when a task and all its data are deleted. "
         "Unset: never.",
     )
+    certificate_of: str = Field(
+        default="",
+        description="Address host:port where a proxy answers with TLS; /metrics then says when its "
+        "certificate ends.",
+    )
     trusted_proxies: str = Field(
         default="",
-        description="Addresses whose X-Forwarded-For is believed, separated by commas.",
+        description="Addresses or networks whose X-Forwarded-For is believed, separated by commas; "
+        "* for all.",
     )
     rate_limit: int = Field(
-        default=0, ge=0, description="Posts per minute and client address; 0 sets no limit."
+        default=0,
+        ge=0,
+        description="Posts, exports and comparisons of models per minute and client address; 0 "
+        "sets no limit.",
     )
     token_tries: int = Field(
         default=10,
@@ -196,7 +215,7 @@ class Settings(BaseSettings):
     @field_validator("admin_token")
     @classmethod
     def _check_token(cls, token: SecretStr | None) -> SecretStr | None:
-        fault = None if token is None else _fault_of_token(token.get_secret_value())
+        fault = None if token is None else fault_of_token(token.get_secret_value())
         if fault is not None:
             raise ValueError(fault)
         return token
@@ -218,22 +237,4 @@ def unknown_variable(names: Iterable[str]) -> str | None:
                 f"did you mean {nearest[0]}? Else" if nearest else "privet serve --help lists all;"
             )
             return f"There is no setting {name}: {meant} take it out of the environment."
-    return None
-
-
-def _fault_of_token(token: str) -> str | None:
-    """Why a token is refused; its bits are at most what random characters of its kinds have."""
-    if any(character.isspace() for character in token) or not token.isascii():
-        return "it has a space or another character that no token has: copy it again"
-    lower = token.lower()
-    if set(lower) <= set(string.hexdigits):
-        kinds = 16
-    else:
-        kinds = sum(len(kind) for kind in ALPHABETS if set(kind) & set(token))
-    bits = min(len(token), 4 * len(set(token))) * math.log2(max(kinds, 1))
-    if bits < TOKEN_BITS:
-        return (
-            f"it has {bits:.0f} bits at most and needs {TOKEN_BITS}: take what "
-            "'openssl rand -hex 32' prints"
-        )
     return None

@@ -23,9 +23,10 @@ import resource
 import signal
 import threading
 import traceback
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
@@ -64,14 +65,18 @@ class Failed(Exception):
     """An error other than a ``PrivetError`` in a worker, with its traceback."""
 
 
+class Died(PrivetError):
+    """The worker process ended before it had answered."""
+
+
 def run_here(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     return function(*arguments, **named)
 
 
-def _start_server() -> None:
+def _start_server(preloaded: Sequence[str]) -> None:
     """Start or restart the fork server, without the secrets in our environment."""
     with _starting:
-        _context.set_forkserver_preload(PRELOADED)
+        _context.set_forkserver_preload(list(preloaded))
         hidden = {name: v for name, v in os.environ.items() if name.startswith("PRIVET_")}
         try:
             for name in hidden:
@@ -84,11 +89,18 @@ def _start_server() -> None:
 class Workers:
     """Up to ``at_a_time`` processes that compute, and ``waiting`` callers that wait for one.
 
-    Each process may have ``memory`` bytes of data, as the system counts them (RLIMIT_DATA).
+    Each process may have ``memory`` bytes of data, as the system counts them (RLIMIT_DATA). The
+    fork server imports ``preloaded``, if it is not running yet.
     """
 
-    def __init__(self, at_a_time: int, waiting: int, memory: int | None = None) -> None:
-        self._memory = memory
+    def __init__(
+        self,
+        at_a_time: int,
+        waiting: int,
+        memory: int | None = None,
+        preloaded: Sequence[str] = PRELOADED,
+    ) -> None:
+        self._start = partial(_Process, memory, preloaded)
         self._limit = at_a_time + waiting
         self._threads = ThreadPoolExecutor(at_a_time, thread_name_prefix="worker")
         self._jobs: set[_Job] = set()
@@ -100,7 +112,7 @@ class Workers:
             raise Overloaded(
                 f"{self._limit} calls like this are under way or waiting here: try again later."
             )
-        job = _Job(self._idle, self._memory)
+        job = _Job(self._idle, self._start)
         self._jobs.add(job)
         try:
             loop = asyncio.get_running_loop()
@@ -108,6 +120,14 @@ class Workers:
         finally:
             self._jobs.discard(job)
             job.kill()
+
+    def submit(self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> Future[T]:
+        """The future result of ``function(*arguments)`` in a process, however many wait."""
+        job = _Job(self._idle, self._start)
+        self._jobs.add(job)
+        future = self._threads.submit(lambda: job.run(function, *arguments, **named))
+        future.add_done_callback(lambda _: self._jobs.discard(job))
+        return future
 
     def __len__(self) -> int:
         """Number of calls that run or wait."""
@@ -125,8 +145,8 @@ class Workers:
 class _Job:
     """One call; another thread may kill the process that it has taken at any time."""
 
-    def __init__(self, idle: list["_Process"], memory: int | None) -> None:
-        self._memory = memory
+    def __init__(self, idle: list["_Process"], start: Callable[[], "_Process"]) -> None:
+        self._start = start
         self._idle = idle
         self._lock = threading.Lock()
         self._killed = False
@@ -169,14 +189,14 @@ class _Job:
             while not (process := self._idle.pop()).is_alive():
                 process.end()
             return process
-        return _Process(self._memory)
+        return self._start()
 
 
 class _Process:
     """A worker process, which answers one message after the other."""
 
-    def __init__(self, memory: int | None) -> None:
-        _start_server()
+    def __init__(self, memory: int | None, preloaded: Sequence[str]) -> None:
+        _start_server(preloaded)
         self._pipe, theirs = _context.Pipe()
         with theirs:
             self._process = _context.Process(target=_work, args=(theirs, memory), daemon=True)
@@ -212,7 +232,7 @@ class _Process:
 
 def _died(exitcode: int | None) -> PrivetError:
     log.error("A worker process died with exit code %s.", exitcode)
-    return PrivetError(
+    return Died(
         f"The process that computed this died (exit code {exitcode}), perhaps for want of memory. "
         f"Nothing was changed. {MORE_MEMORY}"
     )

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes what is missing of a stack's secrets, each in a volume that only those who need it mount; what
-# is there stays.
+# is there stays. Makes the folder of backups one that the stack can write.
 set -eu
 cd /run/privet
 umask 077
@@ -32,3 +32,5 @@ fi
 cp tls/certificate.pem trust/certificate.pem
 chmod 444 trust/certificate.pem
 chown 1000 admin curator relay reader tls
+chown -R 1000 /backups
+chmod 700 /backups

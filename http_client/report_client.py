@@ -11,7 +11,7 @@ import asyncio
 import json
 import ssl
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from http import HTTPStatus
@@ -25,6 +25,7 @@ from pydantic import BaseModel, ValidationError
 from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE
 from privet.protocol.errors import ERRORS_BY_URI, PROBLEM_MEDIA_TYPE, PrivetError
 from privet.protocol.limits import MAX_TASK_BYTES
+from privet.protocol.receipts import RECEIPT_HEADER, SignedReceipt
 from privet.protocol.report import REPORT_MEDIA_TYPE, Fate, Receipt
 from privet.protocol.signature import SIGNATURE_HEADER, Signature
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
@@ -158,15 +159,15 @@ class ReportClient:
         """The task at ``address``, its hash checked against the id there, with its signature.
 
         Raises ``TaskMismatch``, ``InvalidTask``, what the curator answered, or
-        ``CuratorUnreachable``. A task that was fetched before is not fetched again, its id being
-        its content, and callers who ask at the same time share one fetch and its outcome.
+        ``CuratorUnreachable``. A task that was fetched from there before is not fetched again, its
+        id being its content, and callers who ask at the same time share one fetch and its outcome.
         """
-        if address.id in self._offers:
-            return self._offers[address.id]
-        fetch = self._fetches.get(address.id)
+        if address.url in self._offers:
+            return self._offers[address.url]
+        fetch = self._fetches.get(address.url)
         if fetch is None:
-            fetch = self._fetches[address.id] = asyncio.ensure_future(self._fetch(address))
-            fetch.add_done_callback(lambda _: self._fetches.pop(address.id))
+            fetch = self._fetches[address.url] = asyncio.ensure_future(self._fetch(address))
+            fetch.add_done_callback(lambda _: self._fetches.pop(address.url))
         return await asyncio.shield(fetch)
 
     async def send(
@@ -211,21 +212,43 @@ class ReportClient:
             raise _unexpected(reply, "another report's fate")
         return fate
 
-    async def send_batch(self, address: TaskAddress, batch: bytes) -> bytes:
+    async def receipt(self, address: TaskAddress, report: bytes) -> SignedReceipt:
+        """The curator's receipt for a report that counts, from it or from a relay.
+
+        Raises ``ReportNotFound`` if there is none, ``UnexpectedAnswer``, what else was answered, or
+        ``CuratorUnreachable``.
+        """
+        headers = {"Content-Type": REPORT_MEDIA_TYPE, "Accept": "application/json"}
+        call = Call("POST", f"{address.url}/receipts", headers, report, MAX_ANSWER_BYTES)
+        reply = await self._persist(call, self._retry)
+        try:
+            return SignedReceipt.model_validate_json(reply.body)
+        except ValidationError:
+            raise _unexpected(reply, "no receipt") from None
+
+    async def send_batch(
+        self, address: TaskAddress, batch: bytes, *, receipts: bool = False
+    ) -> bytes:
         """Post many reports at once, as a relay does; the account of them that comes back.
 
-        Raises what the curator answered, or ``CuratorUnreachable``.
+        With signed ``receipts``, if the curator gives any. Raises what the curator answered, or
+        ``CuratorUnreachable``.
         """
-        return await self._send_as_relay(f"{address.reports}/batch", BATCH_MEDIA_TYPE, batch)
+        wanted = {RECEIPT_HEADER: "wanted"} if receipts else {}
+        return await self._send_as_relay(
+            f"{address.reports}/batch", BATCH_MEDIA_TYPE, batch, wanted
+        )
 
     async def send_admission(self, address: TaskAddress, admission: bytes) -> bytes:
         """Ask for holders with invitations to be let in; the answer. Raises as ``send_batch``."""
         return await self._send_as_relay(
-            f"{address.url}/admissions", ADMISSION_MEDIA_TYPE, admission
+            f"{address.url}/admissions", ADMISSION_MEDIA_TYPE, admission, {}
         )
 
-    async def _send_as_relay(self, url: str, media_type: str, body: bytes) -> bytes:
-        headers = {"Content-Type": media_type, "Accept": "application/json"}
+    async def _send_as_relay(
+        self, url: str, media_type: str, body: bytes, more: Mapping[str, str]
+    ) -> bytes:
+        headers = {"Content-Type": media_type, "Accept": "application/json", **more}
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
         call = Call("POST", url, headers, body, MAX_BATCH_ANSWER_BYTES)
@@ -263,7 +286,7 @@ class ReportClient:
             raise _unexpected(reply, f"{printable(reply.media_type, 100)!r} instead of a task")
         signature = None if reply.signature is None else Signature.parse(reply.signature)
         offer = Offer(Task.parse(reply.body, address.id), signature)
-        self._offers[address.id] = offer
+        self._offers[address.url] = offer
         while len(self._offers) > TASKS_KEPT:
             self._offers.popitem(last=False)
         return offer

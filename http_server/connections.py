@@ -7,6 +7,10 @@ trailers) are counted from the last step on. A client that takes nothing of its 
 Bodies have limits of their own, where they are read; one that came whole with its head is in the
 scope, under ``WHOLE_BODY``, so that nothing has to wait for it.
 
+No address has more than its share of the connections, but a proxy that is named: everybody's
+requests come over its connections, and it alone can tell whose an idle connection is. So the proxy
+bounds them.
+
 This subclasses uvicorn's protocol for httptools, whose methods and attributes are not documented:
 ``pyproject.toml`` bounds both versions, and moving a bound takes ``tests/http_server`` to pass.
 """
@@ -17,13 +21,15 @@ import logging
 import resource
 import socket
 from asyncio import BaseTransport, TimerHandle, Transport
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from functools import lru_cache
-from http.client import SERVICE_UNAVAILABLE
+from http.client import SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS
 from typing import Any, cast
 from urllib.parse import unquote
 
 import httptools
+from uvicorn.middleware.proxy_headers import _TrustedHosts
 from uvicorn.protocols.http.httptools_impl import (
     HEADER_RE,
     HEADER_VALUE_RE,
@@ -34,6 +40,7 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from privet.protocol.errors import PrivetError
 
+from .addresses import network_of
 from .bodies import WHOLE_BODY
 from .problems import http_problem
 
@@ -58,14 +65,20 @@ class CannotListen(PrivetError):
 class ConnectionLimits:
     """Bytes, headers and seconds of a head; connections of a process.
 
-    ``stalled`` is for how many seconds a client may take nothing of its answer.
+    Those of one address are ``per_address`` at most, unless it is one of ``proxies``, addresses and
+    networks with commas between, "*" for all. ``stalled`` is for how many seconds a client may take
+    nothing of its answer.
     """
 
     seconds: float = 10.0
     connections: int = 4096
+    per_address: int = 1024
+    proxies: str = ""
     bytes: int = 32 * 1024
     headers: int = 100
     stalled: float = 60.0
+    opened: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
+    """The connections of this process by address."""
 
 
 class BoundedConnection(HttpToolsProtocol):
@@ -84,18 +97,28 @@ class BoundedConnection(HttpToolsProtocol):
         self._idle: TimerHandle | None = None
         self._idle_since = 0.0
         self._stall: TimerHandle | None = None
+        self._address = ""
         self._fault = (400, "The request is not HTTP/1.1: send it again, from an HTTP client.")
 
     def connection_made(self, transport: BaseTransport) -> None:
         """Answer at once where there are too many connections; else wait for a head."""
         super().connection_made(cast("Transport", transport))
-        if len(self.connections) > self._limits.connections:
+        opened, limits = self._limits.opened, self._limits
+        if self.client and self.client[0] not in _proxies(limits.proxies):
+            self._address = network_of(self.client[0])
+            opened[self._address] += 1
+        if len(self.connections) > limits.connections:
             self._refuse(503, "Too many connections are open here: try again in a second.")
+        elif opened[self._address] > limits.per_address:
+            self._refuse(429, "Your address has too many connections open here: close some.")
         else:
             self._start_clock()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the deadlines."""
+        """Forget the deadlines and the address."""
+        self._limits.opened[self._address] -= 1
+        if self._limits.opened[self._address] <= 0:
+            del self._limits.opened[self._address]
         self._stop_clock()
         self._stop_stall()
         if self._idle is not None:
@@ -294,7 +317,7 @@ class BoundedConnection(HttpToolsProtocol):
         lines = [b"%b: %b\r\n" % header for header in headers]
         answer = [STATUS_LINE[status], *lines, b"\r\n", bytes(response.body)]
         self.transport.write(b"".join(answer))
-        if status == SERVICE_UNAVAILABLE or not self._is_answered():
+        if status in {SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS} or not self._is_answered():
             self.transport.close()
             return
         self._refused = True
@@ -334,6 +357,12 @@ class WholeAnswer(RequestResponseCycle):
                 return
             await super().send(start)
         await super().send(message)
+
+
+@lru_cache(maxsize=8)
+def _proxies(addresses: str) -> _TrustedHosts:
+    """uvicorn's own reading of them, by which it also believes their ``X-Forwarded-For``."""
+    return _TrustedHosts(addresses)
 
 
 @lru_cache(maxsize=256)

@@ -2,10 +2,13 @@
 
 The processes of one server add up: where ``PROMETHEUS_MULTIPROC_DIR`` is set as they start, each
 keeps its values in a file of that folder, and the one that is asked adds all of them up. Labels are
-few: routes are those that a server has, and statuses those that it gives.
+few: routes are those that a server has, and statuses those that it gives. Counters of failures are
+there from the start, at 0: the first value of one that appears later is no increase to Prometheus.
 """
 
 import os
+import shutil
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
@@ -19,7 +22,10 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from privet.protocol.errors import PROBLEMS
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
@@ -30,6 +36,8 @@ OTHER = "other"
 MAX_TASKS = 200
 """Tasks that have values of their own; those of more are added up as ``other``."""
 ID_DIGITS = 12
+PROBLEM_NAMES = tuple(problem.name for problem in PROBLEMS.values())
+FAILURES = frozenset(problem.status for problem in PROBLEMS.values() if problem.status >= 500)
 PROCESS = {
     "process_cpu_seconds": "Seconds of the processor that a server process has used.",
     "process_resident_memory_bytes": "Memory that a server process has.",
@@ -37,11 +45,21 @@ PROCESS = {
 }
 
 
-class ServerMetrics:
-    """The values of one process; ``text`` is what ``/metrics`` answers, for all of them."""
+DISK = {
+    "free": "Bytes that are free on the disk where the server writes.",
+    "size": "Bytes that this disk has in all.",
+}
 
-    def __init__(self) -> None:
+
+class ServerMetrics:
+    """The values of one process; ``text`` is what ``/metrics`` answers, for all of them.
+
+    With a ``folder``, those of the disk it is on are among them.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
         self.registry = CollectorRegistry()
+        self._folder = folder
         self._calls = Counter(
             "privet_http_requests_total",
             "Calls that were answered, by route and status.",
@@ -65,9 +83,31 @@ class ServerMetrics:
             )
             for name, what in PROCESS.items()
         }
+        self._disk = {
+            name: Gauge(
+                f"privet_disk_{name}_bytes",
+                what,
+                registry=self.registry,
+                multiprocess_mode="livemin",
+            )
+            for name, what in DISK.items()
+            if folder is not None
+        }
         self._of_process = ProcessCollector(registry=None)
         self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._tasks = {"": ""}
+
+    def expect(self, routes: Iterable[BaseRoute], failures: Iterable[int] = FAILURES) -> None:
+        """Count the failures of these routes from 0 on, by the statuses that they would have."""
+        calls = [
+            (method, route.path)
+            for route in routes
+            if isinstance(route, Route)
+            for method in route.methods or ()
+        ]
+        for method, route in [*calls, ("GET", OTHER)]:
+            for status in failures:
+                self._calls.labels(method, route, status)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """A call was answered."""
@@ -94,6 +134,10 @@ class ServerMetrics:
                 gauge = self._process.get(sample.name.removesuffix("_total"))
                 if gauge is not None:
                     gauge.labels(os.getpid()).set(sample.value)
+        if self._folder is not None:
+            disk = shutil.disk_usage(self._folder)
+            self._disk["free"].set(disk.free)
+            self._disk["size"].set(disk.total)
 
     def text(self) -> bytes:
         """All processes' values, in Prometheus's text form."""

@@ -72,7 +72,8 @@ def problem_response(error: PrivetError, instance: str, status: int | None = Non
     document["status"] = status or document["status"]
     if document["status"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
         _failures.log(document["status"], instance, error.__cause__ or error.detail)
-    return _response(document)
+    seconds = getattr(error, "seconds", None)
+    return _response(document, None if seconds is None else {"Retry-After": str(seconds)})
 
 
 def http_problem(

@@ -69,13 +69,8 @@ class QuestionCounts:
     @classmethod
     def of(cls, task: Task, question: int, sums: Sums, n: int) -> "QuestionCounts":
         """The sums of ``n`` answers to one question of a task."""
-        return cls(
-            task.tree_of(question),
-            task.mechanisms[question],
-            sums,
-            n,
-            scale=task.label_scales[question],
-        )
+        tree, scale = task.tree_of(question), task.label_scales[question]
+        return cls(tree, task.mechanisms[question], sums, n, scale=scale)
 
     @property
     def centred(self) -> bool:
@@ -120,11 +115,17 @@ class QuestionCounts:
         """Mean of ``weights``, ``(cells, slots)``, over the holders whose record fits.
 
         The variance is to first order, without the slight correlation of counts and misfits that
-        some mechanisms have.
+        some mechanisms have. Rounding a number t in [0, 1] at random to one of L levels adds
+        at most min(t (1 - t), 1 / (2 L - 2)^2), which is largest where all of a cell are equal.
         """
         mean = float((weights * self.counts).sum()) / self.holders
         variance = self.mechanism.linear_variance(weights, self.n, self.plausible)
         variance += mean**2 * self.misfits.variance
+        if self.scale is not None:
+            mass = self.plausible.sum(axis=1)
+            t = self.plausible[:, 1] / np.maximum(mass, 1e-300)
+            rounding = np.minimum(t * (1.0 - t), 1.0 / (2 * self.mechanism.levels - 2) ** 2)
+            variance += float(np.diff(weights)[:, 0] ** 2 @ (mass * rounding))
         return Estimate(mean, max(variance, 0.0) / self.holders**2)
 
     @cached_property

@@ -7,15 +7,17 @@ U_k = sum_s V_ks. Of m public records, h_ks are the exact counts. A weighted sum
 
 is a class's share among those who reported (w = 1 in its slot), or the distance of their mean label
 from the public one (w = what each slot stands for, less that). Its interval is about them, so it
-has the mechanism's noise and nothing else. Whether the populations behind both data differ is
+has the mechanism's noise and, for a number, what rounding it to a level and clipping it around its
+centre hide. Whether the populations behind both data differ is
 another question, with the chance of who was asked in both: a share p has p (1 - p) (1 / n + 1 / m)
 more variance.
 
-In each cell two things may differ: its mass, U_k / n against m_k / m, and its labels, by the
-contrast R = V - q U with the public share q in the cell, smoothed by one record of the public
-average, so that E R = 0 where they agree,
-
-    Var R = Var(noise of R) + n w (p (1 - 2 q) + q^2) + (n w)^2 q (1 - q) / (m_k + 1).
+In each cell two things may differ: its mass, U_k / n against m_k / m, and its labels, V_ks / U_k
+against h_ks / m_k. Where the populations agree in a share p, the public count is binomial with p,
+which reports give up to a standard error: the two-sided mid-p-value is averaged over it. For labels
+that error also has what growing cells on these very labels adds, (s - 1) p (1 - p) / m_k, with the
+factor s of ``selection``. The mean of a number is compared by a normal law, with the public
+variance s q (1 - q) / (m_k + 1) on the scale [0, 1].
 
 Two-sided p-values of all cells are selected by Benjamini and Hochberg (1995), which keeps the
 expected part of false ones among the differences listed below ``FALSE_DISCOVERY_RATE``.
@@ -26,11 +28,12 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import bdtr, ndtr, ndtri
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 
+from .clipping import public_distances
 from .contrasts import contrast_variance
 from .counts import (
     Z95,
@@ -40,12 +43,14 @@ from .counts import (
     QuestionCounts,
     misfit_share,
     public_counts,
-    sampling_covariance,
 )
 from .model import Model
 from .public_data import Floats, PublicData
+from .trees import locate
 
 FALSE_DISCOVERY_RATE = 0.05
+NODES = ndtri((np.arange(64) + 0.5) / 64)
+"""Equally probable values of a standard normal variable, over which p-values are averaged."""
 REFERENCE = 100_000
 """Number of holders assumed for variances before the first report."""
 
@@ -117,11 +122,10 @@ def insight(
             "a model of a task that asks for the label."
         )
     public_by_cell = public_counts(label, public, question.partition, question.scale)
-    overall = _overall(label, public, question)
+    overall = _overall(label, public, question, model)
     misfits = (misfit_share(questions) or Estimate(0.0, 1.0)).interval(0.0, 1.0)
-    compared = [*_masses(question, public_by_cell), *_labels(label, question, public_by_cell)]
-    differences = _discoveries(compared, tests=len(compared))
-    before = values_without_reports(label, public, model)
+    differences = cell_differences(label, question, public_by_cell, model.selection)
+    before = model.without_reports().values
     mass = np.maximum(question.counts.sum(axis=1), 0.0)
     change = np.abs(model.values - before).max(axis=1)
     moved = float((mass * change).sum() / max(mass.sum(), 1e-300))
@@ -173,28 +177,62 @@ def question_about(model: Model, questions: Sequence[QuestionCounts]) -> Questio
     return None
 
 
-def _overall(label: Label, public: PublicData, question: QuestionCounts) -> tuple[Comparison, ...]:
+def _overall(
+    label: Label, public: PublicData, question: QuestionCounts, model: Model
+) -> tuple[Comparison, ...]:
     """Each class's share, or the mean label, with the test that the populations are alike."""
     n, m = question.holders, len(public)
     rows = []
     for name, weights in figure_weights(label, question):
         if isinstance(label, Classes):
-            expected = float((public.y == label.classes.index(name)).mean())
+            expected = alike = float((public.y == label.classes.index(name)).mean())
             reported = question.mean(weights)
             pooled = min(max((n * reported.value + m * expected) / (n + m), 0.0), 1.0)
             spread = pooled * (1.0 - pooled)
-            least, most = 0.0, 1.0
+            interval = reported.interval(0.0, 1.0)
         else:
-            expected, spread = float(public.y.mean()), float(public.y.var())
-            distance = question.mean(weights - expected)
-            reported = Estimate(expected + distance.value, distance.variance)
-            least, most = label.low, label.high
+            on_scale = _as_reported(label, public, question)
+            expected, alike, spread = (
+                float(public.y.mean()),
+                float(on_scale.mean()),
+                float(on_scale.var()),
+            )
+            distance = question.mean(weights - alike)
+            reported = Estimate(alike + distance.value, distance.variance)
+            interval = _unclipped(label, public, question, model, reported)
         error = np.sqrt(max(reported.variance + spread * (1 / n + 1 / m), 1e-300))
-        p_value = float(2.0 * ndtr(-abs(reported.value - expected) / error))
-        interval = reported.interval(least, most)
+        p_value = float(2.0 * ndtr(-abs(reported.value - alike) / error))
         row = (interval.value, interval.low, interval.high, expected, p_value)
         rows.append(Comparison(name, *row))
     return tuple(rows)
+
+
+def _as_reported(label: Range, public: PublicData, question: QuestionCounts) -> Floats:
+    """The public labels, ``(rows,)``, clipped as reported ones are."""
+    scale, cells = question.scale_of(label), locate(question.partition, public.X)
+    return np.asarray(scale.low[cells] + scale.width * scale.to_unit(cells, public.y))
+
+
+def _unclipped(
+    label: Range, public: PublicData, question: QuestionCounts, model: Model, clipped: Estimate
+) -> Interval:
+    """The mean of labels whose clipped mean is ``clipped``, with its 95 % interval.
+
+    What clipping took is that of the cells' labels about the model's values, if they are spread as
+    the public ones (``clipping``); where it took much, noise and the spread's own error weigh more.
+    """
+    if not question.centred:
+        return clipped.interval(label.low, label.high)
+    scale, weights = question.scale_of(label), question.plausible.sum(axis=1)
+    weights = weights / weights.sum()
+    distances, distance = public_distances(label, public, question)
+    r = model.values[:, 0] - scale.low - scale.width / 2.0
+    lost = float(weights @ (distance(r) - r))
+    step = scale.width / 100.0
+    slope = float(weights @ (distance(r + step) - distance(r - step))) / (2.0 * step)
+    variance = slope**2 * clipped.variance
+    variance += (slope - 1.0) ** 2 * float(distances.var()) / len(distances)
+    return Estimate(clipped.value + lost, variance).interval(label.low, label.high)
 
 
 def figure_weights(label: Label, question: QuestionCounts) -> list[tuple[str, Floats]]:
@@ -210,14 +248,26 @@ def figure_weights(label: Label, question: QuestionCounts) -> list[tuple[str, Fl
     return [(label.name, np.stack([low, low + scale.width], axis=1))]
 
 
+def cell_differences(
+    label: Label, question: QuestionCounts, public_by_cell: Floats, selection: float
+) -> tuple[CellDifference, ...]:
+    """The cells whose mass or labels differ from the public counts', the surest first.
+
+    Of those listed, ``FALSE_DISCOVERY_RATE`` are false in expectation.
+    """
+    masses = _masses(question, public_by_cell)
+    labels = _labels(label, question, public_by_cell, selection)
+    return _discoveries([*masses, *labels])
+
+
 def _masses(question: QuestionCounts, public_by_cell: Floats) -> list[CellDifference]:
     """Compare every cell's share of the holders with its share of the public records."""
     n, m = question.holders, public_by_cell.sum()
     reported, public = question.counts.sum(axis=1) / n, public_by_cell.sum(axis=1) / m
     noise = np.maximum(question.noise.sum(axis=(1, 2)), 0.0) / n**2
-    pooled = np.clip((n * reported + m * public) / (n + m), 1.0 / (n + m), 1.0)
-    error = np.sqrt(noise + pooled * (1.0 - pooled) * (1.0 / n + 1.0 / m))
-    p = 2.0 * ndtr(-np.abs(reported - public) / np.maximum(error, 1e-300))
+    share = np.clip(reported, 0.0, 1.0)
+    error = np.sqrt(noise + share * (1.0 - share) / n)
+    p = _binomial_p(public_by_cell.sum(axis=1), m, reported, error)
     half = Z95 * np.sqrt(noise)
     columns = np.stack(
         [*np.clip([reported, reported - half, reported + half], 0.0, 1.0), public, p]
@@ -225,26 +275,33 @@ def _masses(question: QuestionCounts, public_by_cell: Floats) -> list[CellDiffer
     return [CellDifference(cell, None, *row) for cell, row in enumerate(columns.T.tolist())]
 
 
-def _labels(label: Label, question: QuestionCounts, public_by_cell: Floats) -> list[CellDifference]:
-    """Compare every cell's class shares, or its mean label, with the public ones."""
+def _labels(
+    label: Label, question: QuestionCounts, public_by_cell: Floats, selection: float
+) -> list[CellDifference]:
+    """Compare every cell's class shares, or its mean label, with the public ones.
+
+    ``selection`` is by how much more these vary since cells were grown on them.
+    """
     rows, q = public_by_cell.sum(axis=1), _smoothed_shares(public_by_cell)
-    mass = np.maximum(question.counts.sum(axis=1), 0.0)
-    R = question.counts - q * question.counts.sum(axis=1, keepdims=True)
-    noise, sampling = (
-        np.maximum(contrast_variance(covariance, q), 0.0)
-        for covariance in (question.noise, sampling_covariance(question.plausible))
-    )
-    spread = mass[:, None] ** 2 * q * (1.0 - q) / (rows + 1.0)[:, None]
-    p = 2.0 * ndtr(-np.abs(R) / np.sqrt(np.maximum(noise + sampling + spread, 1e-300)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share, error = q + R / mass[:, None], np.sqrt(noise) / mass[:, None]
+    mass = np.maximum(question.counts.sum(axis=1, keepdims=True), 1.0)
+    share = question.counts / mass
+    t = np.clip(share, 0.0, 1.0)
+    error = np.sqrt(np.maximum(contrast_variance(question.noise, t), 0.0)) / mass
+    sampled = np.sqrt(error**2 + t * (1.0 - t) / mass)
+    if isinstance(label, Classes):
+        grown = (selection - 1.0) * t * (1.0 - t) / np.maximum(rows, 1.0)[:, None]
+        p = _binomial_p(public_by_cell, rows[:, None], share, np.sqrt(sampled**2 + grown))
+    else:
+        spread = sampled**2 + selection * q * (1.0 - q) / (rows + 1.0)[:, None]
+        p = 2.0 * ndtr(-np.abs(share - q) / np.sqrt(np.maximum(spread, 1e-300)))
     names: tuple[str, ...] = label.classes if isinstance(label, Classes) else ("", label.name)
     if isinstance(label, Range):
         scale = question.scale_of(label)
         low, width = np.broadcast_to(scale.low, len(mass)), scale.width
+        error = sampled  # rounding varies as a sample does
     compared = []
     for cell, slot in np.ndindex(*p.shape):
-        if mass[cell] <= 0.0 or not names[slot]:
+        if mass[cell, 0] <= 1.0 or not names[slot]:
             continue
         value, half = share[cell, slot], Z95 * error[cell, slot]
         ends = np.append(np.clip([value, value - half, value + half], 0.0, 1.0), q[cell, slot])
@@ -256,26 +313,27 @@ def _labels(label: Label, question: QuestionCounts, public_by_cell: Floats) -> l
     return compared
 
 
-def _discoveries(compared: Sequence[CellDifference], tests: int) -> tuple[CellDifference, ...]:
+def _binomial_p(hits: Floats, rows: Floats | float, share: Floats, error: Floats) -> Floats:
+    """Two-sided mid-p-values of ``hits`` among ``rows`` public records with the holders' share.
+
+    That is known up to an ``error``, over which the binomial law is averaged.
+    """
+    shares = np.clip(share[..., None] + error[..., None] * NODES, 0.0, 1.0)
+    h, m = (np.rint(counts)[..., None].astype(np.int64) for counts in (hits, rows))
+    at_most, fewer = (np.where(k < 0, 0.0, bdtr(np.maximum(k, 0), m, shares)) for k in (h, h - 1))
+    below = (at_most + fewer).mean(axis=-1) / 2.0
+    return np.asarray(np.minimum(2.0 * np.minimum(below, 1.0 - below), 1.0))
+
+
+def _discoveries(compared: Sequence[CellDifference]) -> tuple[CellDifference, ...]:
     """Benjamini and Hochberg (1995): up to the last p_(i) <= i FDR / tests."""
     ordered = sorted(compared, key=lambda difference: difference.p_value)
     passing = [
         place
         for place, difference in enumerate(ordered, start=1)
-        if difference.p_value <= place * FALSE_DISCOVERY_RATE / tests
+        if difference.p_value <= place * FALSE_DISCOVERY_RATE / len(compared)
     ]
     return tuple(ordered[: max(passing, default=0)])
-
-
-def values_without_reports(label: Label, public: PublicData, model: Model) -> Floats:
-    """The model's values without any report, ``(cells, S)``: its public model's means, or the
-    public records' shares or means, smoothed by one record of the average."""
-    if model.base_values is not None:
-        return model.base_values
-    q = _smoothed_shares(public_counts(label, public, model.partition))
-    if isinstance(label, Range):
-        return np.asarray(label.low + (label.high - label.low) * q[:, 1:])
-    return q
 
 
 def _smoothed_shares(public_by_cell: Floats) -> Floats:

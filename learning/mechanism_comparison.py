@@ -60,8 +60,7 @@ def choose(
     Of equal ones the one with the shorter report, then the one that comes first in MECHANISMS.
     Raises InvalidTask if no report is that short.
     """
-    built = _build_all(epsilon, cells, slots, regression=regression)
-    best = _best(built, max_report_bytes)
+    built, best = _best(epsilon, cells, slots, max_report_bytes, regression=regression)
     if best is None:
         shortest = min(built, key=lambda m: m.report_bytes)
         raise InvalidTask(
@@ -84,8 +83,7 @@ def compare(
     None is chosen if no report is as short as ``max_report_bytes``. Raises InvalidTask for a
     question that cannot be asked.
     """
-    built = _build_all(epsilon, cells, slots, regression=regression)
-    best = _best(built, max_report_bytes)
+    built, best = _best(epsilon, cells, slots, max_report_bytes, regression=regression)
     rows = [_row(m, fits=_fits(m, max_report_bytes), chosen=m is best) for m in built]
     return sorted(rows, key=lambda row: row.variance)
 
@@ -112,17 +110,17 @@ def count_variance(mechanism: Mechanism) -> float:
     return float(mechanism.variance(n, even)[0, -1] / n)
 
 
-def _build_all(epsilon: float, cells: int, slots: int, *, regression: bool) -> list[Mechanism]:
-    return [
+def _best(
+    epsilon: float, cells: int, slots: int, max_report_bytes: int | None, *, regression: bool
+) -> tuple[list[Mechanism], Mechanism | None]:
+    """All mechanisms, and the one to choose."""
+    built = [
         create_mechanism(name, epsilon, cells, slots, regression=regression) for name in MECHANISMS
     ]
-
-
-def _best(built: list[Mechanism], max_report_bytes: int | None) -> Mechanism | None:
     short = [m for m in built if _fits(m, max_report_bytes)]
     smallest = min(map(count_variance, short), default=0.0)
     best = (m for m in short if count_variance(m) <= smallest * (1 + SAME))
-    return min(best, key=lambda m: m.report_bytes, default=None)
+    return built, min(best, key=lambda m: m.report_bytes, default=None)
 
 
 def _fits(mechanism: Mechanism, max_report_bytes: int | None) -> bool:

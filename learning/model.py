@@ -1,7 +1,7 @@
 """A fitted model: a value per cell, with its interval, public share and one report's influence."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from .trees import locate
 Value = float | int | str | bool
 FORMAT = "privet-model-1"
 CELL_ARRAYS = ("values", "standard_error", "low", "high", "public_share", "influence")
+OPTIONAL_ARRAYS = ("base_values", "base_slope", "values_without_reports")
 
 _LABEL: TypeAdapter[Label] = TypeAdapter(Label)
 
@@ -101,6 +102,10 @@ class Model:
     - ``n``: how many reports it used; ``facts``: what else the estimator states;
     - ``span``: maximum difference of two values of a cell; less than a numeric label's range if
       it was reported relative to a centre, None for the whole range;
+    - ``values_without_reports``: ``(K, S)``, what the same estimator gives without any report; None
+      in documents of earlier versions;
+    - ``selection``: by how many times the variance of cells' public shares exceeds the binomial one
+      (``selection.selection_factor``);
     - ``base``: a public model f, if any, with its means per cell ``base_values``, ``(K, S)``: the
       prediction is ``values + base_slope * (f(x) - base_values)``; a ``base_slope``, ``(K, S)``,
       of None is 1.
@@ -120,6 +125,8 @@ class Model:
     base: BaseModel | None = None
     base_values: Floats | None = None
     base_slope: Floats | None = None
+    values_without_reports: Floats | None = None
+    selection: float = 1.0
     facts: Mapping[str, Value] = field(default_factory=dict)
     span: float | None = None
 
@@ -132,6 +139,18 @@ class Model:
         """Predictions for rows in these ``cells`` with the public model's ``scores``, if any."""
         return Predictions(self, cells, None if self.base_values is None else scores)
 
+    def without_reports(self) -> "Model":
+        """The same estimator's model of no reports: its values alone are meant.
+
+        Raises ``InvalidRequest`` for a document of an earlier version.
+        """
+        if self.values_without_reports is None:
+            raise InvalidRequest(
+                "This model was fitted by an earlier version, which did not keep what it would be "
+                "without reports: fit again."
+            )
+        return replace(self, values=self.values_without_reports, base_slope=None, n=0)
+
     def influence_of(self, k: int) -> Floats:
         """Maximum change of each value by ``k`` dishonest reports, ``(K, S)``.
 
@@ -143,6 +162,7 @@ class Model:
 
     def to_document(self) -> dict[str, Any]:
         """The model as JSON values; ``from_document`` gives back one that predicts the same."""
+        arrays = ((name, getattr(self, name)) for name in OPTIONAL_ARRAYS)
         return {
             "format": FORMAT,
             "label": self.label.model_dump(mode="json"),
@@ -152,9 +172,9 @@ class Model:
             "parameters": dict(self.parameters),
             "n": self.n,
             "base": None if self.base is None else self.base.to_document(),
-            "base_values": _listed(self.base_values),
-            "base_slope": _listed(self.base_slope),
+            **{name: None if array is None else array.tolist() for name, array in arrays},
             "facts": dict(self.facts),
+            "selection": self.selection,
             "span": self.span,
         }
 
@@ -164,41 +184,30 @@ class Model:
         if document.get("format") != FORMAT:
             raise InvalidRequest(f"The document is not a {FORMAT}: export the model again.")
         try:
-            return cls._read(document)
+            base, span = document["base"], document.get("span")
+            arrays = {name: document[name] for name in CELL_ARRAYS}
+            arrays |= {name: document.get(name) for name in OPTIONAL_ARRAYS if document.get(name)}
+            return cls(
+                label=_LABEL.validate_python(document["label"]),
+                partition=Tree.model_validate(document["partition"]).partition(),
+                **{name: np.array(array, dtype=np.float64) for name, array in arrays.items()},
+                estimator=str(document["estimator"]),
+                parameters=dict(document["parameters"]),
+                n=int(document["n"]),
+                base=None if base is None else BaseModel.from_document(base),
+                facts=dict(document["facts"]),
+                selection=float(document.get("selection", 1.0)),
+                span=None if span is None else float(span),
+            )
         except (KeyError, TypeError, ValueError, ValidationError) as error:
             raise InvalidRequest(
                 f"The model document is damaged ({error}): export it again."
             ) from error
 
-    @classmethod
-    def _read(cls, document: Mapping[str, Any]) -> "Model":
-        base, span = document["base"], document.get("span")
-        return cls(
-            label=_LABEL.validate_python(document["label"]),
-            partition=Tree.model_validate(document["partition"]).partition(),
-            **{name: np.array(document[name], dtype=np.float64) for name in CELL_ARRAYS},
-            estimator=str(document["estimator"]),
-            parameters=dict(document["parameters"]),
-            n=int(document["n"]),
-            base=None if base is None else BaseModel.from_document(base),
-            base_values=_array(document["base_values"]),
-            base_slope=_array(document.get("base_slope")),
-            facts=dict(document["facts"]),
-            span=None if span is None else float(span),
-        )
-
     @property
     def bounds(self) -> tuple[float, float]:
         """The least and greatest value there can be."""
         return (self.label.low, self.label.high) if isinstance(self.label, Range) else (0.0, 1.0)
-
-
-def _listed(table: Floats | None) -> list[Any] | None:
-    return None if table is None else table.tolist()
-
-
-def _array(listed: list[Any] | None) -> Floats | None:
-    return None if listed is None else np.array(listed, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,21 +11,13 @@ where p is held fixed on the right: the noise of all cells together, with their 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.protocol.features import Classes
-from privet.protocol.partition import LEAF, Partition
 
-from .counts import (
-    Z95,
-    Estimate,
-    Interval,
-    Label,
-    QuestionCounts,
-    public_counts,
-)
+from .counts import Z95, Estimate, Interval, Label, QuestionCounts, public_counts
 from .insight import figure_weights
 from .public_data import Floats, PublicData
+from .trees import ancestors, node_depth
 
 
 @dataclass(frozen=True)
@@ -55,9 +47,10 @@ def node_shares(
 
     The interval of a share is all that is possible where the mass is not distinguished from zero.
     """
-    below = cells_below(question.partition, node)
+    tree = question.partition
+    below = ancestors(tree, int(node_depth(tree)[node])) == node  # of each cell
     inside = np.broadcast_to(below[:, None], question.counts.shape).astype(np.float64)
-    public_by_cell = public_counts(label, public, question.partition)
+    public_by_cell = public_counts(label, public, tree)
     records = public_by_cell[below].sum()
     mass = question.mean(inside)
     share = Share("", mass.interval(0.0, 1.0), float(records / public_by_cell.sum()))
@@ -72,16 +65,6 @@ def node_shares(
             expected = least + (most - least) * float(public_by_cell[below, 1].sum() / records)
         rows.append(Share(name, reported, expected))
     return NodeShares(share, tuple(rows))
-
-
-def cells_below(partition: Partition, node: int) -> NDArray[np.bool_]:
-    """Whether each cell lies below ``node`` or is it, ``(cells,)``."""
-    below = np.zeros(partition.nodes, dtype=bool)
-    below[node] = True
-    for nodes in partition.levels:
-        inner = nodes[(partition.left[nodes] != LEAF) & below[nodes]]
-        below[partition.left[inner]] = below[partition.right[inner]] = True
-    return np.asarray(below[partition.leaves])
 
 
 def _ratio(

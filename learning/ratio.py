@@ -7,8 +7,6 @@ the largest count is therefore always the one predicted, which is the rule "rati
 the mass is positive, and does not flip where it is not. Intervals are Fieller's (1954).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .contrasts import contrast_variance, moments
@@ -17,26 +15,18 @@ from .model import SlotEstimates
 from .public_data import Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Ratio:
-    """Counts ``(cells, slots)`` whose shares are the cells' values, with their covariance.
+def share_estimates(
+    counts: Floats, covariance: Floats, public_share: Floats, influence: Floats
+) -> SlotEstimates:
+    """The shares of counts, with standard errors to first order and intervals after Fieller.
 
-    ``covariance`` has shape ``(cells, slots, slots)``, ``public_share`` ``(cells,)`` and
-    ``influence``, of one report on a share, ``(cells, slots)``.
+    ``counts`` and ``influence``, of one report on a share, have shape ``(cells, slots)``,
+    ``covariance`` ``(cells, slots, slots)`` and ``public_share`` ``(cells,)``.
     """
-
-    counts: Floats
-    covariance: Floats
-    public_share: Floats
-    influence: Floats
-
-    def estimates(self) -> SlotEstimates:
-        """The shares, with standard errors to first order and intervals after Fieller."""
-        values = shares(self.counts, self.covariance)
-        variance = share_variance(values, self.counts, self.covariance)
-        low, high = fieller_interval(self.counts, self.covariance)
-        error = np.minimum(np.sqrt(variance), 0.5)
-        return SlotEstimates(values, error, low, high, self.public_share, self.influence)
+    values = shares(counts, covariance)
+    error = np.minimum(np.sqrt(share_variance(values, counts, covariance)), 0.5)
+    low, high = fieller_interval(counts, covariance)
+    return SlotEstimates(values, error, low, high, public_share, influence)
 
 
 def shares(counts: Floats, covariance: Floats) -> Floats:

@@ -64,8 +64,11 @@ def simulate_counts(
     the number of holders where the mechanism's own ``simulate`` does not.
     """
     copies = np.ones(len(X), dtype=np.int64) if copies is None else copies
-    counts = []
-    for question, answering in enumerate(_allocate(task, np.append(copies, misfits), rng)):
+    counts, holders, questions = [], np.append(copies, misfits), len(task.questions)
+    allocated = [holders] * questions
+    if task.allocation == "one":
+        allocated = list(rng.multinomial(holders, np.full(questions, 1 / questions)).T)
+    for question, answering in enumerate(allocated):
         sums = simulate_question(
             task.tree_of(question),
             task.mechanisms[question],
@@ -140,11 +143,3 @@ def _levels(
     above = rng.binomial(copies, position - below)
     level = below.astype(np.int64)
     return [(level, copies - above), (level + 1, above)]
-
-
-def _allocate(task: Task, copies: Integers, rng: np.random.Generator) -> Sequence[Integers]:
-    """For each question the number of holders per entry of ``copies`` that answer it."""
-    questions = len(task.questions)
-    if task.allocation == "all":
-        return [copies] * questions
-    return list(rng.multinomial(copies, np.full(questions, 1 / questions)).T)

@@ -1,7 +1,9 @@
 /** From a record to numbers (docs/protocol.md, "From a record to a category"). */
 
 const SPACES = /^\p{White_Space}+|\p{White_Space}+$/gu;
-const NUMBER = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
+const NUMBER = /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
+const TRUTH_VALUES = new Map([["True", "1"], ["true", "1"], ["TRUE", "1"], ["False", "0"], ["false", "0"], ["FALSE", "0"]]);
+const MISSING_TEXTS = new Set(["", "NA", "N/A", "NaN", "nan", "null", "NULL"]);
 
 /** @param {string} text */
 export const trimmed = (text) => text.replace(SPACES, "");
@@ -42,49 +44,67 @@ function misfit(what) {
   throw new Misfit(what);
 }
 
-/** The value, or null if it is missing. */
-function valueOf(record, name) {
-  const value = Object.hasOwn(record, name) ? record[name] : null;
-  if (value === undefined || Number.isNaN(value)) return null;
-  return typeof value === "string" && trimmed(value) === "" ? null : value;
-}
+const valueOf = (record, name) => (Object.hasOwn(record, name) ? record[name] : null);
+
+const isMissing = (value) =>
+  value === null || value === undefined || Number.isNaN(value) || (typeof value === "string" && MISSING_TEXTS.has(trimmed(value)));
 
 function encode(feature, value) {
-  const present = value ?? feature.missing;
-  if (present === null) misfit("is missing: give it a value");
+  const listed = feature.kind === "numeric" ? null : listedName(feature.categories, value);
+  if (listed === null && isMissing(value)) {
+    return feature.missing === null ? misfit("is missing: give it a value") : encode(feature, feature.missing);
+  }
   if (feature.kind === "numeric") {
     const width = feature.high - feature.low;
-    const number = numberOf(present);
+    const number = numberOf(value);
     return [width === 0 ? 0 : clip((number - feature.low) / width, 0, 1)];
   }
-  const listed = feature.categories.filter((category) => category === nameOf(present)).length;
-  const name = listed ? nameOf(present) : feature.unknown;
+  const name = listed ?? feature.unknown;
   if (name === null) misfit(`must be one of ${feature.categories.slice(0, 20).join(", ")}`);
   return feature.categories.map((category) => (category === name ? 1 : 0));
 }
 
 function labelOf(label, value) {
-  if (value === null) misfit("is missing: give it a value");
+  const listed = label.kind === "range" ? null : listedName(label.classes, value);
+  if (listed === null && isMissing(value)) misfit("is missing: give it a value");
   if (label.kind === "range") return clip(numberOf(value), label.low, label.high);
-  const levels = label.classes.map((name, level) => (name === nameOf(value) ? level + 1 : 0));
-  const level = levels.reduce((sum, each) => sum + each, -1);
-  if (level < 0) misfit(`must be one of ${label.classes.slice(0, 20).join(", ")}`);
-  return level;
+  if (listed === null) misfit(`must be one of ${label.classes.slice(0, 20).join(", ")}`);
+  return label.classes.map((name, level) => (name === listed ? level : 0)).reduce((sum, level) => sum + level, 0);
 }
 
 function numberOf(value) {
-  if (typeof value === "string" && NUMBER.test(trimmed(value))) value = Number(trimmed(value));
   if (typeof value === "boolean") value = Number(value);
+  if (typeof value === "string") {
+    const text = trimmed(value);
+    const number = TRUTH_VALUES.get(text) ?? text;
+    if (NUMBER.test(number)) value = Number(number);
+  }
   if (typeof value !== "number") misfit("must be a number");
   if (!Number.isFinite(value)) misfit("must be a finite number");
   return value;
 }
 
+/** The listed name of a value: its own, else the first that is another spelling of it, else null. */
+function listedName(names, value) {
+  const own = nameOf(value);
+  if (own === null) return null;
+  const wanted = spelling(own);
+  const same = names.filter((name) => name === own);
+  const alike = names.filter((name) => spelling(name) === wanted);
+  return [...same, ...alike][0] ?? null;
+}
+
 /** The name of a value; ECMAScript's spelling of numbers is the protocol's. */
 function nameOf(value) {
   if (typeof value === "string") return trimmed(value);
-  if (typeof value === "boolean") return value ? "1" : "0";
+  if (typeof value === "boolean") return value ? "True" : "False";
   return typeof value === "number" ? String(value) : null;
+}
+
+/** One text for all that spell the same number or truth value; any other text is its own. */
+function spelling(text) {
+  const number = TRUTH_VALUES.get(text) ?? text;
+  return NUMBER.test(number) ? String(Number(number)) : text;
 }
 
 /**

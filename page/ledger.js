@@ -13,6 +13,14 @@ const YEAR_SECONDS = 365 * 86_400;
 const SLACK = 1e-9; // for the rounding of sums
 const ANSWERS = "answers";
 
+/** What is said of a report; any other problem says nothing about it. */
+const REFUSALS = new Set([
+  "invalid-task", "task-mismatch", "invalid-record", "invalid-public-data", "invalid-report", "malformed-report",
+  "wrong-questions", "wrong-payload", "invalid-request", "too-large", "unsupported-media-type", "not-authorized",
+  "insufficient-scope", "task-not-found", "model-not-found", "report-not-found", "illegal-move", "task-not-open",
+  "quota-reached", "not-admitted", "report-conflict", "not-enough-reports",
+]);
+
 /**
  * @typedef {object} Answer
  * @property {string} task the task's id
@@ -83,13 +91,14 @@ export class Ledger {
   }
 
   /**
-   * Note what became of an answer; a counted one stays so.
+   * Note what became of an answer. A counted one stays so, and an attempt that ended in nothing does not
+   * change what was known.
    * @param {Answer} answer
    */
   async settle(answer) {
     const store = this.#store("readwrite");
-    const kept = await done(store.get(answer.task));
-    if (kept?.state !== "counted") await done(store.put(answer));
+    const kept = (await done(store.get(answer.task)))?.state ?? "drawn";
+    if (kept === "drawn" || (kept !== "counted" && answer.state !== "drawn")) await done(store.put(answer));
     await ended(store.transaction);
   }
 
@@ -97,6 +106,12 @@ export class Ledger {
     return this.database.transaction(ANSWERS, mode, { durability: "strict" }).objectStore(ANSWERS);
   }
 }
+
+/**
+ * @param {Problem} problem in which an attempt to send a report ended
+ * @returns {"drawn" | "refused"} where the report then stands
+ */
+export const stateAfter = ({ type }) => (REFUSALS.has(type) ? "refused" : "drawn");
 
 /**
  * @param {Answer[]} answers

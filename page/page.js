@@ -3,14 +3,13 @@
 import { explain, meaning } from "./explanation.js";
 import { element, makeForm } from "./form.js";
 import { checkDates, checkInvitation, departure, epsilonOf, fateOf, fetchTask, send, taskIdIn } from "./holder.js";
-import { Ledger, afford, spent, CAPS } from "./ledger.js";
+import { Ledger, afford, spent, stateAfter, CAPS } from "./ledger.js";
 import { Problem } from "./problem.js";
 import { makeReport, platformRandom } from "./report.js";
 import { hex } from "./task.js";
 
 /** Where the parts of a report are (docs/protocol.md, "Report"), the last three from its end. */
 const [ANSWERS_START, ANSWERS_END, ID_START, TASK_START] = [9, 69, 64, 41];
-const POSTPONED = new Set(["unreachable", "unexpected-answer", "overloaded", "storage-failed", "too-slow", "too-many-requests"]);
 const TITLES = {
   counted: "Your answer counts",
   held: "A relay has your answer",
@@ -138,9 +137,10 @@ async function submit(ledger, task, draw) {
 
 /** Send an answer, note what became of it, and show that. */
 async function deliver(ledger, answer) {
-  const settled = { ...answer, ...(await outcomeOf(answer)) };
-  await ledger.settle(settled);
-  showReceipt(ledger, settled);
+  const outcome = await outcomeOf(answer);
+  await ledger.settle({ ...answer, ...outcome });
+  const state = outcome.state === "drawn" ? answer.state : outcome.state;
+  showReceipt(ledger, { ...answer, ...outcome, state });
 }
 
 async function outcomeOf(answer) {
@@ -149,8 +149,7 @@ async function outcomeOf(answer) {
     return { state: held ? "held" : "counted", reason: null };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    const passing = answer.state === "held" ? "held" : "drawn";
-    return { state: POSTPONED.has(error.type) ? passing : "refused", reason: error.message };
+    return { state: stateAfter(error), reason: error.message };
   }
 }
 
@@ -182,7 +181,10 @@ function showReceipt(ledger, answer) {
   $("again").onclick = () => {
     $("again").hidden = true;
     say("Sending …");
-    void guarded(() => Ledger.alone(() => deliver(ledger, answer)));
+    void guarded(() => Ledger.alone(async () => {
+      if (options.curatorKey !== undefined) await fetchTask(url, options);
+      await deliver(ledger, answer);
+    }));
   };
   $("receipt").hidden = false;
   $("receipt-title").focus();

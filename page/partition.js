@@ -19,7 +19,10 @@ export function isTree({ columns, feature, threshold, left, right }) {
   depth[0] = 0;
   for (let node = 0; node < nodes; node += 1) {
     if (depth[node] === null || depth[node] > MAX_DEPTH) return false;
-    if (left[node] === LEAF && right[node] === LEAF) continue;
+    if (left[node] === LEAF && right[node] === LEAF) {
+      if (feature[node] !== LEAF) return false;
+      continue;
+    }
     if (feature[node] < 0 || feature[node] >= columns) return false;
     for (const child of [left[node], right[node]]) {
       if (child <= node || child >= nodes || depth[child] !== null) return false;

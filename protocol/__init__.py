@@ -8,6 +8,7 @@
     report       what a holder sends, made from its record by ``make_report``; its receipt
     batch        many reports in columns, as relays forward them
     signature    a curator's signature of a task
+    receipts     a curator's signatures of reports that count
     lifecycle    the states of a task
     errors       every error, with its problem type
     limits       the published limits

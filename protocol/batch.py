@@ -71,10 +71,8 @@ class Batch:
 
     def valid(self, task: Task) -> NDArray[np.bool_]:
         """Which of the reports a holder of ``task`` could have sent, shape (B,)."""
-        valid = np.ones(len(self), dtype=np.bool_)
-        for question, payloads in self.payloads_by_question(task):
-            valid &= task.mechanisms[question].valid(payloads)
-        return valid
+        columns = self.payloads_by_question(task)
+        return possible(task, len(self), ((*column, None) for column in columns))
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> "Batch":
         """The reports that a mask selects, or those at these positions, in their order."""
@@ -123,11 +121,7 @@ class Batch:
         if "admissions" in fields:
             rows = _column(fields, "admissions", ADMISSION_ID_BYTES)
             admissions = tuple(row.tobytes() for row in rows[: count + 1])
-            if not 0 < len(set(admissions)) == len(rows) <= count:
-                raise MalformedReport(
-                    "admissions must have one or more ids of 16 bytes, each once, and not more of "
-                    "them than there are reports."
-                )
+            check_admissions(admissions, count)
         return cls(questions, ids, payloads, admissions)
 
 
@@ -186,6 +180,29 @@ class Admission:
                 "invitations must have at least one row, ascending and each once."
             )
         return admission
+
+
+def check_admissions(admissions: Collection[bytes], reports: int) -> None:
+    """Raise ``MalformedReport`` unless a batch of so many reports may name these admissions."""
+    sizes = {len(admission) for admission in admissions}
+    if sizes != {ADMISSION_ID_BYTES} or not len(set(admissions)) == len(admissions) <= reports:
+        raise MalformedReport(
+            "admissions must have one or more ids of 16 bytes, each once, and not more of "
+            "them than there are reports."
+        )
+
+
+def possible(
+    task: Task, count: int, answers: Iterable[tuple[int, ByteRows, NDArray[np.intp] | None]]
+) -> NDArray[np.bool_]:
+    """Which of ``count`` reports a holder of ``task`` could have sent, shape ``(count,)``.
+
+    ``answers`` are questions, their payloads, and the places of their reports; None for all.
+    """
+    valid = np.ones(count, dtype=np.bool_)
+    for question, payloads, rows in answers:
+        valid[slice(None) if rows is None else rows] &= task.mechanisms[question].valid(payloads)
+    return valid
 
 
 def split(column: bytes, width: int) -> list[bytes]:

@@ -13,7 +13,8 @@ PrivetError
 ├── TooLarge               a body, batch or task above the published limits
 ├── TooSlow                a body that did not arrive in time
 ├── UnsupportedMediaType   a body of a content type that the call does not take
-├── NotAuthorized          an admin call without the right token
+├── NotAuthorized          a call without a good token, or a report without a good invitation
+├── InsufficientScope      a good token, whose scope does not allow the call
 ├── TaskNotFound           no such task here
 ├── ModelNotFound          no such model of this task
 ├── ReportNotFound         a relay knows no report of this id, or no longer
@@ -98,6 +99,9 @@ class UnsupportedMediaType(PrivetError): ...
 class NotAuthorized(PrivetError): ...
 
 
+class InsufficientScope(PrivetError): ...
+
+
 class TaskNotFound(PrivetError): ...
 
 
@@ -128,7 +132,12 @@ class NotEnoughReports(PrivetError): ...
 class Overloaded(PrivetError): ...
 
 
-class TooManyRequests(Overloaded): ...
+class TooManyRequests(Overloaded):
+    """``seconds`` say when to come again."""
+
+    def __init__(self, detail: str, seconds: int = 1) -> None:
+        super().__init__(detail)
+        self.seconds = seconds
 
 
 class StorageFailed(PrivetError): ...
@@ -151,6 +160,9 @@ PROBLEMS: dict[type[PrivetError], ProblemType] = {
         "unsupported-media-type", "The call does not take this content type", 415
     ),
     NotAuthorized: ProblemType("not-authorized", "The token or invitation is not accepted", 401),
+    InsufficientScope: ProblemType(
+        "insufficient-scope", "The token's scope does not allow this", 403
+    ),
     TaskNotFound: ProblemType("task-not-found", "There is no such task", 404),
     ModelNotFound: ProblemType("model-not-found", "There is no such model", 404),
     ReportNotFound: ProblemType("report-not-found", "The relay knows no such report", 404),

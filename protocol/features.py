@@ -12,10 +12,10 @@ import contextlib
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -45,8 +45,13 @@ SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 )
 """What has Unicode's property White_Space; ``str.strip`` alone removes four control codes more."""
 
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 """A number as text; ``float`` reads more (``1_000``, ``inf``, other scripts' digits)."""
+
+TRUTH_VALUES = {"True": "1", "true": "1", "TRUE": "1", "False": "0", "false": "0", "FALSE": "0"}
+"""Truth values as text, and the numbers that they stand for."""
+
+MISSING_TEXTS = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
 
 
 def showable(name: str) -> str:
@@ -256,16 +261,17 @@ def label_value(label: Classes | Range, value: Any) -> float:
 
     Raises ``InvalidRecord`` for a missing label, an unlisted class, or a label that is no number.
     """
-    if is_missing(value):
+    name = listed_name(label.classes, value) if isinstance(label, Classes) else None
+    if name is None and is_missing(value):
         raise InvalidRecord(f"The label {label.name!r} is missing: give it a value.")
     if isinstance(label, Range):
         return min(max(_number(label.name, value), label.low), label.high)
-    text = category_text(value)
-    if not label.classes.count(text):  # which compares with all of them
+    if name is None:
         raise InvalidRecord(
-            f"The label {label.name!r} is {text!r}: it must be one of {_listed(label.classes)}."
+            f"The label {label.name!r} is {category_text(value)!r}: "
+            f"it must be one of {_listed(label.classes)}."
         )
-    return float(sum(level for level, name in enumerate(label.classes) if name == text))
+    return float(sum(level for level, each in enumerate(label.classes) if each == name))
 
 
 def _as_fields(record: Any) -> dict[Any, Any]:
@@ -299,33 +305,53 @@ def _check_fields(features: Features, record: Mapping[str, Any]) -> None:
 
 def encode_value(feature: Numeric | Categorical, value: Any) -> list[float]:
     """A feature's columns, in order; raises ``InvalidRecord`` for a value that does not fit."""
-    if is_missing(value):
-        value = feature.missing
-        if value is None:
+    name = listed_name(feature.categories, value) if isinstance(feature, Categorical) else None
+    if name is None and is_missing(value):
+        if feature.missing is None:
             raise InvalidRecord(f"The field {feature.name!r} is missing: give it a value.")
+        return encode_value(feature, feature.missing)
     if isinstance(feature, Numeric):
         number, width = _number(feature.name, value), feature.high - feature.low
         return [min(max((number - feature.low) / width, 0.0), 1.0) if width else 0.0]
-    text = _known_category(feature, category_text(value))
-    return [float(category == text) for category in feature.categories]
-
-
-def _known_category(feature: Categorical, text: str) -> str:
-    if feature.categories.count(text):  # which compares with all of them
-        return text
-    if feature.unknown is None:
+    name = feature.unknown if name is None else name
+    if name is None:
         raise InvalidRecord(
-            f"The field {feature.name!r} is {text!r}: "
+            f"The field {feature.name!r} is {category_text(value)!r}: "
             f"it must be one of {_listed(feature.categories)}."
         )
-    return feature.unknown
+    return [float(category == name) for category in feature.categories]
+
+
+def listed_name(names: tuple[str, ...], value: Any) -> str | None:
+    """The category or class of a raw value: its own name, else the first that is another spelling.
+
+    ``1``, ``1.0``, ``true`` and ``TRUE`` are spellings of one value. None if no name is listed.
+    """
+    text = category_text(value)
+    same, spelling = names.count(text), _spelling(text)  # compares with all of them
+    alike = [name for name, each in zip(names, _spellings(names), strict=True) if each == spelling]
+    return text if same else next(iter(alike), None)
+
+
+@lru_cache
+def _spellings(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(_spelling, names))
+
+
+def _spelling(text: str) -> str:
+    """One text for all that spell the same number or truth value; any other text is its own."""
+    text = TRUTH_VALUES.get(text, text)
+    return _number_text(float(text)) if NUMBER.fullmatch(text) else text
 
 
 def number_value(value: Any) -> float:
     """A raw value as a float, which may be infinite; ValueError or TypeError if it is no number."""
-    if isinstance(value, str) and not NUMBER.fullmatch(value.strip(SPACES)):
-        msg = "not a number"
-        raise ValueError(msg)
+    if isinstance(value, str):
+        text = value.strip(SPACES)
+        value = TRUTH_VALUES.get(text, text)
+        if not NUMBER.fullmatch(value):
+            msg = "not a number"
+            raise ValueError(msg)
     return float(value)
 
 
@@ -366,18 +392,18 @@ def _encode_row(feature: Numeric | Categorical, row: int, value: Any) -> list[fl
 
 
 def _encode_categories(feature: Categorical, values: ColumnValues) -> Matrix:
-    """Encodes each distinct text or integer once; values that compare equal have equal text."""
+    """Encodes each distinct text or integer once; ``True`` equals 1 and has another name."""
     encoded: list[list[float]] = []
     index_of: dict[Any, int] = {}
     index = np.empty(len(values), dtype=np.intp)
     for row, value in enumerate(values):
-        hashable = isinstance(value, str | int)
-        code = index_of.get(value) if hashable else None
+        key = (type(value), value) if isinstance(value, str | int) else None
+        code = index_of.get(key)
         if code is None:
             code = len(encoded)
             encoded.append(_encode_row(feature, row, value))
-            if hashable:
-                index_of[value] = code
+            if key is not None:
+                index_of[key] = code
         index[row] = code
     return np.array(encoded, dtype=np.float64).reshape(-1, len(feature.categories))[index]
 
@@ -405,15 +431,15 @@ def _listed(names: Iterable[str]) -> str:
 def category_text(value: Any) -> str:
     """The name under which a raw value is a category or class.
 
-    Numbers are spelled as ECMAScript and RFC 8785 spell the 64-bit float (``1``, ``0.5``, ``1e-7``)
-    and truth values as ``0`` and ``1``, so that ``1``, ``1.0``, ``True`` and ``"1"`` name the same
-    class whether they come from CSV, Parquet or JSON.
+    Numbers are spelled as ECMAScript and RFC 8785 spell the 64-bit float (``1``, ``0.5``,
+    ``1e-7``), truth values as ``True`` and ``False``; ``listed_name`` finds other spellings.
     """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str):
         return value.strip(SPACES)
-    return _number_text(value) if isinstance(value, int | float | Decimal) else str(value)
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    return _number_text(value) if is_number else str(value)
 
 
 def _number_text(value: float | Decimal) -> str:
@@ -424,11 +450,12 @@ def _number_text(value: float | Decimal) -> str:
     return format(shortest, "f" if -6 <= shortest.adjusted() <= 20 else "e")
 
 
-def is_missing(value: Any) -> bool:
-    """Whether a raw value counts as missing: None, NaN or an empty string."""
+def is_missing(value: Any, listed: Collection[str] = ()) -> bool:
+    """Whether a raw value is None, NaN, or one of ``MISSING_TEXTS`` that is not ``listed``."""
     if isinstance(value, str):
-        return not value.strip(SPACES)
-    return value is None or (isinstance(value, float) and math.isnan(value))
+        text = value.strip(SPACES)
+        return text in MISSING_TEXTS and text not in listed
+    return value is None or (isinstance(value, float | np.floating) and math.isnan(value))
 
 
 def _check_width(what: str, low: float, high: float) -> None:

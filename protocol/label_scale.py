@@ -28,8 +28,7 @@ class Centring(Message):
     """Per-cell centres and a radius; a numeric label is reported relative to its cell's centre."""
 
     centres: Annotated[
-        tuple[float, ...],
-        Field(strict=False, fail_fast=True, min_length=1, max_length=MAX_CELLS),
+        tuple[float, ...], Field(strict=False, fail_fast=True, min_length=1, max_length=MAX_CELLS)
     ]
     radius: float = Field(gt=0)
 

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from .errors import IllegalMove, NotAuthorized, TaskNotOpen
+from .errors import IllegalMove, NotAdmitted, NotAuthorized, TaskNotOpen
 from .task import Task
 
 
@@ -57,4 +57,12 @@ def not_invited() -> NotAuthorized:
     return NotAuthorized(
         "This task counts invited reports only: send an unused invitation in the header "
         "Privet-Invitation (privet-holder answer --invitation)."
+    )
+
+
+def not_admitted() -> NotAdmitted:
+    """The error for a batch of more reports than its admissions let in."""
+    return NotAdmitted(
+        "The batch has more new reports than invitations are held for the admissions that it "
+        "names: nothing was taken. Ask for the same admissions again, then send the same batch."
     )

@@ -214,6 +214,8 @@ def _check_children(tree: Partition) -> None:
         raise InvalidTask("A partition's nodes must form one binary tree, parents first.")
     if ((split < 0) | (split >= tree.columns)).any():
         raise InvalidTask(f"A partition may split only on its columns 0 to {tree.columns - 1}.")
+    if (tree.feature[tree.left == LEAF] != LEAF).any():
+        raise InvalidTask(f"A partition's leaves split on no column: their feature is {LEAF}.")
 
 
 def _check_depth(tree: Partition) -> None:

@@ -13,12 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, field_validator
 
 from . import wire
-from .errors import (
-    MalformedReport,
-    TaskMismatch,
-    WrongPayload,
-    WrongQuestions,
-)
+from .errors import MalformedReport, TaskMismatch, WrongPayload, WrongQuestions
 from .features import EncodedRecord, encode_record
 from .label_scale import label_level
 from .limits import MAX_QUESTIONS, MAX_REPORT_BYTES
@@ -65,14 +60,7 @@ class Report(wire.Message):
 
     def pack(self) -> bytes:
         """The canonical msgpack form: a map with sorted keys, of a length fixed by the task."""
-        return wire.pack(
-            {
-                "answers": self.answers,
-                "id": self.id,
-                "task": self.task,
-                "version": REPORT_VERSION,
-            }
-        )
+        return wire.pack({**self.model_dump(), "version": REPORT_VERSION})
 
     @classmethod
     def unpack(cls, data: bytes) -> "Report":
@@ -221,7 +209,7 @@ def check_questions(task: Task, answered: tuple[int, ...]) -> None:
             f"The task asks every holder all of its {count} questions, in order: "
             f"this report answers {list(answered)}."
         )
-    if task.allocation == "one" and (len(answered) != 1 or answered[0] >= count):
+    if task.allocation == "one" and (len(answered) != 1 or not 0 <= answered[0] < count):
         raise WrongQuestions(
             f"The task asks every holder one of its questions 0 to {count - 1}: "
             f"this report answers {list(answered)}."

@@ -1,6 +1,7 @@
 """The relay's HTTP: what holders ask of a curator, batches of other relays, and its own status.
 
-It reads no address and no time, and logs neither. It answers 202 where a curator answers 201: the
+It reads no address and no time, and logs neither; nothing of a holder's request, such as its
+``X-Request-ID``, goes on to the curator. It answers 202 where a curator answers 201: the
 report is durable here and will be delivered, but is not in any sum yet. Whoever knows its id may
 ask what became of it. Reports that the curator would refuse now are refused here, where it is known
 that the task takes none, or only invited ones.
@@ -12,12 +13,14 @@ import hmac
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 from anyio import to_thread
+from numpy.typing import NDArray
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -30,31 +33,43 @@ from privet import page
 from privet.http_client.address import TaskAddress
 from privet.http_client.errors import CuratorUnreachable, UnexpectedAnswer
 from privet.http_client.report_client import Offer, ReportClient
-from privet.http_server.bodies import BodyBudget, Head, Turns, read_body
+from privet.http_server.acceptance import (
+    ADMISSION_TYPES,
+    BATCH_TYPES,
+    REPORT_TYPES,
+    max_report_bytes,
+    parse_report,
+    read_typed,
+)
+from privet.http_server.bodies import BodyBudget, Head, Share, Turns
 from privet.http_server.cors import HolderCors
 from privet.http_server.metrics import ROUTE, CountCalls
 from privet.http_server.problems import add_problem_handlers, problem_response
+from privet.http_server.readiness import Readiness
+from privet.http_server.request_ids import RequestIds
 from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import (
     ERRORS_BY_URI,
     PROBLEM_BASE,
+    PROBLEMS,
     NotAuthorized,
     Overloaded,
     PrivetError,
     ReportConflict,
     ReportNotFound,
     TaskNotFound,
-    TaskNotOpen,
     WrongPayload,
     problem_of,
 )
 from privet.protocol.lifecycle import not_invited, not_open
-from privet.protocol.limits import MAX_REPORT_BYTES, SPARE_BYTES
+from privet.protocol.limits import MAX_REPORT_BYTES
+from privet.protocol.receipts import hash_of
 from privet.protocol.report import Receipt, Report
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 
 from .errors import CuratorDown, RelayError, SpoolFailed
+from .forwarding import DAY_SECONDS, refused_in
 from .metrics import RelayMetrics
 from .spool import FATE_CONFLICT, FATE_COUNTED, FATE_HELD, MAX_BODY_MEMORY, Spool, StoredReport
 from .status import RelayStatus
@@ -71,14 +86,15 @@ LARGE = 2**14
 TASK_ID = re.compile(r"[0-9a-f]{64}")
 REPORT_ID = re.compile(r"[0-9a-f]{32}")
 NO_TASK = "0" * 64
+WRONG_PAYLOAD = PROBLEMS[WrongPayload].name
 ADDRESSES = (
     "A relay has /answer/{id} for people, /v1/tasks/{id}, and below it /reports, /reports/{id}, "
-    "/reports/batch, /admissions and /status"
+    "/reports/batch, /admissions, /receipts and /status"
 )
 HINTS = {
     404: f"There is nothing at this address. {ADDRESSES}.",
-    405: f"This address does not take this method. {ADDRESSES}; POST reports and admissions, GET "
-    "the others.",
+    405: f"This address does not take this method. {ADDRESSES}; POST reports, admissions and "
+    "receipts, GET the others.",
 }
 
 T = TypeVar("T")
@@ -119,6 +135,7 @@ class Relay:
         self._least = least
         self._peer_token = peer_token
         self.watch = TaskWatch(client, self.address)
+        self._readiness = Readiness(spool.check)
         self._clock = clock
         self._queue: asyncio.Queue[Waiting] = asyncio.Queue(MAX_WAITING)
         self._turns = Turns(MAX_BATCHES, MAX_WAITING_BATCHES)
@@ -144,6 +161,14 @@ class Relay:
             for entry, fate in zip(group, fates, strict=True):
                 if not entry.fate.done():
                     entry.fate.set_result(fate)
+
+    async def get_readiness(self, _request: Request) -> Response:
+        """Whether the spool has been written within the last seconds."""
+        try:
+            await self._readiness.check()
+        except SpoolFailed as error:  # whose detail is for the log
+            raise type(error)("The relay cannot store reports now: ask again later.") from error
+        return JSONResponse({"status": "ready"})
 
     async def get_task(self, request: Request) -> Response:
         """The task, with the curator's signature."""
@@ -182,21 +207,22 @@ class Relay:
         if isinstance(refusal, NotAuthorized) and head.invitation is not None:
             refusal = None  # the curator knows whether it is a good one
         with self._budget.share() as share:
-            limit = min(MAX_REPORT_BYTES, 2 * task.longest_report + SPARE_BYTES)
-            body = await read_body(
-                request.receive, head, limit=limit, seconds=BODY_SECONDS, share=share
-            )
+            limit = max_report_bytes(task)
+            body = await _read(request, REPORT_TYPES, limit, share)
             if len(body) > LARGE:
-                report = await to_thread.run_sync(_checked, task, body)
+                report = await to_thread.run_sync(parse_report, task, body)
             else:
-                report = _checked(task, body)
+                report = parse_report(task, body)
             if refusal is not None:
                 earlier = await self._in_spool(self._spool.fate, task.id, report.id)
                 if earlier not in {FATE_HELD, FATE_COUNTED}:
                     raise refusal
             fate = await self._queued(_stored(task, report, head.invitation))
         if fate == FATE_CONFLICT:
-            raise ReportConflict("This report id waits here with other bytes: draw a new id.")
+            raise ReportConflict(
+                "This report id was taken here with other answers. A stored report must be sent "
+                "again byte for byte; a new report needs a new random id."
+            )
         if fate not in {FATE_HELD, FATE_COUNTED}:
             raise ERRORS_BY_URI.get(PROBLEM_BASE + fate, ReportConflict)(
                 f"The curator refused this report in a batch ({fate}). It is not sent a second "
@@ -204,6 +230,17 @@ class Relay:
             )
         receipt = Receipt(report=report.id.hex(), counted=False)
         return JSONResponse(receipt.model_dump(), 200 if fate == FATE_COUNTED else 202)
+
+    async def post_receipt(self, request: Request) -> Response:
+        """The curator's receipt for a report that it counted; the curator is not asked."""
+        with self._budget.share() as share:
+            body = await _read(request, REPORT_TYPES, MAX_REPORT_BYTES, share)
+            report = await to_thread.run_sync(Report.unpack, body)
+        task_id = request.path_params["task_id"]
+        receipt = await self._in_spool(self._spool.receipt, task_id, report.id, hash_of(report))
+        if receipt is None:
+            raise ReportNotFound("This relay has no receipt of its curator for this report.")
+        return JSONResponse(receipt.model_dump())
 
     async def _queued(self, report: StoredReport) -> str:
         """Wait until ``run`` has written a report."""
@@ -218,14 +255,15 @@ class Relay:
         """Pass another relay's admission on, and the curator's answer back."""
         self._check_peer(request)
         task = (await self._offer(request)).task
-        head = Head.of(request.scope)
         with self._budget.share() as share:
-            body = await read_body(
-                request.receive, head, limit=MAX_BATCH_BYTES, seconds=BODY_SECONDS, share=share
-            )
+            body = await _read(request, ADMISSION_TYPES, MAX_BATCH_BYTES, share)
             async with self._turns:
-                await to_thread.run_sync(Admission.unpack, body)
-                reply = await self._client.send_admission(self.address(task.id), body)
+                asked = await to_thread.run_sync(Admission.unpack, body)
+                with _curator_down():
+                    reply = await self._client.send_admission(self.address(task.id), body)
+                    refused = refused_in(reply, asked)
+                held = Admission.of(asked.id, set(asked.digests) - refused)
+                await self._in_spool(self._spool.hold, held, int(self._clock() // DAY_SECONDS))
         return Response(reply, media_type="application/json")
 
     def _check_peer(self, request: Request) -> None:
@@ -240,17 +278,13 @@ class Relay:
         self._check_peer(request)
         task = (await self._offer(request)).task
         refusal = await self._refusal(task)
-        if isinstance(refusal, TaskNotOpen):
-            raise refusal
         with self._budget.share() as share:
-            head = Head.of(request.scope)
-            body = await read_body(
-                request.receive, head, limit=MAX_BATCH_BYTES, seconds=BODY_SECONDS, share=share
-            )
+            body = await _read(request, BATCH_TYPES, MAX_BATCH_BYTES, share)
             async with self._turns:
-                possible, failed = await to_thread.run_sync(_sorted_out, task, body, bool(refusal))
+                possible, failed = await to_thread.run_sync(_sorted_out, task, body, refusal)
                 if len(possible):
-                    await self._in_spool(self._spool.add_batch, task.id, possible)
+                    content = hashlib.sha256(body).digest()
+                    await self._in_spool(self._spool.add_batch, task.id, possible, content)
         return JSONResponse({"held": len(possible), "failed": failed}, 202)
 
     async def _refusal(self, task: Task) -> PrivetError | None:
@@ -266,14 +300,8 @@ class Relay:
         task_id = request.path_params["task_id"]
         if not TASK_ID.fullmatch(task_id):
             raise TaskNotFound("There is no such task: an id has 64 hexadecimal digits.")
-        try:
+        with _curator_down():
             return await self._client.offer(self.address(task_id))
-        except (CuratorUnreachable, UnexpectedAnswer) as error:
-            log.warning("the curator does not answer: %s", error.detail)
-            raise CuratorDown(
-                "The relay gets no answer from its curator, so it cannot check anything: try again "
-                "later."
-            ) from None
 
     async def _in_spool(self, verb: Callable[..., T], *args: object) -> T:
         """Call the spool in a thread; its errors are for the log, and less is said to senders."""
@@ -332,17 +360,22 @@ def create_app(
             _NamedRoute(f"{task}/reports/batch", relay.post_batch, methods=["POST"]),
             _NamedRoute(f"{task}/reports/{{report_id}}", relay.get_fate),
             _NamedRoute(f"{task}/admissions", relay.post_admission, methods=["POST"]),
+            _NamedRoute(f"{task}/receipts", relay.post_receipt, methods=["POST"]),
             _NamedRoute(task, relay.get_task),
             _NamedRoute(f"{task}/status", relay.get_status),
             _NamedRoute("/answer/{name}", answer_page),
             _NamedRoute("/healthz", health),
+            _NamedRoute("/readyz", relay.get_readiness),
         ]
     )
     app.router.redirect_slashes = False
     add_problem_handlers(app, HINTS)
     app.add_exception_handler(RelayError, on_relay_error)
-    stack = HolderCors(app)
-    return stack if metrics is None else CountCalls(stack, metrics)
+    stack: ASGIApp = HolderCors(app)
+    if metrics is not None:
+        metrics.expect(app.routes)
+        stack = CountCalls(stack, metrics)
+    return RequestIds(stack)
 
 
 def _is_token(request: Request, expected: str | None) -> bool:
@@ -353,10 +386,28 @@ def _is_token(request: Request, expected: str | None) -> bool:
     return hmac.compare_digest(token.encode(), expected.encode())
 
 
-def _checked(task: Task, body: bytes) -> Report:
-    report = Report.unpack(body)
-    report.check(task)
-    return report
+@contextmanager
+def _curator_down() -> Iterator[None]:
+    """Say ``CuratorDown`` where the curator does not answer, or not as one."""
+    try:
+        yield
+    except (CuratorUnreachable, UnexpectedAnswer) as error:
+        log.warning("the curator does not answer: %s", error.detail)
+        raise CuratorDown(
+            "The relay gets no answer from its curator, so it cannot check anything: try again "
+            "later."
+        ) from None
+
+
+async def _read(request: Request, types: tuple[bytes, ...], limit: int, share: Share) -> bytes:
+    return await read_typed(
+        request.receive,
+        Head.of(request.scope),
+        types,
+        limit=limit,
+        seconds=BODY_SECONDS,
+        share=share,
+    )
 
 
 def _stored(task: Task, report: Report, invitation: bytes | None) -> StoredReport:
@@ -367,18 +418,32 @@ def _stored(task: Task, report: Report, invitation: bytes | None) -> StoredRepor
 
 
 def _sorted_out(
-    task: Task,
-    body: bytes,
-    invited: bool,
+    task: Task, body: bytes, refusal: PrivetError | None
 ) -> tuple[Batch, dict[str, list[str]]]:
-    """The reports of a batch that may count, and the ids of the others by reason."""
+    """The reports of a batch that may count, and the ids of the others by reason.
+
+    ``refusal`` is why the curator takes none now, or only those of invited holders.
+    """
     batch = Batch.unpack(body, task)
     valid = batch.valid(task)
-    admitted = np.full(len(batch), not invited or bool(batch.admissions))
-    wrong = [(WrongPayload(""), ~valid), (NotAuthorized(""), valid & ~admitted)]
+    rest = batch.take(valid)
+    if refusal is None or (isinstance(refusal, NotAuthorized) and batch.admissions):
+        refusal, refused = ReportConflict(""), _clashes(rest)
+    else:
+        refused = np.ones(len(rest), dtype=np.bool_)
     failed = {
-        problem_of(error).name: [row.tobytes().hex() for row in batch.ids[rows]]
-        for error, rows in wrong
-        if rows.any()
+        WRONG_PAYLOAD: batch.ids[~valid],
+        problem_of(refusal).name: rest.ids[refused],
     }
-    return (batch.take(valid & admitted) if failed else batch), failed
+    listed = {why: [row.tobytes().hex() for row in ids] for why, ids in failed.items() if len(ids)}
+    return rest.take(~refused) if refused.any() else rest, listed
+
+
+def _clashes(batch: Batch) -> NDArray[np.bool_]:
+    """Which reports have the id of an earlier one and other answers."""
+    halves = np.ascontiguousarray(batch.ids).view(np.uint64)
+    if len(np.unique(halves[:, 0])) == len(batch):  # as ever but in hostile batches
+        return np.zeros(len(batch), dtype=np.bool_)
+    _, first, of_row = np.unique(halves, axis=0, return_index=True, return_inverse=True)
+    clashes: NDArray[np.bool_] = (batch.payloads != batch.payloads[first[of_row]]).any(axis=1)
+    return clashes

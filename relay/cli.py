@@ -11,9 +11,10 @@ import json
 import logging
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -22,8 +23,10 @@ import typer
 from rich.console import Console
 
 from privet.http_client.report_client import ReportClient, Retry
+from privet.http_server.tokens import fault_of_token
 from privet.protocol.errors import PrivetError
 
+from .curator_calls import CountingClient
 from .errors import CannotServe
 from .forwarding import KEEP_FATES_DAYS, Forwarder
 from .spool import MAX_BODY_MEMORY, MAX_SPOOL_BYTES, Spool
@@ -37,25 +40,35 @@ VARIABLES = frozenset(
         "PRIVET_RELAY_TOKEN",
         "PRIVET_RELAY_PEER_TOKEN",
         "PRIVET_RELAY_METRICS_TOKEN",
+        "PRIVET_RELAY_LOG_FORMAT",
         "PRIVET_RELAY_RATE_LIMIT",
     }
 )
 """Those of ``serve``, and a curator's that begins alike."""
+
+
+class LogFormat(StrEnum):
+    """For whom the log is."""
+
+    CONSOLE = "console"
+    JSON = "json"
+
 
 Insecure = Annotated[
     bool, typer.Option("--insecure-http", help="Allow plain http to other machines.")
 ]
 
 log = logging.getLogger(__name__)
-
+say = partial(typer.echo, err=True)
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def _token(token: str | None) -> str | None:
-    """Refuse an empty token, which anybody could send."""
-    if token is not None and not token.strip():
-        raise typer.BadParameter("the token is empty: give one, or leave the option out")
+    """Refuse a token that others could guess."""
+    fault = None if token is None else fault_of_token(token)
+    if fault is not None:
+        raise typer.BadParameter(fault)
     return token
 
 
@@ -106,6 +119,12 @@ class Settings:
     max_body_memory: Annotated[
         int, typer.Option(min=1, help="Bytes of all bodies in memory; at least one batch's 16 MiB.")
     ] = MAX_BODY_MEMORY
+    max_address_connections: Annotated[
+        int, typer.Option(min=1, help="Connections of one address, unless it is a proxy's.")
+    ] = 1_024
+    proxies: Annotated[
+        str, typer.Option(help="The proxy's address, or several with commas between; * for all.")
+    ] = ""
     batches: Annotated[
         str | None,
         typer.Option(
@@ -113,6 +132,12 @@ class Settings:
             "posting them."
         ),
     ] = None
+    log_format: Annotated[
+        LogFormat,
+        typer.Option(
+            envvar="PRIVET_RELAY_LOG_FORMAT", help="Logs for people, or one JSON object per line."
+        ),
+    ] = LogFormat.CONSOLE
     insecure_http: Insecure = False
 
 
@@ -122,14 +147,20 @@ def serve(**options: Any) -> None:
     Holders use this relay's address in place of the curator's. Reports that are too few to hide
     among stay in the spool; a smaller --least lets them go.
     """
-    with _faults():
+    settings = Settings(**options)
+    as_json = settings.log_format is LogFormat.JSON
+    if as_json:
+        _log_as_json(settings)
+    with _faults(log.critical if as_json else say):
         for name in sorted(os.environ):
             if name.startswith("PRIVET_RELAY_") and name not in VARIABLES:
                 raise CannotServe(
                     f"There is no setting {name}: privet-relay serve --help lists all; take it out "
                     "of the environment."
                 )
-        asyncio.run(_serve(Settings(**options)))
+            if name in VARIABLES and not os.environ[name]:
+                raise CannotServe(f"{name} is empty: set it, or take it out of the environment.")
+        asyncio.run(_serve(settings))
 
 
 serve.__signature__ = inspect.signature(Settings)  # type: ignore[attr-defined]
@@ -164,12 +195,20 @@ def main() -> None:
     app()
 
 
+def _log_as_json(settings: Settings) -> None:
+    from privet.http_server.logs import JsonLines, log_to_stderr
+
+    tokens = (settings.token, settings.peer_token, settings.metrics_token)
+    log_to_stderr(JsonLines([token for token in tokens if token]), "warning")
+    logging.getLogger("privet").setLevel(logging.INFO)
+
+
 @contextmanager
-def _faults() -> Iterator[None]:
+def _faults(tell: Callable[[str], None] = say) -> Iterator[None]:
     try:
         yield
     except PrivetError as error:
-        typer.echo(error.detail, err=True)
+        tell(error.detail)
         raise typer.Exit(EXIT_FAULT) from None
     except ExceptionGroup as failure:
         log.critical("the relay cannot go on", exc_info=failure)
@@ -196,12 +235,15 @@ async def _serve(settings: Settings) -> None:
         from .metrics import RelayMetrics
     except ImportError:
         raise CannotServe("A relay needs a web server: pip install 'privet[relay]'.") from None
-    limits, folder = ConnectionLimits(), None
+    folder = None
+    limits = ConnectionLimits(
+        per_address=settings.max_address_connections, proxies=settings.proxies
+    )
     if settings.batches is not None:
         from .batch_writer import BatchWriter
 
         folder = BatchWriter(settings.batches)
-    async with ReportClient(insecure_http=settings.insecure_http, token=settings.token) as client:
+    async with CountingClient(insecure_http=settings.insecure_http, token=settings.token) as client:
         with (
             Spool(settings.spool, settings.max_spool_bytes) as spool,
             listen(settings.host, settings.port) as listener,
@@ -224,15 +266,17 @@ async def _serve(settings: Settings) -> None:
                 folder=folder,
             )
             allow_connections(limits.connections)
-            metrics = RelayMetrics(spool) if settings.metrics_token else None
+            metrics = RelayMetrics(spool, client) if settings.metrics_token else None
             config = uvicorn.Config(
                 create_app(relay, metrics, settings.metrics_token),
+                log_config=None,
                 access_log=False,
                 log_level="error",
                 http=cast("type[asyncio.Protocol]", partial(BoundedConnection, limits)),
                 ws="none",
                 lifespan="off",
                 server_header=False,
+                proxy_headers=False,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=STOP_SECONDS,
             )
@@ -240,7 +284,11 @@ async def _serve(settings: Settings) -> None:
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, server.handle_exit)  # also before it serves, and after
             address = "http://{}:{}".format(*listener.getsockname())
-            typer.echo(f"Relay for {settings.curator} at {address}", err=True)
+            if settings.log_format is LogFormat.JSON:
+                started = {"url": address, "curator": settings.curator}
+                log.info("relay started", extra=started)
+            else:
+                say(f"Relay for {settings.curator} at {address}")
             async with asyncio.TaskGroup() as group:
                 workers = [
                     group.create_task(relay.run()),

@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from anyio import to_thread
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
 from privet.http_client.address import TaskAddress
 from privet.http_client.errors import UnexpectedAnswer
@@ -31,6 +31,7 @@ from privet.protocol.errors import (
     TaskNotOpen,
     problem_of,
 )
+from privet.protocol.receipts import SIGNATURE
 from privet.protocol.report import REPORT_ID_BYTES
 
 from .errors import SpoolFailed
@@ -147,13 +148,11 @@ class Forwarder:
                 await to_thread.run_sync(self._spool.purge)
         return stuck
 
-    async def _refused(
-        self, task: str, admissions: Sequence[Admission | None]
-    ) -> set[bytes] | None:
+    async def _refused(self, task: str, admissions: Sequence[Admission]) -> set[bytes] | None:
         """The invitations that the curator does not take; None if it does not say."""
         refused = set[bytes]()
         try:
-            for asked in filter(None, admissions):
+            for asked in admissions:
                 reply = await self._client.send_admission(self._address(task), asked.pack())
                 refused |= refused_in(reply, asked)
         except PrivetError as error:
@@ -191,7 +190,8 @@ class Forwarder:
         _, batch = await to_thread.run_sync(self._spool.batch, number)
         ids = split(batch.ids.tobytes(), REPORT_ID_BYTES)
         try:
-            account = account_of(await self._deliver(task, batch), ids)
+            receipts = await to_thread.run_sync(self._spool.is_tracked, number)
+            account = account_of(await self._deliver(task, batch, receipts=receipts), ids)
         except TaskNotFound:
             await self._abandon(task, GONE, sealed=True)
             return False
@@ -199,7 +199,7 @@ class Forwarder:
             account = Account({}, {NOT_OPEN: ids})
         except NotAdmitted as error:
             asked = await to_thread.run_sync(self._spool.admissions, number)
-            if None not in asked and not await self._refused(task, asked):  # held again, or silent
+            if not await self._refused(task, asked):  # held again, or silent
                 log.warning("reports of task %s stay here: %s", task[:16], error.detail)
                 return False
             account = Account({}, {NOT_ADMITTED: ids})
@@ -214,10 +214,11 @@ class Forwarder:
             _log_refusal(task, len(refused), reason)
         return True
 
-    async def _deliver(self, task: str, batch: Batch) -> bytes:
+    async def _deliver(self, task: str, batch: Batch, *, receipts: bool) -> bytes:
         """Send a batch, or write it; the answer, or one that says it is held."""
         if self._folder is None:
-            return await self._client.send_batch(self._address(task), batch.pack())
+            address, body = self._address(task), batch.pack()
+            return await self._client.send_batch(address, body, receipts=receipts)
         await to_thread.run_sync(self._folder.write, task, batch)
         return json.dumps({"held": len(batch), "failed": {}}).encode()
 
@@ -282,6 +283,7 @@ class _BatchReply(BaseModel):
     replayed: NonNegativeInt = 0
     held: NonNegativeInt = 0
     failed: dict[str, list[bytes]]
+    receipts: list[Annotated[str, Field(pattern=SIGNATURE)]] = []
 
 
 class _AdmissionReply(BaseModel):
@@ -298,11 +300,12 @@ def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
 
     Reasons are words that cannot pass for the relay's own counts, and no id has two of them.
     """
-    taken, refused = dict[str, int](), dict[str, list[bytes]]()
+    taken, refused, receipts = dict[str, int](), dict[str, list[bytes]](), list[str]()
     with suppress(ValidationError):
         answer = _BatchReply.model_validate_json(reply)
         refused = {reason: ids for reason, ids in answer.failed.items() if ids}
         taken = {kind: n for kind in TAKEN if (n := getattr(answer, kind))}
+        receipts = answer.receipts
     named = [report_id for ids in refused.values() for report_id in ids]
     complete = sum(taken.values()) + len(named) == len(sent)
     if not (complete and len(set(named)) == len(named) and set(named) <= set(sent)):
@@ -312,7 +315,7 @@ def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
         )
     if not all(map(_is_reason, refused)):
         raise UnexpectedAnswer("The curator does not account for reports in words of the protocol.")
-    return Account(taken, refused)
+    return Account(taken, refused, receipts)
 
 
 def refused_in(reply: bytes, asked: Admission) -> set[bytes]:

@@ -1,37 +1,58 @@
 """A relay's Prometheus metrics; the tallies of its tasks are those of its spool."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client import Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
+from starlette.routing import BaseRoute
 
-from privet.http_server.metrics import ServerMetrics
+from privet.http_server.metrics import FAILURES, ServerMetrics
 
+from .curator_calls import CountingClient
+from .errors import CuratorDown, SpoolFull
 from .spool import Spool
+
+OWN_FAILURES = {*FAILURES, CuratorDown.status, SpoolFull.status} - {None}
 
 
 class RelayMetrics(ServerMetrics, Collector):
-    """The values of a relay's one process, and the tallies of its tasks."""
+    """The values of a relay's one process, the tallies of its tasks, its calls of the curator."""
 
-    def __init__(self, spool: Spool) -> None:
-        super().__init__()
+    def __init__(self, spool: Spool, client: CountingClient) -> None:
+        super().__init__(spool.path.parent)
         self._spool = spool
+        self._client = client
         self.registry.register(self)
 
-    def describe(self) -> list[GaugeMetricFamily]:
-        """What ``collect`` gives, without values."""
-        about = "Reports that wait, and what became of those that have left."
-        return [GaugeMetricFamily("privet_relay_reports", about, labels=["state", "task"])]
+    def expect(self, routes: Iterable[BaseRoute], failures: Iterable[int] = OWN_FAILURES) -> None:
+        """See ``ServerMetrics.expect``; a relay has failures of its own."""
+        super().expect(routes, failures)
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def describe(self) -> list[Metric]:
+        """What ``collect`` gives, without values."""
+        return [self._reports(), self._calls_of_curator()]
+
+    def collect(self) -> Iterator[Metric]:
         """The tallies as they are now; raises ``SpoolFailed``."""
-        (family,) = self.describe()
+        reports, calls = self._reports(), self._calls_of_curator()
         totals = Counter[tuple[str, str]]()
         for task, tallies in self._spool.all_tallies().items():
             for state, count in tallies.items():
                 if state != "smallest_batch":
                     totals[state, self.task(task)] += count
         for labels, count in totals.items():
-            family.add_metric(labels, count)
-        yield family
+            reports.add_metric(labels, count)
+        for outcome, count in self._client.outcomes.items():
+            calls.add_metric([outcome], count)
+        yield reports
+        yield calls
+
+    def _reports(self) -> GaugeMetricFamily:
+        about = "Reports that wait, and what became of those that have left."
+        return GaugeMetricFamily("privet_relay_reports", about, labels=["state", "task"])
+
+    def _calls_of_curator(self) -> CounterMetricFamily:
+        about = "Calls of the curator by how they ended: answered, or why not."
+        return CounterMetricFamily("privet_relay_curator_calls", about, labels=["outcome"])

@@ -36,6 +36,8 @@ from privet.protocol.batch import (
     split,
 )
 from privet.protocol.errors import NotAuthorized, problem_of
+from privet.protocol.lifecycle import not_admitted
+from privet.protocol.receipts import SignedReceipt, groups_of, hashes_of, report_hash
 from privet.protocol.report import REPORT_ID_BYTES
 
 from .errors import SpoolFailed, SpoolFull
@@ -46,7 +48,7 @@ MAX_SPOOL_BYTES = 4 * 2**30
 MAX_BODY_MEMORY = 64 * 2**20
 """Bytes of all bodies in memory, on their way into the spool."""
 CHECKPOINT_PAGES = 8_192
-VERSION = 3
+VERSION = 4
 FATE_HELD, FATE_COUNTED, FATE_CONFLICT = "held", "counted", "conflict"
 NOT_INVITED = problem_of(NotAuthorized("")).name
 
@@ -72,8 +74,10 @@ CREATE TABLE batches (
 ) STRICT;
 CREATE TABLE admissions (
     id          BLOB PRIMARY KEY,     -- 16 random bytes
-    batch       INTEGER NOT NULL,     -- the batch that names it
-    invitations BLOB                  -- those it lets in, ascending; null if another relay asked
+    batch       INTEGER NOT NULL,     -- the batch that names it; 0 if none is here
+    invitations BLOB    NOT NULL,     -- those it lets in, ascending
+    content     BLOB,                 -- SHA-256 of another relay's batch that named it
+    day         INTEGER               -- the UTC day on which another relay asked; null if none did
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE tallies (
     task TEXT    NOT NULL,
@@ -82,10 +86,18 @@ CREATE TABLE tallies (
     PRIMARY KEY (task, name)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE fates (
-    key  BLOB PRIMARY KEY,  -- a hash of task and id of a report that a holder sent here
-    fate TEXT,              -- null: here; held: at a further relay; counted; or why it was refused
-    day  INTEGER,           -- the UTC day on which that became known, in days since 1970
-    sent INTEGER NOT NULL   -- 1 if it went out in a batch
+    key    BLOB PRIMARY KEY, -- a hash of task and id of a report that a holder sent here
+    digest BLOB NOT NULL,    -- a hash of its id and its answers
+    fate   TEXT,             -- null: here; held: at a further relay; counted; or why it was refused
+    day    INTEGER,          -- the UTC day on which that became known, in days since 1970
+    sent   INTEGER NOT NULL  -- the number of the batch in which it went out; else 0
+) STRICT, WITHOUT ROWID;
+CREATE TABLE receipts (
+    batch     INTEGER NOT NULL,
+    hashes    BLOB    NOT NULL,  -- 32 bytes each, ascending, of reports that count
+    signature TEXT    NOT NULL,  -- the curator's
+    day       INTEGER NOT NULL,
+    PRIMARY KEY (batch, hashes)
 ) STRICT, WITHOUT ROWID;
 PRAGMA user_version = {VERSION};
 """
@@ -100,6 +112,11 @@ class StoredReport:
     id: bytes
     payload: bytes
     invitation: bytes | None = None
+
+    @property
+    def digest(self) -> bytes:
+        """What tells it from another under its id, once its payload is gone."""
+        return report_hash(self.questions, self.id, self.payload)
 
 
 @dataclass(frozen=True)
@@ -126,6 +143,8 @@ class Account:
 
     taken: Mapping[str, int]
     refused: Mapping[str, Sequence[bytes]] = field(default_factory=dict)
+    receipts: Sequence[str] = ()
+    """The curator's signatures of those that count, in their groups."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -168,24 +187,42 @@ class Spool:
     def add(self, reports: Sequence[StoredReport]) -> list[str]:
         """Keep reports; says for each whether it is ``held``, or was ``counted`` already.
 
-        ``conflict`` if another payload waits under its id, which stays. A report that went out and
+        ``conflict`` if another one was taken under its id, which stays. A report that went out and
         was refused has that reason for ever.
         """
         with self._transaction() as db:
             self._check_room(db)
             return [_add(db, report) for report in reports]
 
-    def add_batch(self, task: str, batch: Batch) -> None:
-        """Keep a batch of another relay, in an order of its own.
+    def add_batch(self, task: str, batch: Batch, content: bytes = b"") -> None:
+        """Keep a batch of another relay, in an order of its own; ``content`` is its SHA-256.
 
-        Nothing is added if an admission that it names has its batch here already: it is that one.
+        If it names admissions it is kept once. Raises ``NotAdmitted`` unless they were held for its
+        relay, let in as many holders, and no other batch has named them.
         """
         shuffled = _shuffled(batch)
-        query = "SELECT 1 FROM admissions WHERE id = ?"
         with self._transaction() as db:
             self._check_room(db)
-            if not any(db.execute(query, (i,)).fetchone() for i in batch.admissions):
+            if not (batch.admissions and _is_kept(db, batch, content)):
                 _insert(db, task, shuffled, sealed=False)
+                named = [(content, i) for i in batch.admissions]
+                db.executemany("UPDATE admissions SET content = ? WHERE id = ?", named)
+
+    def hold(self, admission: Admission, day: int) -> None:
+        """Remember what the curator holds for another relay, whose batch is to come."""
+        put = """
+            INSERT INTO admissions VALUES (?, 0, ?, NULL, ?) ON CONFLICT DO UPDATE
+            SET invitations = excluded.invitations WHERE day IS NOT NULL AND content IS NULL
+        """
+        with self._transaction() as db:
+            self._check_room(db)
+            db.execute(put, (admission.id, admission.invitations.tobytes(), day))
+
+    def check(self) -> None:
+        """Write as little as there is, durably; raises ``SpoolFailed`` or ``SpoolFull``."""
+        with self._transaction() as db:
+            self._check_room(db)
+            db.execute(f"PRAGMA user_version = {VERSION}")
 
     def groups(self) -> list[Group]:
         """All that waits and is not sealed."""
@@ -228,7 +265,7 @@ class Spool:
             number = _insert(db, task, batch, sealed=False, tracked=True, invitations=paired)
             asked = Admission.of(os.urandom(ADMISSION_ID_BYTES), invitations)
             row = (asked.id, number, asked.invitations.tobytes())
-            db.execute("INSERT INTO admissions VALUES (?, ?, ?)", row)
+            db.execute("INSERT INTO admissions VALUES (?, ?, ?, NULL, NULL)", row)
             return True
 
     def drawn(self) -> dict[int, str]:
@@ -238,15 +275,12 @@ class Spool:
                 db.execute("SELECT number, task FROM batches WHERE invitations IS NOT NULL")
             )
 
-    def admissions(self, number: int) -> list[Admission | None]:
-        """What the curator is asked, or was, for a batch; None in place of another relay's."""
+    def admissions(self, number: int) -> list[Admission]:
+        """What the curator is asked, or was, for a batch."""
         query = "SELECT id, invitations FROM admissions WHERE batch = ?"
         with self._transaction() as db:
             rows = db.execute(query, (number,)).fetchall()
-        return [
-            None if column is None else Admission.of(i, split(column, INVITATION_DIGEST_BYTES))
-            for i, column in rows
-        ]
+        return [Admission.of(i, split(column, INVITATION_DIGEST_BYTES)) for i, column in rows]
 
     def admit(self, number: int, refused: Set[bytes], day: int) -> int:
         """Forget which report of a drawn batch came with which invitation; how many leave.
@@ -331,6 +365,12 @@ class Spool:
             (task,) = db.execute("SELECT task FROM batches WHERE number = ?", (number,)).fetchone()
             return task, _read(db, number)
 
+    def is_tracked(self, number: int) -> bool:
+        """Whether a batch has reports that holders sent here."""
+        query = "SELECT tracked FROM batches WHERE number = ?"
+        with self._transaction() as db:
+            return bool(db.execute(query, (number,)).fetchone()[0])
+
     def settle(self, number: int, account: Account, day: int) -> None:
         """Remove a delivered batch; add what became of its reports, known since ``day``.
 
@@ -344,16 +384,25 @@ class Spool:
         """
         refused = {i: reason for reason, ids in account.refused.items() for i in ids}
         rest = FATE_HELD if account.taken.get(FATE_HELD) else FATE_COUNTED
+        groups = []
+        if account.receipts:
+            _, batch = self.batch(number)
+            ids_there = split(batch.ids.tobytes(), REPORT_ID_BYTES)
+            hashes = zip(hashes_of(batch), ids_there, strict=True)
+            groups = groups_of([own for own, i in hashes if i not in refused])
         with self._transaction() as db:
             deleted = "DELETE FROM batches WHERE number = ? RETURNING task, tracked, ids"
             ((task, tracked, ids),) = db.execute(deleted, (number,)).fetchall()
-            db.execute("DELETE FROM admissions WHERE batch = ?", (number,))
+            _end_admissions(db)
             _tally(db, task, account.counts)
             if taken:
                 db.execute(least, (task, taken))
             if tracked:
                 fates = ((i, refused.get(i, rest)) for i in split(ids, REPORT_ID_BYTES))
-                _note(db, task, fates, day, sent=True)
+                _note(db, task, fates, day, sent=number)
+                signed = zip(groups, account.receipts, strict=False)
+                rows = ((number, b"".join(group), signature, day) for group, signature in signed)
+                db.executemany("INSERT INTO receipts VALUES (?, ?, ?, ?)", rows)
 
     def abandon(self, task: str, reason: str, day: int, *, sealed: bool) -> int:
         """Remove what can never count: all that waits for a task, sealed batches only if asked.
@@ -368,8 +417,8 @@ class Spool:
             count = _leave(db, task, ids, open_ones, reason, day)
             if sealed:
                 sent = db.execute(batches, (task, True)).fetchall()
-                count += _leave(db, task, [], sent, reason, day, sent=True)
-            db.execute("DELETE FROM admissions WHERE batch NOT IN (SELECT number FROM batches)")
+                count += _leave(db, task, [], sent, reason, day, sent=1)
+            _end_admissions(db)
             return count
 
     def fate(self, task: str, report_id: bytes) -> str | None:
@@ -379,10 +428,26 @@ class Spool:
             row = db.execute(query, (_fate_key(task, report_id),)).fetchone()
         return None if row is None else str(row[0])
 
+    def receipt(self, task: str, report_id: bytes, digest: bytes) -> SignedReceipt | None:
+        """The curator's receipt for a report that it counted; None if there is none here."""
+        query = """
+            SELECT signature, hashes FROM fates JOIN receipts ON batch = sent
+            WHERE key = ? AND digest = ? AND substr(hashes, 1, 32) <= digest
+            ORDER BY hashes DESC LIMIT 1
+        """
+        with self._transaction() as db:
+            row = db.execute(query, (_fate_key(task, report_id), digest)).fetchone()
+        hashes = [] if row is None else split(row[1], len(digest))
+        if digest not in hashes:  # it was refused
+            return None
+        return SignedReceipt(signature=row[0], reports=tuple(own.hex() for own in hashes))
+
     def forget(self, before: int) -> None:
         """Forget what became known before a day."""
         with self._transaction() as db:
             db.execute("DELETE FROM fates WHERE day < ?", (before,))
+            db.execute("DELETE FROM receipts WHERE day < ?", (before,))
+            db.execute("DELETE FROM admissions WHERE day < ? AND batch = 0", (before,))
 
     def purge(self) -> None:
         """Overwrite in the file, and cut from its log, what has left."""
@@ -419,7 +484,7 @@ class Spool:
             self._db.execute(f"PRAGMA {pragma}")
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         (tables,) = self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if not tables:
+        if not (tables or version):
             self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
         elif version != VERSION:
             raise SpoolFailed(
@@ -487,7 +552,7 @@ def _note(
     fates: Iterable[tuple[bytes, str]],
     day: int,
     *,
-    sent: bool = False,
+    sent: int = 0,
 ) -> None:
     """Record what became of reports that holders sent here; a counted one stays counted."""
     update = "UPDATE fates SET fate = ?, day = ?, sent = ? WHERE key = ? AND fate IS NOT 'counted'"
@@ -502,7 +567,7 @@ def _leave(
     reason: str,
     day: int,
     *,
-    sent: bool = False,
+    sent: int = 0,
 ) -> int:
     """Record that reports, and those of batches as (ids, tracked), were refused; their number."""
     count = len(ids)
@@ -522,20 +587,16 @@ def _tally(db: sqlite3.Connection, task: str, counts: Mapping[str, int]) -> None
 
 def _add(db: sqlite3.Connection, report: StoredReport) -> str:
     fate_key = _fate_key(report.task, report.id)
-    row = db.execute("SELECT fate, sent FROM fates WHERE key = ?", (fate_key,)).fetchone()
-    key = (report.task, _text(report.questions), report.id)
-    if row is None or row[0] not in {None, FATE_HELD, FATE_COUNTED}:  # new, or refused before
-        if row is not None and row[1]:
-            return str(row[0])
-        insert = "INSERT INTO waiting VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+    query = "SELECT coalesce(fate, 'held'), sent, digest FROM fates WHERE key = ?"
+    row = db.execute(query, (fate_key,)).fetchone()
+    if row is None or (row[0] not in {FATE_HELD, FATE_COUNTED} and not row[1]):  # new, or unsent
+        key = (report.task, _text(report.questions), report.id)
+        insert = "INSERT INTO waiting VALUES (?, ?, ?, ?, ?)"
         db.execute(insert, (*key, report.payload, report.invitation))
-        db.execute("INSERT OR REPLACE INTO fates (key, sent) VALUES (?, 0)", (fate_key,))
+        note = "INSERT OR REPLACE INTO fates (key, digest, sent) VALUES (?, ?, 0)"
+        db.execute(note, (fate_key, report.digest))
         return FATE_HELD
-    if row[0] == FATE_COUNTED:
-        return FATE_COUNTED
-    query = "SELECT payload FROM waiting WHERE task = ? AND questions = ? AND id = ?"
-    waiting = db.execute(query, key).fetchone()
-    return FATE_HELD if waiting in {None, (report.payload,)} else FATE_CONFLICT
+    return FATE_CONFLICT if row[2] != report.digest else str(row[0])
 
 
 def _insert(
@@ -552,9 +613,30 @@ def _insert(
     columns = (batch.ids.tobytes(), batch.payloads.tobytes(), invitations)
     row = (number, sealed, task, _text(batch.questions), len(batch), *columns, tracked)
     db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-    move = "INSERT INTO admissions (id, batch) VALUES (?, ?) ON CONFLICT DO UPDATE SET batch = ?"
-    db.executemany(move, [(i, number, number) for i in batch.admissions])
+    move = "UPDATE admissions SET batch = ? WHERE id = ?"
+    db.executemany(move, [(number, i) for i in batch.admissions])
     return number
+
+
+def _is_kept(db: sqlite3.Connection, batch: Batch, content: bytes) -> bool:
+    """Whether a batch of another relay was kept for the admissions that it names."""
+    query = "SELECT invitations, content FROM admissions WHERE id = ? AND day IS NOT NULL"
+    rows = [db.execute(query, (i,)).fetchone() for i in batch.admissions]
+    if all(row is not None and row[1] == content for row in rows):
+        return True
+    unused = [len(row[0]) for row in rows if row is not None and row[1] is None]
+    if len(unused) < len(rows) or sum(unused) < len(batch) * INVITATION_DIGEST_BYTES:
+        raise not_admitted()
+    return False
+
+
+def _end_admissions(db: sqlite3.Connection) -> None:
+    """Forget the admissions of batches that have left, but for what other relays asked for."""
+    db.execute(
+        "UPDATE admissions SET batch = 0, invitations = x'' "
+        "WHERE batch != 0 AND batch NOT IN (SELECT number FROM batches)"
+    )
+    db.execute("DELETE FROM admissions WHERE batch = 0 AND day IS NULL")
 
 
 def _read(db: sqlite3.Connection, number: int) -> Batch:

@@ -54,6 +54,11 @@ class RelayStatus(BaseModel):
     )
     over: bool | None = Field(default=None, description="Whether its closing time has passed.")
     invited: bool | None = Field(default=None, description="Whether only invited reports count.")
+    asks_again: bool = Field(
+        default=False,
+        description="Whether the curator asks again for what it had counted, of holders who need "
+        "no invitation: those who do go out in one company only.",
+    )
     local_epsilon: float
     central: Central | None
 
@@ -83,6 +88,7 @@ class RelayStatus(BaseModel):
             collecting=None if collection is None else collection.collecting,
             over=None if collection is None else collection.over,
             invited=None if collection is None else collection.invited,
+            asks_again=collection is not None and collection.asks_again and not collection.invited,
             local_epsilon=epsilon,
             central=central if shuffled < epsilon else None,
         )

@@ -13,8 +13,8 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from privet.learning.mechanism_comparison import best_known_variance, compare, count_variance
-from privet.protocol.mechanisms import MECHANISMS, Mechanism, create_mechanism
+from privet.learning.mechanism_comparison import MechanismSummary, best_known_variance, compare
+from privet.protocol.mechanisms import MECHANISMS, create_mechanism
 from scripts.pages import fill, markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "tables" / "mechanisms.md"
@@ -23,47 +23,29 @@ CATEGORIES = (65, 513, 4097)
 """m: cells times two labels, and the misfit."""
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 SLOTS = 2
+HEADS = tuple(f"ε = {epsilon:g}" for epsilon in EPSILONS)
 REFERENCE_HOLDERS = 10**6
 RIGHT = "---:"
 
 
-def mass_variance(mechanism: Mechanism) -> float:
-    """Per holder, of one cell's number of holders (the papers' U)."""
-    return _combined_variance(mechanism, [1, 1])
-
-
-def margin_variance(mechanism: Mechanism) -> float:
-    """Per holder, of one cell's label 1 minus label 0, 2 V - U, whose sign is the prediction."""
-    return _combined_variance(mechanism, [-1, 1])
-
-
-def _combined_variance(mechanism: Mechanism, weights: list[int]) -> float:
-    even, n = np.ones((mechanism.cells, mechanism.slots)), mechanism.cells * mechanism.slots + 1
-    covariance = mechanism.slot_covariance(n, even)[0]
-    return float(weights @ covariance @ np.array(weights)) / n
-
-
 def accuracy_tables() -> str:
     """For each number of categories: variance, its ratio to the bound, and bytes."""
-    return "\n".join(_accuracy_table(m) for m in CATEGORIES)
+    return "\n".join(map(_accuracy_table, CATEGORIES))
 
 
 def _accuracy_table(m: int) -> str:
+    compared = {e: {row.name: row for row in compare(e, m // SLOTS, SLOTS)} for e in EPSILONS}
     rows = [
         ["best known", *(_figures(best_known_variance(e, m)) for e in EPSILONS)],
-        *([f"`{name}`", *(_accuracy(name, e, m) for e in EPSILONS)] for name in MECHANISMS),
+        *([f"`{name}`", *(_accuracy(compared[e][name]) for e in EPSILONS)] for name in MECHANISMS),
         ["`auto` takes", *(_chosen(e, m, None) for e in EPSILONS)],
         ["in 16 bytes", *(_chosen(e, m, 16) for e in EPSILONS)],
     ]
-    head = [f"m = {m}", *(f"ε = {e:g}" for e in EPSILONS)]
-    return markdown(head, rows, RIGHT)
+    return markdown([f"m = {m}", *HEADS], rows, RIGHT)
 
 
-def _accuracy(name: str, epsilon: float, m: int) -> str:
-    mechanism = create_mechanism(name, epsilon, m // SLOTS, SLOTS)
-    variance = count_variance(mechanism)
-    ratio = variance / best_known_variance(epsilon, m)
-    return f"{_figures(variance)} (×{_short(ratio)}) {mechanism.report_bytes} B"
+def _accuracy(row: MechanismSummary) -> str:
+    return f"{_figures(row.variance)} (×{_short(row.ratio)}) {row.report_bytes} B"
 
 
 def _chosen(epsilon: float, m: int, limit: int | None) -> str:
@@ -74,39 +56,32 @@ def _chosen(epsilon: float, m: int, limit: int | None) -> str:
 def holders_tables() -> str:
     """Holders that each mechanism needs for what Laplace noise gives with a million."""
     questions = {
-        "one cell's count of label 1 (V)": count_variance,
-        "one cell's holders (U)": mass_variance,
-        "one cell's margin (2 V - U)": margin_variance,
+        "one cell's count of label 1 (V)": (0, 1),
+        "one cell's holders (U)": (1, 1),
+        "one cell's margin (2 V - U)": (-1, 1),
     }
-    return "\n".join(_holders_table(title, figure) for title, figure in questions.items())
+    return "\n".join(_holders_table(title, weights) for title, weights in questions.items())
 
 
-def _holders_table(title: str, figure: Callable[[Mechanism], float]) -> str:
-    reference = {e: figure(create_mechanism("laplace", e, 256, 2)) for e in EPSILONS}
-    others = [name for name in MECHANISMS if name != "laplace"]
+def _holders_table(title: str, weights: tuple[int, int]) -> str:
+    reference = {e: _variance("laplace", e, weights) for e in EPSILONS}
     rows = []
-    for name in others:
-        needed = (
-            figure(create_mechanism(name, e, 256, 2)) / reference[e] * REFERENCE_HOLDERS
-            for e in EPSILONS
-        )
-        rows.append([f"`{name}`", *(f"{round(n):,}".replace(",", " ") for n in needed)])
-    return markdown([title, *(f"ε = {e:g}" for e in EPSILONS)], rows, RIGHT)
+    for name in (name for name in MECHANISMS if name != "laplace"):
+        ratios = (_variance(name, e, weights) / reference[e] for e in EPSILONS)
+        needed = (f"{round(ratio * REFERENCE_HOLDERS):,}".replace(",", " ") for ratio in ratios)
+        rows.append([f"`{name}`", *needed])
+    return markdown([title, *HEADS], rows, RIGHT)
+
+
+def _variance(name: str, epsilon: float, weights: tuple[int, int]) -> float:
+    """Of the weighted sum of one cell's labels, with one holder in each category."""
+    mechanism = create_mechanism(name, epsilon, 256, SLOTS)
+    covariance = mechanism.slot_covariance(mechanism.categories, np.ones((256, SLOTS)))[0]
+    return float(weights @ covariance @ weights)
 
 
 def influence_table() -> str:
     """What one dishonest report can do, and the other costs, at ε = 1 and m = 513."""
-    rows = [
-        [
-            f"`{row.name}`",
-            str(row.report_bytes),
-            str(row.random_bytes),
-            str(row.sum_size),
-            _short(row.influence),
-            _short(row.label_influence),
-        ]
-        for row in compare(1.0, 256, 2)
-    ]
     head = [
         "ε = 1, m = 513",
         "bytes sent",
@@ -115,6 +90,14 @@ def influence_table() -> str:
         "worst influence on one count",
         "worst influence on one label's total",
     ]
+    rows = (
+        [
+            f"`{row.name}`",
+            *map(str, (row.report_bytes, row.random_bytes, row.sum_size)),
+            *map(_short, (row.influence, row.label_influence)),
+        ]
+        for row in compare(1.0, 256, SLOTS)
+    )
     return markdown(head, rows, RIGHT)
 
 

@@ -59,15 +59,7 @@ def holders() -> None:
         records = json.loads(shard.read_text(encoding="utf-8"))
         kept = shard.with_suffix(".ledger")
         # the network between the demonstration's containers has no TLS
-        asyncio.run(
-            answer_all(
-                task_url,
-                records,
-                lambda: None,
-                insecure_http=True,
-                ledger=SqliteLedger(kept),
-            )
-        )
+        asyncio.run(answer_all(task_url, records, insecure_http=True, ledger=SqliteLedger(kept)))
         number = shard.name.partition(".")[0]
         shard.rename(FOLDER / f"{number}.done")
         kept.unlink(missing_ok=True)

@@ -17,10 +17,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -31,10 +33,11 @@ from privet.curator.datastore.store import Store
 from privet.learning.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import Move, TaskState
-from privet.protocol.partition import LEAF, Partition, Tree
+from privet.protocol.mechanisms.base import as_row
+from privet.protocol.partition import LEAF, Tree
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Question, Task
-from scripts.postgres import postgres_server
+from scripts.postgres import PostgresServer, postgres_server
 from scripts.servers import RunningCurator, running_curator
 
 CONNECTIONS = 16
@@ -93,14 +96,9 @@ class Sender:
 
     def send(self, urls: Sequence[str], places: Sequence[int]) -> None:
         """Send the bodies at ``places`` over several connections at once."""
-        threads = [
-            threading.Thread(target=self._send, args=(urls[i % len(urls)], places[i::CONNECTIONS]))
-            for i in range(CONNECTIONS)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        shares = [places[i::CONNECTIONS] for i in range(CONNECTIONS)]
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            list(pool.map(self._send, cycle(urls), shares))
 
     def _send(self, url: str, places: Sequence[int]) -> None:
         connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
@@ -121,26 +119,21 @@ def unique_task(name: str, reports: int, epsilon: float = TRUTHFUL) -> Task:
         name=name,
         features=(Numeric(name="x", low=0.0, high=1.0),),
         label=Classes(name="y", classes=("no", "yes")),
-        partitions=(Tree.of(halving(reports // 2)),),
+        partitions=(complete_tree(reports // 2),),
         questions=(Question(partition=0, mechanism="subset", epsilon=epsilon),),
     )
 
 
-def halving(cells: int) -> Partition:
-    """A balanced tree of ``cells`` equal cells of [0, 1]."""
-    nodes: list[list[Any]] = []
-
-    def grow(low: int, high: int) -> int:
-        number = len(nodes)
-        nodes.append([LEAF, 0.0, LEAF, LEAF])
-        if high - low > 1:
-            middle = (low + high) // 2
-            nodes[number] = [0, middle / cells, grow(low, middle), grow(middle, high)]
-        return number
-
-    grow(0, cells)
-    feature, threshold, left, right = map(list, zip(*nodes, strict=True))
-    return Partition.build(1, feature, threshold, left, right)
+def complete_tree(cells: int, columns: int = 1) -> Tree:
+    """A tree of ``cells`` cells whose levels are filled from the top; it splits all columns."""
+    splits = range(cells - 1)
+    return Tree(
+        columns=columns,
+        feature=(*(node % columns for node in splits), *[LEAF] * cells),
+        threshold=(*[0.5] * (cells - 1), *[0.0] * cells),
+        left=(*(2 * node + 1 for node in splits), *[LEAF] * cells),
+        right=(*(2 * node + 2 for node in splits), *[LEAF] * cells),
+    )
 
 
 def unique_bodies(task: Task) -> list[bytes]:
@@ -149,12 +142,10 @@ def unique_bodies(task: Task) -> list[bytes]:
 
 
 def _body(task: Task, category: int) -> bytes:
-    mechanism = task.mechanisms[0]
-    while True:
+    (mechanism,), sums = task.mechanisms, np.zeros(1, dtype=np.int64)
+    while sums.sum() != 1 or sums[category] != 1:
         payload = mechanism.privatize(category, os.urandom)
-        sums = mechanism.accumulate(np.frombuffer(payload, dtype=np.uint8).reshape(1, -1))
-        if sums.sum() == 1 and sums[category] == 1:
-            break
+        sums = mechanism.accumulate(as_row(payload))
     task_id, report_id = bytes.fromhex(task.id), os.urandom(16)
     return Report(task=task_id, id=report_id, answers=((0, payload),)).pack()
 
@@ -197,35 +188,21 @@ def _send_the_rest(sender: Sender, curators: Curators, reports: int) -> None:
         raise RuntimeError(msg)
 
 
-def crash_sqlite(trials: int, reports: int) -> Count:
-    """Trials with one curator over a SQLite file."""
-    with tempfile.TemporaryDirectory() as folder:
-        database = f"sqlite:///{folder}/privet.db"
-        return run_trials(Curators(Path(folder), database, 1), trials, reports, lambda: None)
-
-
-def crash_postgres(trials: int, reports: int) -> Count:
-    """Trials with two curators over a PostgreSQL server, which crashes in every fifth."""
-    with tempfile.TemporaryDirectory() as folder, postgres_server() as server:
-
-        def crash_server() -> None:
-            server.stop()
-            server.start()
-
-        return run_trials(Curators(Path(folder), server.url, 2), trials, reports, crash_server)
-
-
 def run_trials(
-    curators: Curators, trials: int, reports: int, crash_server: Callable[[], None]
+    curators: Curators, trials: int, reports: int, server: PostgresServer | None = None
 ) -> Count:
-    """Trials one after the other; prints what it has every ten."""
+    """Trials one after the other; in every fifth the database's server crashes, if it has one.
+
+    Prints every ten what it has.
+    """
     count = Count()
     store = open_store(curators.database)
     curators.start()
 
     def crash() -> None:
-        if count.trials % 5 == 4:
-            crash_server()
+        if server is not None and count.trials % 5 == 4:
+            server.stop()
+            server.start()
         curators.kill()
 
     while count.trials < trials:
@@ -244,7 +221,14 @@ def main(
     reports: Annotated[int, typer.Option(min=2, help="Reports per trial that fit, even.")] = 1_000,
 ) -> None:
     """Run the trials; exit status 1 if anything was lost or doubled."""
-    count = (crash_sqlite if database == "sqlite" else crash_postgres)(trials, reports)
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        if database == "sqlite":
+            curators = Curators(Path(folder), f"sqlite:///{folder}/privet.db", 1)
+            count = run_trials(curators, trials, reports)
+        else:
+            server = stack.enter_context(postgres_server())
+            curators = Curators(Path(folder), server.url, 2)
+            count = run_trials(curators, trials, reports, server)
     print(
         f"| {database} | {count.trials} | {count.sent} | {count.acknowledged} "
         f"| {count.missing} | {count.lost} | {count.doubled} |"

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import Self
 
 import uvloop
 
@@ -15,28 +15,20 @@ from privet.client import UNLIMITED, Ledger
 from scripts.fair_survey import Record
 from scripts.servers import interrupts_held
 
-if TYPE_CHECKING:
-    from multiprocessing.sharedctypes import Synchronized
-
 CLIENTS, SHARING = 128, 2
 """HTTP clients, and how many holders at a time share one: a call looks at all its connections."""
 ON_DISK_CLIENTS = 8
 """The same where holders share a ledger on disk, which one of them at a time can write."""
-LOOKS = 0.1
+LOOKS = 0.5
 """Seconds between two looks at how many have answered."""
 
 
 class Crowd:
     """Holders in as many processes as there are cores; a context manager, which starts them."""
 
-    answered: "ClassVar[Synchronized[int]]"
-    """How many have, in this process and all others."""
-
     def __init__(self) -> None:
-        spawn = get_context("spawn")
         self._processes = os.cpu_count() or 1
-        Crowd.answered = spawn.Value("q", 0)
-        self._pool = ProcessPoolExecutor(self._processes, spawn, _count_in, (Crowd.answered,))
+        self._pool = ProcessPoolExecutor(self._processes, get_context("spawn"))
 
     def __enter__(self) -> Self:
         with interrupts_held():
@@ -48,38 +40,30 @@ class Crowd:
         self._pool.shutdown(cancel_futures=True)
 
     def answer(
-        self, task_url: str, records: Sequence[Record], progress: Callable[[int], None]
+        self, task_url: str, records: Sequence[Record], look: Callable[[], None]
     ) -> tuple[int, float]:
         """Let one holder per record answer; the bytes that they sent, and the seconds it took.
 
-        ``progress`` is told now and then how many have answered.
+        ``look`` is called now and then, and at the end.
         """
         started = time.perf_counter()
         shares = (records[k :: self._processes] for k in range(self._processes))
         clients = -(-CLIENTS // self._processes)
         waiting = [self._pool.submit(_answer, task_url, share, clients) for share in shares]
         while wait(waiting, LOOKS).not_done:
-            progress(Crowd.answered.value)
-        progress(Crowd.answered.value)
-        return sum(share.result() for share in waiting), time.perf_counter() - started
-
-
-def _count_in(answered: "Synchronized[int]") -> None:
-    Crowd.answered = answered
+            look()
+        seconds = time.perf_counter() - started
+        look()
+        return sum(share.result() for share in waiting), seconds
 
 
 def _answer(task_url: str, records: Sequence[Record], clients: int) -> int:
-    def one_more() -> None:
-        with Crowd.answered.get_lock():
-            Crowd.answered.value += 1
-
-    return uvloop.run(answer_all(task_url, records, one_more, insecure_http=False, clients=clients))
+    return uvloop.run(answer_all(task_url, records, insecure_http=False, clients=clients))
 
 
 async def answer_all(
     task_url: str,
     records: Iterable[Record],
-    progress: Callable[[], None],
     *,
     insecure_http: bool,
     clients: int = CLIENTS,
@@ -100,7 +84,6 @@ async def answer_all(
             kept.set_caps(subject, UNLIMITED)
             holder = Holder(curator, kept, subject)
             sent += len((await holder.answer(task_url, record)).report)
-            progress()
         return sent
 
     async def share() -> int:

@@ -4,11 +4,12 @@ Starts a curator of its own, lets several thousand holders answer it, and compar
 comes out with what could be had without them.
 """
 
-import itertools
+import json
 import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,6 @@ from rich.table import Table
 
 from privet import CuratorClient, PrivetError
 from privet.curator.admin_client import Document
-from privet.learning.partitions import GROWERS
 from privet.learning.public_data import Floats
 from privet.learning.public_model.knowledge import public_knowledge
 from privet.learning.task_building.build import build_task
@@ -28,7 +28,6 @@ from privet.learning.task_building.encode import encode_records
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.features import Classes
-from privet.protocol.mechanisms import MECHANISMS
 from scripts import fair_survey
 from scripts.crowd import Crowd
 from scripts.fair_survey import Population, Record, has_affair, without_label
@@ -44,14 +43,14 @@ console = Console()
 class Result:
     """How well a model predicts the test records, and the share of affairs it believes in.
 
-    ``interval`` holds the ends of the share's 95 % interval, if it has one.
+    ``interval`` holds the ends of the share's 95 % interval.
     """
 
     name: str
     accuracy: float
     brier: float
     share: float
-    interval: tuple[float, float] | None = None
+    interval: tuple[float, float]
 
 
 def main(
@@ -60,43 +59,31 @@ def main(
         typer.Option(min=1, help="Holders that answer; by default all 4493, and above it again."),
     ] = None,
     epsilon: Annotated[float, typer.Option(help="What each of them spends.")] = 2.0,
-    mechanism: Annotated[str, typer.Option(help=f"One of {', '.join(MECHANISMS)}.")] = "subset",
-    grower: Annotated[str, typer.Option(help=f"One of {', '.join(GROWERS)}.")] = "distilled",
     folder: Annotated[Path, typer.Option(help="Where the curator keeps its data.")] = FOLDER,
 ) -> None:
     """Run the demonstration; what an earlier one left in the folder is removed first."""
     started = time.perf_counter()
     population = fair_survey.load()
-    answering = list(
-        itertools.islice(itertools.cycle(population.holders), holders or len(population.holders))
-    )
-    _remove_earlier(folder)
-    with Crowd() as crowd, running_curator(folder, database=_database(folder)) as curator:
+    answering = list(islice(cycle(population.holders), holders or len(population.holders)))
+    for left in [*folder.glob(f"{DATABASE}*"), folder / "curator.log"]:
+        left.unlink(missing_ok=True)
+    database = f"sqlite:///{(folder / DATABASE).absolute()}"
+    with Crowd() as crowd, running_curator(folder, database=database) as curator:
         admin = CuratorClient(curator.url, curator.token)
-        chosen = fair_survey.settings(epsilon, len(answering), mechanism=mechanism, grower=grower)
+        settings = fair_survey.settings(epsilon, len(answering))
         try:
-            task = admin.create(fair_survey.as_csv(population.public), **chosen)
+            task = admin.create(fair_survey.as_csv(population.public), **settings)
         except PrivetError as refusal:
             raise typer.BadParameter(refusal.detail) from refusal
         task_url = admin.task_url(task)
         _introduce(curator, task, task_url, population)
-        sent, seconds = _collect(crowd, task_url, answering)
+        sent, seconds = _collect(crowd, admin, task_url, answering)
         results = compare(admin, task_url, population)
     taken = effort(len(answering), sent / len(answering), epsilon)
     taken += f"\nThey answered at {len(answering) / seconds:,.0f} a second."
     print_results(console, results, population, taken)
     _print_next(folder, task_url, without_label(population.test[0]))
     console.print(f"[dim]All of it took {time.perf_counter() - started:.0f} s.[/dim]")
-
-
-def _database(folder: Path) -> str:
-    return f"sqlite:///{(folder / DATABASE).absolute()}"
-
-
-def _remove_earlier(folder: Path) -> None:
-    """Remove an earlier demonstration's files, and nothing else that the folder may hold."""
-    for left in [*folder.glob(f"{DATABASE}*"), folder / "curator.log"]:
-        left.unlink(missing_ok=True)
 
 
 def _introduce(
@@ -114,13 +101,17 @@ def _introduce(
     )
 
 
-def _collect(crowd: Crowd, task_url: str, records: Sequence[Record]) -> tuple[int, float]:
+def _collect(
+    crowd: Crowd, admin: CuratorClient, task_url: str, records: Sequence[Record]
+) -> tuple[int, float]:
     columns = (TextColumn("Holders answer"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("", total=len(records))
-        return crowd.answer(
-            task_url, records, lambda answered: progress.update(bar, completed=answered)
-        )
+
+        def look() -> None:
+            progress.update(bar, completed=admin.status(task_url)["reports"])
+
+        return crowd.answer(task_url, records, look)
 
 
 def compare(admin: CuratorClient, task_url: str, population: Population) -> list[Result]:
@@ -128,35 +119,18 @@ def compare(admin: CuratorClient, task_url: str, population: Population) -> list
     number = admin.fit(task_url)["number"]
     predicted = admin.predict(task_url, [without_label(r) for r in population.test], model=number)
     assert predicted["classes"] is not None
-    yes = predicted["classes"].index("yes")
-    (said,) = (row for row in admin.insight(task_url)["overall"] if row["name"] == "yes")
-    reported = said["reported"], (said["low"], said["high"])
+    ours = np.array(predicted["values"])[:, predicted["classes"].index("yes")]
+    (row,) = (row for row in admin.insight(task_url)["overall"] if row["name"] == "yes")
+    reported = row["reported"], (row["low"], row["high"])
     public, everybody = population.public, [*population.public, *population.holders]
+    without_reports = public_model(public, population.test)
+    of_everybody = raw_forest(everybody, population.test)
+    for_all = np.full(len(population.test), reported[0])
     return [
-        score(
-            "Privet, public data and reports",
-            np.array(predicted["values"])[:, yes],
-            population,
-            reported,
-        ),
-        score(
-            "its public model, no reports",
-            public_model(public, population.test),
-            population,
-            share_of(public),
-        ),
-        score(
-            "a forest on raw records",
-            raw_forest(everybody, population.test),
-            population,
-            share_of(everybody),
-        ),
-        score(
-            "the reported share, for all",
-            np.full(len(population.test), reported[0]),
-            population,
-            reported,
-        ),
+        score("Privet, public data and reports", ours, population, reported),
+        score("its public model, no reports", without_reports, population, share_of(public)),
+        score("a forest on raw records", of_everybody, population, share_of(everybody)),
+        score("the reported share, for all", for_all, population, reported),
     ]
 
 
@@ -208,8 +182,7 @@ def print_results(
     for name in ("accuracy", "Brier score", "share of affairs"):
         table.add_column(name, justify="right")
     for result in results:
-        interval = "" if result.interval is None else " [{:.0%}, {:.0%}]".format(*result.interval)
-        share = f"{result.share:.0%}{interval}"
+        share = "{:.0%} [{:.0%}, {:.0%}]".format(result.share, *result.interval)
         table.add_row(result.name, f"{result.accuracy:.3f}", f"{result.brier:.3f}", share)
     console.print(table)
     truth = share_of(population.holders)[0]
@@ -226,16 +199,12 @@ def effort(reports: int, report_bytes: float, epsilon: float) -> str:
 
 def _print_next(folder: Path, task_url: str, record: Record) -> None:
     task_id = task_url.rsplit("/", 1)[1]
-    fields = ", ".join(
-        f'"{name}": ' + (f'"{value}"' if isinstance(value, str) else f"{value:g}")
-        for name, value in record.items()
-    )
     console.print("\nEverything is kept. Start the curator again and ask the model:\n")
     console.print(
         f"  .venv/bin/privet serve --database sqlite:///{folder / DATABASE}", soft_wrap=True
     )
     console.print(
-        f"  .venv/bin/privet predict {task_id} --record '{{{fields}}}'\n",
+        f"  .venv/bin/privet predict {task_id} --record '{json.dumps(record)}'\n",
         soft_wrap=True,
         highlight=False,
     )

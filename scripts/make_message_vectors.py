@@ -12,12 +12,15 @@ and ``signatures.json`` what a curator's key signs, and what a pinned key refuse
 the ``secret`` key, the ``task``'s id, the public ``key`` and the ``header`` that follow; a bad one
 has a header that a holder who pinned ``key`` must refuse.
 
-Every case has ``success``; a bad message names its problem type. Run ``python -m
-scripts.make_message_vectors`` after a change that is meant to change bytes, and no other time.
+Every case has ``success``; a bad message names its problem type. The fields of good tasks, and the
+records and seeds of answers, are read from the files themselves: to add a case, write these there.
+Run ``python -m scripts.make_message_vectors`` after a change that is meant to change bytes, and no
+other time.
 """
 
 import hashlib
 import json
+import math
 import textwrap
 from collections.abc import Callable
 from functools import partial
@@ -31,14 +34,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from privet.protocol import wire
 from privet.protocol.batch import BATCH_VERSION, Admission, Batch
 from privet.protocol.errors import PrivetError, problem_of
-from privet.protocol.features import Categorical, Classes, Numeric, Range, encode_record
-from privet.protocol.label_scale import Centring
-from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.features import encode_record
 from privet.protocol.mechanisms.base import as_row
-from privet.protocol.partition import Partition, Tree
 from privet.protocol.report import Receipt, Report, make_report
 from privet.protocol.signature import Signature, signed_message
-from privet.protocol.task import Question, Task
+from privet.protocol.task import Task
 from scripts.make_vectors import wrapped
 from scripts.pages import fill
 
@@ -46,199 +46,20 @@ VECTORS = Path(__file__).parent.parent / "tests" / "vectors"
 FOLDER, SIGNATURES = VECTORS / "messages", VECTORS / "signatures.json"
 PAGE = Path(__file__).parent.parent / "docs" / "protocol.md"
 
-AGE = Numeric(name="age", low=20.0, high=60.0)
-WORK = Categorical(name="work", categories=("farm", "shop", "none"), missing="none", unknown="none")
-SPLITS = Partition.build(
-    4,
-    feature=[0, 1, 0, -1, -1, -1, -1],
-    threshold=[0.5, 0.5, 0.75, 0.0, 0.0, 0.0, 0.0],
-    left=[1, 3, 5, -1, -1, -1, -1],
-    right=[2, 4, 6, -1, -1, -1, -1],
-)
-CLASSIFY = Task.checked(
-    {
-        "name": "Do you agree?",
-        "description": "Two features, four cells, two classes, one question.",
-        "features": (AGE, WORK),
-        "label": Classes(name="answer", classes=("no", "yes")),
-        "partitions": (Tree.of(SPLITS),),
-        "questions": (Question(partition=0, mechanism="subset", epsilon=1.0),),
-        "opens": 1_700_000_000,
-        "closes": 4_000_000_000,
-    }
-)
-REGRESS = Task.checked(
-    {
-        "name": "Zwölf Äpfel 🍎",
-        "features": (AGE, WORK),
-        "label": Range(name="income", low=-1.5, high=1000.0),
-        "partitions": (Tree.of(Partition.root(4)), Tree.of(SPLITS)),
-        "questions": (
-            Question(partition=0, mechanism="subset", epsilon=0.5),
-            Question(partition=1, mechanism="subset", epsilon=2.0, asks="cell"),
-            Question(partition=1, mechanism="subset", epsilon=2.0),
-        ),
-        "allocation": "one",
-    }
-)
-CENTRED = Task.checked(
-    {
-        "name": "How far from what is expected?",
-        "features": (AGE, WORK),
-        "label": Range(name="income", low=-1.5, high=1000.0),
-        "partitions": (Tree.of(SPLITS),),
-        "questions": (
-            Question(
-                partition=0,
-                mechanism="subset",
-                epsilon=2.0,
-                centring=Centring(centres=(120.5, 1000.0, -1.5, 0.1), radius=50.25),
-            ),
-            Question(
-                partition=0,
-                mechanism="laplace",
-                epsilon=2.0,
-                parameters={"resolution": 3},
-                centring=Centring(centres=(100.0, 200.0, 300.0, 400.0), radius=1001.5),
-            ),
-            Question(partition=0, mechanism="subset", epsilon=1.0),
-        ),
-    }
-)
-SPELLINGS = Task.checked(
-    {
-        "name": "How is it spelled?",
-        "features": (
-            Categorical(name="dose", categories=("0", "1", "0.1", "1e-7", "1e+21", "ten mg")),
-            Numeric(name="height", low=-0.1, high=0.2, missing=0.1),
-            Categorical(name="kind", categories=("a", "b"), missing="a", unknown="b"),
-        ),
-        "label": Classes(name="answer", classes=("0", "1", "0.5")),
-        "partitions": (
-            Tree.of(
-                Partition.build(
-                    9,
-                    feature=[6, 3, 0, -1, -1, -1, 7, -1, -1],
-                    threshold=[0.5, 0.5, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0],
-                    left=[1, 3, 5, -1, -1, -1, 7, -1, -1],
-                    right=[2, 4, 6, -1, -1, -1, 8, -1, -1],
-                )
-            ),
-        ),
-        "questions": (Question(partition=0, mechanism="grr", epsilon=3.0),),
-    }
-)
-EVERY = [Question(partition=0, mechanism=name, epsilon=1.5) for name in MECHANISMS]
-EVERY_CLASS = Task.checked(
-    {
-        "name": "Every mechanism, three classes",
-        "features": (AGE, WORK),
-        "label": Classes(name="answer", classes=("no", "perhaps", "yes")),
-        "partitions": (Tree.of(SPLITS),),
-        "questions": (
-            *EVERY,
-            Question(partition=0, mechanism="laplace", epsilon=1.5, asks="cell"),
-            Question(partition=0, mechanism="randomized_response", epsilon=1.5, asks="cell"),
-        ),
-    }
-)
-EVERY_NUMBER = Task.checked(
-    {
-        "name": "Every mechanism, a number",
-        "features": (AGE, WORK),
-        "label": Range(name="income", low=-1.5, high=1000.0),
-        "partitions": (Tree.of(SPLITS),),
-        "questions": tuple(EVERY),
-    }
-)
-SMALL = Task.checked(
-    {
-        "name": "Example",
-        "features": (Numeric(name="x", low=0.0, high=10.0),),
-        "label": Classes(name="y", classes=("no", "yes")),
-        "partitions": (
-            Tree.of(
-                Partition.build(
-                    1,
-                    feature=[0, -1, -1],
-                    threshold=[0.5, 0.0, 0.0],
-                    left=[1, -1, -1],
-                    right=[2, -1, -1],
-                )
-            ),
-        ),
-        "questions": (Question(partition=0, mechanism="grr", epsilon=1.0),),
-    }
-)
-INVITED = SMALL.model_copy(update={"invited": True, "edition": 3})
-DESCRIBED = SMALL.model_copy(
-    update={
-        "features": (
-            Numeric(name="x", low=0.0, high=10.0, description="How long, in all?", unit="hours"),
-        ),
-        "label": SMALL.label.model_copy(update={"description": "Höher?"}),
-    }
-)
-RECORDS: dict[str, list[dict[str, Any]]] = {
-    CLASSIFY.id: [
-        {"age": 33.5, "work": "shop", "answer": "yes"},
-        {"age": 40, "work": "farm", "answer": "no"},
-        {"age": "1e3", "work": " circus ", "answer": "no"},
-        {"age": -7, "answer": "yes"},
-    ],
-    REGRESS.id: [
-        {"age": 20.0, "work": "none", "income": -1.5},
-        {"age": 60.0, "work": None, "income": 1000.0},
-        {"age": 49.9, "work": "farm", "income": 1e9},
-    ],
-    CENTRED.id: [
-        {"age": 20.0, "work": "farm", "income": 999.9},
-        {"age": 20.0, "work": "none", "income": 130.0},
-        {"age": 45.0, "work": "shop", "income": -1.5},
-        {"age": 60.0, "work": "none", "income": 1e9},
-        {"age": 55.0, "work": "none", "income": "-25"},
-    ],
-    SPELLINGS.id: [
-        {"dose": 1e-7, "height": 0.05, "kind": "a", "answer": True},
-        {"dose": "1e-7", "height": "+.5E-1", "kind": " a\u3000", "answer": "1"},
-        {"dose": 0.1, "height": "", "kind": None, "answer": 0.5},
-        {"dose": 1e21, "height": None, "kind": 10**30, "answer": 1.0},
-        {"dose": False, "height": "1.", "kind": "1e-07", "answer": " 0.5 "},
-        {"dose": "\u00a0ten mg\n", "height": -1e300, "kind": "", "answer": -0.0},
-        {"dose": 0, "height": True, "kind": "\ufeffa", "answer": "0"},
-    ],
-    EVERY_CLASS.id: [
-        {"age": 20.0, "work": "farm", "answer": "no"},
-        {"age": 45.0, "work": "shop", "answer": "perhaps"},
-        {"age": 60.0, "work": "none", "answer": "yes"},
-    ],
-    EVERY_NUMBER.id: [
-        {"age": 20.0, "work": "farm", "income": -1.5},
-        {"age": 45.0, "work": "shop", "income": 333},
-        {"age": 60.0, "work": "none", "income": "1e3"},
-    ],
-    SMALL.id: [{"x": 7.5, "y": "yes"}],
-    INVITED.id: [{"x": 2.5, "y": "no"}],
-}
-MISFITS: list[dict[str, Any]] = [
-    {"dose": "1e-07", "height": 0.0, "kind": "a", "answer": 1},
-    {"dose": "1_0", "height": 0.0, "kind": "a", "answer": 1},
-    {"dose": "\ufeff1", "height": 0.0, "kind": "a", "answer": 1},
-    {"dose": None, "height": 0.0, "kind": "a", "answer": 1},
-    {"height": 0.0, "kind": "a", "answer": 1},
-    {"dose": 1, "height": "1_000", "kind": "a", "answer": 1},
-    {"dose": 1, "height": "0x1", "kind": "a", "answer": 1},
-    {"dose": 1, "height": "Infinity", "kind": "a", "answer": 1},
-    {"dose": 1, "height": "nan", "kind": "a", "answer": 1},
-    {"dose": 1, "height": "1e400", "kind": "a", "answer": 1},
-    {"dose": 1, "height": "\u0661", "kind": "a", "answer": 1},
-    {"dose": 1, "height": [0.1], "kind": "a", "answer": 1},
-    {"dose": 1, "height": 0.0, "kind": "a", "answer": 2},
-    {"dose": 1, "height": 0.0, "kind": "a", "answer": ""},
-    {"dose": 1, "height": 0.0, "kind": "a"},
-    {"dose": 1, "height": 0.0, "kind": "a", "answer": 1, "more": 1},
-]
-"""Records that do not fit ``SPELLINGS``."""
+
+def written(file: str) -> list[dict[str, Any]]:
+    """The good cases of a file as it is now."""
+    cases = json.loads((FOLDER / file).read_text(encoding="utf-8"))
+    return [case for case in cases if case.get("success", True)]
+
+
+_tasks = {case["id"]: Task.checked(case["fields"]) for case in written("tasks.json")}
+TASKS = {case["name"]: _tasks[case["id"]] for case in written("tasks.json")}
+CLASSIFY = TASKS["classes, one question"]
+REGRESS = TASKS["a number, one of three questions, text beyond ASCII"]
+CENTRED = TASKS["a number around a centre per cell"]
+SMALL = TASKS["the example of the page"]
+ANSWERS = [(_tasks[case["task"]], case["record"], case["seed"]) for case in written("answers.json")]
 
 
 class Stream:
@@ -253,6 +74,34 @@ class Stream:
             self.block += 1
         drawn, self.rest = self.rest[:n], self.rest[n:]
         return drawn
+
+
+def first_record(task: Task) -> dict[str, Any]:
+    """The record of the first answer to a task."""
+    return next(record for answered, record, _ in ANSWERS if answered == task)
+
+
+def damaged(packed: bytes) -> dict[str, bytes]:
+    """What nobody can read, by name."""
+    return {
+        "empty": b"",
+        "not a map": wire.pack([1]),
+        "truncated": packed[:-1],
+        "a byte too many": packed + b"\x00",
+    }
+
+
+def changed(fields: dict[str, Any], changes: dict[str, dict[str, Any]]) -> dict[str, bytes]:
+    """Messages with some of ``fields`` changed, by name."""
+    return {name: wire.pack({**fields, **change}) for name, change in changes.items()}
+
+
+def without_each(fields: dict[str, Any]) -> dict[str, bytes]:
+    """Messages without one of ``fields``, by name."""
+    return {
+        f"no {left_out}": wire.pack({name: fields[name] for name in fields if name != left_out})
+        for left_out in fields
+    }
 
 
 def good_task(name: str, task: Task) -> dict[str, Any]:
@@ -270,7 +119,7 @@ def bad_tasks() -> list[dict[str, Any]]:
     """What every reader must refuse, by name."""
     whole = CLASSIFY.model_dump()
     question, tree = whole["questions"][0], whole["partitions"][0]
-    changed: dict[str, dict[str, Any]] = {
+    changes: dict[str, dict[str, Any]] = {
         "another version": {"version": 1},
         "unknown field": {"surprise": 1},
         "a default spelled out": {"invited": False},
@@ -282,6 +131,10 @@ def bad_tasks() -> list[dict[str, Any]]:
         "a smuggled parameter": {"questions": [{**question, "parameters": {"epsilon": 9.0}}]},
         "a cycle": {"partitions": [{**tree, "left": [0, 3, 5, -1, -1, -1, -1]}]},
         "a split on no column": {"partitions": [{**tree, "feature": [4, 1, 0, -1, -1, -1, -1]}]},
+        "a leaf on no column": {"partitions": [{**tree, "feature": [0, 1, 0, 5000, -1, -1, -1]}]},
+        "a leaf that names a column": {
+            "partitions": [{**tree, "feature": [0, 1, 0, 1, -1, -1, -1]}]
+        },
         "text as number": {"features": [{**whole["features"][0], "low": "20"}]},
         "a range upside down": {"features": [{**whole["features"][0], "low": 99.0}]},
         "a control character in a name": {"name": "Do you\x1b[8m agree?"},
@@ -291,15 +144,12 @@ def bad_tasks() -> list[dict[str, Any]]:
         "an integer where a float belongs": {"features": [{**whole["features"][0], "low": 20}]},
     }
     raw = {
-        "empty": b"",
-        "not a map": wire.pack([1]),
-        "truncated": CLASSIFY.canonical[:-1],
-        "a byte too many": CLASSIFY.canonical + b"\x00",
+        **damaged(CLASSIFY.canonical),
         "a default left out": wire.pack({k: v for k, v in whole.items() if k != "allocation"}),
         "a wide number": CLASSIFY.canonical.replace(b"\xa7version\x02", b"\xa7version\xcc\x02"),
+        **changed(whole, changes),
+        **badly_centred(),
     }
-    raw |= {name: wire.pack({**whole, **change}) for name, change in changed.items()}
-    raw |= {name: wire.pack(fields) for name, fields in badly_centred().items()}
     cases = [bad(name, "invalid-task", data, Task.parse) for name, data in raw.items()]
     other = bad(
         "not the task asked for",
@@ -310,36 +160,34 @@ def bad_tasks() -> list[dict[str, Any]]:
     return [*cases, {**other, "asked": REGRESS.id}]
 
 
-def badly_centred() -> dict[str, dict[str, Any]]:
-    """Fields of tasks whose centring cannot be answered, by name."""
+def badly_centred() -> dict[str, bytes]:
+    """Tasks whose centring cannot be answered, by name."""
     whole = CENTRED.model_dump()
-    centres, radius = whole["questions"][0]["centring"].values()
-    changed: dict[str, dict[str, Any]] = {
-        "fewer centres than cells": {"centring": {"centres": centres[:-1], "radius": radius}},
-        "a centre outside the range": {
-            "centring": {"centres": [*centres[:-1], 1000.1], "radius": radius}
-        },
-        "a centre that is no number": {
-            "centring": {"centres": [*centres[:-1], float("nan")], "radius": radius}
-        },
-        "a radius of zero": {"centring": {"centres": centres, "radius": 0.0}},
-        "a radius beyond the range": {"centring": {"centres": centres, "radius": 1001.6}},
-        "a radius lost in rounding": {"centring": {"centres": centres, "radius": 1e-14}},
-        "centres without a radius": {"centring": {"centres": centres}},
+    centring = whole["questions"][0]["centring"]
+    first = centring["centres"][:-1]
+    questions: dict[str, dict[str, Any]] = {
+        "fewer centres than cells": {"centring": {**centring, "centres": first}},
+        "a centre outside the range": {"centring": {**centring, "centres": [*first, 1000.1]}},
+        "a centre that is no number": {"centring": {**centring, "centres": [*first, math.nan]}},
+        "a radius of zero": {"centring": {**centring, "radius": 0.0}},
+        "a radius beyond the range": {"centring": {**centring, "radius": 1001.6}},
+        "a radius lost in rounding": {"centring": {**centring, "radius": 1e-14}},
+        "centres without a radius": {"centring": {"centres": centring["centres"]}},
         "centres for the cell alone": {"asks": "cell"},
         "a centring spelled out as absent": {"centring": None},
     }
-    fields = {
-        name: {**whole, "questions": [{**whole["questions"][0], **change}]}
-        for name, change in changed.items()
+    changes: dict[str, dict[str, Any]] = {
+        name: {"questions": [{**whole["questions"][0], **change}]}
+        for name, change in questions.items()
     }
-    label = CLASSIFY.label.model_dump()
-    return {**fields, "centres for classes": {**whole, "label": label}}
+    return changed(
+        whole, {**changes, "centres for classes": {"label": CLASSIFY.label.model_dump()}}
+    )
 
 
 def good_report(name: str, task: Task, seed: str) -> dict[str, Any]:
     """Bytes and JSON form of one and the same report."""
-    report = make_report(task, RECORDS[task.id][0], Stream(seed))
+    report = make_report(task, first_record(task), Stream(seed))
     return {
         "name": name,
         "success": True,
@@ -351,36 +199,38 @@ def good_report(name: str, task: Task, seed: str) -> dict[str, Any]:
 
 def bad_reports() -> list[dict[str, Any]]:
     """What every curator must refuse of holders of ``CLASSIFY``, by name."""
-    report = make_report(CLASSIFY, RECORDS[CLASSIFY.id][0], Stream("bad reports"))
+    report = make_report(CLASSIFY, first_record(CLASSIFY), Stream("bad reports"))
     ((_, payload),) = report.answers
     fields = {"version": 1, "task": report.task, "id": report.id, "answers": [[0, payload]]}
     packed = wire.pack(fields)
-    changed: dict[str, tuple[str, dict[str, Any]]] = {
-        "another version": ("malformed-report", {"version": 2}),
-        "unknown field": ("malformed-report", {"surprise": 1}),
-        "short id": ("malformed-report", {"id": report.id[:-1]}),
-        "text as id": ("malformed-report", {"id": "0123456789abcdef"}),
-        "no answers": ("malformed-report", {"answers": []}),
-        "truth as question": ("malformed-report", {"answers": [[False, payload]]}),
-        "a question twice": ("malformed-report", {"answers": [[0, payload], [0, payload]]}),
-        "another task": ("task-mismatch", {"task": bytes.fromhex(REGRESS.id)}),
-        "a question that is not asked": ("wrong-questions", {"answers": [[1, payload]]}),
-        "a question too many": ("wrong-questions", {"answers": [[0, payload], [1, payload]]}),
-        "a payload too short": ("wrong-payload", {"answers": [[0, b""]]}),
-        "a payload too long": ("wrong-payload", {"answers": [[0, payload + b"\x00"]]}),
-        "an impossible payload": ("wrong-payload", {"answers": [[0, b"\xff" * len(payload)]]}),
+    malformed: dict[str, dict[str, Any]] = {
+        "another version": {"version": 2},
+        "unknown field": {"surprise": 1},
+        "short id": {"id": report.id[:-1]},
+        "text as id": {"id": "0123456789abcdef"},
+        "no answers": {"answers": []},
+        "truth as question": {"answers": [[False, payload]]},
+        "a question twice": {"answers": [[0, payload], [0, payload]]},
     }
-    raw = {
-        "empty": ("malformed-report", b""),
-        "not a map": ("malformed-report", wire.pack([1])),
-        "truncated": ("malformed-report", packed[:-1]),
-        "a byte too many": ("malformed-report", packed + b"\x00"),
-        "keys out of order": ("malformed-report", b"\x84" + packed[-9:] + packed[1:-9]),
+    wrong: dict[str, dict[str, dict[str, Any]]] = {
+        "task-mismatch": {"another task": {"task": bytes.fromhex(REGRESS.id)}},
+        "wrong-questions": {
+            "a question that is not asked": {"answers": [[1, payload]]},
+            "a question too many": {"answers": [[0, payload], [1, payload]]},
+        },
+        "wrong-payload": {
+            "a payload too short": {"answers": [[0, b""]]},
+            "a payload too long": {"answers": [[0, payload + b"\x00"]]},
+            "an impossible payload": {"answers": [[0, b"\xff" * len(payload)]]},
+        },
     }
-    raw |= {n: (kind, wire.pack({**fields, **change})) for n, (kind, change) in changed.items()}
+    shuffled = {"keys out of order": b"\x84" + packed[-9:] + packed[1:-9]}
+    raw = {"malformed-report": damaged(packed) | shuffled | changed(fields, malformed)}
+    raw |= {problem: changed(fields, changes) for problem, changes in wrong.items()}
     return [
-        {**bad(name, kind, data, read_for_classify), "task": CLASSIFY.id}
-        for name, (kind, data) in raw.items()
+        {**bad(name, problem, data, read_for_classify), "task": CLASSIFY.id}
+        for problem, cases in raw.items()
+        for name, data in cases.items()
     ]
 
 
@@ -391,7 +241,7 @@ def read_for_classify(data: bytes) -> None:
 
 def batch_fields(task: Task, seed: str, count: int = 3) -> dict[str, Any]:
     """Fields of the batch of ``count`` reports to a task, without ``question``."""
-    reports = [make_report(task, RECORDS[task.id][0], Stream(f"{seed} {i}")) for i in range(count)]
+    reports = [make_report(task, first_record(task), Stream(f"{seed} {i}")) for i in range(count)]
     return {
         "version": BATCH_VERSION,
         "ids": b"".join(report.id for report in reports),
@@ -425,7 +275,7 @@ def good_batches() -> list[dict[str, Any]]:
     """Batches that every reader takes, by name."""
     one = batch_fields(CLASSIFY, "batch")
     admitted = {**one, "admissions": Stream("first")(16) + Stream("second")(16)}
-    record = RECORDS[REGRESS.id][0]
+    record = first_record(REGRESS)
     drawn = [make_report(REGRESS, record, Stream(f"one question {i}")) for i in range(20)]
     second = [report for report in drawn if report.answers[0][0] == 1]
     some = Batch(
@@ -479,18 +329,8 @@ def bad_batches() -> list[dict[str, Any]]:
         "no question where each answers one": (REGRESS, batch_fields(REGRESS, "batch")),
     }
     packed = wire.pack(one)
-    raw = {
-        "empty": b"",
-        "not a map": wire.pack([1]),
-        "truncated": packed[:-1],
-        "a byte too many": packed + b"\x00",
-        "a key twice": b"\x84" + packed[1:] + b"\xa7version\x02",
-    }
-    raw |= {name: wire.pack({**one, **change}) for name, change in malformed.items()}
-    raw |= {
-        f"no {left_out}": wire.pack({name: one[name] for name in one if name != left_out})
-        for left_out in one
-    }
+    twice = {"a key twice": b"\x84" + packed[1:] + b"\xa7version\x02"}
+    raw = damaged(packed) | twice | changed(one, malformed) | without_each(one)
     cases = [("malformed-report", name, CLASSIFY, data) for name, data in raw.items()]
     cases += [
         ("wrong-questions", n, task, wire.pack(fields)) for n, (task, fields) in wrong.items()
@@ -523,17 +363,9 @@ def admissions() -> list[dict[str, Any]]:
         "an invitation twice": {"invitations": digests[0] * 2},
         "invitations as a list": {"invitations": digests},
     }
-    raw = {
-        "empty": b"",
-        "truncated": packed[:-1],
-        "a byte too many": packed + b"\x00",
-        "a key twice": b"\x84" + packed[1:] + b"\xa7version\x01",
-    }
-    raw |= {name: wire.pack({**fields, **change}) for name, change in changes.items()}
-    raw |= {
-        f"no {left_out}": wire.pack({name: fields[name] for name in fields if name != left_out})
-        for left_out in fields
-    }
+    twice = {"a key twice": b"\x84" + packed[1:] + b"\xa7version\x01"}
+    raw = damaged(packed) | twice | changed(fields, changes) | without_each(fields)
+    del raw["not a map"]
     return [
         {
             "name": f"{count} invitations",
@@ -574,23 +406,8 @@ def answer(task: Task, record: dict[str, Any], seed: str) -> dict[str, Any]:
 
 def build() -> dict[str, Any]:
     """The contents of every file, by name."""
-    tasks = (CLASSIFY, REGRESS, CENTRED, SPELLINGS, EVERY_CLASS, EVERY_NUMBER, SMALL, INVITED)
-    records = [(task, record) for task in tasks for record in (*RECORDS[task.id], {})]
-    records += [(SPELLINGS, record) for record in MISFITS]
-    answers = [answer(task, record, f"answer {i}") for i, (task, record) in enumerate(records)]
     return {
-        "tasks.json": [
-            good_task("classes, one question", CLASSIFY),
-            good_task("a number, one of three questions, text beyond ASCII", REGRESS),
-            good_task("a number around a centre per cell", CENTRED),
-            good_task("categories spelled as numbers", SPELLINGS),
-            good_task("every mechanism for classes", EVERY_CLASS),
-            good_task("every mechanism for a number", EVERY_NUMBER),
-            good_task("the example of the page", SMALL),
-            good_task("by invitation only, the third edition", INVITED),
-            good_task("described, with a unit", DESCRIBED),
-            *bad_tasks(),
-        ],
+        "tasks.json": [*(good_task(name, task) for name, task in TASKS.items()), *bad_tasks()],
         "reports.json": [
             good_report("an answer to all questions", CLASSIFY, "report 1"),
             good_report("an answer to one question", REGRESS, "report 2"),
@@ -598,7 +415,7 @@ def build() -> dict[str, Any]:
         ],
         "batches.json": [*good_batches(), *bad_batches()],
         "admissions.json": admissions(),
-        "answers.json": answers,
+        "answers.json": [answer(*case) for case in ANSWERS],
     }
 
 
@@ -633,7 +450,7 @@ def signatures() -> list[dict[str, Any]]:
 
 def example() -> str:
     """The page's example: a task, a report to it, its receipt and a batch, byte by byte."""
-    (record,) = RECORDS[SMALL.id]
+    record = first_record(SMALL)
     case = answer(SMALL, record, "example")
     report = Report.unpack(bytes.fromhex(case["report"]))
     drawn = Stream("example")(32)

@@ -1,33 +1,11 @@
-"""What the docs' measured tables have in common: rows in CSV files, Markdown, places in pages."""
+"""Places in the docs' pages: measured tables, as Markdown, and commands."""
 
-import csv
 import os
 import platform
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
-
-Row = dict[str, str | float]
-Rows = list[Row]
-
-
-def read(file: Path) -> Rows:
-    """The rows of a CSV file as texts, "" where no version is known; none without the file."""
-    if not file.exists():
-        return []
-    with file.open(newline="") as stream:
-        return [{"version": "", **row} for row in csv.DictReader(stream)]
-
-
-def write(file: Path, rows: Rows) -> None:
-    """Replace a CSV file by rows that have the fields of the first, and Privet's version."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    rows = [{"version": version("privet"), **row} for row in rows]
-    with file.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def markdown(head: Sequence[str], rows: Iterable[Iterable[str]], align: str = "---") -> str:
@@ -51,6 +29,13 @@ def fill(page: Path, tables: Mapping[str, str]) -> None:
             raise ValueError(msg)
         text = f"{before}{begin}{table.rstrip()}\n{end}{after}"
     page.write_text(text, encoding="utf-8")
+
+
+def told(page: Path, sign: str) -> str:
+    """The one block of shell commands of a page that has ``sign`` in it."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    (block,) = (str(each) for each in blocks if sign in each)
+    return block
 
 
 def measured_on() -> str:

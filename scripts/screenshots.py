@@ -45,10 +45,7 @@ def main(
         with chromium() as browser:
             for name, tab in answer_page(browser, admin.task_url(task), population.holders[0]):
                 shoot(tab, folder / f"answer-page-{name}.png")
-        sent = answer_all(
-            admin.task_url(task), population.holders, lambda: None, insecure_http=False
-        )
-        asyncio.run(sent)
+        asyncio.run(answer_all(admin.task_url(task), population.holders, insecure_http=False))
         admin.fit(task)
         admin.fit(task, "weighted", weight=1.0)
         with chromium() as browser:

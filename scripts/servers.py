@@ -88,14 +88,14 @@ class RunningRelay:
 
 @contextmanager
 def running_relay(
-    folder: Path, curator: str, token: str, *, least: int, every: float
+    folder: Path, curator: str, token: str, *, least: int, every: float, port: int = 0
 ) -> Iterator[RunningRelay]:
     """Start ``privet-relay serve`` with its spool in ``folder``; stop it at the end.
 
     The curator takes batches with ``token``. Raises ``RuntimeError`` if the relay does not come up.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    options = {"curator": curator, "spool": folder / "relay.db", "port": 0}
+    options = {"curator": curator, "spool": folder / "relay.db", "port": port}
     options |= {"least": least, "every": every}
     command = [sys.executable, "-m", "privet.relay", "serve"]
     command += [f"--{name}={value}" for name, value in options.items()]

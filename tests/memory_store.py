@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.curator.datastore.audit import AuditEntry
+from privet.curator.datastore.audit import START, AuditEntry, chained, joins
 from privet.curator.datastore.expiry import GRACE_SECONDS, Expired, Removal, due, seen_time
 from privet.curator.datastore.invitations import (
     HOLD_SECONDS,
@@ -255,9 +255,10 @@ class MemoryStore(Store):
         with self._lock:
             entry = self._entry(task_id)
             entry.invited = True
-            entry.invitations.update(dict.fromkeys(map(hidden, digests), True))
+            new = set(map(hidden, digests)) - set(entry.invitations)
+            entry.invitations.update(dict.fromkeys(new, True))
             if expires is not None:
-                entry.ends.update(dict.fromkeys(map(hidden, digests), expires))
+                entry.ends.update(dict.fromkeys(new, expires))
 
     def revoke_invitations(self, task_id: str, digests: Sequence[bytes] | None = None) -> int:
         with self._lock:
@@ -295,9 +296,11 @@ class MemoryStore(Store):
                 raise other_invitations()
             return [digest for digest in digests if hidden(digest) not in own.held]
 
-    def put_token(self, token: StoredToken) -> None:
+    def put_token(self, token: StoredToken) -> bool:
         with self._lock:
+            ended = token.name in self._tokens
             self._tokens[token.name] = token
+            return ended
 
     def replace_token(self, old: StoredToken | None, new: StoredToken) -> bool:
         with self._lock:
@@ -319,14 +322,14 @@ class MemoryStore(Store):
             if name in self._tokens:
                 self._tokens[name] = replace(self._tokens[name], used=now)
 
-    def add_audit(self, entry: AuditEntry, join_since: float | None = None) -> None:
+    def add_audit(self, entry: AuditEntry, join_since: float | None = None) -> AuditEntry:
         with self._lock:
-            for place, old in enumerate(self._audit):
-                same = (old.actor, old.action) == (entry.actor, entry.action)
-                if same and join_since is not None and old.at >= join_since:
-                    self._audit[place] = replace(old, times=old.times + 1)
-                    return
-            self._audit.append(replace(entry, no=len(self._audit) + 1))
+            last = self._audit[-1] if self._audit else START
+            if joins(entry, last, join_since):
+                self._audit[-1] = replace(last, times=last.times + 1)
+            else:
+                self._audit.append(chained(last, entry))
+            return self._audit[-1]
 
     def audit(self, limit: int, before: int | None = None) -> list[AuditEntry]:
         with self._lock:

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +21,7 @@ DEBIAN = {
     "git": "git",
     "kubectl": "kubectl",
     "make": "make",
-    "nginx": "nginx-light",
+    "nginx": "nginx-light libnginx-mod-stream",
     "node": "nodejs",
     "openssl": "openssl",
     "promtool": "prometheus",
@@ -40,6 +41,8 @@ def missing(program: str) -> bool:
     asked = {"docker": ["info"], "docker compose": ["compose", "version"]}.get(program)
     if asked:
         return subprocess.run([path, *asked], capture_output=True, check=False).returncode != 0
+    if program == "nginx":
+        return not Path("/usr/share/nginx/modules/ngx_stream_module.so").exists()
     if program == "node":
         said = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
         return int(said.stdout.removeprefix("v").split(".")[0]) < OLDEST_NODE

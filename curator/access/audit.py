@@ -1,7 +1,8 @@
 """The audit log: who did what, in the database and, as it happens, in the logs.
 
 An entry is written after what it tells of. It names tokens, tasks and models, never a token itself,
-an invitation or a network address.
+an invitation or a network address. Its log line has its number and hash: where logs are kept on
+another machine, they show what is later missing or changed in the database.
 """
 
 import logging
@@ -36,14 +37,15 @@ class Audit:
         self._write(AuditEntry(self._clock(), actor, action, subject, detail))
 
     def note_refused(self, reason: str) -> None:
-        """Note a failed sign-in; those of an hour are one entry, which counts them."""
+        """Note a failed sign-in; those of an hour with nothing between are counted in one entry."""
         entry = AuditEntry(self._clock(), NOBODY, "sign-in failed", "", {"reason": reason})
         self._write(entry, join_since=entry.at // HOUR * HOUR)
 
     def _write(self, entry: AuditEntry, join_since: float | None = None) -> None:
-        about = {"actor": entry.actor, "subject": entry.subject, "detail": dict(entry.detail)}
-        events.info(entry.action, extra=about)
+        kept = entry
         try:
-            self._store.add_audit(entry, join_since)
+            kept = self._store.add_audit(entry, join_since)
         except StorageFailed as error:
-            log.warning("%s is not in the audit log: %s", entry.action, error.__cause__)
+            log.warning("%s is not in the audit log: %s", entry.action, error.__cause__ or error)
+        about = {"actor": entry.actor, "subject": entry.subject, "detail": dict(entry.detail)}
+        events.info(entry.action, extra={**about, "no": kept.no, "hash": kept.hash})

@@ -6,6 +6,7 @@ database, so a reader of the database or of a backup cannot sign.
 
 import os
 import tempfile
+from collections.abc import Collection
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -20,9 +21,12 @@ from cryptography.hazmat.primitives.serialization import (
 from sqlalchemy import make_url
 
 from privet.protocol.errors import PrivetError
+from privet.protocol.receipts import groups_of, receipt_message
 from privet.protocol.signature import Signature, signed_message
 
+from ..datastore.store import Store
 from ..settings import Settings
+from .audit import NOBODY, Audit
 
 TASKS_KEPT = 1024
 SIGNING_KEY = "signing_key"
@@ -44,6 +48,11 @@ class Signer:
         """The signature of a task; ``sign`` caches it."""
         return Signature(self.key, self._secret.sign(signed_message(task_id)))
 
+    def receipts(self, task_id: str, hashes: Collection[bytes]) -> list[str]:
+        """The signatures of reports that count, one for each of ``receipts.groups_of``."""
+        messages = (receipt_message(task_id, group) for group in groups_of(hashes))
+        return [self._secret.sign(message).hex() for message in messages]
+
 
 def signer_for(settings: Settings, known: str = "") -> Signer | None:
     """The signer that the settings ask for; None where tasks are not signed.
@@ -64,6 +73,15 @@ def signer_for(settings: Settings, known: str = "") -> Signer | None:
             f"file with --signing-key. {NEW_KEY}"
         )
     return signer
+
+
+def note_key(store: Store, audit: Audit, known: str, signer: Signer | None) -> None:
+    """Note which key signs from now on, if it is another than the ``known`` one."""
+    key = "" if signer is None else signer.key.hex()
+    if key != known:
+        store.note(SIGNING_KEY, key)
+        action = "rotated" if key and known else "set" if key else "given up"
+        audit.note(NOBODY, f"signing key {action}", key, before=known)
 
 
 def _signer_for(settings: Settings, known: str) -> Signer | None:

@@ -14,11 +14,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from privet.protocol.errors import InvalidRequest, NotAuthorized
+from privet.protocol.errors import (
+    InsufficientScope,
+    InvalidRequest,
+    NotAuthorized,
+    TooManyRequests,
+)
 
 from ..datastore.store import Store
 from ..datastore.tokens import StoredToken
 from .audit import NOBODY, Audit
+from .rate_limit import Rate
 
 FIRST = "first"
 ENVIRONMENT = "PRIVET_ADMIN_TOKEN"
@@ -47,13 +53,18 @@ class Scope(StrEnum):
 
 
 class Tokens:
-    """The tokens of one curator's store."""
+    """The tokens of one curator's store; an address may try ``tries`` unknown ones a minute."""
 
     def __init__(
-        self, store: Store, clock: Callable[[], float], admin_token: str | None = None
+        self,
+        store: Store,
+        clock: Callable[[], float],
+        admin_token: str | None = None,
+        tries: int = 0,
     ) -> None:
         self._store = store
         self._clock = clock
+        self._tries = Rate(tries)
         self.audit = Audit(store, clock)
         self._used: dict[str, float] = {}
         self._from_settings: StoredToken | None = None
@@ -61,11 +72,29 @@ class Tokens:
             digest = digest_of(admin_token)
             self._from_settings = StoredToken(ENVIRONMENT, Scope.ADMIN, digest, clock())
 
-    def check(self, token: str, scope: str) -> str:
-        """The name of ``token``; raises ``NotAuthorized`` unless it allows what needs ``scope``."""
-        stored = self.find(token)
+    def check(self, token: str, scope: str, address: str = "") -> str:
+        """The name of ``token``, which came from ``address``, if it allows what needs ``scope``.
+
+        Raises ``InsufficientScope``, which is no guess, ``TooManyRequests`` after too many guesses
+        from there, and what ``find`` raises.
+        """
+        seconds = self._tries.wait(address)
+        if seconds:
+            raise TooManyRequests(
+                f"{self._tries.per_minute} wrong tokens came from this address: "
+                f"send the right one in {seconds} seconds.",
+                seconds,
+            )
+        try:
+            stored = self.find(token)
+        except NotAuthorized:
+            self._tries.count(address)
+            raise
         if stored.scope not in (Scope.ADMIN, scope):
-            raise NotAuthorized(f"The token is a {stored.scope} token and this call needs {scope}.")
+            raise InsufficientScope(
+                f"The token has the scope {stored.scope} and this call needs {scope}: ask an admin "
+                f"for one (privet token issue NAME --scope {scope})."
+            )
         return stored.name
 
     def find(self, token: str) -> StoredToken:
@@ -110,19 +139,27 @@ class Tokens:
         return None
 
     def issue(
-        self, name: str, scope: Scope, days: float | None = None, *, last: bool = False
+        self,
+        name: str,
+        scope: Scope,
+        days: float | None = None,
+        *,
+        last: bool = False,
+        actor: str = NOBODY,
     ) -> str:
         """A new token under ``name``; an earlier one of that name ends here, which rotates it.
 
-        It ends after ``days``. Raises ``InvalidRequest`` for a name that cannot be, and as
-        ``revoke`` does if it takes the place of the last admin token without being one.
+        It ends after ``days``; ``actor`` is who did it. Raises ``InvalidRequest`` for a name that
+        cannot be, and as ``revoke`` does if it takes the place of the last admin token without
+        being one.
         """
         if not name or len(name) > 64 or name == ENVIRONMENT:
             raise InvalidRequest("Give the token a name of its own, of 1 to 64 letters.")
         if scope is not Scope.ADMIN:
             self._keep_an_admin(name, last=last)
         token, made = self._made(name, scope, days)
-        self._store.put_token(made)
+        action = "token rotated" if self._store.put_token(made) else "token issued"
+        self.audit.note(actor, action, name, scope=scope.value, days=days)
         return token
 
     def revoke(self, name: str, *, last: bool = False) -> bool:

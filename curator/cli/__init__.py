@@ -1,6 +1,6 @@
 """``privet``: the curator's command line. It talks to a curator over HTTP; ``serve`` starts one.
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage.
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 newer than the backup (``verify``).
 """
 
 from collections.abc import Sequence

@@ -4,15 +4,16 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Future
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from privet.http_client.report_client import printable
 from privet.protocol.errors import MalformedReport, PrivetError, StorageFailed
 
 from ..settings import Settings
@@ -22,11 +23,15 @@ from .output import PLAIN, SHORT_ID, err, print_json, print_table
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
+    from ..datastore.backup import Mark
+    from ..datastore.comparison import Comparison
+
 Database = Annotated[
     str,
     typer.Option(envvar="PRIVET_DATABASE", help="Address of the database, as for 'privet serve'."),
 ]
 CORES = os.cpu_count() or 1
+EXIT_NEWER = 3
 DEFAULT: str = Settings.model_fields["database"].default
 
 
@@ -60,7 +65,7 @@ def restore(
 
     with (
         err().status("Copying ..."),
-        _opened(f"sqlite:///{file}") as source,
+        _opened(f"sqlite:///{file}", to_write=False) as source,
         _emptied(database) as target,
     ):
         made = datetime.fromtimestamp(backup.restore(source, target), UTC)
@@ -77,20 +82,36 @@ def verify(
     against: Annotated[
         str | None, typer.Option(help="Another database that should hold the same reports.")
     ] = None,
+    audit_head: Annotated[
+        str, typer.Option(help="A head that was noted earlier, which the audit log must have.")
+    ] = "",
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute every count and checksum; exits with 1 if one does not fit."""
-    from ..datastore import backup
+    """Recompute every count and checksum, the audit log, and a backup's digest.
 
-    with err().status("Recomputing counts and checksums ..."), _opened(database) as source:
-        made = backup.check_backup(source)
-        findings = backup.verify(source)
-        differences = _differences(source, against)
-    faults = [f"{f.name}: {fault}" for f in findings for fault in f.faults] + differences
+    Exits with 1 if one does not fit or the databases differ, and with 3 if all that differs is that
+    one is a backup and the other has counted more reports since. Note the audit log's head where
+    nobody here can change it, for a later --audit-head.
+    """
+    from ..datastore import backup, verification
+
+    with (
+        err().status("Recomputing counts and checksums ..."),
+        _opened(database, to_write=False) as source,
+    ):
+        mark = backup.check_backup(source)
+        findings = verification.verify(source)
+        chain = verification.verify_audit(source, audit_head)
+        compared = _compared(source, against)
+    differences = [] if compared is None else compared.differences
+    newer = compared is not None and compared.only_newer
+    faults = [f"{f.name}: {fault}" for f in findings for fault in f.faults] + list(chain.faults)
     if as_json:
         tasks = [{"task": f.task_id, "reports": f.reports, "faults": f.faults} for f in findings]
-        print_json({"backup": made, "tasks": tasks, "differences": differences})
+        of_mark = {"backup": mark and mark.made, "digest": mark and mark.digest}
+        document = {**of_mark, "tasks": tasks, "differences": differences, "only_newer": newer}
+        print_json({**document, "audit": asdict(chain)})
     else:
         rows = [
             (f.task_id[:SHORT_ID], f.name, f.reports, "; ".join(f.faults) or "fits")
@@ -98,11 +119,19 @@ def verify(
         ]
         title = "Recomputed from the report ids and the sums"
         print_table(title, ("task", "name", "reports", "result"), rows)
-        if made is not None:
-            moment = datetime.fromtimestamp(made, UTC)
-            err().print(f"A whole backup of {moment:%Y-%m-%d %H:%M} UTC.", **PLAIN)
-        if against is not None and not differences:
+        if mark is not None:
+            err().print(_description(mark), **PLAIN)
+        if compared is not None and not differences:
             err().print("Both databases hold the same reports.", **PLAIN)
+        err().print(f"The audit log has {chain.entries} entries; head {chain.head}", **PLAIN)
+    if newer and not faults:
+        err().print(
+            f"Reports were counted since the backup, in {len(differences)} of the buckets; nothing "
+            "else differs.",
+            **PLAIN,
+        )
+        raise typer.Exit(EXIT_NEWER)
+    faults += differences
     if faults:
         raise StorageFailed(
             f"{len(faults)} things do not fit, first: {faults[0]}. Stop collecting, keep both "
@@ -110,12 +139,34 @@ def verify(
         )
 
 
-def migrate(database: Database = DEFAULT) -> None:
-    """Bring the tables of a database or a backup up to this version; make a backup first."""
+def _description(mark: "Mark") -> str:
+    moment = f"{datetime.fromtimestamp(mark.made, UTC):%Y-%m-%d %H:%M} UTC"
+    if mark.digest is None:
+        return (
+            f"A backup of {moment} without a digest, from an earlier version: it has all its rows, "
+            "and their sums fit, but other changes would not be noticed. Make a new one."
+        )
+    return f"A whole backup of {moment}, SHA-256 {mark.digest}."
+
+
+def migrate(
+    database: Database = DEFAULT,
+    *,
+    rolling: Annotated[
+        bool,
+        typer.Option(
+            "--rolling", help="Let curators on PostgreSQL run until they stop by themselves."
+        ),
+    ] = False,
+) -> None:
+    """Bring the tables of a database or a backup up to this version; make a backup first.
+
+    Waits ten seconds for others that use the database, then names them and changes nothing.
+    """
     from ..datastore import backup
 
     with err().status("Migrating ..."), _opened(database) as engine:
-        backup.migrate(engine)
+        backup.migrate(engine, rolling=rolling)
     err().print("The database has this version's tables.")
 
 
@@ -134,15 +185,17 @@ def collect(
         str, typer.Option(help="Name under which a task's status counts these reports.")
     ] = "files",
     remove: Annotated[
-        bool, typer.Option("--remove", help="Remove each file once its reports are durable.")
+        bool, typer.Option("--remove", help="Remove each file once all its reports are durable.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Count the reports in batches that relays wrote to a folder (privet-relay serve --batches).
 
     Curators may go on meanwhile. Every report counts once, however often its file is collected.
-    Exits with 1 if a file could not be read; the others are counted all the same.
+    Exits with 1 if a file could not be read or one of its reports was refused; such a file stays,
+    and the others are counted all the same.
     """
+    from ..access.audit import NOBODY, Audit
     from ..collection.batch_reader import BatchReader
     from ..collection.files import collect as collect_files
     from ..datastore import open_store
@@ -151,28 +204,34 @@ def collect(
     with (
         err().status("Collecting ..."),
         closing(open_store(database)) as store,
-        _executor(scheduler, jobs) as (executor, workers),
+        _readers(scheduler, jobs) as (submit, workers),
     ):
+        audit = Audit(store, time.time)
         for task_id in BatchReader(folder).tasks():
-            collected = counts[task_id] = Counter({"files": 0})
+            collected = counts[task_id] = Counter({"files": 0, "removed": 0})
             try:
                 task = store.task(task_id).task
             except PrivetError as error:
                 faults.append(f"{task_id[:SHORT_ID]}: {error.detail}")
                 continue
-            for file in collect_files(
+            files = collect_files(
                 store,
                 task,
                 folder,
-                executor,
+                submit,
                 time.time,
                 ahead=2 * workers,
                 source=source,
                 remove=remove,
-            ):
-                collected.update({"files": 1, **file.outcomes})
-                if file.fault:
-                    faults.append(file.fault)
+            )
+            try:
+                for file in files:
+                    collected.update({"files": 1, "removed": file.removed, **file.outcomes})
+                    if file.fault:
+                        faults.append(f"{file.name}: {file.fault}")
+            finally:
+                if collected.total() > collected["files"] + collected["replayed"]:
+                    audit.note(NOBODY, "reports collected", task_id, source=source, **collected)
     if as_json:
         print_json({"tasks": counts, "faults": faults})
     else:
@@ -182,21 +241,26 @@ def collect(
         ]
         print_table("Collected", ("task", "files", "reports"), rows)
         for fault in faults:
-            err().print(fault, **PLAIN)
+            err().print(printable(fault), **PLAIN)
     if faults:
         raise MalformedReport(f"{len(faults)} things could not be collected; the rest is counted.")
 
 
 def _words(counts: Mapping[str, int]) -> list[str]:
-    return [f"{count} {name}" for name, count in counts.items() if count and name != "files"]
+    files = ("files", "removed")
+    return [f"{count} {name}" for name, count in counts.items() if count and name not in files]
 
 
 @contextmanager
-def _executor(scheduler: str | None, jobs: int) -> Iterator[tuple[Executor, int]]:
-    """The cluster of a Dask scheduler, or processes of this machine, and how many workers."""
+def _readers(scheduler: str | None, jobs: int) -> Iterator[tuple[Callable[..., Future[Any]], int]]:
+    """What starts a call in processes of this machine or in a Dask cluster, and how many run."""
+    from ..collection.files import READER_MEMORY, prepare
+    from ..workers import Workers
+
     if scheduler is None:
-        with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as executor:
-            yield executor, jobs
+        workers = Workers(jobs, 0, READER_MEMORY, [prepare.__module__])
+        with closing(workers):
+            yield workers.submit, jobs
         return
     try:
         from distributed import Client
@@ -206,7 +270,7 @@ def _executor(scheduler: str | None, jobs: int) -> Iterator[tuple[Executor, int]
         ) from None
     connect: Callable[[str], Any] = Client
     with connect(scheduler) as client, client.get_executor() as executor:
-        yield executor, sum(client.nthreads().values())
+        yield executor.submit, sum(client.nthreads().values())
 
 
 @contextmanager
@@ -220,19 +284,19 @@ def _emptied(address: str) -> Iterator["Engine"]:
         yield target
 
 
-def _differences(source: "Engine", against: str | None) -> list[str]:
-    from ..datastore.backup import compare
+def _compared(source: "Engine", against: str | None) -> "Comparison | None":
+    from ..datastore.comparison import compare
 
     if against is None:
-        return []
-    with _opened(against) as other:
+        return None
+    with _opened(against, to_write=False) as other:
         return compare(source, other)
 
 
 @contextmanager
-def _opened(address: str) -> Iterator["Engine"]:
+def _opened(address: str, *, to_write: bool = True) -> Iterator["Engine"]:
     """The database as it is; raises ``StorageFailed`` for one that cannot be used."""
-    from ..datastore import file_of, open_engine
+    from ..datastore import file_of, open_engine, open_reader
     from ..datastore.migrate import naming_failures
 
     file = file_of(address)
@@ -240,7 +304,7 @@ def _opened(address: str) -> Iterator["Engine"]:
         raise StorageFailed(
             f"There is no database {file}: give its address with --database or PRIVET_DATABASE."
         )
-    engine = open_engine(address)
+    engine = (open_engine if to_write else open_reader)(address)
     try:
         with naming_failures(engine):
             yield engine

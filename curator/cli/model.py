@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from privet.learning.escaping import csv_cell
 from privet.learning.task_building.columns import Columns, count_rows
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRecord, InvalidRequest
@@ -351,7 +352,7 @@ def _rows(
 
 def _write(target: Path, header: list[str], rows: list[list[Any]]) -> None:
     with naming_target(target), target.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([header, *rows])
+        csv.writer(file).writerows(map(csv_cell, row) for row in [header, *rows])
 
 
 def _facts(model: Document) -> Document:

@@ -14,7 +14,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from privet.http_server.bodies import Head, Share, Turns, read_body
+from privet.http_server.acceptance import ADMISSION_TYPES, BATCH_TYPES, read_typed
+from privet.http_server.addresses import client_address
+from privet.http_server.bodies import Head, Share, Turns
+from privet.http_server.headers import Headers
 from privet.http_server.metrics import ROUTE
 from privet.http_server.problems import problem_response
 from privet.protocol.batch import Admission, Batch
@@ -25,9 +28,11 @@ from privet.protocol.errors import (
     TooManyRequests,
     WrongPayload,
 )
+from privet.protocol.receipts import RECEIPT_HEADER, hashes_of
 from privet.protocol.task import Task
 
 from ..access.rate_limit import Rate
+from ..access.signing import Signer
 from ..access.tokens import Scope as TokenScope
 from ..access.tokens import Tokens
 from ..datastore.report_ids import Ids, keys_of
@@ -54,7 +59,10 @@ class CheckedBatch:
 
 
 class BatchUpload:
-    """Answers the call for many reports, in front of ``app``, which gets all other calls."""
+    """Answers the call for many reports, in front of ``app``, which gets all other calls.
+
+    No other layer adds ``headers`` to its answers.
+    """
 
     def __init__(
         self,
@@ -64,6 +72,7 @@ class BatchUpload:
         tokens: Tokens,
         store: Store,
         clock: Callable[[], float],
+        headers: Headers = (),
     ) -> None:
         self._app = app
         self._intake = intake
@@ -72,6 +81,7 @@ class BatchUpload:
         self._tokens = tokens
         self._store = store
         self._clock = clock
+        self._headers = headers
         self._rate = Rate(settings.relay_rate_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,7 +90,9 @@ class BatchUpload:
             task_id = task_of_call(scope, call)
             if task_id is not None:
                 scope[ROUTE] = f"/v1/tasks/{{task_id}}{call}"
-                await (await self._answer(take, task_id, scope, receive))(scope, receive, send)
+                answer = await self._answer(take, task_id, scope, receive)
+                answer.raw_headers.extend(self._headers)
+                await answer(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -93,29 +105,32 @@ class BatchUpload:
 
     async def _take(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
         head = Head.of(scope)
-        relay = await self._authorized(head)
+        relay = await self._authorized(scope, head)
         tasks = self._intake.tasks
         task = tasks.get(task_id) or await tasks.load(task_id)
         with self._intake.budget.share() as share:
-            body = await self._body(receive, head, share)
+            body = await self._body(receive, head, BATCH_TYPES, share)
             async with self._turns:
                 batch = await run_in_threadpool(
                     check_batch, task, body, self._settings.max_batch_reports, relay
                 )
                 self._check_rate(relay)  # others may have been counted meanwhile
                 self._rate.count(relay, len(batch.valid) + len(batch.invalid))
-                return await self._count(task_id, task.task, batch)
+                signs = RECEIPT_HEADER.lower().encode() in dict(scope["headers"])
+                return await self._count(task_id, task.task, batch, signs=signs)
 
-    async def _body(self, receive: Receive, head: Head, share: Share) -> bytes:
+    async def _body(
+        self, receive: Receive, head: Head, types: tuple[bytes, ...], share: Share
+    ) -> bytes:
         limit, seconds = self._settings.max_batch_bytes, self._intake.body_seconds
-        return await read_body(receive, head, limit=limit, seconds=seconds, share=share)
+        return await read_typed(receive, head, types, limit=limit, seconds=seconds, share=share)
 
     async def _admit(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
         """Hold invitations for a batch to come."""
         head = Head.of(scope)
-        await self._authorized(head)
+        await self._authorized(scope, head)
         with self._intake.budget.share() as share:
-            body = await self._body(receive, head, share)
+            body = await self._body(receive, head, ADMISSION_TYPES, share)
             async with self._turns:
                 return await run_in_threadpool(self._hold, task_id, body)
 
@@ -126,7 +141,9 @@ class BatchUpload:
         listed = [digest.hex() for digest in refused]
         return JSONResponse({"held": len(asked) - len(refused), "refused": listed})
 
-    async def _count(self, task_id: str, task: Task, batch: CheckedBatch) -> JSONResponse:
+    async def _count(
+        self, task_id: str, task: Task, batch: CheckedBatch, *, signs: bool
+    ) -> JSONResponse:
         """Count the valid reports; the answer, once they are durable."""
         outcomes = await self._intake.writer.put_batch(batch.valid)
         if (outcomes == Outcome.NOT_ADMITTED).any():
@@ -141,9 +158,12 @@ class BatchUpload:
             self._intake.metrics.reported(name, task_id, count)
             answer[name] = count
         answer["failed"] = await run_in_threadpool(_listed, failed)
+        if signs and self._intake.signer is not None:
+            counting = batch.valid.only(outcomes <= Outcome.REPLAYED)
+            answer["receipts"] = await run_in_threadpool(_signed, self._intake.signer, counting)
         return JSONResponse(answer)
 
-    async def _authorized(self, head: Head) -> str:
+    async def _authorized(self, scope: Scope, head: Head) -> str:
         """The name of the relay's token, which may send reports now."""
         if head.token is None:
             raise NotAuthorized(
@@ -151,7 +171,9 @@ class BatchUpload:
                 "token issue NAME --scope relay), and send it as 'Authorization: Bearer <token>' "
                 "(privet-relay serve reads it from PRIVET_RELAY_TOKEN)."
             )
-        relay = await run_in_threadpool(self._tokens.check, head.token, TokenScope.RELAY)
+        relay = await run_in_threadpool(
+            self._tokens.check, head.token, TokenScope.RELAY, client_address(scope)
+        )
         self._check_rate(relay)
         return relay
 
@@ -160,7 +182,8 @@ class BatchUpload:
         if seconds:
             raise TooManyRequests(
                 f"More than {self._rate.per_minute} reports a minute came with this token: "
-                f"send the same batch again in {seconds} seconds."
+                f"send the same batch again in {seconds} seconds.",
+                seconds,
             )
 
 
@@ -173,6 +196,12 @@ def failed_of(batch: CheckedBatch, outcomes: Outcomes) -> dict[str, Ids]:
 
 def _listed(failed: dict[str, Ids]) -> dict[str, list[str]]:
     return {reason: [key.hex() for key in keys_of(ids)] for reason, ids in failed.items()}
+
+
+def _signed(signer: Signer, group: ReportGroup) -> list[str]:
+    payloads = np.hstack([answers.payloads for answers in group.answers])
+    questions = tuple(answers.question for answers in group.answers)
+    return signer.receipts(group.task.id, hashes_of(Batch(questions, group.ids, payloads)))
 
 
 def check_batch(task: CachedTask, body: bytes, max_reports: int, relay: str) -> CheckedBatch:

@@ -2,9 +2,14 @@
 
 A batch is one file, ``FOLDER/TASK/DIGEST.parquet``; docs/relay.md has its columns. Any address that
 fsspec knows will do: ``/srv/batches``, ``s3://bucket/batches``.
+
+Whoever may write there may have made a file to harm its reader. So nothing that it says of its own
+size is believed: rows are read in pieces and counted. Arrow may still be led to take any memory:
+a reader belongs in a process with a limit.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import fsspec
@@ -13,13 +18,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from privet.protocol.batch import Batch
+from privet.protocol.batch import Batch, check_admissions
 from privet.protocol.errors import MalformedReport, PrivetError, StorageFailed, TooLarge
+from privet.protocol.report import REPORT_ID_BYTES, check_questions
 from privet.protocol.task import Task
 
 MAX_FILE_BYTES = 256 * 2**20
 MAX_REPORTS = 1_000_000
 """Maximum number of reports in a file, the same as in a message."""
+PIECE_BYTES = 2**20
+"""About the size of the pieces in which rows are read."""
 ENDING = ".parquet"
 COLUMNS = ["id", "payload"]
 
@@ -58,13 +66,20 @@ class BatchReader:
         """The batch in a file, checked as one in a message is; see ``Batch.unpack``."""
         path = f"{self._root}/{name}"
         try:
-            if self._files.size(path) > MAX_FILE_BYTES:
-                raise TooLarge(
-                    f"{name} has more than {MAX_FILE_BYTES} bytes: no relay writes that."
-                )
-            return _read(name, self._files.cat_file(path), task)
+            about = self._files.info(path)
+            if about["type"] != "file":
+                raise MalformedReport("This is not a regular file: remove it.")
+            if about["size"] > MAX_FILE_BYTES:
+                raise TooLarge(f"The file has more than {MAX_FILE_BYTES} bytes: no relay does.")
+            content = self._files.cat_file(path)
         except OSError as error:
             raise _failed(f"{self.url}/{name}", error) from error
+        try:
+            return _read(content, task)
+        except (PrivetError, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a file leads to is its own fault
+            raise MalformedReport(f"This is no sealed batch: {error!r}.") from None
 
     def remove(self, name: str) -> None:
         try:
@@ -73,47 +88,48 @@ class BatchReader:
             raise _failed(f"{self.url}/{name}", error) from error
 
 
-def _read(name: str, content: bytes, task: Task) -> Batch:
-    try:
-        file = pq.ParquetFile(pa.BufferReader(content))
-        described: dict[str, Any] = json.loads(file.schema_arrow.metadata[b"privet"])
-        count = file.metadata.num_rows
-        widths = [_width(file.schema_arrow, name) for name in COLUMNS]
-        if count > MAX_REPORTS or count * sum(widths) > MAX_FILE_BYTES:
-            raise TooLarge(f"{name} has more than {MAX_REPORTS} reports or {MAX_FILE_BYTES} bytes.")
-        table = file.read(COLUMNS)
-        ids, payloads = (
-            _rows(table.column(column), width)
-            for column, width in zip(COLUMNS, widths, strict=True)
-        )
-        batch = Batch(
-            tuple(map(int, described["questions"])),
-            ids,
-            payloads,
-            tuple(map(bytes.fromhex, described["admissions"])),
-        )
-        stated = str(described["task"])
-    except (pa.ArrowException, ValueError, KeyError, TypeError) as error:
-        raise MalformedReport(f"{name} is no sealed batch: {error}.") from None
+def _read(content: bytes, task: Task) -> Batch:
+    file = pq.ParquetFile(pa.BufferReader(content))
+    described: dict[str, Any] = json.loads(file.schema_arrow.metadata[b"privet"])
+    stated = str(described["task"])
     if stated != task.id:
-        raise MalformedReport(f"{name} is for the task {stated[:64]}: it is in another's folder.")
-    return Batch.unpack(batch.pack(), task, MAX_REPORTS)
+        raise MalformedReport(f"This is for the task {stated[:64]}: it is in another's folder.")
+    questions = tuple(map(int, described["questions"]))
+    check_questions(task, questions)
+    width = sum(task.mechanisms[question].report_bytes for question in questions)
+    ids, payloads = _columns(file, [REPORT_ID_BYTES, width])
+    admissions = tuple(map(bytes.fromhex, described["admissions"]))
+    if admissions:
+        check_admissions(admissions, len(ids))
+    return Batch(questions, ids, payloads, admissions)
 
 
-def _width(schema: pa.Schema, name: str) -> int:
-    kind = schema.field(name).type
-    if not pa.types.is_fixed_size_binary(kind):
-        raise ValueError(f"{name} is {kind}, not binary of fixed width")
-    return int(kind.byte_width)
+def _columns(file: pq.ParquetFile, widths: Sequence[int]) -> list[NDArray[np.uint8]]:
+    """The columns id and payload, with one row of so many bytes per report."""
+    stated = [file.schema_arrow.field(name).type for name in COLUMNS]
+    if stated != list(map(pa.binary, widths)):
+        raise MalformedReport(f"Its columns {COLUMNS} are {stated}, not of {widths} bytes.")
+    parts: list[list[NDArray[np.uint8]]] = [[] for _ in COLUMNS]
+    count, most = 0, min(MAX_REPORTS, MAX_FILE_BYTES // sum(widths))
+    rows_at_once = max(1, PIECE_BYTES // sum(widths))
+    for piece in file.iter_batches(rows_at_once, columns=COLUMNS, use_threads=False):
+        count += piece.num_rows
+        if count > most:
+            raise TooLarge(
+                f"The file has more than {MAX_REPORTS} reports or {MAX_FILE_BYTES} bytes."
+            )
+        for part, name, width in zip(parts, COLUMNS, widths, strict=True):
+            part.append(_rows(piece.column(name), width))
+    if not count:
+        raise MalformedReport("The batch is empty: it has no reports.")
+    return [np.concatenate(part) for part in parts]
 
 
-def _rows(column: pa.ChunkedArray, width: int) -> NDArray[np.uint8]:
+def _rows(column: pa.FixedSizeBinaryArray, width: int) -> NDArray[np.uint8]:
     if column.null_count:
-        raise ValueError("a value is missing")
-    whole = column.combine_chunks()
-    packed = np.frombuffer(whole.buffers()[1], dtype=np.uint8) if len(whole) else np.empty(0, "u1")
-    start = whole.offset * width if len(whole) else 0
-    return packed[start : start + len(whole) * width].reshape(-1, width)
+        raise MalformedReport("A value is missing.")
+    packed = np.frombuffer(column.buffers()[1], dtype=np.uint8)
+    return packed[column.offset * width :][: len(column) * width].reshape(-1, width)
 
 
 def _failed(path: str, error: OSError) -> PrivetError:

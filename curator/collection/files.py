@@ -2,41 +2,50 @@
 
 Other processes read a file, check its reports and add them up, as is done for a batch over HTTP;
 this one takes what they give into the store, a file in one transaction. There each id counts once,
-so a file that is collected again, or holds what came by HTTP, adds nothing.
+so a file that is collected again, or holds what came by HTTP, adds nothing. What is wrong with one
+file, or happens to the process that reads it, is that file's fault, and the others are counted.
 """
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
-from privet.protocol.errors import PrivetError
+from privet.protocol.errors import PrivetError, StorageFailed, TooLarge
 from privet.protocol.task import Task
 
 from ..datastore.reports import Outcome
 from ..datastore.store import Store
+from ..workers import Died
 from .batch import CheckedBatch, checked, failed_of
 from .batch_reader import BatchReader
 from .task_cache import CachedTask
 
+READER_MEMORY = 2**31
+"""Bytes of data that a process needs at most to read a file of the largest size."""
+
 
 @dataclass(frozen=True)
 class CollectedFile:
-    """What became of a file's reports, by outcome; or its ``fault``, which leaves it for later."""
+    """What became of a file's reports, by outcome.
+
+    With a ``fault`` some or all do not count, and the file stays.
+    """
 
     name: str
     outcomes: Counter[str] = field(default_factory=Counter)
     fault: str = ""
+    removed: bool = False
 
 
 def collect(
     store: Store,
     task: Task,
     folder: str,
-    executor: Executor,
+    submit: Callable[..., Future[CheckedBatch]],
     clock: Callable[[], float],
     *,
     ahead: int,
@@ -45,10 +54,11 @@ def collect(
 ) -> Iterator[CollectedFile]:
     """Count the reports of all files for ``task`` in a folder, in transactions of a file each.
 
-    ``ahead`` files, more than there are workers, are prepared while one is taken. ``source`` is the
-    name under which a status and a card show how many came this way. A file is removed, if so
-    asked, once its reports are durable. Raises ``StorageFailed`` if the folder or the store fails;
-    what was collected until then stays so.
+    Files are prepared by what ``submit`` starts, ``ahead`` of them, more than there are workers,
+    while one is taken. ``source`` is the name under which a status and a card show how many came
+    this way. A file is removed, if so asked, once each of its reports is durable, or was before.
+    Raises ``StorageFailed`` if the folder or the store fails; what was collected until then stays
+    so.
     """
     batches = BatchReader(folder)
     names = deque(batches.names(task.id))
@@ -56,16 +66,19 @@ def collect(
     while names or waiting:
         while names and len(waiting) < ahead:
             name = names.popleft()
-            waiting.append((name, executor.submit(prepare, folder, name, task.canonical, source)))
+            waiting.append((name, submit(prepare, folder, name, task.canonical, source)))
         name, future = waiting.popleft()
         try:
             batch = future.result()
+        except Died:
+            yield CollectedFile(name, fault="The process that read it died: remove it.")
+            continue
         except PrivetError as error:
             yield CollectedFile(name, fault=error.detail)
             continue
         outcomes = store.take([batch.valid], clock())[0] if len(batch.valid) else np.empty(0, "i1")
         if (outcomes == Outcome.NOT_ADMITTED).any():
-            yield CollectedFile(name, fault="its holders' invitations are not held for it")
+            yield CollectedFile(name, fault="Its holders' invitations are not held for it.")
             continue
         refused = {reason: len(ids) for reason, ids in failed_of(batch, outcomes).items()}
         if refused:
@@ -74,15 +87,31 @@ def collect(
             kind.name.lower(): int(np.count_nonzero(outcomes == kind))
             for kind in (Outcome.COUNTED, Outcome.REPLAYED)
         }
-        if remove:
-            batches.remove(name)
-        yield CollectedFile(name, Counter({**taken, **refused}))
+        fault = ", ".join(f"{count} {reason}" for reason, count in refused.items())
+        if fault:
+            fault = f"Reports were refused, so the file stays: {fault}."
+        elif remove:
+            fault = _removed(batches, name)
+        removed = remove and not fault
+        yield CollectedFile(name, Counter({**taken, **refused}), fault, removed)
+
+
+def _removed(batches: BatchReader, name: str) -> str:
+    """Remove a file; what is wrong if that fails."""
+    try:
+        batches.remove(name)
+    except StorageFailed as error:
+        return error.detail
+    return ""
 
 
 def prepare(folder: str, name: str, canonical: bytes, source: str) -> CheckedBatch:
     """A file's valid reports with their total; in another process."""
     task = _cached(canonical)
-    return checked(task, BatchReader(folder).read(name, task.task), source)
+    try:
+        return checked(task, BatchReader(folder).read(name, task.task), source)
+    except MemoryError:
+        raise TooLarge("It takes more memory than its reader may have.") from None
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from privet.http_server.bodies import BodyBudget
 from privet.protocol.errors import PrivetError, problem_of
 
+from ..access.signing import Signer
 from ..metrics import Metrics
 from .rejects import Rejects
 from .task_cache import TaskCache
@@ -13,7 +14,7 @@ from .writer import Writer
 
 @dataclass(frozen=True)
 class Intake:
-    """The tasks that are known, the writer, and where refusals are counted."""
+    """The tasks that are known, the writer, where refusals are counted, and who signs receipts."""
 
     tasks: TaskCache
     writer: Writer
@@ -21,6 +22,7 @@ class Intake:
     metrics: Metrics
     budget: BodyBudget
     body_seconds: float
+    signer: Signer | None = None
 
     def refused(self, task_id: str, error: PrivetError) -> str:
         """Count a refused call in the metrics; return the name of its problem."""

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
 
-from privet.protocol.batch import ByteRows
-from privet.protocol.limits import SPARE_BYTES
+from privet.http_server.acceptance import max_report_bytes
+from privet.protocol.batch import ByteRows, possible
 from privet.protocol.report import REPORT_ID_BYTES, Report
 from privet.protocol.task import Task
 
@@ -96,8 +96,7 @@ class CachedTask:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.id = task.id
-        self.max_body_bytes = 2 * task.longest_report + SPARE_BYTES
-        """Base64 and hexadecimal at most double a report, so this is enough for either form."""
+        self.max_body_bytes = max_report_bytes(task)
         self._layouts: dict[int, list[Layout]] = {}
         count = len(task.questions)
         asked = [tuple(range(count))] if task.allocation == "all" else [(q,) for q in range(count)]
@@ -156,10 +155,8 @@ class CachedTask:
 
         They are added up here so that no mechanism runs inside the transaction that counts them.
         """
-        valid = np.ones(len(group), dtype=bool)
-        for answers in group.answers:
-            rows = slice(None) if answers.rows is None else answers.rows
-            valid[rows] &= self.task.mechanisms[answers.question].valid(answers.payloads)
+        columns = ((part.question, part.payloads, part.rows) for part in group.answers)
+        valid = possible(self.task, len(group), columns)
         kept = group if valid.all() else group.only(valid)
         return replace(kept, total=kept.add_up()), valid
 

@@ -6,31 +6,28 @@ layout, queued, and answered after the commit. Whatever else comes is read the s
 """
 
 import hashlib
-import json
-from collections.abc import Sequence
 
 from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from privet.http_server.bodies import Head, Share, read_body
+from privet.http_server.acceptance import JSON_TYPE, REPORT_TYPES, parse_report, read_typed
+from privet.http_server.bodies import Head
+from privet.http_server.headers import Headers
 from privet.http_server.problems import problem_response
 from privet.protocol.errors import (
     MalformedReport,
     PrivetError,
     StorageFailed,
     TaskNotFound,
-    UnsupportedMediaType,
 )
-from privet.protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE, Report
+from privet.protocol.receipts import hash_of
+from privet.protocol.report import REPORT_ID_BYTES, Report
 
 from .intake import Intake
 from .task_cache import CachedTask
 
 TASKS = "/v1/tasks/"
-BINARY_TYPES = frozenset({b"", REPORT_MEDIA_TYPE.encode()})
-JSON_TYPE = b"application/json"
-
-Headers = Sequence[tuple[bytes, bytes]]
 
 
 class ReportUpload:
@@ -50,8 +47,10 @@ class ReportUpload:
         """By whether the report counts from now on: status, the receipt after the id, headers."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a POST of a report; pass all other calls on."""
-        task_id = task_of_call(scope, "/reports")
+        """Answer a POST of a report, or for its signed receipt; pass all other calls on."""
+        task_id, signer = task_of_call(scope, "/reports"), None
+        if task_id is None and self._intake.signer is not None:
+            task_id, signer = task_of_call(scope, "/receipts"), self._intake.signer
         if task_id is None:
             await self._app(scope, receive, send)
             return
@@ -60,7 +59,14 @@ class ReportUpload:
             task = intake.tasks.get(task_id) or await intake.tasks.load(task_id)
             head = Head.of(scope)
             with intake.budget.share() as share:
-                body = await self._body(task, head, receive, share)
+                body = await read_typed(
+                    receive,
+                    head,
+                    REPORT_TYPES,
+                    limit=task.max_body_bytes,
+                    seconds=intake.body_seconds,
+                    share=share,
+                )
                 layout = task.layout_of(body)
                 if layout is None:
                     raise await run_in_threadpool(_fault, task, body)
@@ -72,22 +78,17 @@ class ReportUpload:
             response.raw_headers.extend(self._headers)
             await response(scope, receive, send)
             return
+        if signer is not None:
+            own = hash_of(Report.unpack(body))
+            (signature,) = signer.receipts(task.id, [own])
+            answer = JSONResponse({"signature": signature, "reports": [own.hex()]})
+            answer.raw_headers.extend(self._headers)
+            await answer(scope, receive, send)
+            return
         status, end, headers = self._receipts[counted]
         receipt = b'{"report":"%b%b' % (layout.report_id(body).hex().encode(), end)
         await send({"type": "http.response.start", "status": status, "headers": [*headers]})
         await send({"type": "http.response.body", "body": receipt})
-
-    async def _body(self, task: CachedTask, head: Head, receive: Receive, share: Share) -> bytes:
-        """The report in its canonical form, or what was sent in its place."""
-        is_json = head.media_type == JSON_TYPE
-        if not is_json and head.media_type not in BINARY_TYPES:
-            raise UnsupportedMediaType(
-                f"Send a report as {REPORT_MEDIA_TYPE}, or as application/json for tries by hand, "
-                f"not as {head.media_type[:100].decode('latin-1')}."
-            )
-        limit, seconds = task.max_body_bytes, self._intake.body_seconds
-        body = await read_body(receive, head, limit=limit, seconds=seconds, share=share)
-        return await run_in_threadpool(_from_json, body) if is_json else body
 
     def _refuse(self, task_id: str, error: PrivetError) -> None:
         reason = self._intake.refused(task_id, error)
@@ -97,20 +98,10 @@ class ReportUpload:
             self._intake.rejects.add(task_id, reason)
 
 
-def _from_json(body: bytes) -> bytes:
-    try:
-        fields = json.loads(body)
-    except (ValueError, RecursionError):
-        raise MalformedReport(
-            "The body is not JSON: send {version, task, id, answers} as /docs shows."
-        ) from None
-    return Report.from_json(fields).pack()
-
-
 def _fault(task: CachedTask, body: bytes) -> PrivetError:
     """The error for a body that has none of the task's layouts."""
     try:
-        Report.unpack(body).check(task.task)
+        parse_report(task.task, body)
     except PrivetError as error:
         return error
     return MalformedReport("The body is not a canonical report for this task.")

@@ -31,7 +31,7 @@ from privet.protocol.errors import (
     TaskNotOpen,
     WrongPayload,
 )
-from privet.protocol.lifecycle import not_invited, not_open
+from privet.protocol.lifecycle import not_admitted, not_invited, not_open
 from privet.protocol.task import Task
 
 from ..datastore.reports import Outcome, Outcomes, ReportGroup
@@ -243,11 +243,7 @@ def refusal(outcome: Outcome, task: Task) -> PrivetError:
     if outcome is Outcome.NOT_INVITED:
         return not_invited()
     if outcome is Outcome.NOT_ADMITTED:
-        return NotAdmitted(
-            "The batch has more new reports than invitations are held for the admissions that it "
-            "names: nothing was counted. Ask for the same admissions again, then send the same "
-            "batch."
-        )
+        return not_admitted()
     if outcome is Outcome.OVER_QUOTA:
         return QuotaReached(
             "This task has counted as many reports as its curator wants: nothing was counted, and "

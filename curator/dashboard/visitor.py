@@ -15,7 +15,7 @@ from cryptography.fernet import Fernet, InvalidToken
 from fastapi import Depends, Request
 from starlette.datastructures import FormData
 
-from privet.protocol.errors import InvalidRequest, NotAuthorized
+from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized
 
 from ..access.tokens import Scope
 
@@ -98,9 +98,11 @@ def _visitor(request: Request) -> Visitor:
 
 
 def _need_admin(request: Request) -> None:
-    if not _visitor(request).admin:
-        raise NotAuthorized("This takes an admin token: sign in with one.")
-    request.state.actor = _visitor(request).name
+    visitor = _visitor(request)
+    if not visitor.admin:
+        error = InsufficientScope if visitor.reader else NotAuthorized
+        raise error("This takes an admin token: sign in with one.")
+    request.state.actor = visitor.name
 
 
 def _need_reader(request: Request) -> None:

@@ -5,10 +5,10 @@ import re
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from privet.protocol.errors import NotAuthorized, TaskNotFound, TooManyRequests
+from privet.http_server.addresses import client_address
+from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFound, problem_of
 
 from ..access.tokens import Scope
-from ..http.middleware import client_address
 from .pages import STATIC, PageRoute, page, see_other
 from .visitor import (
     COOKIE,
@@ -45,14 +45,11 @@ async def sign_in(request: Request, form: TheForm) -> Response:
     """Start a session, if the token is good; wrong ones are noted and limited as in the API."""
     token, then = str(form.get("token", "")).strip(), str(form.get("then", "/"))
     state, address = request.app.state, client_address(request.scope)
-    seconds = state.token_tries.wait(address)
-    if seconds:
-        raise TooManyRequests(f"Too many wrong tokens came from here: try in {seconds} seconds.")
     try:
-        await run_in_threadpool(state.tokens.check, token, Scope.READER)
-    except NotAuthorized as error:
-        state.token_tries.count(address)
-        return page(request, "sign_in.html", 401, then=then, fault=error.detail)
+        await run_in_threadpool(state.tokens.check, token, Scope.READER, address)
+    except (NotAuthorized, InsufficientScope) as error:
+        status = problem_of(error).status
+        return page(request, "sign_in.html", status, then=then, fault=error.detail)
     response = see_other(then if OWN_PAGE.fullmatch(then) else "/")
     response.set_cookie(
         COOKIE,

@@ -8,40 +8,52 @@ from sqlalchemy.exc import ArgumentError
 
 from privet.protocol.errors import StorageFailed
 
-from . import postgres, sqlite
-from .database import Backend
-from .migrate import prepare
+from . import sqlite
+from .database import BACKENDS, Backend
+from .migrate import head, prepare
 from .store import SqlStore, Store
 
-__all__ = ["BACKENDS", "Store", "file_of", "open_engine", "open_store", "shown_address"]
+__all__ = [
+    "BACKENDS",
+    "Store",
+    "file_of",
+    "open_engine",
+    "open_reader",
+    "open_store",
+    "shown_address",
+]
 
-BACKENDS: dict[str, Backend] = {"sqlite": sqlite, "postgresql": postgres, "postgres": postgres}
-"""URL scheme -> backend."""
 
-
-def open_store(url: str, bucket_seconds: int = 86_400) -> Store:
+def open_store(url: str, bucket_seconds: int = 86_400) -> SqlStore:
     """The store at ``url``: ``sqlite:///file.db`` or ``postgresql://host/name``.
 
     An empty database is given its tables. Raises ``StorageFailed`` for an unknown scheme, a
     database that cannot be opened or written, and a schema that this version does not know.
     """
     parsed, backend = _parsed(url)
-    store = SqlStore(parsed, backend, bucket_seconds)
+    store = SqlStore(parsed, backend, head(), bucket_seconds)
     try:
-        prepare(store.engine)
+        prepare(store)
     except StorageFailed:
         store.close()
         raise
     return store
 
 
-def open_engine(url: str) -> Engine:
-    """The database at ``url`` as it is, for migration, backup and verification.
+def open_engine(url: str, *, curator: bool = False) -> Engine:
+    """The database at ``url`` as it is, for migration and backup.
 
-    Raises ``StorageFailed`` for an unknown scheme.
+    ``curator`` if its user stops when the schema changes. Raises ``StorageFailed`` for an unknown
+    scheme.
     """
     parsed, backend = _parsed(url)
-    return backend.open_engine(parsed)
+    return backend.open_engine(parsed, curator)
+
+
+def open_reader(url: str) -> Engine:
+    """The database at ``url``, to be read alone; raises ``StorageFailed`` for an unknown scheme."""
+    parsed, backend = _parsed(url)
+    return backend.open_reader(parsed)
 
 
 def file_of(url: str) -> Path | None:
@@ -50,7 +62,7 @@ def file_of(url: str) -> Path | None:
     Raises ``StorageFailed`` for an unknown scheme.
     """
     parsed, backend = _parsed(url)
-    return Path(parsed.database) if backend is BACKENDS["sqlite"] and parsed.database else None
+    return Path(parsed.database) if backend is sqlite and parsed.database else None
 
 
 def shown_address(url: str) -> str:

@@ -1,18 +1,36 @@
-"""The audit log, and single facts about the whole database."""
+"""The audit log, which is a chain of hashes, and single facts about the whole database.
+
+The hash of an entry is the SHA-256, in hexadecimal, of the JSON list
+
+    [hash before, times before, no, at, actor, action, subject, detail]
+
+where ``detail`` is JSON text of its own, and before the first entry come 64 zeros and 0. So it
+fixes the entry, apart from ``times``, and all before it with theirs: an entry is counted up only
+while it is the last. The fact ``HEAD`` names the last one.
+"""
 
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from math import inf
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, text, update
+from sqlalchemy import Connection, Row, insert, inspect, select, text, update
 
 from . import schema
 from .database import Database
 
 RESTORED = "restored"
 """Name of the fact that holds the time of the backup that was restored, Unix time."""
+BACKED_UP = "backed up"
+"""Name of the fact that holds the time of the newest backup, Unix time."""
+HEAD = "audit_head"
+"""Name of the fact that holds number and hash of the last entry, as ``12:f00d...``."""
+
+ONE_AT_A_TIME = "LOCK TABLE audit IN SHARE ROW EXCLUSIVE MODE"
+"""For PostgreSQL: of curators that add entries at once each sees the one before its own."""
 
 NOTE_FIRST = "INSERT INTO facts (name, value) VALUES (:name, :value) ON CONFLICT DO NOTHING"
 NOTE = """
@@ -35,16 +53,34 @@ class AuditEntry:
     """How many times it happened, for actions that are counted rather than listed."""
     no: int = 0
     """Its place in the log, from 1."""
+    hash: str = ""
+    """It and all entries before it, see above."""
+
+
+START = AuditEntry(-inf, "", "", "", {}, times=0, no=0, hash="0" * 64)
+"""What stands before the first entry."""
+
+
+@dataclass(frozen=True)
+class AuditChain:
+    """What a check of the audit log found."""
+
+    entries: int
+    head: str
+    """Number and hash of the last entry, to be noted where nobody here can change it."""
+    faults: tuple[str, ...]
+    """What does not fit, in words."""
 
 
 class AuditStore(ABC):
     """The verbs of the audit log and of facts."""
 
     @abstractmethod
-    def add_audit(self, entry: AuditEntry, join_since: float | None = None) -> None:
-        """Keep an entry for good.
+    def add_audit(self, entry: AuditEntry, join_since: float | None = None) -> AuditEntry:
+        """Keep an entry for good, after all others; as it is kept, with its number and hash.
 
-        With ``join_since`` an entry of the same actor and action since then is counted up instead.
+        With ``join_since`` the last entry is counted up instead, if it is of the same actor and
+        action, and since then.
         """
 
     @abstractmethod
@@ -71,19 +107,16 @@ class AuditStore(ABC):
 class SqlAudit(Database, AuditStore):
     """The audit log and facts in SQL."""
 
-    def add_audit(self, entry: AuditEntry, join_since: float | None = None) -> None:
+    def add_audit(self, entry: AuditEntry, join_since: float | None = None) -> AuditEntry:
         table = schema.audit
-        same = (table.c.actor == entry.actor) & (table.c.action == entry.action)
         with self.writing() as connection:
-            if join_since is not None:
-                counted = connection.execute(
-                    update(table)
-                    .where(same & (table.c.at >= join_since))
-                    .values(times=table.c.times + 1)
-                )
-                if counted.rowcount:
-                    return
-            insert_audit(connection, entry)
+            last = _last(connection)
+            if not joins(entry, last, join_since):
+                return _append(connection, entry, last)
+            counted = replace(last, times=last.times + 1)
+            changed = update(table).where(table.c.no == last.no).values(times=counted.times)
+            connection.execute(changed)
+            return counted
 
     def audit(self, limit: int, before: int | None = None) -> list[AuditEntry]:
         table = schema.audit
@@ -91,15 +124,11 @@ class SqlAudit(Database, AuditStore):
         if before is not None:
             query = query.where(table.c.no < before)
         with self.reading() as connection:
-            return [
-                AuditEntry(r.at, r.actor, r.action, r.subject, json.loads(r.detail), r.times, r.no)
-                for r in connection.execute(query)
-            ]
+            return [_entry(row) for row in connection.execute(query)]
 
     def fact(self, name: str) -> str | None:
-        table = schema.facts
         with self.reading() as connection:
-            return connection.scalar(select(table.c.value).where(table.c.name == name))
+            return _fact(connection, name)
 
     def note(self, name: str, value: str) -> None:
         with self.writing() as connection:
@@ -111,17 +140,89 @@ class SqlAudit(Database, AuditStore):
         return self.fact(name) or value
 
 
+def joins(entry: AuditEntry, last: AuditEntry, since: float | None) -> bool:
+    """Whether an entry is counted with the last one in place of following it."""
+    same = (entry.actor, entry.action) == (last.actor, last.action)
+    return same and since is not None and last.at >= since
+
+
+def chained(last: AuditEntry, entry: AuditEntry) -> AuditEntry:
+    """The entry as it follows the last one, with its number and hash."""
+    numbered = replace(entry, at=float(entry.at), no=last.no + 1)
+    return replace(numbered, hash=_hash(last, numbered, json.dumps(dict(entry.detail))))
+
+
 def insert_audit(connection: Connection, entry: AuditEntry) -> None:
-    connection.execute(
-        insert(schema.audit).values(
-            at=entry.at,
-            actor=entry.actor,
-            action=entry.action,
-            subject=entry.subject,
-            detail=json.dumps(dict(entry.detail)),
-            times=entry.times,
-        )
-    )
+    """Append an entry, also to the log of an older schema, which is no chain yet."""
+    columns = {column["name"] for column in inspect(connection).get_columns("audit")}
+    if "hash" in columns:
+        _append(connection, entry, _last(connection))
+    else:
+        values = {name: v for name, v in _values(entry).items() if name in columns - {"no"}}
+        connection.execute(insert(schema.audit).values(values))
+
+
+def check_chain(connection: Connection, noted: str = "") -> AuditChain:
+    """Recompute the hashes of the audit log, to its end and to a head that was ``noted`` before.
+
+    Whoever can write to the database can also make another chain: only a head that was noted
+    elsewhere shows that.
+    """
+    last, entries, faults, found = START, 0, list[str](), not noted
+    rows = select(schema.audit).order_by(schema.audit.c.no).execution_options(yield_per=1_000)
+    for row in connection.execute(rows):
+        entry = AuditEntry(**{**row._asdict(), "detail": {}})
+        if entry.hash != _hash(last, entry, row.detail):
+            faults.append(
+                f"entry {entry.no} of the audit log was changed, or one before it is gone"
+            )
+        last, entries, found = entry, entries + 1, found or _head(entry) == noted
+    stated = _fact(connection, HEAD) or _head(START)
+    if stated != _head(last):
+        faults.append(f"the audit log ends with entry {_head(last)}, and ended with {stated}")
+    if not found:
+        faults.append(f"the audit log has no entry {noted}")
+    return AuditChain(entries, _head(last), tuple(faults))
+
+
+def _last(connection: Connection) -> AuditEntry:
+    """The last entry, which stays the last one until the transaction ends.
+
+    If it is gone its number and hash remain, so that what follows does not hide that.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(ONE_AT_A_TIME)
+    no, _, digest = (_fact(connection, HEAD) or _head(START)).partition(":")
+    row = connection.execute(select(schema.audit).where(schema.audit.c.no == int(no))).one_or_none()
+    return replace(START if row is None else _entry(row), no=int(no), hash=digest)
+
+
+def _append(connection: Connection, entry: AuditEntry, last: AuditEntry) -> AuditEntry:
+    appended = chained(last, entry)
+    connection.execute(insert(schema.audit).values(_values(appended)))
+    connection.execute(text(NOTE), {"name": HEAD, "value": _head(appended)})
+    return appended
+
+
+def _entry(row: Row[Any]) -> AuditEntry:
+    return AuditEntry(**{**row._asdict(), "detail": json.loads(row.detail)})
+
+
+def _values(entry: AuditEntry) -> dict[str, Any]:
+    return {**vars(entry), "detail": json.dumps(dict(entry.detail))}
+
+
+def _hash(last: AuditEntry, entry: AuditEntry, detail: str) -> str:
+    own = [entry.no, entry.at, entry.actor, entry.action, entry.subject, detail]
+    return sha256(json.dumps([last.hash, last.times, *own]).encode()).hexdigest()
+
+
+def _head(entry: AuditEntry) -> str:
+    return f"{entry.no}:{entry.hash}"
+
+
+def _fact(connection: Connection, name: str) -> str | None:
+    return connection.scalar(select(schema.facts.c.value).where(schema.facts.c.name == name))
 
 
 def note_restored(connection: Connection, made: float, now: float) -> None:

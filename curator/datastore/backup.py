@@ -1,71 +1,67 @@
-"""Backup, restoring, migration, verification and comparison of databases.
+"""Backup, restoring and migration of databases.
 
 A backup is an ordinary SQLite database of its source's schema, whatever the source: a snapshot,
-copied table by table, from which a curator can serve. ``verify`` recomputes every checksum from the
-report ids and the sums; ``compare`` compares two databases bucket by bucket.
+copied table by table, from which a curator can serve. Its mark has a digest of all that is in it,
+which ``check_backup`` recomputes.
 """
 
-import json
+import fcntl
 import logging
 import os
 import secrets
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
+import msgpack
 from sqlalchemy import (
-    URL,
     Connection,
     Engine,
     MetaData,
     Table,
+    column,
+    delete,
     func,
     insert,
     inspect,
     select,
+    table,
     text,
-    update,
 )
 from sqlalchemy.exc import SQLAlchemyError
 
 from privet.protocol.errors import InvalidRequest, StorageFailed
-from privet.protocol.task import Task
 
 from . import sqlite
-from .audit import AuditEntry, insert_audit, note_restored
-from .database import writing
-from .migrate import check_schema, naming_failures, revision_of, upgrade_in
-from .report_ids import ids_of_task
-from .reports import (
-    CHECKSUM_MODULUS,
-    checksum,
-    checksum_text,
-    sums_checksum,
-    unpacked_checksum,
-    vector_of,
-)
-from .schema import audit, backup_mark, buckets, public_data, sums, tasks
-from .tasks import PUBLIC_MODEL, published_task
+from .audit import BACKED_UP, NOTE, AuditEntry, insert_audit, note_restored
+from .database import moment, writing
+from .migrate import migrating, naming_failures, revision_of, upgrade_in
+from .schema import audit, backup_mark
+from .verification import findings
 
 log = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 2_000
+PARTIAL = ".privet-partial"
+"""How a file's name ends until it is whole; who makes it holds a lock on it."""
+OBJECTS = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
+KEY = "SELECT name FROM pragma_table_info(?) ORDER BY pk = 0, pk, cid"
 NEXT_NUMBER = "SELECT setval(pg_get_serial_sequence('{0}', 'no'), max(no)) FROM {0}"
 """Lets a PostgreSQL table's sequence continue after the copied rows."""
 
 
 @dataclass(frozen=True)
-class Finding:
-    """The state of one task's collection, as recomputed."""
+class Mark:
+    """What marks a backup."""
 
-    task_id: str
-    name: str
-    reports: int
-    faults: tuple[str, ...]
-    """Inconsistencies, in words; empty if there are none."""
+    made: float
+    """When, Unix time."""
+    digest: str | None
+    """SHA-256 of all that is in it, in hex; None in those of versions that wrote none."""
 
 
 def backup(source: Engine, file: Path, now: float) -> int:
@@ -76,79 +72,126 @@ def backup(source: Engine, file: Path, now: float) -> int:
     there is one already, and ``StorageFailed`` for a schema that this version does not know.
     """
     with new_file(file) as target, writing(target) as out:
-        copied = _copy(source, out)
+        with moment(source) as reading:
+            copied = _copy(reading, out)
         backup_mark.create(out)
-        out.execute(insert(backup_mark).values(made=now, rows=copied))
+        _write_mark(out, now, with_digest=True)
     with source.connect() as connection:
         audited = audit.name in inspect(connection).get_table_names()
+        revision = revision_of(connection)
     if audited:  # an older schema has no such log
         entry = AuditEntry(now, "", "backup made", "", {"file": file.name, "rows": copied})
         try:
-            with writing(source) as connection:
+            with writing(source, revision) as connection:
                 insert_audit(connection, entry)
-        except SQLAlchemyError as error:  # a user who may only read makes backups too
-            log.warning("The backup is not in the audit log: %s", error.__cause__)
+                connection.execute(text(NOTE), {"name": BACKED_UP, "value": repr(now)})
+        except (SQLAlchemyError, StorageFailed) as error:  # readers make backups too
+            log.warning("The backup is not in the audit log: %s", error.__cause__ or error)
     return copied
 
 
-def migrate(engine: Engine) -> None:
+def migrate(engine: Engine, *, rolling: bool = False) -> None:
     """Bring a database to this version's schema, in one transaction; a backup stays one.
 
-    Raises ``StorageFailed`` for a schema that this version does not know and for a backup in which
-    rows are missing.
+    Raises ``StorageFailed`` for a schema that this version does not know, for a backup that is
+    damaged, and as ``migrating`` does while others use the database. A backup without a digest gets
+    none, since nobody knows whether it is damaged.
     """
-    with writing(engine) as connection:
-        made = _made_whole(connection)
+    with migrating(engine, rolling=rolling) as connection:
+        mark = _checked(connection)
         before = revision_of(connection) if inspect(connection).get_table_names() else None
         upgrade_in(connection)
         after = revision_of(connection)
         if before not in (None, after):
             detail = {"from": before, "to": after}
             insert_audit(connection, AuditEntry(time.time(), "", "schema migrated", "", detail))
-        if made is not None:
-            connection.execute(update(backup_mark).values(rows=_rows(connection)))
+        if mark is not None:
+            _write_mark(connection, mark.made, with_digest=mark.digest is not None)
 
 
 def restore(source: Engine, target: Engine) -> float:
     """Copy the backup ``source`` into the empty ``target``, and bring it to this version's schema.
 
     One transaction, so a target that is interrupted stays empty. Returns when the backup was made,
-    Unix time. Raises ``InvalidRequest`` if the source is not a whole backup, or the target is not
-    empty.
+    Unix time. Raises ``InvalidRequest`` if the source is not a backup or the target is not empty,
+    and ``StorageFailed`` if the backup is damaged or its sums do not fit.
     """
-    made = check_backup(source)
-    if made is None:
-        raise InvalidRequest("This is not a backup: give a file that 'privet backup' has written.")
-    with writing(target) as out:
-        _copy(source, out)
-        upgrade_in(out)
-        note_restored(out, made, time.time())
-    return made
+    with moment(source) as reading:
+        mark = _checked(reading)
+        if mark is None:
+            raise InvalidRequest(
+                "This is not a backup: give a file that 'privet backup' has written."
+            )
+        with writing(target) as out:
+            _copy(reading, out)
+            upgrade_in(out)
+            faults = [f"{f.name}: {fault}" for f in findings(out) for fault in f.faults]
+            if faults:
+                raise StorageFailed(
+                    f"What is in the backup does not fit, first {faults[0]}: use another backup."
+                )
+            note_restored(out, mark.made, time.time())
+    return mark.made
 
 
-def check_backup(source: Engine) -> float | None:
-    """When a backup was made, Unix time; None for a database that is not a backup.
+def check_backup(source: Engine) -> Mark | None:
+    """The mark of a backup; None for a database that is not a backup.
 
-    Raises ``StorageFailed`` if rows are missing.
+    Raises ``StorageFailed`` for a damaged file, and for a backup that is not as it was written.
     """
-    with source.connect() as connection:
-        return _made_whole(connection)
+    with moment(source) as connection:
+        return _checked(connection)
 
 
-def _made_whole(connection: Connection) -> float | None:
+def _checked(connection: Connection) -> Mark | None:
+    if connection.dialect.name != "sqlite":
+        return None
+    fault = connection.scalar(text("PRAGMA integrity_check(1)"))
+    if fault != "ok":
+        raise StorageFailed(
+            f"The file cannot be read back ({fault}): check the disk, and use another backup."
+        )
     if backup_mark.name not in inspect(connection).get_table_names():
         return None
-    made, rows = connection.execute(select(backup_mark)).one()
-    there = _rows(connection)
-    if there != rows:
+    rows = connection.execute(select(text("*")).select_from(backup_mark)).mappings().all()
+    mark: dict[str, Any] = dict(rows[0]) if len(rows) == 1 else {}
+    if mark.keys() == {"made", "rows"}:  # of an earlier version
+        there = _rows(connection)
+        if there != mark["rows"]:
+            raise StorageFailed(
+                f"The backup was made with {mark['rows']} rows and has {there}: use another backup."
+            )
+        return Mark(mark["made"], None)
+    if mark.get("digest") != _digest(connection, mark):
         raise StorageFailed(
-            f"The backup was made with {rows} rows and has {there}: use another backup."
+            "The backup is not as it was written, its digest is another: use another backup."
         )
-    return float(made)
+    return Mark(mark["made"], mark["digest"].hex())
+
+
+def _write_mark(connection: Connection, made: float, *, with_digest: bool) -> None:
+    mark: dict[str, Any] = {"made": made, "rows": _rows(connection)}
+    if with_digest:
+        mark["digest"] = _digest(connection, mark)
+    connection.execute(delete(backup_mark))
+    connection.execute(insert(backup_mark).values(mark))
+
+
+def _digest(connection: Connection, mark: Mapping[str, Any]) -> bytes:
+    """SHA-256 of a backup: of its mark, its schema, and every row as SQLite has it."""
+    digest = sha256(msgpack.packb([mark.get("made"), mark.get("rows")]))
+    for kind, name, sql in connection.exec_driver_sql(OBJECTS).all():
+        digest.update(msgpack.packb([kind, name, sql]))
+        if kind == "table" and name != backup_mark.name:
+            key = connection.exec_driver_sql(KEY, (name,)).scalars()
+            every = select(text("*")).select_from(table(name)).order_by(*map(column, key))
+            for part in connection.execute(every).partitions(ROWS_AT_ONCE):
+                digest.update(b"".join(msgpack.packb(tuple(row)) for row in part))
+    return digest.digest()
 
 
 def _rows(connection: Connection) -> int:
-    counts = (select(func.count()).select_from(table) for table in _reflected(connection))
+    counts = (select(func.count()).select_from(each) for each in _reflected(connection))
     return sum(connection.scalar(count) or 0 for count in counts)
 
 
@@ -156,27 +199,58 @@ def _rows(connection: Connection) -> int:
 def new_file(file: Path) -> Iterator[Engine]:
     """An empty SQLite database that becomes ``file`` if the block ends well, and else nothing.
 
-    Raises ``InvalidRequest`` if there is one already, and ``StorageFailed`` if it cannot be made.
+    What a killed run has left in the folder is removed. Raises ``InvalidRequest`` if the file is
+    there already, and ``StorageFailed`` if it cannot be made.
     """
-    part = file.with_name(f"{file.name}.{secrets.token_hex(4)}.part")
     if file.exists():
         raise InvalidRequest(f"{file} is there already: name a new file.")
-    engine = sqlite.open_engine(URL.create("sqlite", database=str(part)))
     try:
-        with naming_failures(engine):
-            yield engine
-            engine.dispose()
-            _sync(part)
-            _read_back(engine)
-            engine.dispose()
-        os.link(part, file)
+        _remove_left(file.parent)
+        with _partial(file) as part:
+            engine = sqlite.open_new(part)
+            try:
+                with naming_failures(engine):
+                    yield engine
+                    engine.dispose()
+                    _sync(part)
+                    check_backup(engine)
+            finally:
+                engine.dispose()
+            os.link(part, file)
         _sync(file.parent)
     except FileExistsError:
         raise InvalidRequest(f"{file} is there already: name a new file.") from None
+    except OSError as error:
+        raise StorageFailed(
+            f"Cannot write {file}: {error.strerror}. Check that its folder exists and may be "
+            "written."
+        ) from error
+
+
+@contextmanager
+def _partial(file: Path) -> Iterator[Path]:
+    """A new file beside ``file`` that nobody removes within the block, and that is gone after."""
+    while True:
+        part = file.with_name(f"{file.name}.{secrets.token_hex(4)}{PARTIAL}")
+        handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        if part.exists():
+            break
+        os.close(handle)  # another run took it for one that was left
+    try:
+        yield part
     finally:
-        engine.dispose()
-        for end in ("", "-wal", "-shm", "-journal"):
-            part.with_name(part.name + end).unlink(missing_ok=True)
+        part.unlink()
+        os.close(handle)
+
+
+def _remove_left(folder: Path) -> None:
+    """Remove the partial files that nobody is making any more."""
+    for left in folder.glob(f"*{PARTIAL}"):
+        with suppress(OSError), left.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.unlink()
+            log.warning("Removed %s, which a run that was killed had left", left)
 
 
 def _sync(path: Path) -> None:
@@ -188,31 +262,19 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def _read_back(engine: Engine) -> None:
-    """Raise ``StorageFailed`` unless what was written can be read and has all its rows."""
-    with engine.connect() as connection:
-        fault = connection.scalar(text("PRAGMA integrity_check(1)"))
-        if fault != "ok":
-            raise StorageFailed(
-                f"What was written cannot be read back ({fault}): check the disk, and use another."
-            )
-        _made_whole(connection)
-
-
-def _copy(source: Engine, out: Connection) -> int:
-    """Give the empty ``out`` the schema and the rows of ``source`` at one moment; how many."""
+def _copy(reading: Connection, out: Connection) -> int:
+    """Give the empty ``out`` the schema and the rows that ``reading`` sees; how many."""
     if inspect(out).get_table_names():
         raise InvalidRequest("The database is not empty: name a new one.")
     copied = 0
-    with _moment(source) as reading:
-        upgrade_in(out, revision_of(reading))
-        for table in _reflected(out):
-            rows = reading.execution_options(yield_per=ROWS_AT_ONCE).execute(select(table))
-            for part in rows.mappings().partitions(ROWS_AT_ONCE):
-                out.execute(insert(table), [dict(row) for row in part])
-                copied += len(part)
-            if out.dialect.name == "postgresql" and "no" in table.c:
-                out.execute(text(NEXT_NUMBER.format(table.name)))
+    upgrade_in(out, revision_of(reading))
+    for copy in _reflected(out):
+        rows = reading.execute(select(copy), execution_options={"yield_per": ROWS_AT_ONCE})
+        for part in rows.mappings().partitions():
+            out.execute(insert(copy), [dict(row) for row in part])
+            copied += len(part)
+        if out.dialect.name == "postgresql" and "no" in copy.c:
+            out.execute(text(NEXT_NUMBER.format(copy.name)))
     return copied
 
 
@@ -221,142 +283,4 @@ def _reflected(connection: Connection) -> list[Table]:
     metadata = MetaData()
     metadata.reflect(connection)
     about_schema = ("alembic_version", backup_mark.name)
-    return [table for table in metadata.sorted_tables if table.name not in about_schema]
-
-
-def verify(source: Engine) -> list[Finding]:
-    """Recompute counts and checksums of every task from its report ids and sums."""
-    check_schema(source)
-    with _moment(source) as connection:
-        rows = list(connection.execute(select(tasks).order_by(tasks.c.no)))
-        return [
-            _finding(connection, row.no, row.id, bytes(row.canonical), ids_gone=row.ids_gone)
-            for row in rows
-        ]
-
-
-def compare(left: Engine, right: Engine) -> list[str]:
-    """Descriptions of the buckets that differ; empty if both hold the same reports and sums."""
-    ours, theirs = _all_buckets(left), _all_buckets(right)
-    return [
-        f"task {task_id[:12]}, bucket {starts}: {ours.get((task_id, starts), Bucket())} "
-        f"and {theirs.get((task_id, starts), Bucket())}"
-        for task_id, starts in sorted(ours.keys() | theirs.keys())
-        if ours.get((task_id, starts)) != theirs.get((task_id, starts))
-    ]
-
-
-def _finding(
-    connection: Connection, task_no: int, task_id: str, canonical: bytes, *, ids_gone: bool
-) -> Finding:
-    task = published_task(task_id, canonical)
-    reports, stated = _stated(connection, task_no)
-    faults: list[str] = []
-    if isinstance(task, Task):
-        faults += _public_faults(connection, task_no, task)
-        faults += _sum_faults(connection, task_no, task, reports)
-    if not ids_gone:
-        count = recomputed = 0
-        for ids in ids_of_task(connection, task_no):
-            count += len(ids)
-            recomputed = (recomputed + checksum(ids)) % CHECKSUM_MODULUS
-        if count != reports:
-            faults.append(f"{reports} reports were counted and {count} ids are kept")
-        if recomputed != stated:
-            faults.append(
-                f"the checksum is {checksum_text(stated)} and the ids give "
-                f"{checksum_text(recomputed)}"
-            )
-    return Finding(task_id, task.name, reports, tuple(faults))
-
-
-def _public_faults(connection: Connection, task_no: int, task: Task) -> Iterator[str]:
-    """Where public data and the public model are not those that the task was made with."""
-    of_task = public_data.c.task_no == task_no
-    columns = public_data.c
-    sizes_of = select(
-        columns.rows,
-        func.length(columns.x).label("x"),
-        func.length(columns.y).label("y"),
-        columns.onnx,
-    )
-    row = connection.execute(sizes_of.where(of_task)).one_or_none()
-    if row is None:
-        yield "its public data is missing"
-        return
-    sizes = (row.x, row.y)
-    expected = (8 * row.rows * len(task.columns), 8 * row.rows)
-    if sizes != expected:
-        yield f"its public data has {sizes} bytes of features and labels, not {expected}"
-    settings = connection.scalar(select(tasks.c.settings).where(tasks.c.no == task_no))
-    stated = json.loads(str(settings)).get(PUBLIC_MODEL)
-    digest = None if row.onnx is None else sha256(row.onnx).hexdigest()
-    if stated != digest:
-        yield f"its public model has the SHA-256 {digest}, not {stated}"
-
-
-def _sum_faults(connection: Connection, task_no: int, task: Task, reports: int) -> Iterator[str]:
-    """Where sums do not fit their checksum, the number of reports or their mechanism."""
-    answers = [0] * len(task.questions)
-    for row in connection.execute(select(sums).where(sums.c.task_no == task_no)):
-        answers[row.question] += row.n
-        expected = 8 * task.mechanisms[row.question].sum_size
-        if len(row.vector) != expected:
-            yield f"a sum of question {row.question} has {len(row.vector)} bytes, not {expected}"
-        stated = unpacked_checksum(row.checksum)
-        recomputed = sums_checksum(row.n, vector_of(row.vector))
-        if stated != recomputed:
-            yield (
-                f"the sum of question {row.question} in bucket {row.starts} has the checksum "
-                f"{checksum_text(recomputed)}, not {checksum_text(stated)}"
-            )
-    fits = (
-        all(n == reports for n in answers) if task.allocation == "all" else sum(answers) == reports
-    )
-    if not fits:
-        yield f"{reports} reports were counted and the questions have {answers} answers"
-
-
-def _stated(connection: Connection, task_no: int) -> tuple[int, int]:
-    reports = total = 0
-    for row in connection.execute(select(buckets).where(buckets.c.task_no == task_no)):
-        reports += row.reports
-        total += unpacked_checksum(row.checksum)
-    return reports, total % CHECKSUM_MODULUS
-
-
-@dataclass
-class Bucket:
-    """One bucket of a task, over all curators."""
-
-    reports: int = 0
-    ids: int = 0
-    sums: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.reports} reports {checksum_text(self.ids)}, sums {checksum_text(self.sums)}"
-
-
-def _all_buckets(source: Engine) -> dict[tuple[str, int], Bucket]:
-    """(task, start) -> its bucket; the checksum of sums is that of the vectors as they are."""
-    check_schema(source)
-    all_buckets: dict[tuple[str, int], Bucket] = {}
-    with _moment(source) as connection:
-        names = dict(iter(connection.execute(select(tasks.c.no, tasks.c.id))))
-        for row in connection.execute(select(buckets)):
-            bucket = all_buckets.setdefault((names[row.task_no], row.starts), Bucket())
-            bucket.reports += row.reports
-            bucket.ids = (bucket.ids + unpacked_checksum(row.checksum)) % CHECKSUM_MODULUS
-        for row in connection.execute(select(sums)):
-            bucket = all_buckets.setdefault((names[row.task_no], row.starts), Bucket())
-            weighted = (2 * row.question + 1) * sums_checksum(row.n, vector_of(row.vector))
-            bucket.sums = (bucket.sums + weighted) % CHECKSUM_MODULUS
-    return all_buckets
-
-
-def _moment(source: Engine) -> Connection:
-    """A connection that reads one snapshot of the database."""
-    connection = source.connect()
-    if source.dialect.name == "postgresql":
-        connection = connection.execution_options(isolation_level="REPEATABLE READ")
-    return connection
+    return [each for each in metadata.sorted_tables if each.name not in about_schema]

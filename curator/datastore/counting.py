@@ -15,7 +15,7 @@ import numpy as np
 from sqlalchemy import URL
 from sqlalchemy.engine.interfaces import DBAPICursor
 
-from .database import Backend, Database
+from .database import Backend, Database, check_revision
 from .invitations import hidden
 from .report_ids import BULK, Fingerprints, Index, KnownIds, ReportIds, distinct
 from .reports import (
@@ -33,7 +33,8 @@ from .reports import (
 
 READ_TASK = """
 SELECT id, no, state, opens, closes, invited, ids_gone, quota,
-    (SELECT max(run) FROM id_runs WHERE task_no = tasks.no)
+    (SELECT max(run) FROM id_runs WHERE task_no = tasks.no),
+    (SELECT version_num FROM alembic_version)
 FROM tasks WHERE id = ?
 """
 USE_INVITATION = """
@@ -43,14 +44,10 @@ WHERE task_no = ? AND digest = ? AND unused = TRUE AND (expires IS NULL OR expir
 HELD_INVITATIONS = "SELECT invitations FROM admissions WHERE task_no = ? AND id = ?"
 END_ADMISSION = "DELETE FROM admissions WHERE task_no = ? AND id = ?"
 COUNT_REPORTS = "SELECT COALESCE(SUM(reports), 0) FROM buckets WHERE task_no = ?"
-READ_RELAYED = """
-SELECT reports FROM relayed WHERE task_no = ? AND starts = ? AND curator = ? AND relay = ?
-"""
 ADD_RELAYED = """
-INSERT INTO relayed (reports, task_no, starts, curator, relay) VALUES (?, ?, ?, ?, ?)
-"""
-CHANGE_RELAYED = """
-UPDATE relayed SET reports = ? WHERE task_no = ? AND starts = ? AND curator = ? AND relay = ?
+INSERT INTO relayed (task_no, starts, curator, relay, reports) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (task_no, relay, starts, curator)
+DO UPDATE SET reports = relayed.reports + excluded.reports
 """
 READ_SUMS = """
 SELECT buckets.reports, buckets.checksum, question, n, vector, sums.checksum
@@ -83,6 +80,8 @@ class CountedTask(NamedTuple):
     quota: int | None
     last_run: int | None
     """The newest run of its ids, see ``ReportIds``."""
+    revision: str | None
+    """The database's schema."""
 
 
 class NeedsExclusiveLock(Exception):
@@ -92,8 +91,10 @@ class NeedsExclusiveLock(Exception):
 class SqlReports(Database, ReportStore):
     """Counting in SQL."""
 
-    def __init__(self, url: URL, backend: Backend, bucket_seconds: int = 86_400) -> None:
-        super().__init__(url, backend, bucket_seconds)
+    def __init__(
+        self, url: URL, backend: Backend, revision: str, bucket_seconds: int = 86_400
+    ) -> None:
+        super().__init__(url, backend, revision, bucket_seconds)
         self._exclusive: set[str] = set()
         """Tasks known to have invitations or a quota; a task never loses them."""
         self._taking = threading.Lock()
@@ -113,7 +114,13 @@ class SqlReports(Database, ReportStore):
                 cursor = self._backend.cursor_of(connection)
                 self._backend.begin_writing(cursor)
                 outcomes = Counting(
-                    cursor, self._backend, self._report_ids, self._exclusive, now, starts
+                    cursor,
+                    self._backend,
+                    self._revision,
+                    self._report_ids,
+                    self._exclusive,
+                    now,
+                    starts,
                 ).take(groups)
                 connection.commit()  # without it, the pool rolls back what it gets back
                 return outcomes
@@ -129,6 +136,7 @@ class Counting:
 
     cursor: DBAPICursor
     backend: Backend
+    revision: str
     report_ids: ReportIds
     exclusive: set[str]
     """Tasks known to have invitations or a quota; a task never loses them."""
@@ -151,20 +159,26 @@ class Counting:
                 key = (rows[group.task.id].no, self.starts, slot)
                 self._add(key, group.add_up(counted))
                 if group.relay:
-                    self._add_relayed(key, group.relay, int(np.count_nonzero(counted)))
+                    relayed = (*key, group.relay, int(np.count_nonzero(counted)))
+                    self.cursor.execute(ADD_RELAYED, relayed)
         return outcomes
 
     def _lock(self, groups: Sequence[ReportGroup]) -> dict[str, CountedTask]:
-        """The groups' tasks, which then stay as they are until the transaction ends."""
+        """The groups' tasks, which then stay as they are until the transaction ends.
+
+        Schema and tasks are locked and read together, since a round trip more would cost.
+        """
         ids = [group.task.id for group in groups]
         exclusive = [
             group.task.id
             for group in groups
             if len(group) >= BULK or group.task.id in self.exclusive
         ]
-        self.backend.lock_tasks(self.cursor, ids, exclusive)
+        held = self.backend.lock_tasks(self.cursor, ids, exclusive)
         fetched = [self.cursor.execute(READ_TASK, (task_id,)).fetchone() for task_id in ids]
         rows = {row[0]: CountedTask(*row) for row in fetched if row is not None}
+        for row in rows.values():
+            check_revision(row.revision if held else None, self.revision)
         surprising = {
             row.id
             for row in rows.values()
@@ -245,12 +259,6 @@ class Counting:
                 if self.cursor.execute(USE_INVITATION, (task_no, kept, self.now)).rowcount == 1:
                     admitted.append(place)
         return np.array(admitted, dtype=np.intp), arrived[:0]
-
-    def _add_relayed(self, key: tuple[int, int, int], relay: str, reports: int) -> None:
-        """Add to what came in batches with one token."""
-        old = self.cursor.execute(READ_RELAYED, (*key, relay)).fetchone()
-        change = ADD_RELAYED if old is None else CHANGE_RELAYED
-        self.cursor.execute(change, (reports + (0 if old is None else old[0]), *key, relay))
 
     def _add(self, key: tuple[int, int, int], added: Addition) -> None:
         """Add to this slot's own rows; ``key`` is (task, start of the bucket, slot)."""

@@ -1,7 +1,7 @@
 """What every part of the store shares: transactions, locks, and errors of the database."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection
@@ -10,14 +10,30 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from privet.protocol.errors import StorageFailed
 
+from . import postgres, sqlite
 from .report_ids import IdRows, ReportIds
 
 
 class Backend(IdRows, Protocol):
     """What SQLite and PostgreSQL do differently; each is a module of functions."""
 
-    def open_engine(self, url: URL) -> Engine:
-        """An engine for the database at ``url``."""
+    def open_engine(self, url: URL, curator: bool = False, /) -> Engine:
+        """An engine for the database at ``url``; ``curator`` if it writes through ``Database``."""
+        ...
+
+    def others(self, engine: Engine, rolling: bool, /) -> list[str]:
+        """Those that have to end before the schema changes, in words.
+
+        With ``rolling`` all but curators that stop by themselves, where one can tell.
+        """
+        ...
+
+    def alone(self, engine: Engine, /) -> AbstractContextManager[Connection]:
+        """A transaction that may change the schema, since no curator writes until it ends."""
+        ...
+
+    def open_reader(self, url: URL) -> Engine:
+        """An engine that only reads the database at ``url``, which is there."""
         ...
 
     def cursor_of(self, connection: PoolProxiedConnection, /) -> DBAPICursor:
@@ -28,24 +44,48 @@ class Backend(IdRows, Protocol):
         """Begin a transaction that writes, where none has begun."""
         ...
 
+    def hold_schema(self, cursor: DBAPICursor, /) -> str | None:
+        """The schema's revision, which then stays until the transaction ends.
+
+        None if it is being changed.
+        """
+        ...
+
     def lock_tasks(
         self, cursor: DBAPICursor, shared: Sequence[str], exclusive: Sequence[str], /
-    ) -> None:
-        """Lock tasks by id until the transaction ends."""
+    ) -> bool:
+        """Lock tasks by id, and the schema, until the transaction ends.
+
+        False if the schema is being changed.
+        """
         ...
 
     def slot(self, cursor: DBAPICursor, /) -> int:
         """The slot whose sums this transaction may change."""
         ...
 
+    def write_probe(self, cursor: DBAPICursor, /) -> None:
+        """Write a row, and what fails where reports find no room."""
+        ...
+
+
+BACKENDS: dict[str, Backend] = {"sqlite": sqlite, "postgresql": postgres, "postgres": postgres}
+"""URL scheme -> backend."""
+
 
 class Database:
-    """A database of Privet's, to which each part of the store adds its verbs."""
+    """A database of Privet's, to which each part of the store adds its verbs.
 
-    def __init__(self, url: URL, backend: Backend, bucket_seconds: int = 86_400) -> None:
+    It is written while its schema is ``revision``, and never afterwards.
+    """
+
+    def __init__(
+        self, url: URL, backend: Backend, revision: str, bucket_seconds: int = 86_400
+    ) -> None:
         self._backend = backend
+        self._revision = revision
         self._bucket_seconds = bucket_seconds
-        self.engine = backend.open_engine(url)
+        self.engine = backend.open_engine(url, True)
         self._report_ids = ReportIds(backend)
 
     def close(self) -> None:
@@ -59,16 +99,22 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self, *, locked: Sequence[str] = ()) -> Iterator[Connection]:
-        """A transaction that writes, and holds the tasks ``locked`` exclusively."""
-        with self.failing(), writing(self.engine) as connection:
-            if locked:
-                self.lock(connection, locked)
+    def writing(
+        self, *, shared: Sequence[str] = (), locked: Sequence[str] = ()
+    ) -> Iterator[Connection]:
+        """A transaction that writes; it holds the tasks ``locked`` alone, ``shared`` with others.
+
+        Whoever holds a task alone may delete it or change what is kept about it.
+        """
+        with self.failing(), writing(self.engine, self._revision) as connection:
+            self.lock(connection, locked, shared)
             yield connection
 
-    def lock(self, connection: Connection, task_ids: Sequence[str]) -> None:
-        """Hold tasks exclusively until the transaction ends."""
-        self._backend.lock_tasks(self._backend.cursor_of(connection.connection), [], task_ids)
+    def lock(
+        self, connection: Connection, task_ids: Sequence[str], shared: Sequence[str] = ()
+    ) -> None:
+        """Hold tasks until the transaction ends, exclusively or shared with other holders."""
+        self._backend.lock_tasks(self._backend.cursor_of(connection.connection), shared, task_ids)
 
     @contextmanager
     def failing(self) -> Iterator[None]:
@@ -83,10 +129,38 @@ class Database:
 
 
 @contextmanager
-def writing(engine: Engine) -> Iterator[Connection]:
-    """A transaction that writes."""
+def writing(engine: Engine, revision: str | None = None) -> Iterator[Connection]:
+    """A transaction that writes; with ``revision`` only while that is the schema.
+
+    Raises ``StorageFailed`` if the schema is another.
+    """
     with (
         engine.connect().execution_options(privet_writes=True) as connection,
         connection.begin(),
     ):
+        if revision is not None:
+            backend = BACKENDS[engine.dialect.name]
+            check_revision(backend.hold_schema(backend.cursor_of(connection.connection)), revision)
         yield connection
+
+
+def check_revision(found: str | None, revision: str) -> None:
+    """Raise ``StorageFailed`` if the schema is not ``revision``, or is being changed (None)."""
+    if found is None:
+        raise StorageFailed(
+            "The curator's database is being migrated; nothing was changed. Try again in a minute."
+        )
+    if found != revision:
+        raise StorageFailed(
+            f"The curator's database has schema {found} now and this curator needs {revision}: it "
+            "stops, and nothing was changed. Try again in a minute; its operator starts the new "
+            "version of Privet."
+        )
+
+
+def moment(source: Engine) -> Connection:
+    """A connection that reads one snapshot of the database."""
+    connection = source.connect()
+    if source.dialect.name == "postgresql":
+        connection = connection.execution_options(isolation_level="REPEATABLE READ")
+    return connection

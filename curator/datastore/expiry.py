@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, select, text, update
 
 from . import schema
 from .database import Database
-from .invitations import HOLD_SECONDS, release_admissions
+from .invitations import HOLD_SECONDS, admissions_before, release
 from .removal import remove_listed_ids, remove_task, retire_ids
 from .schema import seen, tasks
 
@@ -25,7 +25,6 @@ GRACE_SECONDS = 86_400.0
 """Seen time between mark and removal: at least four steps."""
 
 FIRST_SEEN = "INSERT INTO seen (no, time) VALUES (1, :time) ON CONFLICT (no) DO NOTHING"
-"""If several curators start on a new database, one of them inserts it."""
 
 
 class Removal(Enum):
@@ -89,27 +88,25 @@ class SqlExpiry(Database, ExpiryStore):
         with self.writing() as connection:
             time = _bring_forward(connection, now)
             ripe = _mark(connection, time, keep_ids, keep_tasks)
-            gone = [(no, task_id) for removal, no, task_id in ripe if removal is Removal.TASK]
-            self.lock(connection, [task_id for _, task_id in gone])
-            for no, _ in gone:
-                remove_task(connection, no)
-            for removal, no, _ in ripe:
-                if removal is Removal.IDS:
-                    retire_ids(connection, no)
+            held = admissions_before(connection, time - HOLD_SECONDS)
+            gone = [task_id for removal, _, task_id in ripe if removal is Removal.TASK]
+            self.lock(connection, [*gone, *(admission.task_id for admission in held)])
+            removals = tuple(
+                (removal, task_id)
+                for removal, no, task_id in ripe
+                if (remove_task if removal is Removal.TASK else retire_ids)(connection, no)
+            )
+            released = release(connection, held)
             marks = connection.scalar(select(func.count(schema.tasks.c.marked)))
-        released = release_admissions(self, time - HOLD_SECONDS)
-        removals = tuple((removal, task_id) for removal, _, task_id in ripe)
-        return Expired(len(gone), remove_listed_ids(self), marks or 0, released, removals)
+        tasks_gone = sum(removal is Removal.TASK for removal, _ in removals)
+        return Expired(tasks_gone, remove_listed_ids(self), marks or 0, released, removals)
 
 
 def _bring_forward(connection: Connection, now: float) -> float:
-    """The seen time after one more look at a clock."""
-    before = connection.scalar(select(seen.c.time))
-    time = seen_time(before, now)
-    if before is None:
-        connection.execute(text(FIRST_SEEN), {"time": time})
-    else:
-        connection.execute(update(seen).values(time=time))
+    """The seen time after one more look at a clock; other curators' rounds wait for this one."""
+    connection.execute(text(FIRST_SEEN), {"time": now})
+    time = seen_time(connection.scalar(select(seen.c.time)), now)
+    connection.execute(update(seen).values(time=time))
     return time
 
 

@@ -23,11 +23,11 @@ async def collect_garbage(
     store: ExpiryStore,
     settings: Settings,
     clock: Callable[[], float],
-    note: Callable[[str, str], None],
+    note: Callable[..., None],
 ) -> None:
     """Expire now and every hour, until cancelled; whatever fails is logged and tried again.
 
-    ``note(action, task_id)`` hears of each removal.
+    ``note`` puts each removal into the audit log.
     """
     days = settings.keep_tasks_days
     keep_ids, keep_tasks = settings.keep_ids_days * DAY, None if days is None else days * DAY
@@ -39,6 +39,7 @@ async def collect_garbage(
             if expired.tasks or expired.ids:
                 log.info("expired %d tasks and %d report ids", expired.tasks, expired.ids)
             if expired.admissions:
+                await run_in_threadpool(note, "admissions expired", count=expired.admissions)
                 log.warning(
                     "the batches of %d admissions did not come: their invitations are unused again",
                     expired.admissions,
@@ -50,7 +51,7 @@ async def collect_garbage(
                     expired.marked,
                 )
         except StorageFailed as error:
-            log.warning("expiry failed: %s", error.__cause__)
+            log.warning("expiry failed: %s", error.__cause__ or error)
         except Exception:
             log.exception("expiry failed")
         await asyncio.sleep(EVERY_SECONDS)

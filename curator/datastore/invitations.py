@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, delete, func, insert, select, text, update
 
 from privet.protocol.batch import INVITATION_DIGEST_BYTES, split
 from privet.protocol.errors import InvalidRequest
@@ -20,6 +20,10 @@ HOLD_SECONDS = 7 * 86_400.0
 """Seen time after which an admission without a batch is forgotten."""
 DIGESTS_AT_ONCE = 1_000
 """Maximum number of invitations in one statement."""
+ADD_INVITATION = """
+INSERT INTO invitations (task_no, digest, unused, revoked, expires)
+VALUES (:task_no, :digest, TRUE, FALSE, :expires) ON CONFLICT (task_no, digest) DO NOTHING
+"""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ class InvitationStore(ABC):
         """Keep invitations until ``expires``; from then on the task counts invited reports only.
 
         ``digests`` are their SHA-256, which reports have in a ``ReportGroup``; what is kept
-        is ``hidden(digest)``. Each serves for one report. Raises ``TaskNotFound``.
+        is ``hidden(digest)``. Each serves for one report; one that is kept already stays as it is.
+        Raises ``TaskNotFound``.
         """
 
     @abstractmethod
@@ -88,9 +93,9 @@ class SqlInvitations(Database, InvitationStore):
         tasks = schema.tasks
         with self.writing(locked=[task_id]) as connection:
             task_no = need_task(connection, task_id).no
-            row = {"task_no": task_no, "unused": True, "revoked": False, "expires": expires}
+            row = {"task_no": task_no, "expires": expires}
             rows = [{**row, "digest": hidden(digest)} for digest in digests]
-            connection.execute(insert(schema.invitations), rows)
+            connection.execute(text(ADD_INVITATION), rows)
             connection.execute(update(tasks).where(tasks.c.no == task_no).values(invited=True))
 
     def admit(
@@ -145,18 +150,24 @@ class SqlInvitations(Database, InvitationStore):
             )
 
 
-def release_admissions(database: Database, before: float) -> int:
-    """Forget the admissions made until then, whose invitations are unused again; how many."""
-    table, tasks, released = schema.admissions, schema.tasks, 0
+def admissions_before(connection: Connection, made: float) -> Sequence[Row[Any]]:
+    """The admissions made until then, each with its task's id."""
+    table, tasks = schema.admissions, schema.tasks
     old = select(tasks.c.id.label("task_id"), table).join(tasks, tasks.c.no == table.c.task_no)
-    with database.writing() as connection:
-        rows = connection.execute(old.where(table.c.made <= before)).all()
-        database.lock(connection, [row.task_id for row in rows])
-        for row in rows:
-            forget = delete(table).where(table.c.task_no == row.task_no, table.c.id == row.id)
-            if connection.execute(forget).rowcount:  # else its batch was counted meanwhile
-                _set_unused(connection, row.task_no, _digests_in(row.held), unused=True)
-                released += 1
+    return connection.execute(old.where(table.c.made <= made)).all()
+
+
+def release(connection: Connection, admissions: Sequence[Row[Any]]) -> int:
+    """Forget admissions, whose invitations are unused again; how many there still were.
+
+    The caller holds their tasks exclusively.
+    """
+    table, released = schema.admissions, 0
+    for row in admissions:
+        forget = delete(table).where(table.c.task_no == row.task_no, table.c.id == row.id)
+        if connection.execute(forget).rowcount:  # else its batch was counted meanwhile
+            _set_unused(connection, row.task_no, _digests_in(row.held), unused=True)
+            released += 1
     return released
 
 

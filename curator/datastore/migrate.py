@@ -1,7 +1,8 @@
 """Bring a database to the schema this version knows, and refuse any other."""
 
+import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -16,10 +17,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from privet.protocol.errors import StorageFailed
 
 from .audit import note_restored
-from .database import writing
+from .database import BACKENDS, Database, writing
 from .schema import backup_mark
 
+log = logging.getLogger(__name__)
+
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(5797973, 1)"
+WAIT_SECONDS, LOOK_SECONDS = 10.0, 1.0
+"""How long a migration waits for others to end, and how often it looks."""
 CHECK = {
     "sqlite": "Check the address, that the folder exists, and that it may be written.",
     "postgresql": "Check that the server runs and takes connections at this address, that the "
@@ -29,12 +34,13 @@ CHECK = {
 HERE = Path(__file__).parent / "migrations"
 
 
-def prepare(engine: Engine) -> None:
+def prepare(database: Database) -> None:
     """Create the tables in an empty database; otherwise check that they are this version's.
 
     A backup becomes a database in use: it loses its mark, and notes from when it is. Raises
     ``StorageFailed`` for a database that cannot be opened or written, and as ``check_schema`` does.
     """
+    engine = database.engine
     with naming_failures(engine):
         with engine.connect() as connection:
             tables = inspect(connection).get_table_names()
@@ -42,7 +48,7 @@ def prepare(engine: Engine) -> None:
             upgrade(engine)
         check_schema(engine)
         if backup_mark.name in tables:
-            with writing(engine) as connection:
+            with database.writing() as connection:
                 unmark(connection)
 
 
@@ -53,6 +59,43 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
     """
     with writing(engine) as connection:
         upgrade_in(connection, revision)
+
+
+@contextmanager
+def migrating(engine: Engine, *, rolling: bool = False) -> Iterator[Connection]:
+    """A transaction that may bring the schema up, since no curator writes until it ends.
+
+    Raises ``StorageFailed`` if others use the database, and still do after ``WAIT_SECONDS``. With
+    ``rolling`` curators may stay that stop by themselves.
+    """
+    with engine.connect() as connection:
+        is_old = inspect(connection).get_table_names() and revision_of(connection) != head()
+    if not is_old:
+        with writing(engine) as connection:
+            yield connection
+        return
+    backend, last, told = BACKENDS[engine.dialect.name], time.monotonic() + WAIT_SECONDS, [""]
+    while others := backend.others(engine, rolling):
+        if time.monotonic() >= last:
+            raise _in_use(others)
+        if others != told:
+            log.warning("Waiting for others that use the database: %s", "; ".join(others))
+            told = others
+        time.sleep(LOOK_SECONDS)
+    if staying := backend.others(engine, False):
+        log.warning("These will stop by themselves: %s", "; ".join(staying))
+    with backend.alone(engine) as connection:
+        yield connection
+        if connection.dialect.name == "postgresql" and (others := backend.others(engine, True)):
+            raise _in_use(others)  # who came meanwhile; into a locked file nobody can
+
+
+def _in_use(others: Sequence[str]) -> StorageFailed:
+    return StorageFailed(
+        f"Others use the database: {'; '.join(others)}. Nothing was changed. Stop them, then run "
+        "`privet migrate` again. With PostgreSQL and --rolling curators that give a name may stay: "
+        "they stop by themselves."
+    )
 
 
 def upgrade_in(connection: Connection, revision: str = "head") -> None:
@@ -77,11 +120,10 @@ def revision_of(connection: Connection) -> str:
             "The database has no schema version: either it is not Privet's, or its first migration "
             "was cut short. Give an empty database, or restore a backup."
         )
-    script = _scripts()
-    if not set(revisions) <= {revision.revision for revision in script.walk_revisions()}:
+    if not set(revisions) <= {revision.revision for revision in _scripts().walk_revisions()}:
         raise StorageFailed(
             f"The database has schema {', '.join(revisions)}, which is newer than this version's "
-            f"{script.get_current_head()}: start the newer version of Privet, or restore a backup "
+            f"{head()}: start the newer version of Privet, or restore a backup "
             "that was made before its migration."
         )
     return revisions[0]
@@ -94,16 +136,17 @@ def check_schema(engine: Engine) -> None:
     """
     with engine.connect() as connection:
         revision = revision_of(connection)
-    head = _scripts().get_current_head()
-    if revision != head:
+    if revision != head():
         raise StorageFailed(
-            f"The database has schema {revision} and this version needs {head}: "
+            f"The database has schema {revision} and this version needs {head()}: "
             "make a backup with `privet backup`, then run `privet migrate`."
         )
 
 
 def unmark(connection: Connection) -> None:
     """Make a backup of this version's schema a database in use."""
+    if backup_mark.name not in inspect(connection).get_table_names():
+        return  # another curator was faster
     made = float(connection.scalar(select(backup_mark.c.made)) or 0.0)
     note_restored(connection, made, time.time())
     backup_mark.drop(connection)
@@ -114,12 +157,17 @@ def naming_failures(engine: Engine) -> Iterator[None]:
     """Raise ``StorageFailed`` with advice to the operator if the database cannot be used."""
     try:
         yield
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, UnicodeDecodeError) as error:  # the latter from a damaged schema
         cause = str(error.__cause__ or error).strip().splitlines()[0]
         raise StorageFailed(
             f"Cannot use the database {engine.url.render_as_string()}: {cause}. "
             f"{CHECK[engine.dialect.name]}"
         ) from error
+
+
+def head() -> str:
+    """The revision of this version's schema."""
+    return str(_scripts().get_current_head())
 
 
 @cache

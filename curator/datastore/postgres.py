@@ -4,12 +4,18 @@ Locks are advisory ones of the transaction: they end with it, however it ends, a
 exclusive lock is not overtaken by shared ones.
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import count
+from socket import gethostname
 from typing import Any, cast
 
-from sqlalchemy import URL, Engine, PoolProxiedConnection, create_engine
+from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection, create_engine, text
 from sqlalchemy.engine.interfaces import DBAPICursor
+from sqlalchemy.exc import OperationalError
+
+from privet.protocol.errors import StorageFailed
 
 from .report_ids import Fingerprints, Ids, KnownIds, keys_of
 
@@ -19,19 +25,80 @@ SELECT ?, id, fingerprint FROM unnest(?::bytea[], ?::bigint[]) AS new (id, finge
 ON CONFLICT DO NOTHING RETURNING id
 """
 LOOKUP = "SELECT id, fingerprint FROM report_ids WHERE task_no = ? AND id = ANY(?::bytea[])"
-SHARE = "SELECT pg_advisory_xact_lock_shared(?)"
-EXCLUSIVE = "SELECT pg_advisory_xact_lock(?)"
+HOLD = "pg_try_advisory_xact_lock_shared(5797973, 2)"
+"""Locks the schema with others; false if somebody changes it, or waits to."""
+SHARE = f"SELECT {HOLD}, pg_advisory_xact_lock_shared(?)"
+EXCLUSIVE = f"SELECT {HOLD}, pg_advisory_xact_lock(?)"
 TRY_SLOT = "SELECT pg_try_advisory_xact_lock(?, ?)"
+PROBES = (
+    "SET LOCAL work_mem = '64kB'",
+    "SELECT count(*) FROM generate_series(1, 30000)",  # 700 kB, most of them in a temporary file
+    "INSERT INTO facts (name, value) VALUES ('probe', clock_timestamp()) "
+    "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+)
 SLOTS = 0x507269
 """First half of a slot's lock key; the keys of tasks are single 64-bit numbers."""
+CHANGE_SCHEMA = "SELECT pg_advisory_xact_lock(5797973, 2)"
+REVISION = "SELECT version_num FROM alembic_version"
+OTHERS = """
+SELECT DISTINCT CASE WHEN application_name <> '' THEN application_name
+    ELSE 'a connection without a name' || coalesce(' from ' || host(client_addr), '')
+    || ' (process ' || pid || ' of the server)' END
+FROM pg_stat_activity
+WHERE datname = current_database() AND usesysid IS NOT NULL
+    AND coalesce(backend_type, 'client backend') = 'client backend'
+    AND application_name <> current_setting('application_name') AND application_name ~ :names
+ORDER BY 1
+"""
+"""Curators of versions that do not stop by themselves give no name."""
+LOCK_SECONDS = 30
+"""How long a migration waits for each lock: until it has it, all others wait for it in turn."""
+LOCK_NOT_AVAILABLE = "55P03"
+SETTINGS = {
+    "synchronous_commit": "on",
+    "default_transaction_isolation": r"read\ committed",
+    "timezone": "UTC",
+}
 
 
-def open_engine(url: URL) -> Engine:
+def open_engine(url: URL, curator: bool = False, settings: Mapping[str, str] = SETTINGS) -> Engine:
+    kind = "curator" if curator else "command"
     return create_engine(
         url.set(drivername="postgresql+psycopg"),
         pool_pre_ping=True,
-        connect_args={"options": "-c synchronous_commit=on -c timezone=UTC"},
+        connect_args={
+            "options": " ".join(f"-c {name}={value}" for name, value in settings.items()),
+            "application_name": f"privet {kind}, process {os.getpid()} on {gethostname()}",
+        },
     )
+
+
+def open_reader(url: URL) -> Engine:
+    return open_engine(url, settings={**SETTINGS, "default_transaction_read_only": "on"})
+
+
+def others(engine: Engine, rolling: bool) -> list[str]:
+    """See ``Backend.others``."""
+    names = "^$|^privet command" if rolling else "^$|^privet "
+    with engine.connect() as connection:
+        return list(connection.scalars(text(OTHERS), {"names": names}))
+
+
+@contextmanager
+def alone(engine: Engine) -> Iterator[Connection]:
+    """See ``Backend.alone``."""
+    try:
+        with engine.begin() as connection:
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
+            connection.exec_driver_sql(CHANGE_SCHEMA)
+            yield connection
+    except OperationalError as error:
+        if getattr(error.orig, "sqlstate", "") != LOCK_NOT_AVAILABLE:
+            raise
+        raise StorageFailed(
+            "Another program has used the database's tables for too long: nothing was changed. Let "
+            "it end (pg_stat_activity shows it), then run `privet migrate` again."
+        ) from error
 
 
 class QuestionMarks:
@@ -78,10 +145,20 @@ def find_rows(cursor: DBAPICursor, task_no: int, ids: Ids) -> KnownIds:
     return KnownIds.of(ids, _fingerprints(cursor, task_no, keys_of(ids)))
 
 
-def lock_tasks(cursor: DBAPICursor, shared: Sequence[str], exclusive: Sequence[str]) -> None:
-    """Lock tasks by id until the transaction ends, in one order for all curators."""
+def hold_schema(cursor: DBAPICursor) -> str | None:
+    """See ``Backend.hold_schema``."""
+    held = cursor.execute(f"SELECT {HOLD}").fetchone()[0]
+    row = cursor.execute(REVISION).fetchone()  # apart, to see what was committed until then
+    return str(row[0]) if held and row is not None else None
+
+
+def lock_tasks(cursor: DBAPICursor, shared: Sequence[str], exclusive: Sequence[str]) -> bool:
+    """See ``Backend.lock_tasks``; tasks are locked in one order for all curators."""
+    held = True
     for task_id in sorted({*shared, *exclusive}):
-        cursor.execute(EXCLUSIVE if task_id in exclusive else SHARE, (_key(task_id),))
+        lock = EXCLUSIVE if task_id in exclusive else SHARE
+        held &= cursor.execute(lock, (_key(task_id),)).fetchone()[0]
+    return held
 
 
 def slot(cursor: DBAPICursor) -> int:
@@ -89,6 +166,12 @@ def slot(cursor: DBAPICursor) -> int:
     return next(
         number for number in count() if cursor.execute(TRY_SLOT, (SLOTS, number)).fetchone()[0]
     )
+
+
+def write_probe(cursor: DBAPICursor) -> None:
+    """Write a row, and before it a temporary file: a row may find room in pages that are there."""
+    for statement in PROBES:
+        cursor.execute(statement)
 
 
 def _key(task_id: str) -> int:

@@ -8,44 +8,49 @@ start and every hour.
 
 import logging
 
-from sqlalchemy import Connection, delete, exists, insert, select, update
+from sqlalchemy import Connection, delete, select, text, update
 
 from privet.protocol.errors import StorageFailed
 
 from .database import Database
 from .report_ids import remove_some
-from .schema import OF_A_TASK, deleted_tasks, leftovers, tasks
+from .schema import OF_A_TASK, leftovers, tasks
 
 log = logging.getLogger(__name__)
 
+NOTE_DELETED = "INSERT INTO deleted_tasks (id) VALUES (:id) ON CONFLICT (id) DO NOTHING"
+LIST_IDS = "INSERT INTO leftovers (task_no) VALUES (:task_no) ON CONFLICT (task_no) DO NOTHING"
 
-def remove_task(connection: Connection, task_no: int) -> None:
-    """Delete a task with all that is kept about it but its id; list its reports' for removal."""
-    task_id = select(tasks.c.id).where(tasks.c.no == task_no)
-    connection.execute(delete(deleted_tasks).where(deleted_tasks.c.id.in_(task_id)))
-    connection.execute(insert(deleted_tasks).from_select(["id"], task_id))
+
+def remove_task(connection: Connection, task_no: int) -> bool:
+    """Delete a task with all that is kept about it but its id; list its reports' for removal.
+
+    False if it was gone already.
+    """
+    this = delete(tasks).where(tasks.c.no == task_no).returning(tasks.c.id)
+    task_id = connection.scalar(this)
+    if task_id is None:
+        return False
+    connection.execute(text(NOTE_DELETED), {"id": task_id})
     for table in OF_A_TASK:
         connection.execute(delete(table).where(table.c.task_no == task_no))
-    connection.execute(delete(tasks).where(tasks.c.no == task_no))
-    _list_ids(connection, task_no)
+    connection.execute(text(LIST_IDS), {"task_no": task_no})
+    return True
 
 
-def retire_ids(connection: Connection, task_no: int) -> None:
-    connection.execute(
-        update(tasks).where(tasks.c.no == task_no).values(ids_gone=True, marked=None)
-    )
-    _list_ids(connection, task_no)
-
-
-def _list_ids(connection: Connection, task_no: int) -> None:
-    if not connection.scalar(select(exists().where(leftovers.c.task_no == task_no))):
-        connection.execute(insert(leftovers).values(task_no=task_no))
+def retire_ids(connection: Connection, task_no: int) -> bool:
+    """List the report ids of a task for removal; False if the task is gone."""
+    this = update(tasks).where(tasks.c.no == task_no)
+    if not connection.execute(this.values(ids_gone=True, marked=None)).rowcount:
+        return False
+    connection.execute(text(LIST_IDS), {"task_no": task_no})
+    return True
 
 
 def remove_listed_ids(database: Database) -> int:
     """Remove all listed ids, in transactions short enough for reports to come between; how many.
 
-    What listed them is committed, so an error here is not its caller's: the ids stay listed.
+    What listed them is committed, so no error here is its caller's: the ids stay listed.
     """
     total = 0
     removed: int | None = 0
@@ -55,13 +60,16 @@ def remove_listed_ids(database: Database) -> int:
             with database.writing() as connection:
                 removed = remove_some_listed(connection)
     except StorageFailed as error:
-        log.warning("report ids are removed later: %s", error.__cause__)
+        log.warning("report ids are removed later: %s", error.__cause__ or error)
+    except Exception:
+        log.exception("report ids are removed later")
     return total
 
 
 def remove_some_listed(connection: Connection) -> int | None:
-    """Remove some listed ids; return how many, or None if there is nothing left to do."""
-    task_no = connection.scalar(select(leftovers.c.task_no).limit(1))
+    """Remove some listed ids; return how many, or None if others do what is left."""
+    listed = select(leftovers.c.task_no).limit(1).with_for_update(skip_locked=True)
+    task_no = connection.scalar(listed)
     if task_no is None:
         return None
     removed = remove_some(connection, task_no)

@@ -180,6 +180,7 @@ audit = _table(
     _value("subject", String(64)),
     _value("detail", Text),
     _value("times"),
+    _value("hash", String(64)),
 )
 
 OF_A_TASK = (public_data, buckets, sums, relayed, rejects, invitations, admissions, models, aliases)
@@ -190,5 +191,8 @@ backup_mark = Table(
     MetaData(),
     Column("made", Float, nullable=False),
     Column("rows", BigInteger, nullable=False),
+    Column("digest", LargeBinary),
 )
-"""In backups only, of any schema version: written last, it marks a complete backup."""
+"""In backups only, of any schema version: written last, it marks a complete backup.
+
+Backups of earlier versions have no column ``digest``."""

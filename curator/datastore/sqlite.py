@@ -4,10 +4,11 @@ import logging
 import os
 import sqlite3
 import stat
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPICursor
@@ -17,15 +18,20 @@ from .report_ids import Fingerprints, Ids, KnownIds
 log = logging.getLogger(__name__)
 
 OTHERS = 0o077
-PRAGMAS = (
-    "PRAGMA busy_timeout = 15000",  # milliseconds that a second writer waits for the first
-    "PRAGMA journal_mode = WAL",  # readers never wait for the writer
-    "PRAGMA synchronous = FULL",  # a commit returns after the log has been fsynced
-    "PRAGMA wal_autocheckpoint = 8000",  # pages (32 MiB) of log before it is copied into the file
-    "PRAGMA cache_size = -32768",  # KiB of pages kept in memory, per connection
-    "PRAGMA temp_store = MEMORY",  # a statement that can be undone keeps its notes in no file
-    "PRAGMA trusted_schema = OFF",
+ALWAYS = (
+    "busy_timeout = 15000",  # milliseconds that a second writer waits for the first
+    "cache_size = -32768",  # KiB of pages kept in memory, per connection
+    "temp_store = MEMORY",  # a statement that can be undone keeps its notes in no file
+    "trusted_schema = OFF",
 )
+SERVING = (
+    "journal_mode = WAL",  # readers never wait for the writer
+    "synchronous = FULL",  # a commit returns after the log has been fsynced
+    "wal_autocheckpoint = 8000",  # pages (32 MiB) of log before it is copied into the file
+)
+READING = ("query_only = ON",)
+FILLING = ("journal_mode = MEMORY", "synchronous = OFF")
+"""Pragmas of all connections, and of those for each purpose."""
 
 # Ids come as one blob and fingerprints as one JSON array, so that any number of rows is one step
 # of SQLite: the driver gives up the interpreter's lock, and must win it back, at every step.
@@ -33,19 +39,56 @@ INSERT = """
 INSERT INTO report_ids (task_no, id, fingerprint)
 SELECT ?, substr(?, 16 * key + 1, 16), value FROM json_each(?)
 """
+REVISION = "SELECT version_num FROM alembic_version"
 LOOKUP = """
 SELECT known.id, known.fingerprint FROM json_each(?) AS asked
 CROSS JOIN report_ids AS known
 ON known.task_no = ? AND known.id = substr(?, 16 * asked.key + 1, 16)
 """
 
+PROBE = """
+INSERT INTO facts (name, value) VALUES ('probe', hex(randomblob(16384)))
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
 
-def open_engine(url: URL) -> Engine:
+
+def open_engine(url: URL, _curator: bool = False) -> Engine:
     """An engine whose transactions begin as SQLite should begin them; its files are the owner's."""
     if url.database and url.database != ":memory:":
         _keep_private(Path(url.database))
-    engine = create_engine(url, pool_use_lifo=True)  # the connection used last has its pages still
-    event.listen(engine, "connect", _prepare)
+    # the connection used last has its pages still
+    return _engine(url, SERVING, pool_use_lifo=True)
+
+
+def open_reader(url: URL) -> Engine:
+    """An engine that changes neither the file nor its permissions.
+
+    Where nothing may be written SQLite reads a file without a log only if told that nobody else
+    writes it either.
+    """
+    path = Path(str(url.database)).absolute()
+    how = "rw"  # the index of a log is made and removed beside it
+    if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        how = "ro" if path.with_name(f"{path.name}-wal").exists() else "ro&immutable=1"
+    address = f"file:{quote(str(path))}?mode={how}"
+    return _engine(
+        url, READING, creator=lambda: sqlite3.connect(address, uri=True, check_same_thread=False)
+    )
+
+
+def open_new(file: Path) -> Engine:
+    """An engine for an empty file, which the caller syncs; it makes no other file beside it."""
+    return _engine(URL.create("sqlite", database=str(file)), FILLING)
+
+
+def _engine(url: URL, pragmas: Sequence[str], **options: Any) -> Engine:
+    def prepare(connection: sqlite3.Connection, _record: Any) -> None:
+        connection.isolation_level = None
+        for pragma in (*ALWAYS, *pragmas):
+            connection.execute(f"PRAGMA {pragma}")
+
+    engine = create_engine(url, **options)
+    event.listen(engine, "connect", prepare)
     event.listen(engine, "begin", _begin)
     return engine
 
@@ -75,6 +118,43 @@ def begin_writing(cursor: DBAPICursor) -> None:
     cursor.execute("BEGIN IMMEDIATE")
 
 
+def others(engine: Engine, _rolling: bool) -> list[str]:
+    """See ``Backend.others``: whoever has the file open, since nothing tells what they would do."""
+    with engine.connect() as connection:
+        cursor = _alone(connection).cursor()
+        cursor.execute("PRAGMA busy_timeout = 0")
+        try:
+            cursor.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            return _processes_with(Path(str(engine.url.database))) or ["a process"]
+    return []
+
+
+@contextmanager
+def alone(engine: Engine) -> Iterator[Connection]:
+    """See ``Backend.alone``: the file is this process's until the transaction ends."""
+    with engine.connect().execution_options(privet_writes=True) as connection:
+        _alone(connection)
+        with connection.begin():
+            yield connection
+
+
+def _alone(connection: Connection) -> PoolProxiedConnection:
+    """Let nobody else have the file open from the next transaction until the connection closes."""
+    connection.detach()  # or the pool would keep it open
+    connection.engine.dispose()  # of connections that are open, but idle
+    connection.connection.cursor().execute("PRAGMA locking_mode = EXCLUSIVE")
+    return connection.connection
+
+
+def hold_schema(cursor: DBAPICursor) -> str | None:
+    """See ``Backend.hold_schema``; the transaction is the only one that writes."""
+    row = cursor.execute(REVISION).fetchone()
+    return None if row is None else str(row[0])
+
+
 def claim_rows(cursor: DBAPICursor, task_no: int, ids: Ids, fingerprints: Fingerprints) -> KnownIds:
     """See ``IdRows.claim_rows``.
 
@@ -99,8 +179,9 @@ def find_rows(cursor: DBAPICursor, task_no: int, ids: Ids) -> KnownIds:
     return KnownIds.of(ids, dict(rows))
 
 
-def lock_tasks(_cursor: DBAPICursor, _shared: Sequence[str], _exclusive: Sequence[str]) -> None:
+def lock_tasks(_cursor: DBAPICursor, _shared: Sequence[str], _exclusive: Sequence[str]) -> bool:
     """Nothing to lock: the transaction is the only one that writes."""
+    return True
 
 
 def slot(_cursor: DBAPICursor) -> int:
@@ -108,15 +189,29 @@ def slot(_cursor: DBAPICursor) -> int:
     return 0
 
 
+def _processes_with(file: Path) -> list[str]:
+    """The other processes that have a file open, as far as this system shows them."""
+    processes = (path for path in Path("/proc").glob("[0-9]*") if path.name != str(os.getpid()))
+    return [f"process {each.name}" for each in processes if _has_open(each, file)]
+
+
+def _has_open(process: Path, file: Path) -> bool:
+    with suppress(OSError):  # it has ended, or is another user's
+        for handle in (process / "fd").iterdir():
+            with suppress(OSError):
+                if handle.samefile(file):
+                    return True
+    return False
+
+
+def write_probe(cursor: DBAPICursor) -> None:
+    """Write 32 KiB that have not been there before: what stays the same is not written."""
+    cursor.execute(PROBE)
+
+
 def _insert(cursor: DBAPICursor, task_no: int, ids: Ids, fingerprints: Fingerprints) -> None:
     if len(ids):
         cursor.execute(INSERT, (task_no, ids.tobytes(), str(fingerprints.tolist())))
-
-
-def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
-    connection.isolation_level = None
-    for pragma in PRAGMAS:
-        connection.execute(pragma)
 
 
 def _begin(connection: Connection) -> None:

@@ -5,12 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import func, select, text
 
 from . import schema
 from .database import Database
 from .reports import QuestionSums, checksum_text, unpacked_checksum, vector_of
 from .tasks import find_task, need_task, stored_task
+
+COUNT_REJECTS = """
+INSERT INTO rejects (task_no, reason, count) VALUES (:task_no, :reason, :count)
+ON CONFLICT (task_no, reason) DO UPDATE SET count = rejects.count + excluded.count
+"""
 
 
 @dataclass(frozen=True)
@@ -78,20 +83,13 @@ class SqlStatus(Database, StatusStore):
             return totals
 
     def count_rejects(self, task_id: str, rejects: Mapping[str, int]) -> None:
-        table = schema.rejects
-        with self.writing() as connection:
+        with self.writing(shared=[task_id]) as connection:
             row = find_task(connection, task_id)
             if row is None:
                 return
             for reason, count in sorted(rejects.items()):
-                same = (table.c.task_no == row.no) & (table.c.reason == reason)
-                changed = connection.execute(
-                    update(table).where(same).values(count=table.c.count + count)
-                )
-                if changed.rowcount == 0:
-                    connection.execute(
-                        insert(table).values(task_no=row.no, reason=reason, count=count)
-                    )
+                values = {"task_no": row.no, "reason": reason, "count": count}
+                connection.execute(text(COUNT_REJECTS), values)
 
     def status(self, task_id: str) -> Status:
         table, sums, rejects, relayed = schema.buckets, schema.sums, schema.rejects, schema.relayed

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
-from sqlalchemy import Connection, Row, exists, insert, select, update
+from sqlalchemy import Connection, Row, exists, insert, select, text, update
 
 from privet.learning.public_data import PublicData
 from privet.protocol import wire
@@ -30,6 +30,14 @@ PUBLIC_MODEL = "public_model"
 
 QUOTA = "quota"
 """Key in a task's settings: maximum number of counted reports, or None."""
+
+ADD_TASK = """
+INSERT INTO tasks (
+    id, state, created, moved, opens, closes, invited, ids_gone, quota, canonical, settings
+) VALUES (
+    :id, :state, :now, :now, :opens, :closes, :invited, FALSE, :quota, :canonical, :settings
+) ON CONFLICT (id) DO NOTHING RETURNING no
+"""
 
 TaskRow = Row[*tuple[Any, ...]]
 
@@ -209,25 +217,20 @@ class SqlTasks(Database, TaskStore):
         state: TaskState = TaskState.DRAFT,
     ) -> bool:
         with self.writing() as connection:
-            if find_task(connection, task.id) is not None:
+            values = {
+                "id": task.id,
+                "state": state.value,
+                "now": now,
+                "opens": task.opens,
+                "closes": task.closes,
+                "invited": task.invited,
+                "quota": settings.get(QUOTA),
+                "canonical": task.canonical,
+                "settings": json.dumps(dict(settings)),
+            }
+            task_no = connection.scalar(text(ADD_TASK), values)
+            if task_no is None:
                 return False
-            task_no = connection.scalar(
-                insert(schema.tasks)
-                .values(
-                    id=task.id,
-                    state=state.value,
-                    created=now,
-                    moved=now,
-                    opens=task.opens,
-                    closes=task.closes,
-                    invited=task.invited,
-                    ids_gone=False,
-                    quota=settings.get(QUOTA),
-                    canonical=task.canonical,
-                    settings=json.dumps(dict(settings)),
-                )
-                .returning(schema.tasks.c.no)
-            )
             connection.execute(
                 insert(schema.public_data).values(
                     task_no=task_no,

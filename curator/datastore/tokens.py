@@ -3,14 +3,14 @@
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import delete, insert, select, text, update
+from sqlalchemy import delete, select, text, update
 
 from . import schema
 from .database import Database
 
 PUT_FIRST = """
 INSERT INTO tokens (name, scope, digest, created, expires, used)
-VALUES (:name, :scope, :digest, :created, :expires, :used) ON CONFLICT DO NOTHING
+VALUES (:name, :scope, :digest, :created, :expires, :used) ON CONFLICT (name) DO NOTHING
 """
 
 
@@ -32,8 +32,8 @@ class TokenStore(ABC):
     """The verbs of tokens."""
 
     @abstractmethod
-    def put_token(self, token: StoredToken) -> None:
-        """Keep a token under its name, in place of any earlier one of that name."""
+    def put_token(self, token: StoredToken) -> bool:
+        """Keep a token under its name; whether it is in place of an earlier one of that name."""
 
     @abstractmethod
     def replace_token(self, old: StoredToken | None, new: StoredToken) -> bool:
@@ -58,11 +58,14 @@ class TokenStore(ABC):
 class SqlTokens(Database, TokenStore):
     """Tokens in SQL."""
 
-    def put_token(self, token: StoredToken) -> None:
-        table = schema.tokens
+    def put_token(self, token: StoredToken) -> bool:
+        values = asdict(token)
+        in_place = update(schema.tokens).where(schema.tokens.c.name == token.name).values(values)
         with self.writing() as connection:
-            connection.execute(delete(table).where(table.c.name == token.name))
-            connection.execute(insert(table).values(asdict(token)))
+            while not connection.execute(text(PUT_FIRST), values).rowcount:
+                if connection.execute(in_place).rowcount:  # else it was dropped meanwhile
+                    return True
+        return False
 
     def replace_token(self, old: StoredToken | None, new: StoredToken) -> bool:
         table = schema.tokens

@@ -18,9 +18,9 @@ async def alive() -> dict[str, str]:
 
 
 @router.get("/readyz", summary="Can it take reports?", responses=described(StorageFailed))
-def ready(request: Request) -> dict[str, str]:
-    """Answers 200 only if the database can be written now."""
-    request.app.state.curator.store.check()
+async def ready(request: Request) -> dict[str, str]:
+    """Answers 200 only if the database has been written within the last seconds."""
+    await request.app.state.readiness.check()
     return {"status": "ready"}
 
 

@@ -1,9 +1,8 @@
 """ASGI middleware around the application: security headers, a rate limit, HEAD for every GET."""
 
-from ipaddress import IPv6Address, IPv6Network
-
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from privet.http_server.addresses import client_address
 from privet.http_server.headers import with_headers
 from privet.http_server.problems import problem_response
 from privet.protocol.errors import TooManyRequests
@@ -18,9 +17,6 @@ HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
 """Defaults: a page for people sets its own policy."""
-
-AUTHORIZATION = b"authorization"
-UNAUTHORIZED = 401
 
 
 class SecurityHeaders:
@@ -49,71 +45,12 @@ class RateLimit:
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        address = client_address(scope)
-        seconds = self._rate.wait(address)
-        if not seconds:
-            self._rate.count(address)
+        try:
+            self._rate.take(client_address(scope))
+        except TooManyRequests as error:
+            await problem_response(error, scope["path"])(scope, receive, send)
+        else:
             await self._app(scope, receive, send)
-            return
-        error = TooManyRequests(
-            f"More than {self._rate.per_minute} posts came from this address within a minute: "
-            f"send the same bytes again in {seconds} seconds."
-        )
-        await _refuse(error, seconds, scope, receive, send)
-
-
-class TokenTries:
-    """Answers 429 to requests with a token, after too many wrong ones from their address."""
-
-    def __init__(self, app: ASGIApp, rate: Rate) -> None:
-        self._app = app
-        self._rate = rate
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not any(
-            name == AUTHORIZATION for name, _ in scope["headers"]
-        ):
-            await self._app(scope, receive, send)
-            return
-        address = client_address(scope)
-        seconds = self._rate.wait(address)
-        if seconds:
-            error = TooManyRequests(
-                f"{self._rate.per_minute} wrong tokens came from this address: "
-                f"send the right one in {seconds} seconds."
-            )
-            await _refuse(error, seconds, scope, receive, send)
-            return
-
-        async def watch(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] == UNAUTHORIZED:
-                self._rate.count(address)
-            await send(message)
-
-        await self._app(scope, receive, watch)
-
-
-def client_address(scope: Scope) -> str:
-    """The address that a request came from; empty if the server does not say.
-
-    Of IPv6 the first 64 bits, since whoever has one such address has all that begin so.
-    """
-    address = str((scope.get("client") or ("", 0))[0])
-    if ":" not in address:
-        return address
-    try:
-        parsed = IPv6Address(address)
-    except ValueError:  # what a proxy says may be anything
-        return address
-    return str(parsed.ipv4_mapped or IPv6Network((parsed, 64), strict=False))
-
-
-async def _refuse(
-    error: TooManyRequests, seconds: int, scope: Scope, receive: Receive, send: Send
-) -> None:
-    response = problem_response(error, scope["path"])
-    response.headers["Retry-After"] = str(seconds)
-    await response(scope, receive, send)
 
 
 class HeadCalls:

@@ -24,8 +24,10 @@ from privet.protocol.errors import (
     NotAuthorized,
     NotEnoughReports,
     Overloaded,
+    PrivetError,
     TaskNotFound,
     TooLarge,
+    problem_of,
 )
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
@@ -46,6 +48,7 @@ from .requests import (
     TaskId,
     TheCurator,
     View,
+    in_exporter,
     in_worker,
     moment,
     note,
@@ -134,13 +137,18 @@ async def fit_model(
     """
     wanted = body or FitRequest()
     started = time.perf_counter()
-    fitted = await in_worker(
-        request,
-        partial(curator.fit, task_id, wanted.estimator, wanted.parameters, promote=wanted.promote),
-    )
+    metrics = request.app.state.metrics
+    fit = partial(curator.fit, task_id, wanted.estimator, wanted.parameters, promote=wanted.promote)
+    try:
+        fitted = await in_worker(request, fit)
+    except Exception as error:
+        problem = error if isinstance(error, PrivetError) else PrivetError("")
+        metrics.not_fitted(problem_of(problem).name)
+        raise
     view = ModelView.of(task_id, fitted)
-    note(request, "model fitted", task_id, number=fitted.number, estimator=view.estimator)
-    request.app.state.metrics.fitted(view.estimator, time.perf_counter() - started)
+    made = {"number": fitted.number, "estimator": view.estimator, "aliases": view.aliases}
+    note(request, "model fitted", task_id, **made)
+    metrics.fitted(view.estimator, time.perf_counter() - started)
     response.headers["Location"] = f"/v1/tasks/{task_id}/models/{fitted.number}"
     return view
 
@@ -227,7 +235,7 @@ async def compare_models(
 ) -> Change:
     """What changes from the first to the other, before it is promoted."""
     compare = partial(curator.compare, task_id, number, other)
-    return await in_worker(request, compare, request.app.state.predictors)
+    return await in_exporter(request, compare)
 
 
 class DifferenceView(View):
@@ -318,7 +326,7 @@ async def export_model(
         raise InvalidRequest(f"Unknown format {format_!r}: use one of {', '.join(EXPORTS)}.")
     export = EXPORTS[format_]
     write = partial(curator.export, task_id, number, format_)
-    body = await in_worker(request, write, request.app.state.predictors)
+    body = await in_exporter(request, write)
     name = f"privet-{task_id[:12]}-{number}.{export.suffix}"
     headers: dict[str, Any] = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(body, media_type=export.media_type, headers=headers)

@@ -11,7 +11,14 @@ import fastapi_offline
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import FileResponse, HTMLResponse, Response
 
-from privet.protocol.errors import PROBLEM_MEDIA_TYPE, TooLarge, TooManyRequests, TooSlow
+from privet.protocol.errors import (
+    PROBLEM_MEDIA_TYPE,
+    InsufficientScope,
+    PrivetError,
+    TooLarge,
+    TooManyRequests,
+    TooSlow,
+)
 
 from .problems import described
 from .requests import ADMIN_SCHEME, COUNTS_SCHEME, READER_SCHEME
@@ -46,10 +53,13 @@ def _drop_framework_fault(call: Document) -> None:
 
 
 def _describe_limits(call: Document) -> None:
-    faults = described(TooManyRequests)
+    _add_responses(call, TooManyRequests)
     if "requestBody" in call:
-        faults |= described(TooSlow, TooLarge)
-    for status, fault in faults.items():
+        _add_responses(call, TooSlow, TooLarge)
+
+
+def _add_responses(call: Document, *errors: type[PrivetError]) -> None:
+    for status, fault in described(*errors).items():
         call["responses"].setdefault(str(status), fault)
 
 
@@ -57,6 +67,8 @@ def _describe_tokens(call: Document) -> None:
     """An admin's call and one about counts need a token; other calls of readers need one only if
     ``guard_models`` is set."""
     schemes = {name for choice in call.get("security", ()) for name in choice}
+    if schemes:
+        _add_responses(call, InsufficientScope)
     if ADMIN_SCHEME in schemes:
         call["security"] = [{ADMIN_SCHEME: []}]
     elif COUNTS_SCHEME in schemes:

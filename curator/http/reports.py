@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE
 from privet.protocol.errors import (
+    InsufficientScope,
     InvalidReport,
     MalformedReport,
     NotAdmitted,
@@ -28,6 +29,7 @@ from privet.protocol.errors import (
     WrongPayload,
     WrongQuestions,
 )
+from privet.protocol.receipts import SignedReceipt
 from privet.protocol.report import REPORT_MEDIA_TYPE, Receipt
 
 from .problems import described
@@ -82,6 +84,9 @@ class BatchAnswer(BaseModel):
         description="Ids of the refused reports, by the name of the problem.",
         examples=[{"wrong-payload": [REPORT_ID]}],
     )
+    receipts: list[str] | None = Field(
+        default=None, description="Signatures of those that count, if asked for and if it signs."
+    )
 
 
 class AdmissionAnswer(BaseModel):
@@ -131,13 +136,28 @@ def send_report(
 
 
 @router.post(
+    "/receipts",
+    operation_id="get_receipt",
+    summary="Get a report's signed receipt",
+    openapi_extra=_body(REPORT_MEDIA_TYPE),
+    responses={200: {"description": "Durable, counted, and signed."}, **described(*FAULTS)},
+)
+def get_receipt(task_id: TaskId, body: JsonReport) -> SignedReceipt:
+    """The report is sent again, which counts it once, and the curator signs that it counts.
+
+    A curator that signs no tasks has no such call. docs/protocol.md says what is signed.
+    """
+    raise NotImplementedError
+
+
+@router.post(
     "/reports/batch",
     operation_id="send_reports",
     summary="Send many reports",
     openapi_extra=_body(BATCH_MEDIA_TYPE),
     responses={
         200: {"description": "All is durable, but for the listed reports."},
-        **described(*FAULTS),
+        **described(InsufficientScope, *FAULTS),
     },
 )
 def send_reports(task_id: TaskId) -> BatchAnswer:
@@ -156,7 +176,7 @@ def send_reports(task_id: TaskId) -> BatchAnswer:
     openapi_extra=_body(ADMISSION_MEDIA_TYPE),
     responses={
         200: {"description": "Held, but for the refused ones."},
-        **described(*FAULTS),
+        **described(InsufficientScope, *FAULTS),
     },
 )
 def admit(task_id: TaskId) -> AdmissionAnswer:

@@ -14,9 +14,12 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict
 from starlette.concurrency import run_in_threadpool
 
+from privet.http_server.addresses import client_address
 from privet.protocol.errors import InvalidRequest, NotAuthorized, Overloaded, TooLarge
 from privet.protocol.lifecycle import TaskState
 
+from ..access.rate_limit import Rate
+from ..access.tokens import Tokens
 from ..datastore.tasks import no_task
 from ..service import Curator, with_registries
 from ..workers import Run, Workers
@@ -55,7 +58,7 @@ def _require_admin(request: Request, credentials: AdminToken) -> None:
             "This call needs the admin token: send it as 'Authorization: Bearer <token>'. "
             "The curator showed it at its first start, or reads it from PRIVET_ADMIN_TOKEN."
         )
-    request.state.actor = request.app.state.tokens.check(credentials.credentials, "admin")
+    request.state.actor = _checked(request, credentials, "admin")
 
 
 def _require_reader(request: Request, credentials: ReaderToken) -> None:
@@ -75,7 +78,7 @@ def _check_reader(request: Request, credentials: Credentials, what: str) -> None
             "ask its admin for a token of scope reader, and send it as "
             "'Authorization: Bearer <token>'."
         )
-    request.app.state.tokens.check(credentials.credentials, "reader")
+    _checked(request, credentials, "reader")
 
 
 def _require_counts(request: Request, credentials: CountsToken) -> None:
@@ -94,8 +97,14 @@ def _require_shown(request: Request, credentials: ReaderToken) -> None:
 def _is_reader(request: Request, credentials: ReaderToken) -> bool:
     """Whether the caller has a token of scope reader or admin; a wrong one is refused."""
     if credentials is not None:
-        request.app.state.tokens.check(credentials.credentials, "reader")
+        _checked(request, credentials, "reader")
     return credentials is not None
+
+
+def _checked(request: Request, credentials: HTTPAuthorizationCredentials, scope: str) -> str:
+    """The name of the caller's token; raises as ``Tokens.check``."""
+    tokens: Tokens = request.app.state.tokens
+    return tokens.check(credentials.credentials, scope, client_address(request.scope))
 
 
 def note(request: Request, action: str, subject: str = "", **detail: Any) -> None:
@@ -147,6 +156,14 @@ async def in_worker(
             task.cancel()
     log.info("%s was cancelled: its caller disconnected.", request.url.path)
     raise InvalidRequest("The connection ended before the answer was there: ask again.")
+
+
+async def in_exporter(request: Request, function: Callable[[Run], T]) -> T:
+    """``in_worker``, for what takes long and anybody may GET: it counts in the rate limit, and has
+    places of its own."""
+    rate: Rate = request.app.state.rate
+    rate.take(client_address(request.scope))
+    return await in_worker(request, function, request.app.state.exporters)
 
 
 async def _disconnected(request: Request) -> None:

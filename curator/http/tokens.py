@@ -73,6 +73,7 @@ class AuditView(BaseModel):
     subject: str = Field(description="A task's id, or a token's name.")
     detail: dict[str, Any]
     times: int = Field(description="How often within its hour; failed sign-ins are counted.")
+    hash: str = Field(description="SHA-256 over the entry and the hash of the one before it.")
 
 
 @router.get("/tokens", summary="List tokens", responses=described(NotAuthorized))
@@ -101,8 +102,8 @@ def issue_token(
     name: TokenName, request: Request, body: TokenRequest, last: Last = False
 ) -> IssuedToken:
     """Make a token, in place of any earlier one of that name, which ends at once."""
-    token = _tokens(request).issue(name, body.scope, body.days, last=last)
-    note(request, "token issued", name, scope=body.scope.value, days=body.days)
+    actor = request.state.actor
+    token = _tokens(request).issue(name, body.scope, body.days, last=last, actor=actor)
     return IssuedToken(name=name, scope=body.scope, token=token)
 
 

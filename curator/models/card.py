@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from privet.learning.escaping import markdown
 from privet.learning.estimators import Model, QuestionCounts
 from privet.learning.insight import insight, question_about
 from privet.learning.model import FittedModel
@@ -31,8 +32,8 @@ def write_card(
     """
     model = fitted.model
     sections = [
-        f"# {task.name}: model {fitted.number}",
-        task.description,
+        f"# {markdown(task.name)}: model {fitted.number}",
+        "\n".join(map(markdown, task.description.splitlines())),
         "## What it is\n\n" + _facts(task, fitted),
         "## What the holders gave\n\n" + _questions(task),
         _said(task, model, public, questions),
@@ -85,9 +86,9 @@ def _facts(task: Task, fitted: FittedModel) -> str:
     )
     parameters = ", ".join(f"{name} = {value}" for name, value in model.parameters.items())
     rows = {
-        "task": f"`{task.id}`",
-        "predicts": f"`{label.name}`, {labels}",
-        "from": ", ".join(f"`{feature.name}`" for feature in task.features),
+        "task": task.id,
+        "predicts": f"{label.name}, {labels}",
+        "from": ", ".join(feature.name for feature in task.features),
         "estimator": f"{model.estimator} ({parameters})" if parameters else model.estimator,
         "fitted": datetime.fromtimestamp(fitted.created, UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "reports": str(model.n),
@@ -134,7 +135,7 @@ def _said(task: Task, model: Model, public: PublicData, questions: Sequence[Ques
         for row in comparison.overall
     ]
     table = _table(("", "holders", "95 % interval", "public records"), rows)
-    return f"## What the holders said\n\n{comparison.sentence}\n\n{table}"
+    return f"## What the holders said\n\n{markdown(comparison.sentence)}\n\n{table}"
 
 
 def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
@@ -159,7 +160,7 @@ def _ways(ways: Sequence[Mapping[str, Any]]) -> str:
     total = sum(way["reports"] for way in ways)
     rows = [
         [
-            "singly, from anybody" if way["relay"] is None else f"in batches of `{way['relay']}`",
+            "singly, from anybody" if way["relay"] is None else f"in batches of {way['relay']}",
             str(way["reports"]),
             f"{way['reports'] / total:.1%}",
             f"{way['influence']:.3g}",
@@ -195,5 +196,6 @@ def _offset(mean: float, error: float) -> str:
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
+    lines = [[markdown(cell) for cell in line] for line in (header, *rows)]
+    lines.insert(1, ["---"] * len(header))
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -12,7 +12,6 @@ from privet.learning.insight import (
     insight,
     question_about,
     reports_for,
-    values_without_reports,
 )
 from privet.learning.model import FittedModel
 from privet.learning.node_shares import NodeShares, node_shares
@@ -81,8 +80,7 @@ class ReadingCases(UseCases):
             mass = public_counts(task.label, public, model.partition).sum(axis=1)
         else:
             mass = question.counts.sum(axis=1)
-        before = values_without_reports(task.label, public, model)
-        return lay_out(model.partition, task.columns, model=model, mass=mass, public=before)
+        return lay_out(model.partition, task.columns, model=model, mass=mass)
 
     def node_shares(self, task_id: str, number: int, node: int) -> NodeShares | None:
         """What was reported below a node of a model's tree, beside the public records there.

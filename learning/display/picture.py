@@ -81,13 +81,14 @@ class Layout:
     nodes: tuple[Node, ...]
     axis: tuple[float, float] | None
 
+    @property
+    def rows(self) -> list[Node]:
+        """The nodes in the order of their rows."""
+        return sorted(self.nodes, key=lambda node: node.row)
+
     def path(self, node: Node) -> list[str]:
         """The conditions that lead to a node."""
-        conditions = []
-        while node.parent is not None:
-            conditions.append(node.condition)
-            node = self.nodes[node.parent]
-        return conditions[::-1]
+        return [] if node.parent is None else [*self.path(self.nodes[node.parent]), node.condition]
 
     def describe(self, node: Node) -> str:
         """All about a node in one line."""
@@ -105,20 +106,17 @@ def lay_out(
     *,
     model: Model | None = None,
     mass: Floats | None = None,
-    public: Floats | None = None,
 ) -> Layout:
     """The rows of a tree.
 
     ``columns`` are the features' own (``columns_of``). ``mass``, ``(cells,)``, weighs the cells,
-    negative ones as 0, and equally by default. ``public``, ``(cells, S)``, are the ``model``'s
-    values without reports.
+    negative ones as 0, and equally by default.
     """
     weights = np.ones(partition.cells) if mass is None else np.maximum(mass, 0.0)
     sums = node_sums(partition, weights)
     shares = sums / max(float(sums[0]), 1e-300)
     rows, depths = _rows(partition), node_depth(partition)
-    values = [None] * partition.cells if model is None else values_of(model, public)
-    colors = _colors(partition, model, weights)
+    colors = _colors(model, weights, partition.nodes)
     nodes = []
     for node in range(partition.nodes):
         parent, cell = int(partition.parent[node]), int(partition.cell_of_node[node])
@@ -133,44 +131,34 @@ def lay_out(
                 mass=float(shares[node]),
                 color=colors[node],
                 cell=None if cell < 0 else cell,
-                value=None if cell < 0 else values[cell],
+                value=None if cell < 0 or model is None else _value(model, cell),
             )
         )
-    axis = None if model is None else _axis(model)
+    axis = None
+    if model is not None:  # numbers span what their intervals do
+        ends = float(model.low.min()), float(model.high.max())
+        axis = (0.0, 1.0) if isinstance(model.label, Classes) else ends
     return Layout(tuple(nodes), axis)
 
 
-def values_of(model: Model, public: Floats | None = None) -> list[Value]:
-    """Each cell's prediction: the probability of the second of two classes, or of the likeliest."""
+def _value(model: Model, cell: int) -> Value:
+    """A cell's prediction: the probability of the second of two classes, or of the likeliest."""
     classes = model.label.classes if isinstance(model.label, Classes) else ("",)
-    of_cells = []
-    for cell, row in enumerate(model.values):
-        slot = 1 if len(classes) == 2 else int(row.argmax())
-        of_cells.append(
-            Value(
-                classes[slot],
-                float(row[slot]),
-                float(model.low[cell, slot]),
-                float(model.high[cell, slot]),
-                None if public is None else float(public[cell, slot]),
-            )
-        )
-    return of_cells
+    slot = 1 if len(classes) == 2 else int(model.values[cell].argmax())
+    value, low, high = (float(at[cell, slot]) for at in (model.values, model.low, model.high))
+    without = model.values_without_reports
+    before = None if without is None else float(without[cell, slot])
+    return Value(classes[slot], value, low, high, before)
 
 
 def to_text(model: Model, columns: tuple[Column, ...]) -> str:
     """One line per split and per cell, as scikit-learn's ``export_text`` prints a tree."""
-    tree, values, lines = model.partition, values_of(model), []
-
-    def descend(node: int, indent: str) -> None:
-        if tree.left[node] == LEAF:
-            lines.append(f"{indent}|--- {values[int(tree.cell_of_node[node])]}")
-            return
-        for left, child in ((True, tree.left[node]), (False, tree.right[node])):
-            lines.append(f"{indent}|--- {describe_split(tree, columns, node, left=left)}")
-            descend(int(child), f"{indent}|   ")
-
-    descend(0, "")
+    lines = []
+    for node in lay_out(model.partition, columns, model=model).rows:
+        if node.condition:
+            lines.append(f"{'|   ' * (node.depth - 1)}|--- {node.condition}")
+        if node.value is not None:
+            lines.append(f"{'|   ' * node.depth}|--- {node.value}")
     return "\n".join(lines) + "\n"
 
 
@@ -208,18 +196,21 @@ class _Drawing:
     def svg(self, title: str, href: Callable[[Node], str] | None) -> str:
         name, layout = self.name, self.layout
         size = f"{self.width:.0f}", f"{self.height:.0f}"
+        description = f"{sum(node.cell is not None for node in layout.nodes)} cells."
+        if layout.axis is not None:
+            description += " Each shows its prediction with the 95 % interval."
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" role="{"img" if href is None else "group"}" '
             f'viewBox="0 0 {" ".join(size)}" width="{size[0]}" height="{size[1]}" '
             f'aria-labelledby="{name}-title {name}-desc" '
             'font-family="system-ui, sans-serif" font-size="12" fill="currentColor">'
             f'<title id="{name}-title">{escape(title)}</title>'
-            f'<desc id="{name}-desc">{self.description}</desc>',
+            f'<desc id="{name}-desc">{description}</desc>',
             *(self.branch(layout.nodes[n.parent], n) for n in layout.nodes if n.parent is not None),
         ]
         if layout.axis is not None:
             parts.append(self.scale(layout.axis))
-        for node in sorted(layout.nodes, key=lambda node: node.row):
+        for node in layout.rows:
             body = self.node(node)
             if href is not None:
                 body = f'<a href="{escape(href(node))}">{body}</a>'
@@ -229,13 +220,6 @@ class _Drawing:
                 f'data-mass="{node.mass:.4g}">{body}</g>'
             )
         return "".join([*parts, "</svg>"])
-
-    @property
-    def description(self) -> str:
-        cells = f"{sum(node.cell is not None for node in self.layout.nodes)} cells."
-        if self.layout.axis is None:
-            return cells
-        return f"{cells} Each shows its prediction with the 95 % interval."
 
     def branch(self, parent: Node, node: Node) -> str:
         x = MARGIN + parent.depth * INDENT + 4.0
@@ -248,6 +232,7 @@ class _Drawing:
         """The words and the bar, and for a cell its value and interval."""
         x, y = MARGIN + node.depth * INDENT, self.y(node)
         opacity = ' opacity=".45"' if node.cell is None else ""
+        percent = "&lt;1%" if 0.0 < node.mass < 0.005 else f"{node.mass:.0%}"
         parts = [
             f"<title>{escape(self.layout.describe(node))}</title>"
             f'<rect x="{x:g}" y="{y - ROW / 2:g}" width="{self.width - x:g}" height="{ROW:g}" '
@@ -256,7 +241,7 @@ class _Drawing:
             f'<rect x="{self.bars:g}" y="{y - 6:g}" width="{max(BAR * node.mass, 1.0):.4g}" '
             f'height="12" fill="{node.color}"{opacity}/>'
             f'<text x="{self.bars + max(BAR * node.mass, 1.0) + 4:.5g}" y="{y + 4:g}" '
-            f'font-size="10" opacity=".8">{escape(_percent(node.mass))}</text>'
+            f'font-size="10" opacity=".8">{percent}</text>'
         ]
         if node.value is not None and self.layout.axis is not None:
             parts.append(self.interval(self.layout.axis, node.color, node.value, y))
@@ -303,10 +288,6 @@ def _words(node: Node) -> str:
     return node.condition or "all"
 
 
-def _percent(share: float) -> str:
-    return "<1%" if 0.0 < share < 0.005 else f"{share:.0%}"
-
-
 def _rows(partition: Partition) -> Index:
     """The row of each node: parents first, then all on their left, then all on their right."""
     rows, stack = np.zeros(partition.nodes, dtype=np.int32), [0]
@@ -318,20 +299,12 @@ def _rows(partition: Partition) -> Index:
     return rows
 
 
-def _axis(model: Model) -> tuple[float, float]:
-    """0 to 1 for probabilities; what the intervals span for numbers."""
-    if isinstance(model.label, Classes):
-        return 0.0, 1.0
-    return float(model.low.min()), float(model.high.max())
-
-
-def _colors(partition: Partition, model: Model | None, weights: Floats) -> list[str]:
+def _colors(model: Model | None, weights: Floats, nodes: int) -> list[str]:
     """Colours by prediction; inner nodes have their cells' average."""
     if model is None:
-        return [GREY] * partition.nodes
-    weights = weights + 1e-12
-    means = node_sums(partition, weights[:, None] * model.values)
-    means /= node_sums(partition, weights)[:, None]
+        return [GREY] * nodes
+    means = node_sums(model.partition, (weights + 1e-12)[:, None] * model.values)
+    means /= node_sums(model.partition, weights + 1e-12)[:, None]
     if means.shape[1] > 2:
         return [CLASS_COLORS[slot % len(CLASS_COLORS)] for slot in means.argmax(axis=1)]
     shown, (low, high) = means[:, -1], (model.values[:, -1].min(), model.values[:, -1].max())

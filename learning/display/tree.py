@@ -60,8 +60,8 @@ class TreeDisplay:
     def _repr_html_(self) -> str:
         """The picture, with a list of its nodes for screen readers."""
         svg = to_svg(self.layout, name=f"tree-{id(self)}", title=self.title)
-        rows = sorted(self.layout.nodes, key=lambda node: node.row)
-        texts = "".join(f"<li>{escape(self.layout.describe(node))}</li>" for node in rows)
+        described = map(self.layout.describe, self.layout.rows)
+        texts = "".join(f"<li>{escape(text)}</li>" for text in described)
         return (
             f'<div style="overflow-x:auto">{svg}</div>'
             f"<details><summary>The tree as text</summary><ul>{texts}</ul></details>"
@@ -74,7 +74,7 @@ class TreeDisplay:
         interval, and a ring at the value without reports if that is known. Raises ``ImportError``
         without matplotlib.
         """
-        rows = sorted(self.layout.nodes, key=lambda node: node.row)
+        rows = self.layout.rows
         if ax is None:
             height = 0.8 + ROW_INCHES * len(rows)
             _, ax = pyplot().subplots(figsize=(8.0, height), layout="constrained")

@@ -8,15 +8,19 @@ costs no privacy.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes
 
+from ..clipping import unclipped
 from ..counts import Label, QuestionCounts, misfit_share
 from ..model import Model, Predictions
 from ..public_data import PublicData
 from ..public_model.base import BaseModel, from_onnx
-from .clipping import unclipped
+from ..selection import selection_factor
 from .drift import DRIFT
 from .estimator import Estimator, Parameter
 from .histogram import ADJUSTED_HISTOGRAM, HISTOGRAM
@@ -74,22 +78,32 @@ def fit(
         raise InvalidRequest(f"{name} does not serve {kind}: use another estimator, {others}.")
     if estimator.one_question:
         _check_one_question(estimator, questions)
-    if base is not None and not estimator.takes_base:
+    values = estimator.checked(parameters)
+    given: dict[str, Any] = dict(values)
+    if estimator.takes_base:
+        if base is None and public.onnx is not None:
+            slots = label.slots if isinstance(label, Classes) else 0
+            base = from_onnx(public.onnx, public.X.shape[1], slots)
+        given["base"] = base
+    elif base is not None:
         others = _names(lambda other: other.takes_base)
         raise InvalidRequest(f"{name} starts from no public model: use {others}.")
-    values = estimator.checked(parameters)
-    if estimator.takes_base:
-        base = _public_model(label, public) if base is None else base
-        model = estimator.function(label, public, questions, base=base, **values)
-    else:
-        model = estimator.function(label, public, questions, **values)
-    model = unclipped(model, public, questions[-1])
+    model = unclipped(estimator.function(label, public, questions, **given), public, questions[-1])
+    unasked = [replace(question, sums=np.zeros_like(question.sums), n=0) for question in questions]
+    without = estimator.function(label, public, unasked, **given).values
     facts = dict(model.facts) if base is None else {**model.facts, "public model": base.name}
     share = misfit_share(questions)
     if share is not None:
         part = share.interval(0.0, 1.0)
         facts["records that did not fit"] = f"{part.value:.1%} ({part.low:.1%} to {part.high:.1%})"
-    return replace(model, estimator=name, parameters=values, facts=facts)
+    return replace(
+        model,
+        estimator=name,
+        parameters=values,
+        facts=facts,
+        values_without_reports=without,
+        selection=selection_factor(label, public, model.partition, model.values),
+    )
 
 
 def _check_one_question(estimator: Estimator, questions: Sequence[QuestionCounts]) -> None:
@@ -109,11 +123,3 @@ def _check_one_question(estimator: Estimator, questions: Sequence[QuestionCounts
 
 def _names(wanted: Callable[[Estimator], bool]) -> str:
     return ", ".join(other.name for other in ESTIMATORS.values() if wanted(other))
-
-
-def _public_model(label: Label, public: PublicData) -> BaseModel | None:
-    """The public model that came with the public data, if any."""
-    if public.onnx is None:
-        return None
-    slots = label.slots if isinstance(label, Classes) else 0
-    return from_onnx(public.onnx, public.X.shape[1], slots)

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from privet.protocol.features import Classes, Range
+from privet.protocol.features import Classes
 
 from ..counts import Label, QuestionCounts
 from ..model import Model, to_model
-from ..public_data import Floats, PublicData
+from ..public_data import PublicData
 from ..public_model.base import BaseModel
 from ..public_model.knowledge import public_knowledge
 from ..shift import Expected, estimate_shift
@@ -34,38 +34,25 @@ def fit_drift(
     ``base`` is f_Q; without it, the stacked public model of the public records.
     """
     (question,) = questions
-    slots = label.slots if isinstance(label, Classes) else 0
+    slots, rows = label.slots if isinstance(label, Classes) else 0, len(public)
     knowledge = public_knowledge(public.X, public.y, slots, base)
     means, points = knowledge.cell_means(question.partition)
-    expected = expected_shares(label, means, question, points, len(public))
+    if isinstance(label, Classes):
+        expected = Expected.classes(means, points, rows)
+        base_values = expected.q
+    else:
+        scale = question.scale_of(label)
+        t = scale.to_unit(np.arange(len(means)), means[:, 0])
+        expected = Expected.numbers(t, means[:, 0] / scale.width, points, rows)
+        # for a mean outside its cell's scale its nearer end: values less this are corrections
+        base_values = scale.from_unit(expected.q[:, 1:])
     return to_model(
         label,
         question,
         estimate_shift(question, expected),
         base=None if plain else knowledge.model,
-        base_values=None if plain else expected_values(label, question, expected),
+        base_values=None if plain else base_values,
     )
-
-
-def expected_shares(
-    label: Label, means: Floats, question: QuestionCounts, points: Floats, rows: int
-) -> Expected:
-    """q: the public model's cell means ``(cells, S)`` as shares of slots."""
-    if isinstance(label, Classes):
-        return Expected.classes(means, points, rows)
-    scale = question.scale_of(label)
-    t = scale.to_unit(np.arange(len(means)), means[:, 0])
-    return Expected.numbers(t, means[:, 0] / scale.width, points, rows)
-
-
-def expected_values(label: Label, question: QuestionCounts, expected: Expected) -> Floats:
-    """What q stands for, so that a cell's value less this is its correction alone.
-
-    For a number outside its cell's scale that is the scale's nearer end, not the mean.
-    """
-    if isinstance(label, Range):
-        return question.scale_of(label).from_unit(expected.q[:, 1:])
-    return expected.q
 
 
 DRIFT = Estimator(

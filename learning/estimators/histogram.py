@@ -22,73 +22,58 @@ from privet.protocol.features import Range
 
 from ..counts import Label, QuestionCounts
 from ..model import Model, to_model
-from ..public_data import Floats, PublicData
-from ..ratio import Ratio
+from ..public_data import PublicData
+from ..ratio import share_estimates
 from .estimator import Estimator, Parameter
 
 
-def fit_histogram(label: Label, _public: PublicData, questions: Sequence[QuestionCounts]) -> Model:
-    """The plain histogram; public data is not used."""
-    ratio, labelled = combined_halves("histogram", questions)
-    return to_model(label, labelled, ratio.estimates(), n=sum(question.n for question in questions))
-
-
-def fit_adjusted_histogram(
-    label: Label, _public: PublicData, questions: Sequence[QuestionCounts], *, threshold: float
+def fit_histogram(
+    label: Label,
+    _public: PublicData,
+    questions: Sequence[QuestionCounts],
+    *,
+    threshold: float | None = None,
 ) -> Model:
-    """A histogram that predicts 0 (the first class) where a cell's mass is not clear of its noise.
+    """The histogram; with a ``threshold`` the adjusted one. Public data is not used.
 
-    ``threshold`` is how many standard errors the mass must have. Where 0 is not on a numeric
-    label's scale, the nearest number that is.
+    The adjusted one predicts 0 (the first class) where a cell's mass has fewer standard errors than
+    ``threshold``; where 0 is not on a numeric label's scale, the nearest number that is.
     """
-    ratio, labelled = combined_halves("adjusted_histogram", questions)
-    slots = ratio.estimates()
-    mass, noise = ratio.counts.sum(axis=1), ratio.covariance.sum(axis=(1, 2))
-    small = mass < threshold * np.sqrt(np.maximum(noise, 0.0))
-    t = np.zeros(labelled.partition.cells)
-    if isinstance(label, Range):
-        t = labelled.scale_of(label).to_unit(np.arange(len(t)), t)
-    shares = np.where(small[:, None], np.stack([1.0 - t, t], axis=1), slots.shares)
-    slots = replace(slots, shares=shares)
-    return to_model(label, labelled, slots, n=sum(question.n for question in questions))
-
-
-def combined_halves(name: str, questions: Sequence[QuestionCounts]) -> tuple[Ratio, QuestionCounts]:
-    """Both halves' counts, each scaled up to all holders, and the question about the label."""
     if (
         len(questions) != 2
         or [question.mechanism.slots for question in questions] != [1, 2]
         or questions[0].partition.cells != questions[1].partition.cells
-        or 0 in (questions[0].n, questions[1].n)
+        or (questions[0].n == 0) != (questions[1].n == 0)
     ):
         raise InvalidRequest(
-            f"{name} needs two questions on one partition, the first asking the cell and the "
+            "A histogram needs two questions on one partition, the first asking the cell and the "
             "second the label, with reports to both: create the task with allocation one."
         )
     masses, labelled = questions
     n = masses.n + labelled.n
-    u, v = n / masses.n * masses.counts[:, 0], n / labelled.n * labelled.counts[:, 1]
-    var_u = (n / masses.n) ** 2 * masses.total_covariance[:, 0, 0]
-    var_v = (n / labelled.n) ** 2 * labelled.total_covariance[:, 1, 1]
-    covariance = np.stack(
-        [np.stack([var_u + var_v, -var_v], axis=1), np.stack([-var_v, var_v], axis=1)], axis=1
-    )
-    of_u = n / masses.n * masses.count_influence[0]
-    of_v = n / labelled.n * labelled.count_influence[1]
-    influence = ratio_influence(u, v, of_u, of_v)
-    ratio = Ratio(np.stack([u - v, v], axis=1), covariance, np.zeros(len(u)), influence)
-    return ratio, labelled
-
-
-def ratio_influence(u: Floats, v: Floats, of_u: float, of_v: float) -> Floats:
-    """Maximum change of V / U from replacing one report to either question, to first order.
-
-    ``of_u`` and ``of_v`` are the maximum changes of U and V. Shape ``(cells, 2)``, at most 1.
-    """
+    # each half stands for all holders
+    to_all_u, to_all_v = n / max(masses.n, 1), n / max(labelled.n, 1)
+    u, v = to_all_u * masses.counts[:, 0], to_all_v * labelled.counts[:, 1]
+    var_u = to_all_u**2 * masses.total_covariance[:, 0, 0]
+    var_v = to_all_v**2 * labelled.total_covariance[:, 1, 1]
+    slots = np.array([[1.0, -1.0], [0.0, 1.0]])  # of U and V
+    covariance = np.einsum("st,kt,rt->ksr", slots, np.stack([var_u, var_v], axis=1), slots)
+    # the most that V / U changes, to first order, by replacing one report to either question
+    of_u = to_all_u * masses.count_influence[0]
+    of_v = to_all_v * labelled.count_influence[1]
     mass = np.maximum(u, 1e-300)
-    value = np.clip(v / mass, 0.0, 1.0)
-    change = np.maximum(value * of_u, of_v) / mass
-    return np.repeat(np.minimum(change, 1.0)[:, None], 2, axis=1)
+    change = np.maximum(np.clip(v / mass, 0.0, 1.0) * of_u, of_v) / mass
+    influence = np.repeat(np.minimum(change, 1.0)[:, None], 2, axis=1)
+    counts = np.stack([u - v, v], axis=1)
+    estimates = share_estimates(counts, covariance, np.zeros(len(u)), influence)
+    if threshold is not None:
+        small = u < threshold * np.sqrt(np.maximum(var_u, 0.0))
+        t = np.zeros(len(u))
+        if isinstance(label, Range):
+            t = labelled.scale_of(label).to_unit(np.arange(len(t)), t)
+        shares = np.where(small[:, None], np.stack([1.0 - t, t], axis=1), estimates.shares)
+        estimates = replace(estimates, shares=shares)
+    return to_model(label, labelled, estimates, n=n)
 
 
 HISTOGRAM = Estimator(
@@ -101,12 +86,8 @@ HISTOGRAM = Estimator(
 ADJUSTED_HISTOGRAM = Estimator(
     "adjusted_histogram",
     "The same, but a cell with too small a mass predicts 0 (Györfi and Kroll).",
-    fit_adjusted_histogram,
-    {
-        "threshold": Parameter(
-            1.0, "Standard errors a mass must have to be used.", low=0.0, high=1e6
-        )
-    },
+    fit_histogram,
+    {"threshold": Parameter(1.0, "Standard errors a mass must have to be used.", 0.0, 1e6)},
     max_classes=2,
     one_question=False,
 )

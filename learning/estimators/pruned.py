@@ -23,15 +23,10 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes
 from privet.protocol.partition import Index
 
-from ..counts import (
-    Label,
-    QuestionCounts,
-    public_counts,
-    sampling_covariance,
-)
-from ..model import Model, to_model
+from ..counts import Label, QuestionCounts, public_counts, sampling_covariance
+from ..model import Model, SlotEstimates, to_model
 from ..public_data import Floats, PublicData
-from ..ratio import Ratio, share_influence
+from ..ratio import share_estimates, share_influence
 from ..trees import ancestors, node_sums
 from .estimator import Estimator, Parameter
 from .weighted import fit_private
@@ -82,15 +77,15 @@ def fit_pruned(
     nodes, weight_p, weight_q, dominated = Search(deep, counts_q, constants == "paper").run()
     if dominated and len(questions) == 2:
         return replace(fit_private(label, public, questions[1:]), facts={"fallback": True})
-    ratio = pruned_ratio(deep, counts_q, nodes, weight_p, weight_q)
+    slots = pruned_shares(deep, counts_q, nodes, weight_p, weight_q)
     fallback = False if len(questions) == 2 else "none, since the task has one question"
-    return replace(to_model(label, deep, ratio.estimates()), facts={"fallback": fallback})
+    return replace(to_model(label, deep, slots), facts={"fallback": fallback})
 
 
-def pruned_ratio(
+def pruned_shares(
     deep: QuestionCounts, counts_q: Floats, nodes: Index, weight_p: Floats, weight_q: Floats
-) -> Ratio:
-    """Each cell's chosen ancestor, with its weighted counts and their covariance."""
+) -> SlotEstimates:
+    """Each cell's shares at its chosen ancestor, from weighted counts."""
     tree = deep.partition
     private, public = node_sums(tree, deep.counts)[nodes], node_sums(tree, counts_q)[nodes]
     noise = node_sums(tree, deep.total_covariance)[nodes]
@@ -103,7 +98,8 @@ def pruned_ratio(
     used = np.maximum(weight_p, 1e-300)[:, None]
     cells = node_sums(tree, np.ones(tree.cells))[nodes][:, None]
     influence = np.minimum(cells * share_influence(deep, counts / used), 1.0)
-    return Ratio(counts, covariance, share, np.where(weight_p[:, None] > 0.0, influence, 0.0))
+    influence = np.where(weight_p[:, None] > 0.0, influence, 0.0)
+    return share_estimates(counts, covariance, share, influence)
 
 
 class Search:

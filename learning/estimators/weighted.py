@@ -18,15 +18,10 @@ import numpy as np
 
 from privet.protocol.features import Range
 
-from ..counts import (
-    Label,
-    QuestionCounts,
-    public_counts,
-    sampling_covariance,
-)
+from ..counts import Label, QuestionCounts, public_counts, sampling_covariance
 from ..model import Model, to_model
 from ..public_data import PublicData
-from ..ratio import Ratio, share_influence, shares
+from ..ratio import share_estimates, share_influence, shares
 from .estimator import Estimator, Parameter
 
 LEAST_COUNT = 1.0
@@ -56,25 +51,15 @@ def fit_weighted(
     used = np.maximum(question.counts, 0.0) + weight * counts_q if clips else unbiased
     covariance = question.total_covariance + weight**2 * sampling_covariance(counts_q)
     mass = np.maximum(used.sum(axis=1), 1e-300)
-    ratio = Ratio(
-        counts=unbiased,
-        covariance=covariance,
-        public_share=np.clip(weight * counts_q.sum(axis=1) / mass, 0.0, 1.0),
-        influence=share_influence(question, used),
-    )
-    return to_model(label, question, replace(ratio.estimates(), shares=shares(used, covariance)))
+    public_share = np.clip(weight * counts_q.sum(axis=1) / mass, 0.0, 1.0)
+    influence = share_influence(question, used)
+    slots = share_estimates(unbiased, covariance, public_share, influence)
+    return to_model(label, question, replace(slots, shares=shares(used, covariance)))
 
 
-def fit_private(label: Label, _public: PublicData, questions: Sequence[QuestionCounts]) -> Model:
+def fit_private(label: Label, public: PublicData, questions: Sequence[QuestionCounts]) -> Model:
     """The private counts alone: eq. 7, which is eq. 8 with lambda = 0; LPDT's eq. 5 for numbers."""
-    (question,) = questions
-    ratio = Ratio(
-        counts=question.counts,
-        covariance=question.total_covariance,
-        public_share=np.zeros(question.partition.cells),
-        influence=share_influence(question, question.counts),
-    )
-    return to_model(label, question, ratio.estimates())
+    return fit_weighted(label, public, questions, weight=0.0, counts="unbiased")
 
 
 def fit_public(label: Label, public: PublicData, questions: Sequence[QuestionCounts]) -> Model:
@@ -84,13 +69,9 @@ def fit_public(label: Label, public: PublicData, questions: Sequence[QuestionCou
     """
     question = replace(questions[0], scale=None)
     counts_q = public_counts(label, public, question.partition)
-    ratio = Ratio(
-        counts=counts_q,
-        covariance=sampling_covariance(np.maximum(counts_q, LEAST_COUNT)),
-        public_share=np.ones(question.partition.cells),
-        influence=np.zeros_like(counts_q),
-    )
-    return to_model(label, question, ratio.estimates())
+    covariance = sampling_covariance(np.maximum(counts_q, LEAST_COUNT))
+    every, none = np.ones(question.partition.cells), np.zeros_like(counts_q)
+    return to_model(label, question, share_estimates(counts_q, covariance, every, none))
 
 
 WEIGHTED = Estimator(
@@ -98,9 +79,7 @@ WEIGHTED = Estimator(
     "Private and public counts with a fixed weight (LPCT, eq. 8).",
     fit_weighted,
     {
-        "weight": Parameter(
-            1.0, "What a public record counts for: λ of eq. 8.", low=0.0, high=1e12
-        ),
+        "weight": Parameter(1.0, "What a public record counts for: λ of eq. 8.", 0.0, 1e12),
         "counts": Parameter(
             "automatic",
             "Private counts as they are, or none negative; automatic: none negative for numbers.",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
 
+from ..escaping import csv_cell
 from ..model import FittedModel
 from ..trees import describe_path
 
@@ -48,11 +49,11 @@ def write_csv(task: Task, fitted: FittedModel) -> bytes:
     kinds = ("values", "low", "high", "influence")
     writer = csv.writer(text)
     heads = [f"{name} {kind.removesuffix('s')}" for name in names for kind in kinds]
-    writer.writerow(["cell", "splits", *heads, "public share"])
+    writer.writerow(map(csv_cell, ["cell", "splits", *heads, "public share"]))
     for cell in range(model.partition.cells):
         splits = " and ".join(describe_path(model.partition, task.columns, cell))
         row = [getattr(model, kind)[cell, slot] for slot in range(len(names)) for kind in kinds]
-        writer.writerow([cell, splits, *row, model.public_share[cell]])
+        writer.writerow([cell, csv_cell(splits), *row, model.public_share[cell]])
     return text.getvalue().encode()
 
 

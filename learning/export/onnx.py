@@ -1,29 +1,32 @@
 """A model as an ONNX graph: raw features in, label, values, interval and cell out.
 
 One input per feature, ``feature <name>``, of shape ``(rows, 1)``: double for a number (NaN if
-missing), string for a category (empty if missing; truth values are ``0`` and ``1``). The graph
-encodes them as ``protocol.encoding`` does. An unlisted category for which the task has no stand-in
-is in none of the categories, since a graph cannot refuse a record.
+missing), string for a category (empty if missing). The graph encodes them as ``protocol.features``
+does, but it neither removes spaces nor reads numbers: of those it knows the spellings of JSON and
+Python. An unlisted category for which the task has no stand-in is in none of the categories, since
+a graph cannot refuse a record.
 """
 
+from contextlib import suppress
 from itertools import count
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import (
-    ModelProto,
-    TensorProto,
-    checker,
-    compose,
-    helper,
-    numpy_helper,
-    version_converter,
-)
+from onnx import ModelProto, TensorProto, checker, compose, helper, numpy_helper, version_converter
 
-from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Categorical, Classes, Numeric
+from privet.protocol.errors import InvalidRecord, InvalidRequest
+from privet.protocol.features import (
+    MISSING_TEXTS,
+    TRUTH_VALUES,
+    Categorical,
+    Classes,
+    Numeric,
+    category_text,
+    encode_value,
+    number_value,
+)
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
@@ -113,7 +116,7 @@ class Graph:
 
 
 def encode(graph: Graph, feature: Numeric | Categorical) -> str:
-    """A feature's encoded columns, as ``privet.protocol.encoding`` has them."""
+    """A feature's encoded columns, as ``privet.protocol.features`` has them."""
     name = _input(feature)
     return (
         _number(graph, feature, name)
@@ -258,21 +261,32 @@ def _number(graph: Graph, feature: Numeric, value: str) -> str:
 
 
 def _indicators(graph: Graph, feature: Categorical, value: str) -> str:
-    names, size = list(feature.categories), len(feature.categories)
-    places = list(range(size))
-    if feature.missing is not None:
-        names.append("")
-        places.append(names.index(feature.missing))
+    names, size = feature.categories, len(feature.categories)
+    places = _places(feature)
     index = graph.add(
         "LabelEncoder",
         value,
         domain=ML,
-        keys_strings=names,
-        values_int64s=places,
+        keys_strings=list(places),
+        values_int64s=list(places.values()),
         default_int64=size if feature.unknown is None else names.index(feature.unknown),
     )
     same = graph.add("Equal", index, graph.constant(np.arange(size)[None, :]))
     return graph.add("Cast", same, to=DOUBLE)
+
+
+def _places(feature: Categorical) -> dict[str, int]:
+    """Texts that fit a feature, and the places of their categories."""
+    texts = [*feature.categories, *MISSING_TEXTS, *TRUTH_VALUES]
+    for name in feature.categories:
+        with suppress(ValueError):
+            number = number_value(name)
+            texts += [category_text(number), str(number)]
+    places = {}
+    for text in texts:
+        with suppress(InvalidRecord):
+            places[text] = encode_value(feature, text).index(1.0)
+    return places
 
 
 def _outputs(graph: Graph, model: Model, results: dict[str, str], cells: str) -> None:

@@ -41,14 +41,7 @@ def distilled(growth: Growth) -> Partition:
     return from_sklearn(fitted)
 
 
-def distilled_depth(
-    holders: int,
-    epsilon: float,
-    *,
-    columns: int = 0,  # noqa: ARG001 - only reports and their noise matter
-    public_rows: int = 0,  # noqa: ARG001
-    centred: bool = False,
-) -> int:
+def distilled_depth(holders: int, epsilon: float, *, centred: bool = False, **_: object) -> int:
     """The depth with about as many cells as reports can distinguish.
 
     A report's count has at least the variance 4 e^ε / (e^ε - 1)^2. For numbers reported relative to

@@ -18,14 +18,7 @@ def grid(growth: Growth) -> Partition:
     return grid_partition(columns, parts_within(columns, growth.depth))
 
 
-def grid_depth(
-    holders: int,
-    epsilon: float,
-    *,
-    columns: int = 0,  # noqa: ARG001 - of a grid the number of cells matters, not its form
-    public_rows: int = 0,  # noqa: ARG001 - a histogram uses none
-    centred: bool = False,  # noqa: ARG001
-) -> int:
+def grid_depth(holders: int, epsilon: float, **_: object) -> int:
     """The depth with about as many cells as a private histogram's reports can distinguish.
 
     Half of the holders answer each question, with Laplace noise of the variance 32 / ε^2.

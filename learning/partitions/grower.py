@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import floor, log2, sqrt
-from typing import Protocol
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from privet.protocol.partition import Partition
 from ..public_data import Floats
 from ..public_model.base import BaseModel
 
-MAX_ROWS = 2**21
 CRITERIA = ("gini", "entropy", "variance")
 MARGIN = 0.35
 """A difference between the shares of two classes that a cell should be able to show.
@@ -44,23 +42,7 @@ class Growth:
     base: BaseModel | None = None
 
 
-class DepthRule(Protocol):
-    """The default depth for these numbers of holders and public records, at least 1."""
-
-    def __call__(
-        self, holders: int, epsilon: float, *, columns: int, public_rows: int, centred: bool
-    ) -> int:
-        """``centred`` is for numbers that are reported relative to a centre."""
-
-
-def lpct_depth(
-    holders: int,
-    epsilon: float,
-    *,
-    columns: int,
-    public_rows: int,
-    centred: bool = False,  # noqa: ARG001 - LPCT has classes only
-) -> int:
+def lpct_depth(holders: int, epsilon: float, *, columns: int, public_rows: int, **_: object) -> int:
     """p0 of LPCT Algorithm 2, floor(d/(2+2d) log2(n_P eps**2 + n_Q**((2+2d)/d))), at least 1.
 
     d is ``columns``, n_P ``holders``, n_Q ``public_rows``. Kept within the number of cells allowed.
@@ -95,13 +77,15 @@ def distinguishable(holders: int, noise: float) -> int:
 class Grower:
     """Grows a partition of the encoded feature space on public data.
 
-    ``uses_public_model``: its cells follow the public model, so that numeric labels are reported
-    relative to the model's mean in their cell unless the settings say otherwise.
+    ``default_depth(holders, epsilon, columns=..., public_rows=..., centred=...)`` is at least 1;
+    ``centred`` numbers are reported relative to a centre. ``uses_public_model``: its cells follow
+    the public model, so that numeric labels are reported relative to the model's mean in their cell
+    unless the settings say otherwise.
     """
 
     name: str
     grow: Callable[[Growth], Partition]
-    default_depth: DepthRule = lpct_depth
+    default_depth: Callable[..., int] = lpct_depth
     uses_public_model: bool = False
 
     def __call__(
@@ -151,8 +135,15 @@ def check_cells(depth: int, rows: int, min_leaf: int) -> None:
 
 def _check(growth: Growth) -> None:
     """Raise what ``Grower`` promises, except for too many cells."""
-    X, y, classes = growth.X, growth.y, growth.classes
-    _check_criterion(growth.criterion, classes)
+    X, y, classes, name = growth.X, growth.y, growth.classes, growth.criterion
+    if name not in CRITERIA:
+        raise InvalidTask(f"Unknown criterion {name!r}: use one of {', '.join(CRITERIA)}.")
+    if (name == "variance") == bool(classes):
+        kind = "classes" if classes else "numbers"
+        raise InvalidTask(
+            f"The criterion {name!r} does not fit a label of {kind}: "
+            f"use {default_criterion(classes)!r}."
+        )
     if not 0 <= growth.depth <= MAX_DEPTH:
         raise InvalidTask(f"The depth is {growth.depth}: it must lie between 0 and {MAX_DEPTH}.")
     _check_table(X, y)
@@ -167,18 +158,6 @@ def _check(growth: Growth) -> None:
         )
 
 
-def _check_criterion(name: str, classes: int) -> None:
-    """Raise ``InvalidTask`` for an unknown criterion or one that does not fit the label."""
-    if name not in CRITERIA:
-        raise InvalidTask(f"Unknown criterion {name!r}: use one of {', '.join(CRITERIA)}.")
-    if (name == "variance") == bool(classes):
-        kind = "classes" if classes else "numbers"
-        raise InvalidTask(
-            f"The criterion {name!r} does not fit a label of {kind}: "
-            f"use {default_criterion(classes)!r}."
-        )
-
-
 def _check_table(X: Floats, y: Floats) -> None:
     if X.ndim != 2 or y.shape != (len(X),):
         raise InvalidPublicData(
@@ -189,11 +168,6 @@ def _check_table(X: Floats, y: Floats) -> None:
         raise InvalidPublicData(
             "The public data are empty: a tree needs at least two public records with "
             "different labels, and at least one feature."
-        )
-    if len(X) > MAX_ROWS:
-        raise InvalidPublicData(
-            f"There are {len(X)} public records, and a tree is grown on at most {MAX_ROWS}: "
-            "use a random sample of them."
         )
     if not (np.isfinite(y).all() and X.min() >= 0.0 and X.max() <= 1.0):
         raise InvalidPublicData(

@@ -41,6 +41,7 @@ from ..insight import FALSE_DISCOVERY_RATE
 from ..public_data import Floats, PublicData
 from ..public_model.base import BaseModel
 from ..public_model.knowledge import Knowledge
+from ..selection import selection_factor
 from ..simulation import simulate_counts
 from ..task_building.build import build_encoded, check_names, encode_columns
 from ..task_building.columns import Columns
@@ -50,6 +51,7 @@ from .outcome import Figure, Plan, Prospect, Verdict
 from .populations import Population, few_rows
 
 POWER = 0.8
+"""The usual one."""
 WORTHWHILE = 0.01
 """A gain worth asking for: a point of accuracy, or a percent of a number's variance."""
 HOLDER_STEPS = (0.1, 10.0)
@@ -129,7 +131,9 @@ class Planner:
         public = PublicData(every.X[rows], every.y[rows])
         self.slots = self.label.slots if isinstance(self.label, Classes) else 0
         self.weights, out_of_fold = cross_validated(public, self.slots)
-        self.losses, self.residuals = losses(out_of_fold, public.y, self.slots)
+        self.residuals = public.y - out_of_fold[:, 0]
+        wrong = out_of_fold.argmax(axis=1) != public.y
+        self.losses = wrong.astype(np.float64) if self.slots else self.residuals**2
         self.variance = float(public.y.var())
         base = self.stack(public)
         knowledge = Knowledge.of(base, public.X)
@@ -159,6 +163,10 @@ class Planner:
         expected = Figure.of(self.losses)
         if self.slots:
             expected = Figure(1.0 - expected.value, expected.standard_error)
+        questions = tuple(
+            {"mechanism": mechanism.name, "cells": mechanism.cells, "bytes": mechanism.report_bytes}
+            for mechanism in task.mechanisms
+        )
         worthwhile = max(here.gains.values()) >= WORTHWHILE
         verdict = Verdict.COLLECT if worthwhile else Verdict.DO_NOT_COLLECT
         return Plan(
@@ -167,7 +175,7 @@ class Planner:
             holders=n,
             epsilon=epsilon,
             estimator=self.estimator,
-            questions=tuple(_questions(task)),
+            questions=questions,
             report_bytes=task.longest_report,
             expected=expected,
             here=here,
@@ -248,6 +256,7 @@ class Planner:
             [np.bincount(cells, t, minlength=tree.cells) for t in population.truth.T], axis=1
         )
         q = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
+        selection = selection_factor(label, self.fair.public, tree, q)
         if isinstance(label, Classes):
             width, largest, tests = 1.0, 1.0, tree.cells * (1 + label.slots)
             q /= q.sum(axis=1, keepdims=True)
@@ -265,7 +274,7 @@ class Planner:
         noise = [mechanism.linear_variance(unit, ceil(n), counts) / n**2 for unit in units]
         overall = float(np.sqrt(np.array(noise) + spread * (1 / n + 1 / m)).max())
         variance = contrast_variance(mechanism.slot_covariance(ceil(n), counts), q)
-        variance += size * q * (1.0 - q) * (1.0 + size / (m * w + 1.0)[:, None])
+        variance += size * q * (1.0 - q) * (1.0 + selection * size / (m * w + 1.0)[:, None])
         in_cell = width * np.sqrt(np.maximum(variance, 0.0)) / size
         everywhere = _smallest(overall, len(units))
         local = _smallest(float(np.median(in_cell.max(axis=1))), tests)
@@ -341,14 +350,6 @@ def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
     return stacking.weights_for(members, by_member, y, slots), predicted
 
 
-def losses(predicted: Floats, y: Floats, slots: int) -> tuple[Floats, Floats]:
-    """Per row 1 for a wrong class, or a number's squared error; and a number's residuals."""
-    if slots:
-        return np.asarray(predicted.argmax(axis=1) != y, dtype=np.float64), np.zeros(1)
-    residuals = y - predicted[:, 0]
-    return residuals**2, residuals
-
-
 def _smallest(deviation: float, tests: int) -> float:
     """The difference that one of ``tests`` finds with probability ``POWER``."""
     level = FALSE_DISCOVERY_RATE / tests
@@ -357,10 +358,10 @@ def _smallest(deviation: float, tests: int) -> float:
 
 def _asking(task: Task) -> int:
     """The first question that asks for the label."""
-    for place, question in enumerate(task.questions):
-        if question.asks == "label":
-            return place
-    raise InvalidRequest("No question asks for the label: plan a task with one that does.")
+    asked = [question.asks for question in task.questions]
+    if "label" not in asked:
+        raise InvalidRequest("No question asks for the label: plan a task with one that does.")
+    return asked.index("label")
 
 
 def _changed(settings: TaskSettings, holders: float, epsilon: float) -> TaskSettings:
@@ -373,10 +374,3 @@ def _changed(settings: TaskSettings, holders: float, epsilon: float) -> TaskSett
     )
     update = {"holders": max(1, round(holders)), "epsilon": epsilon, "questions": questions}
     return settings.model_copy(update=update)
-
-
-def _questions(task: Task) -> list[dict[str, Any]]:
-    return [
-        {"mechanism": question.mechanism, "cells": mechanism.cells, "bytes": mechanism.report_bytes}
-        for question, mechanism in zip(task.questions, task.mechanisms, strict=True)
-    ]

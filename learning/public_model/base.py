@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from ..public_data import Floats
 from ..trees import Traversal
@@ -243,10 +244,7 @@ def mixture(name: str, models: Sequence[BaseModel], weights: Sequence[float]) ->
 
 def apply_link(link: Link, raw: Floats) -> Floats:
     """Raw scores ``(rows, S)`` as predictions: as they are, or as probabilities by softmax."""
-    if link == "identity":
-        return raw
-    raised = np.exp(raw - raw.max(axis=1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+    return raw if link == "identity" else np.asarray(softmax(raw, axis=1))
 
 
 def _read(document: Mapping[str, Any]) -> Component:

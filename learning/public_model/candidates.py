@@ -41,18 +41,21 @@ BOOSTING_CLASSES = 5
 SHARPNESS = 16.0
 """Of 4, 8, 16, 32, 64 and none the best, or level with 8, from 200 rows on (table in ADR 0102)."""
 
+Maker = Callable[[int], Any]
+"""Makes an unfitted model with this number of trees, if it is a forest."""
+
 
 @dataclass(frozen=True)
 class Candidate:
     """A model that may enter the stack.
 
-    ``make(trees)`` is an unfitted one; only a ``forest`` uses the number of trees. Candidates that
-    share ``make`` share its fits. ``remembers``: it memorises its training rows' labels.
-    ``sharpness``: a softmax of this times its probabilities follows; 0 leaves them as they are.
+    Only a ``forest`` uses the number of trees. Candidates that share ``make`` share its fits.
+    ``remembers``: it memorises its training rows' labels. ``sharpness``: a softmax of this times
+    its probabilities follows; 0 leaves them as they are.
     """
 
     name: str
-    make: Callable[[int], Any]
+    make: Maker
     forest: bool = False
     remembers: bool = False
     sharpness: float = 0.0
@@ -66,122 +69,100 @@ class Candidate:
 
 
 def candidates(rows: int, columns: int, slots: int) -> list[Candidate]:
-    """The models to stack for ``slots`` classes, or for a numeric label if ``slots`` is 0."""
-    forest, extra = _forests(slots)
+    """The models to stack for ``slots`` classes, or for a numeric label if ``slots`` is 0.
+
+    Their leaves, steps and strengths are by reasoning: a range that cross-validation chooses from.
+    """
     leaf = max(1, rows // LARGEST_LEAF_COUNT)
-    trees = extra(leaf)
-    members = [
-        Candidate("forest", forest(leaf), forest=True, remembers=True),
-        Candidate("smooth forest", forest(max(5, leaf)), forest=True),
-        Candidate("extra trees", trees, forest=True, remembers=True),
-        Candidate("smooth extra trees", extra(max(3, leaf)), forest=True),
-    ]
-    if slots > 2:
-        members.append(Candidate("sharp extra trees", trees, forest=True, sharpness=SHARPNESS))
-    if columns <= BOOSTING_COLUMNS and slots <= BOOSTING_CLASSES:
-        members += _boosting(slots)
-    return members + _linear(slots)
-
-
-def _forests(slots: int) -> tuple[Callable[[int], Callable[[int], Any]], ...]:
-    kinds = (
+    random, extra = (
         (RandomForestClassifier, ExtraTreesClassifier)
         if slots
         else (RandomForestRegressor, ExtraTreesRegressor)
     )
+    extra_trees = _forest(extra, leaf)
+    members = [
+        Candidate("forest", _forest(random, leaf), forest=True, remembers=True),
+        Candidate("smooth forest", _forest(random, max(5, leaf)), forest=True),
+        Candidate("extra trees", extra_trees, forest=True, remembers=True),
+        Candidate("smooth extra trees", _forest(extra, max(3, leaf)), forest=True),
+    ]
+    if slots > 2:
+        sharp = Candidate("sharp extra trees", extra_trees, forest=True, sharpness=SHARPNESS)
+        members.append(sharp)
+    if columns <= BOOSTING_COLUMNS and slots <= BOOSTING_CLASSES:
+        quick = Candidate("boosting", _boosting(slots))
+        gentle = _boosting(slots, learning_rate=0.05, max_leaf_nodes=8, l2_regularization=1.0)
+        slow = Candidate("gentle boosting", gentle)
+        members += [slow] if slots > 2 else [quick, slow]
+    return members + [Candidate(f"linear, C = {c:g}", _linear(slots, c)) for c in (0.03, 1.0, 30.0)]
 
-    def maker(kind: type) -> Callable[[int], Callable[[int], Any]]:
-        return lambda leaf: lambda trees: kind(trees, min_samples_leaf=leaf, random_state=0)
 
-    return maker(kinds[0]), maker(kinds[1])
+def _forest(kind: type, leaf: int) -> Maker:
+    return lambda trees: kind(trees, min_samples_leaf=leaf, random_state=0)
 
 
-def _boosting(slots: int) -> list[Candidate]:
+def _boosting(slots: int, **options: Any) -> Maker:
     kind = HistGradientBoostingClassifier if slots else HistGradientBoostingRegressor
-    gentle = {"learning_rate": 0.05, "max_leaf_nodes": 8, "l2_regularization": 1.0}
-    quick = Candidate(
-        "boosting", lambda _: kind(max_iter=ROUNDS, early_stopping=False, random_state=0)
-    )
-    slow = Candidate(
-        "gentle boosting",
-        lambda _: kind(max_iter=ROUNDS, early_stopping=False, random_state=0, **gentle),
-    )
-    return [slow] if slots > 2 else [quick, slow]
+    return lambda _: kind(max_iter=ROUNDS, early_stopping=False, random_state=0, **options)
 
 
-def _linear(slots: int) -> list[Candidate]:
-    def maker(strength: float) -> Callable[[int], Any]:
-        if slots:
-            return lambda _: LogisticRegression(C=strength, max_iter=5000, tol=1e-3)
-        return lambda _: Ridge(alpha=1.0 / strength)
-
-    return [Candidate(f"linear, C = {c:g}", maker(c)) for c in (0.03, 1.0, 30.0)]
+def _linear(slots: int, strength: float) -> Maker:
+    if slots:
+        return lambda _: LogisticRegression(C=strength, max_iter=5000, tol=1e-3)
+    return lambda _: Ridge(alpha=1.0 / strength)
 
 
 def as_arrays(candidate: Candidate, fitted: Any, slots: int) -> BaseModel:
     """A fitted candidate as plain arrays; a class it never saw has probability 0."""
-    classes = fitted.classes_.astype(int) if slots else np.zeros(1, dtype=int)
     width = slots or 1
+    link: Link = "softmax" if slots else "identity"
+    classes = fitted.classes_.astype(int) if slots else np.zeros(1, dtype=int)
+    targets = classes[1:] if len(classes) == 2 else classes  # of two, one is raised
+    offset = np.where(np.isin(np.arange(width), classes), 0.0, -1e4)
+    component: Trees | Linear
     if candidate.forest:
-        component: Trees | Linear = _of_forest(fitted, classes, width, candidate.sharpness)
+        if not candidate.sharpness:
+            link, offset = "identity", np.zeros(width)
+        component = _of_forest(fitted, classes, candidate.sharpness or 1.0, link, offset)
     elif hasattr(fitted, "_predictors"):
-        component = _of_boosting(fitted, classes, width)
+        offset[targets] = np.ravel(fitted._baseline_prediction)  # noqa: SLF001
+        component = _of_boosting(fitted, targets, link, offset)
     else:
-        component = _of_linear(fitted, classes, width)
+        coefficients = np.zeros((fitted.n_features_in_, width))
+        coefficients[:, targets] = np.atleast_2d(fitted.coef_).T
+        offset[targets] = np.ravel(fitted.intercept_)
+        component = Linear(link, coefficients, offset)
     return BaseModel(candidate.name, (component,), (1.0,))
 
 
-def _of_forest(fitted: Any, classes: NDArray[Any], width: int, sharpness: float) -> Trees:
+def _of_forest(
+    fitted: Any, classes: NDArray[Any], sharpness: float, link: Link, offset: Floats
+) -> Trees:
     trees = [estimator.tree_ for estimator in fitted.estimators_]
     values = []
     for tree in trees:
-        value = np.zeros((tree.node_count, width), dtype=np.float32)
+        value = np.zeros((tree.node_count, len(offset)), dtype=np.float32)
         leaves = np.flatnonzero(tree.children_left < 0)
-        scale = (sharpness or 1.0) / len(trees)
-        value[np.ix_(leaves, classes)] = tree.value[leaves, 0, :] * scale
+        value[np.ix_(leaves, classes)] = tree.value[leaves, 0, :] * (sharpness / len(trees))
         values.append(value)
     arrays = [(t.feature, t.threshold, t.children_left, t.children_right) for t in trees]
-    if sharpness:
-        return _join(arrays, values, "softmax", _unseen(classes, width))
-    return _join(arrays, values, "identity", np.zeros(width))
+    return _join(arrays, values, link, offset)
 
 
-def _of_boosting(fitted: Any, classes: NDArray[Any], width: int) -> Trees:
+def _of_boosting(fitted: Any, targets: NDArray[Any], link: Link, offset: Floats) -> Trees:
     arrays, values = [], []
-    targets = [classes[1]] if len(classes) == 2 else list(classes)  # of two, one is raised
     for stage in fitted._predictors:  # noqa: SLF001  (its only record of the fitted trees)
         for target, predictor in zip(targets, stage, strict=True):
             nodes = predictor.nodes
             leaf = nodes["is_leaf"].astype(bool)
-            left = np.where(leaf, -1, nodes["left"].astype(np.int64))
-            right = np.where(leaf, -1, nodes["right"].astype(np.int64))
+            left, right = (
+                np.where(leaf, -1, nodes[side].astype(np.int64)) for side in ("left", "right")
+            )
             arrays.append((nodes["feature_idx"], nodes["num_threshold"], left, right))
-            value = np.zeros((len(nodes), width), dtype=np.float32)
+            value = np.zeros((len(nodes), len(offset)), dtype=np.float32)
             value[leaf, target] = nodes["value"][leaf]
             values.append(value)
-    offset = _unseen(classes, width)
-    offset[targets] = np.ravel(fitted._baseline_prediction)  # noqa: SLF001
-    return _join(arrays, values, _link(width), offset)
-
-
-def _of_linear(fitted: Any, classes: NDArray[Any], width: int) -> Linear:
-    weights = np.atleast_2d(fitted.coef_)
-    targets = [classes[1]] if len(classes) == 2 else list(classes)
-    coefficients, intercept = np.zeros((weights.shape[1], width)), _unseen(classes, width)
-    coefficients[:, targets] = weights.T
-    intercept[targets] = np.ravel(fitted.intercept_)
-    return Linear(_link(width), coefficients, intercept)
-
-
-def _unseen(classes: NDArray[Any], width: int) -> Floats:
-    """Raw scores that give a class outside ``classes`` no probability."""
-    scores = np.full(width, -1e4)
-    scores[classes] = 0.0
-    return scores
-
-
-def _link(width: int) -> Link:
-    return "softmax" if width > 1 else "identity"
+    return _join(arrays, values, link, offset)
 
 
 def _join(

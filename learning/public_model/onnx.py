@@ -279,7 +279,7 @@ def _check_trees(attributes: Mapping[str, AttributeProto]) -> None:
 
 def _check_sizes(graph: GraphProto) -> None:
     """Raise unless all sizes depend on the number of rows only, not on their values."""
-    from_rows = {each.name for each in graph.input} - {kept.name for kept in graph.initializer}
+    from_rows = {value.name for value in graph.input} - {c.name for c in graph.initializer}
     for node in graph.node:
         sized_by = SIZED_BY.get(node.op_type)
         if sized_by is not None and node.input[sized_by : sized_by + 1][0] in from_rows:

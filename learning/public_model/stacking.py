@@ -21,13 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from ..public_data import Floats
 from .base import BaseModel, Linear, mixture
-from .candidates import (
-    TREES,
-    VALIDATION_TREES,
-    Candidate,
-    as_arrays,
-    candidates,
-)
+from .candidates import TREES, VALIDATION_TREES, Candidate, as_arrays, candidates
 
 PULL = 20.0
 """Pseudo-rows that pull weights towards equal ones (table in ADR 0102)."""
@@ -62,20 +56,20 @@ def stacked(
 
     By default cross-validation gives the members' ``weights``, and these the forests' ``trees``.
     """
-    if too_few(y):
+    if len(y) < FEWEST_ROWS or len(np.unique(y)) < 2:
         return constant(y, X.shape[1], slots)
     members = candidates(len(X), X.shape[1], slots)
     weights = stack_weights(members, X, y, slots) if weights is None else weights
-    if trees is None:
-        counts = tree_counts(members, weights, slots)
-    else:
-        counts = [trees if weight > 0.0 else 0 for weight in weights]
-    return mixed(members, fitted(members, X, y, slots, counts), weights)
-
-
-def too_few(y: Floats) -> bool:
-    """Whether there are too few rows to fit anything but a constant."""
-    return len(y) < FEWEST_ROWS or len(np.unique(y)) < 2
+    counts = tree_counts(members, weights, slots) if trees is None else [trees] * len(members)
+    used = [
+        (member, count, float(weight))
+        for member, count, weight in zip(members, counts, weights, strict=True)
+        if weight > 0.0
+    ]
+    with quietly():
+        models = [as_arrays(member, _fitted(member, n, X, y), slots) for member, n, _ in used]
+    name = ", ".join(f"{member.name} {weight:.2f}" for member, _, weight in used)
+    return mixture(name, models, [weight for *_, weight in used])
 
 
 def tree_counts(members: Sequence[Candidate], weights: Floats, slots: int) -> list[int]:
@@ -95,35 +89,11 @@ def tree_counts(members: Sequence[Candidate], weights: Floats, slots: int) -> li
     ]
 
 
-def fitted(
-    members: Sequence[Candidate], X: Floats, y: Floats, slots: int, trees: Sequence[int]
-) -> list[BaseModel | None]:
-    """Each member fitted to all rows with its number of ``trees``, None where that is 0."""
-    with quietly():
-        return [
-            as_arrays(member, _fitted(member, count, X, y), slots) if count else None
-            for member, count in zip(members, trees, strict=True)
-        ]
-
-
 def _fitted(member: Candidate, trees: int, X: Floats, y: Floats) -> Any:
     model = member.make(trees)
     if getattr(model, "bootstrap", False) and len(X) > ROWS_PER_TREE:
         model.set_params(max_samples=ROWS_PER_TREE)
     return model.fit(X, y)
-
-
-def mixed(
-    members: Sequence[Candidate], models: Sequence[BaseModel | None], weights: Floats
-) -> BaseModel:
-    """The weighted sum of fitted members, named for its parts."""
-    used = [
-        (member.name, model, float(weight))
-        for member, model, weight in zip(members, models, weights, strict=True)
-        if model is not None and weight > 0.0
-    ]
-    name = ", ".join(f"{name} {weight:.2f}" for name, _, weight in used)
-    return mixture(name, [model for _, model, _ in used], [weight for _, _, weight in used])
 
 
 def constant(y: Floats, columns: int, slots: int) -> BaseModel:

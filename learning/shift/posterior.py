@@ -16,13 +16,14 @@ g = gamma / (1 + gamma r), the mean gains g C u (h - u' mean), and C loses g C u
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import softmax
 
 from privet.protocol.partition import Partition
 
 from ..public_data import Floats
 from .likelihood import Contrasts
 from .prior import Expected, Prior
-from .tree_smoothing import Smoothed, smooth
+from .tree_smoothing import smooth
 
 NEWTON_STEPS = 12
 """More than are needed: steps stop once they are below ``CONVERGED``."""
@@ -80,13 +81,10 @@ def shift_posterior(
         if np.abs(step).max() < CONVERGED:
             break
     shares, derivative = expected.shares(theta)
-    return replace(
-        normal,
-        theta=theta,
-        shares=shares,
-        derivative=derivative,
-        weights=_weights(prior.probabilities, normal.log_evidence),
-    )
+    with np.errstate(divide="ignore"):
+        odds = np.log(prior.probabilities)[:, None] + normal.log_evidence
+    weights = softmax(odds, axis=0)
+    return replace(normal, theta=theta, shares=shares, derivative=derivative, weights=weights)
 
 
 def _linearised(
@@ -103,62 +101,39 @@ def _linearised(
     p, derivative = expected.shares(theta)
     b = size * derivative
     e = R - size * (p - contrasts.reference) + b * theta
-    u, h, gamma = a * b / D, (a * e / D).sum(axis=1), contrasts.common_precision
-    J, H = b**2 / D, b * e / D
+    J, H, gamma = b**2 / D, b * e / D, contrasts.common_precision
+    u, h = a * b / D, (a * e / D).sum(axis=1)
     smoothed = smooth(tree, steps, J, np.stack([H, J * z, u]))
-    normal = _Normal(smoothed, 0.5 * (e**2 / D).sum(axis=1), gamma * h**2)
-    by_slope = normal.integrate_slope(z, J, H, u, slope_variance)
-    by_noise = normal.observe(u, h, gamma)
+    mean, C_J_z, C_u = smoothed.means
+    # the slope: theta varies along z
+    y = z - C_J_z
+    J_z, H_z = (z * J * y).sum(axis=1), (y * H).sum(axis=1)
+    v = slope_variance / (1.0 + slope_variance * J_z)
+    slope, slope_with_u = v * H_z, v * (y * u).sum(axis=1)
+    mean = mean + y * slope[:, None]
+    C_u = C_u + y * slope_with_u[:, None]
+    # noise between cells: u' theta is observed as h, with precision gamma
+    r, expected_h = (u * C_u).sum(axis=1), (u * mean).sum(axis=1)
+    gain = gamma / (1.0 + gamma * r)
+    surprise = gain * (h - expected_h)
+    log_evidence = smoothed.log_evidence - 0.5 * (e**2 / D).sum(axis=1) - 0.5 * gamma * h**2
+    log_evidence += 0.5 * (v * H_z**2 - np.log1p(slope_variance * J_z) - np.log1p(gamma * r))
+    log_evidence += 0.5 * gain * (gamma * r * h**2 + 2.0 * h * expected_h - expected_h**2)
+    variance = smoothed.variance + y**2 * v[:, None] - C_u**2 * gain[:, None]
     return Posterior(
-        theta=normal.mean,
+        theta=mean + C_u * surprise[:, None],
         shares=p,
         derivative=derivative,
         prior_variance=_sums_down(tree, steps) + slope_variance[:, :, None] * z**2,
-        variance=np.maximum(normal.variance, 0.0),
-        log_evidence=normal.log_evidence,
+        variance=np.maximum(variance, 0.0),
+        log_evidence=log_evidence,
         weights=np.empty(0),
         steps=steps,
         J=J,
-        by_slope=by_slope,
-        by_noise=by_noise,
-        slope=normal.slope,
+        by_slope=y * np.sqrt(v)[:, None],
+        by_noise=C_u * np.sqrt(gain)[:, None],
+        slope=slope + slope_with_u * surprise,
     )
-
-
-class _Normal:
-    """A normal posterior in the making: the tree's, and then its two updates of rank one."""
-
-    def __init__(self, smoothed: Smoothed, misfit: Floats, common: Floats) -> None:
-        self.mean, self.of_slope, self.of_common = smoothed.means  # C H, C J z and C u
-        self.variance = smoothed.variance
-        self.log_evidence = smoothed.log_evidence - misfit - 0.5 * common
-
-    def integrate_slope(
-        self, z: Floats, J: Floats, H: Floats, u: Floats, prior_variance: Floats
-    ) -> Floats:
-        """Let theta vary along z; returns the square root of what C gains."""
-        y = z - self.of_slope
-        J_z, H_z = (z * J * y).sum(axis=1), (y * H).sum(axis=1)
-        v = prior_variance / (1.0 + prior_variance * J_z)
-        self.slope = v * H_z
-        self.mean = self.mean + y * self.slope[:, None]
-        self.variance = self.variance + y**2 * v[:, None]
-        self.log_evidence += 0.5 * (v * H_z**2 - np.log1p(prior_variance * J_z))
-        self.slope_with_common = v * (y * u).sum(axis=1)
-        self.of_common = self.of_common + y * self.slope_with_common[:, None]
-        return np.asarray(y * np.sqrt(v)[:, None])
-
-    def observe(self, u: Floats, h: Floats, gamma: Floats) -> Floats:
-        """Observe u' theta as ``h`` with precision ``gamma``; returns the root of what C loses."""
-        Cu = self.of_common
-        r, expected_h = (u * Cu).sum(axis=1), (u * self.mean).sum(axis=1)
-        gain = gamma / (1.0 + gamma * r)
-        self.mean = self.mean + Cu * (gain * (h - expected_h))[:, None]
-        self.slope = self.slope + self.slope_with_common * gain * (h - expected_h)
-        self.variance = self.variance - Cu**2 * gain[:, None]
-        self.log_evidence -= 0.5 * np.log1p(gamma * r)
-        self.log_evidence += 0.5 * gain * (gamma * r * h**2 + 2.0 * h * expected_h - expected_h**2)
-        return np.asarray(Cu * np.sqrt(gain)[:, None])
 
 
 def _sums_down(tree: Partition, steps: Floats) -> Floats:
@@ -167,11 +142,3 @@ def _sums_down(tree: Partition, steps: Floats) -> Floats:
     for nodes in tree.levels[1:]:
         total[:, nodes] += total[:, tree.parent[nodes]]
     return total[:, tree.leaves, None]
-
-
-def _weights(prior: Floats, log_evidence: Floats) -> Floats:
-    """Posterior probabilities of the priors for each slot, ``(priors, slots)``."""
-    with np.errstate(divide="ignore"):
-        odds = np.log(prior)[:, None] + log_evidence
-    weights = np.exp(odds - odds.max(axis=0))
-    return np.asarray(weights / weights.sum(axis=0))

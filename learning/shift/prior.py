@@ -6,6 +6,7 @@ from itertools import product, starmap
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from privet.protocol.partition import Partition
 
@@ -59,7 +60,7 @@ class Expected:
         """Expected class probabilities ``(cells, classes)``."""
         least = LEAST_EXPECTED / shares.shape[1]
         q = (1.0 - LEAST_EXPECTED) * shares / shares.sum(axis=1, keepdims=True) + least
-        return cls(q, np.log(q / (1.0 - q)), points, rows, numeric=False)
+        return cls(q, logit(q), points, rows, numeric=False)
 
     @classmethod
     def numbers(cls, t: Floats, position: Floats, points: Floats, rows: int) -> "Expected":
@@ -71,9 +72,8 @@ class Expected:
         """p and its derivative by theta: (2)."""
         if self.numeric:
             return self.q + PER_THETA * theta, np.full_like(theta, PER_THETA)
-        odds = np.exp(np.clip(theta, -30.0, 30.0))
-        below = 1.0 - self.q + self.q * odds
-        return self.q * odds / below, self.q * (1.0 - self.q) * odds / below**2
+        p = expit(logit(self.q) + theta)
+        return p, p * (1.0 - p)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import ValidationError
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, PrivetError
@@ -24,6 +25,7 @@ from privet.protocol.features import (
     Label,
     category_text,
     is_missing,
+    listed_name,
 )
 from privet.protocol.wire import first_fault
 
@@ -71,21 +73,33 @@ def checked_labels(X: Any, y: Any) -> NDArray[Any]:
     return labels
 
 
+def classes_of(y: NDArray[Any], y_public: NDArray[Any] | None) -> NDArray[Any]:
+    """The classes of private and public labels, in order; raises ``ValueError`` for only one."""
+    labels = y if y_public is None else np.concatenate([y, y_public])
+    check_classification_targets(labels)
+    classes: NDArray[Any] = np.unique(labels)
+    if len(classes) == 1:
+        msg = "All labels are of one class: give records of at least two classes."
+        raise ValueError(msg)
+    return classes
+
+
 def split_public(
-    strata: Iterable[NDArray[np.int64]], fraction: float, rng: np.random.Generator
+    estimator: BaseEstimator, y: NDArray[Any], fraction: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which rows stand for private records, and which for public ones, ``(rows,)`` each.
 
-    ``fraction`` of each stratum, at least two rows, is public. Where that leaves no private record,
-    every row stands for both.
+    ``fraction`` of each class, or of smaller and of larger numbers, at least two rows, is public.
+    Where that leaves no private record, every row stands for both.
     """
     if not 0.0 < fraction < 1.0:
         msg = f"public_fraction is {fraction}: it must lie between 0 and 1."
         raise ValueError(msg)
-    shuffled = [rng.permutation(rows) for rows in strata]
-    public = np.zeros(sum(map(len, shuffled)), dtype=bool)
-    for rows in shuffled:
-        public[rows[: max(2, round(fraction * len(rows)))]] = True
+    halves = np.array_split(np.argsort(y, kind="stable"), 2)
+    by_class = [np.flatnonzero(y == value) for value in np.unique(y)]
+    public = np.zeros(len(y), dtype=bool)
+    for rows in by_class if is_classifier(estimator) else halves:
+        public[rng.permutation(rows)[: max(2, round(fraction * len(rows)))]] = True
     return (public if public.all() else ~public), public
 
 
@@ -152,8 +166,9 @@ def warn_of_unseen(features: Features, columns: Mapping[str, Any]) -> None:
     for feature in features:
         if not isinstance(feature, Categorical):
             continue
-        texts = Counter(category_text(v) for v in columns[feature.name] if not is_missing(v))
-        unseen = {text: count for text, count in texts.items() if text not in feature.categories}
+        names = feature.categories
+        texts = Counter(category_text(v) for v in columns[feature.name] if not is_missing(v, names))
+        unseen = {text: n for text, n in texts.items() if listed_name(names, text) is None}
         if unseen:
             count, example = sum(unseen.values()), next(iter(unseen))
             warnings.warn(
@@ -162,11 +177,6 @@ def warn_of_unseen(features: Features, columns: Mapping[str, Any]) -> None:
                 UserWarning,
                 stacklevel=4,
             )
-
-
-def class_name(value: Any) -> str:
-    """The name of a class in the task and in exports."""
-    return str(value) if isinstance(value, bool | np.bool_) else category_text(value)
 
 
 @dataclass(frozen=True, eq=False)

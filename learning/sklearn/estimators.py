@@ -4,21 +4,20 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, NoReturn, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from privet.protocol.features import (
     Classes,
     ColumnValues,
     Features,
-    Label,
+    category_text,
     columns_of,
     encode_table,
 )
@@ -30,13 +29,12 @@ from ..display.picture import Layout, lay_out, to_svg, to_text
 from ..display.tree import TreeDisplay
 from ..estimators import DEFAULT_ESTIMATOR, ESTIMATORS, Model, Predictions, fit
 from ..export.formats import EXPORTS
-from ..insight import insight, question_about, values_without_reports
+from ..insight import insight, question_about
 from ..model import FittedModel
 from ..partitions import GROWERS
 from ..public_data import PublicData
-from ..public_model.base import BaseModel
 from ..simulation import simulate_counts
-from ..task_building.build import ModelFactory, build_task, encode_labels
+from ..task_building.build import build_encoded, check_names, encode_columns, encode_labels
 from ..task_building.settings import TaskSettings
 from ..trees import locate, node_sums
 from .data import (
@@ -44,7 +42,7 @@ from .data import (
     checked_labels,
     checked_public,
     checked_table,
-    class_name,
+    classes_of,
     imputation_defaults,
     named_columns,
     own_public_model,
@@ -92,8 +90,15 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         Raises ``ValueError`` for data or hyperparameters that no task can be made of, and
         ``TypeError`` for ``sample_weight``.
         """
+        if "sample_weight" in others:
+            msg = (
+                "fit takes no sample_weight: every holder sends one report, and a weight would be "
+                "a second private value. Draw rows in proportion to their weights instead."
+            )
+            raise TypeError(msg)
         if others:
-            refuse(others)
+            msg = f"fit got the unexpected argument {next(iter(others))!r}"
+            raise TypeError(msg)
         name = str(getattr(y, "name", None) or LABEL)
         X = checked_table(self, X, reset=True)
         y = checked_labels(X, y)
@@ -111,27 +116,38 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         rng = np.random.default_rng(seed)
         self.public_indices_ = None
         if public is None:
-            (X, y), public, self.public_indices_ = self._split(X, y, rng)
+            is_private, is_public = split_public(self, y, self.public_fraction, rng)
+            warnings.warn(
+                f"fit was given no public records, so {is_public.sum()} of the {len(y)} records, "
+                "drawn at random, stand in for them without any privacy. Give public=(X, y).",
+                UserWarning,
+                stacklevel=3,
+            )
+            public, self.public_indices_ = (X[is_public], y[is_public]), np.flatnonzero(is_public)
+            X, y = X[is_private], y[is_private]
         X_public, y_public = public
-        bases: list[BaseModel] = []
         with value_errors():
             columns, others = named_columns(X_public, self), named_columns(X, self)
-            label = next(
+            name = next(
                 free for free in (name, LABEL, f"{LABEL} of the task") if free not in columns
             )
-            settings = self._settings(len(y), seed, imputation_defaults(columns), label)
-            self.task_, public_data = build_task(
-                settings, {**columns, label: self._label_column(y_public)}, self._factory(bases)
-            )
-            warn_of_unseen(self.task_.features, others)
-            encoded = encode_table(self.task_.features, others)
-            labels = encode_labels(self.task_.label, self._label_column(y))
+            settings = self._settings(len(y), seed, imputation_defaults(columns), name)
+            check_names(settings)
+            columns[name] = self._label_column(y_public)
+            features, label, public_data = encode_columns(settings, columns)
+            base = None
+            if self.public_model is not None:
+                base = own_public_model(self.public_model, label, public_data)
+            self.task_ = build_encoded(settings, features, label, public_data, base)
+            warn_of_unseen(features, others)
+            encoded = encode_table(features, others)
+            labels = encode_labels(label, self._label_column(y))
             questions = simulate_counts(self.task_, encoded, labels, rng)
-            name = DEFAULT_ESTIMATOR if self.estimator is None else self.estimator
+            estimator = DEFAULT_ESTIMATOR if self.estimator is None else self.estimator
+            if estimator in ESTIMATORS and not ESTIMATORS[estimator].takes_base:
+                base = None
             parameters = dict(self.estimator_parameters or {})
-            takes_base = name in ESTIMATORS and ESTIMATORS[name].takes_base
-            base = bases[0] if bases and takes_base else None
-            self.model_ = fit(name, self.task_.label, public_data, questions, base, **parameters)
+            self.model_ = fit(estimator, label, public_data, questions, base, **parameters)
         self.n_reports_ = sum(e.n for e in questions) if self.allocation == "one" else len(y)
         self.report_bytes_ = sum(e.mechanism.report_bytes for e in questions)
         self._fitted_at = time.time()
@@ -143,9 +159,9 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         """Set the attributes that say what the reports changed and which splits matter."""
         model, label = self.model_, self.task_.label
         some = np.random.default_rng(0).permutation(len(X))[:JUDGED]
-        before = values_without_reports(label, public, model)
-        without = replace(model, values=before, base_slope=None)
-        lost, lost_without = (losses(fitted, X[some], y[some]) for fitted in (model, without))
+        lost, lost_without = (
+            losses(fitted, X[some], y[some]) for fitted in (model, model.without_reports())
+        )
         scale = 1.0 if isinstance(label, Classes) else max(float(y[some].var()), 1e-300)
         self.private_score_ = 1.0 - float(lost.mean()) / scale
         self.public_score_ = 1.0 - float(lost_without.mean()) / scale
@@ -155,7 +171,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         self.insight_ = None if question is None else insight(label, public, questions, model)
         cells = locate(model.partition, public.X)
         masses = 0.5 + np.bincount(cells, minlength=model.partition.cells).astype(np.float64)
-        self._masses, self._values_before = masses, before
+        self._masses = masses
         self.public_share_ = float(np.average(model.public_share, weights=masses))
         self.feature_importances_ = importances(model, self.task_.features, masses)
 
@@ -179,17 +195,6 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         ]
         return "\n".join(lines if self.insight_ is None else [*lines, self.insight_.sentence])
 
-    def _factory(self, bases: list[BaseModel]) -> ModelFactory | None:
-        """Makes ``public_model`` for the task, and keeps it in ``bases`` for the fit."""
-        if self.public_model is None:
-            return None
-
-        def make_base(label: Label, public: PublicData) -> BaseModel:
-            bases.append(own_public_model(self.public_model, label, public))
-            return bases[0]
-
-        return make_base
-
     def _settings(
         self, holders: int, seed: int, features: Mapping[str, Mapping[str, Any]], label: str
     ) -> TaskSettings:
@@ -210,23 +215,6 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             **self._label_settings(),
         }
         return TaskSettings.model_validate({name: _plain(value) for name, value in values.items()})
-
-    def _split(
-        self, X: Any, y: NDArray[Any], rng: np.random.Generator
-    ) -> tuple[tuple[Any, Any], tuple[Any, Any], NDArray[np.int64]]:
-        """Private and public records, and the row numbers of the latter."""
-        is_private, is_public = split_public(self._strata(y), self.public_fraction, rng)
-        warnings.warn(
-            f"fit was given no public records, so {is_public.sum()} of the {len(y)} records, drawn "
-            "at random, stand in for them without any privacy. Give public=(X, y).",
-            UserWarning,
-            stacklevel=4,
-        )
-        return (
-            (X[is_private], y[is_private]),
-            (X[is_public], y[is_public]),
-            np.flatnonzero(is_public),
-        )
 
     def _predict(self, X: ArrayLike) -> Predictions:
         check_is_fitted(self)
@@ -266,7 +254,6 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             columns_of(self.task_.features),
             model=self.model_,
             mass=self._masses,
-            public=self._values_before,
         )
 
     def plot(self, ax: Any = None) -> TreeDisplay:
@@ -322,9 +309,6 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     def _codes(self, y: NDArray[Any]) -> NDArray[Any]: ...
 
     @abstractmethod
-    def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]: ...
-
-    @abstractmethod
     def _label_column(self, y: NDArray[Any]) -> ColumnValues: ...
 
     @abstractmethod
@@ -355,18 +339,6 @@ def importances(model: Model, features: Features, masses: Floats) -> Floats:
     explained_by = np.bincount(of_column[tree.feature[inner]], gains, minlength=len(features))
     total = explained_by.sum()
     return np.asarray(explained_by / total if total > 0.0 else np.zeros(len(features)))
-
-
-def refuse(others: Mapping[str, Any]) -> NoReturn:
-    """Raise ``TypeError`` for arguments that ``fit`` does not take, with the reason."""
-    if "sample_weight" in others:
-        msg = (
-            "fit takes no sample_weight: every holder sends one report, and a weight would be a "
-            "second private value. Draw rows in proportion to their weights instead."
-        )
-        raise TypeError(msg)
-    msg = f"fit got the unexpected argument {next(iter(others))!r}"
-    raise TypeError(msg)
 
 
 def _plain(value: Any) -> Any:
@@ -456,28 +428,17 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         return predictions.low, predictions.high
 
     def _learn_classes(self, y: NDArray[Any], y_public: NDArray[Any] | None) -> None:
-        check_classification_targets(y)
-        self.classes_ = np.unique(y if y_public is None else np.concatenate([y, y_public]))
-        if len(self.classes_) == 1:
-            msg = "All labels are of one class: give records of at least two classes."
-            raise ValueError(msg)
+        self.classes_ = classes_of(y, y_public)
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.int64]:
         return np.searchsorted(self.classes_, y)
 
-    def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]:
-        return [np.flatnonzero(y == code) for code in np.unique(y)]
-
     def _label_column(self, y: NDArray[Any]) -> ColumnValues:
-        names = self._names
+        names = self._label_settings()["classes"]
         return [names[code] for code in y]
 
     def _label_settings(self) -> dict[str, Any]:
-        return {"classes": self._names}
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(map(class_name, self.classes_))
+        return {"classes": tuple(map(category_text, self.classes_))}
 
 
 @dataclass(eq=False, repr=False)
@@ -507,9 +468,6 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
 
     def _codes(self, y: NDArray[Any]) -> Floats:
         return y.astype(np.float64)
-
-    def _strata(self, y: NDArray[Any]) -> list[NDArray[np.int64]]:
-        return np.array_split(np.argsort(y, kind="stable"), 2)
 
     def _label_column(self, y: NDArray[Any]) -> ColumnValues:
         return y

@@ -3,9 +3,8 @@
 Partitions are grown on the public data alone; the same settings and data give the same bytes.
 """
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +27,8 @@ from .schema import describe, infer_features, infer_label
 from .settings import TaskSettings, unix_seconds
 
 
-@dataclass(frozen=True)
-class _TreeSettings:
-    """How one question's partition is grown; equal values share one published partition."""
+class _Tree(NamedTuple):
+    """How a partition is grown; questions with equal values share one published partition."""
 
     grower: str
     depth: int
@@ -67,28 +65,29 @@ def build_encoded(
     base: BaseModel | None = None,
 ) -> Task:
     """``build_task`` for encoded public records and the public model to start from, if any."""
-    trees = [_tree_settings(settings, i, public, label) for i in range(len(settings.questions))]
-    distinct = list(dict.fromkeys(trees))
-    partitions = [_grow(tree, public, label, base) for tree in distinct]
-    places = [distinct.index(tree) for tree in trees]
-    centrings = [
-        _centring(settings, i, tree.grower, label, public, partitions[place], base)
-        for i, (tree, place) in enumerate(zip(trees, places, strict=True))
-    ]
-    return _task(settings, features, label, partitions, places, centrings)
+    partitions: dict[_Tree, Partition] = {}
+    questions = []
+    for question in settings.resolved:
+        centred = _is_centred(settings, question, label)
+        tree = _tree(settings, question, label, public, centred)
+        if tree not in partitions:
+            partitions[tree] = _grow(tree, label, public, base)
+        cells, place = partitions[tree], list(partitions).index(tree)
+        centring = None
+        if centred and isinstance(label, Range):
+            centring = _centring(label, public, cells, base, wanted=bool(question["centred"]))
+        stated = {name: question[name] for name in ("epsilon", "asks")}
+        chosen = _mechanism(question, cells, label, settings.max_report_bytes)
+        questions.append({"partition": place, "centring": centring, **stated, **chosen})
+    return _task(settings, features, label, list(partitions.values()), questions)
 
 
 def encode_columns(
     settings: TaskSettings, columns: Columns
 ) -> tuple[tuple[Feature, ...], Label, PublicData]:
     """Features and label as published, and the public records encoded by them."""
-    if settings.label not in columns:
-        listed = ", ".join(list(columns)[:20])
-        raise InvalidPublicData(
-            f"The public data has no column {settings.label!r}: its columns are {listed}."
-        )
-    label = describe(infer_label(columns, settings), settings)
     features = tuple(describe(feature, settings) for feature in infer_features(columns, settings))
+    label = describe(infer_label(columns, settings), settings)
     return features, label, encode_public(features, label, columns)
 
 
@@ -115,42 +114,39 @@ def encode_labels(label: Label, values: Any) -> NDArray[np.float64]:
     return np.array([codes[value] for value in values], dtype=np.float64)
 
 
-def _grow(
-    tree: _TreeSettings, public: PublicData, label: Label, base: BaseModel | None
-) -> Partition:
-    """One partition, from a generator seeded by the published seed."""
-    return GROWERS[tree.grower](
-        public.X,
-        public.y,
-        depth=tree.depth,
-        classes=_classes(label),
-        criterion=tree.criterion,
-        min_leaf=tree.min_leaf,
-        rng=np.random.default_rng(tree.seed),
-        base=base,
-    )
-
-
-def _tree_settings(
-    settings: TaskSettings, index: int, public: PublicData, label: Label
-) -> _TreeSettings:
-    question = settings.questions[index]
-    depth = settings.depth if question.depth is None else question.depth
-    grower = question.grower or settings.grower
+def _tree(
+    settings: TaskSettings,
+    question: Mapping[str, Any],
+    label: Label,
+    public: PublicData,
+    centred: bool,
+) -> _Tree:
+    """How a question's partition is grown, with defaults for what is left open."""
+    depth, grower = question["depth"], question["grower"]
     if depth is None:
         depth = GROWERS[grower].default_depth(
             settings.holders,
-            settings.epsilons[index],
+            question["epsilon"],
             columns=public.X.shape[1],
             public_rows=len(public),
-            centred=_is_centred(settings, index, grower, label),
+            centred=centred,
         )
-    return _TreeSettings(
-        grower=grower,
+    criterion = question["criterion"] or default_criterion(_classes(label))
+    return _Tree(grower, depth, criterion, question["min_leaf"], question["seed"])
+
+
+def _grow(tree: _Tree, label: Label, public: PublicData, base: BaseModel | None) -> Partition:
+    """A partition, from a generator seeded by the published seed."""
+    name, depth, criterion, min_leaf, seed = tree
+    return GROWERS[name](
+        public.X,
+        public.y,
         depth=depth,
-        criterion=question.criterion or settings.criterion or default_criterion(_classes(label)),
-        min_leaf=settings.min_leaf if question.min_leaf is None else question.min_leaf,
-        seed=settings.seed if question.seed is None else question.seed,
+        classes=_classes(label),
+        criterion=criterion,
+        min_leaf=min_leaf,
+        rng=np.random.default_rng(seed),
+        base=base,
     )
 
 
@@ -159,39 +155,28 @@ def _classes(label: Label) -> int:
     return label.slots if isinstance(label, Classes) else 0
 
 
-def _is_centred(settings: TaskSettings, index: int, grower: str, label: Label) -> bool:
+def _is_centred(settings: TaskSettings, question: Mapping[str, Any], label: Label) -> bool:
     """Whether a question's numbers are reported relative to the centre of their cell.
 
     By default where the grower uses the public model and no other question asks for the label:
     counts of several questions are combined, which requires one range for all.
     """
-    question = settings.questions[index]
-    wanted = settings.centred if question.centred is None else question.centred
-    if (wanted and not isinstance(label, Range)) or (question.centred and question.asks == "cell"):
+    wanted, asks_label = question["centred"], question["asks"] == "label"
+    if wanted and not (isinstance(label, Range) and asks_label):
         raise InvalidTask("centred is for questions about a numeric label: leave it out.")
-    if not isinstance(label, Range) or question.asks == "cell":
-        return False
     if wanted is None:
         alone = sum(other.asks == "label" for other in settings.questions) == 1
-        return GROWERS[grower].uses_public_model and alone
-    return wanted
+        wanted = asks_label and alone and GROWERS[question["grower"]].uses_public_model
+    return bool(wanted) and isinstance(label, Range)
 
 
 def _centring(
-    settings: TaskSettings,
-    index: int,
-    grower: str,
-    label: Label,
-    public: PublicData,
-    partition: Partition,
-    base: BaseModel | None,
+    label: Range, public: PublicData, partition: Partition, base: BaseModel | None, *, wanted: bool
 ) -> Centring | None:
-    """Centres from the public model's cell means, if the question is to have them."""
-    if not (_is_centred(settings, index, grower, label) and isinstance(label, Range)):
-        return None
+    """Centres from the public model's cell means; None for too few records, unless ``wanted``."""
     means, _ = public_knowledge(public.X, public.y, 0, base).cell_means(partition)
     centring = residual_centring(label, public, partition, means[:, 0])
-    if centring is None and (settings.centred or settings.questions[index].centred):
+    if centring is None and wanted:
         raise InvalidPublicData(
             f"Centres need at least {FEWEST_ROWS} public records, and there are {len(public)}: "
             "add some, or leave centred out."
@@ -199,13 +184,30 @@ def _centring(
     return centring
 
 
+def _mechanism(
+    question: Mapping[str, Any], partition: Partition, label: Label, max_report_bytes: int | None
+) -> dict[str, Any]:
+    """The name and parameters of a question's mechanism; ``auto`` is replaced by its choice."""
+    name, parameters = question["mechanism"], question["parameters"]
+    if name != AUTO:
+        return {"mechanism": name, "parameters": parameters}
+    asks_label = question["asks"] == "label"
+    chosen = choose(
+        question["epsilon"],
+        partition.cells,
+        label.slots if asks_label else 1,
+        regression=isinstance(label, Range) and asks_label,
+        max_report_bytes=max_report_bytes,
+    )
+    return {"mechanism": chosen.name, "parameters": {**chosen.parameters(), **parameters}}
+
+
 def _task(
     settings: TaskSettings,
     features: tuple[Feature, ...],
     label: Label,
     partitions: list[Partition],
-    places: list[int],
-    centrings: list[Centring | None],
+    questions: list[dict[str, Any]],
 ) -> Task:
     """The task with every mechanism's parameters spelled out, so that holders need no defaults."""
     task = Task.checked(
@@ -215,10 +217,7 @@ def _task(
             "features": features,
             "label": label,
             "partitions": tuple(Tree.of(partition) for partition in partitions),
-            "questions": [
-                {**_question(settings, i, place, partitions[place], label), "centring": centring}
-                for i, (place, centring) in enumerate(zip(places, centrings, strict=True))
-            ],
+            "questions": questions,
             "allocation": settings.allocation,
             "opens": unix_seconds(settings.opens),
             "closes": unix_seconds(settings.closes),
@@ -238,40 +237,15 @@ def _task(
     return task
 
 
-def _question(
-    settings: TaskSettings, index: int, place: int, partition: Partition, label: Label
-) -> dict[str, Any]:
-    question = settings.questions[index]
-    name, epsilon = question.mechanism or settings.mechanism, settings.epsilons[index]
-    parameters = settings.parameters if question.parameters is None else question.parameters
-    if name == AUTO:
-        chosen = choose(
-            epsilon,
-            partition.cells,
-            label.slots if question.asks == "label" else 1,
-            regression=isinstance(label, Range) and question.asks == "label",
-            max_report_bytes=settings.max_report_bytes,
-        )
-        name, parameters = chosen.name, {**chosen.parameters(), **parameters}
-    return {
-        "partition": place,
-        "mechanism": name,
-        "epsilon": epsilon,
-        "parameters": parameters,
-        "asks": question.asks,
-    }
-
-
 def check_names(settings: TaskSettings) -> None:
     """Raise ``InvalidTask`` for unknown growers, mechanisms and criteria, before any work."""
-    for question in settings.questions:
-        _check_known("grower", question.grower or settings.grower, GROWERS)
-        _check_known("mechanism", question.mechanism or settings.mechanism, (*MECHANISMS, AUTO))
-        criterion = question.criterion or settings.criterion
-        if criterion is not None:
-            _check_known("criterion", criterion, CRITERIA)
-
-
-def _check_known(what: str, name: str, choices: Collection[str]) -> None:
-    if name not in choices:
-        raise InvalidTask(f"Unknown {what} {name!r}: choose one of {', '.join(sorted(choices))}.")
+    known: dict[str, Collection[str | None]] = {
+        "grower": GROWERS,
+        "mechanism": (*MECHANISMS, AUTO),
+        "criterion": (*CRITERIA, None),
+    }
+    for question in settings.resolved:
+        for what, choices in known.items():
+            if question[what] not in choices:
+                listed = ", ".join(sorted(filter(None, choices)))
+                raise InvalidTask(f"Unknown {what} {question[what]!r}: choose one of {listed}.")

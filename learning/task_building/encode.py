@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidRecord
-from privet.protocol.features import (
-    encode_table,
-)
+from privet.protocol.features import encode_table
 from privet.protocol.task import Task
 
 from .columns import Columns

@@ -8,12 +8,12 @@ import numpy as np
 
 from privet.protocol.errors import InvalidPublicData
 from privet.protocol.features import (
+    NUMBER,
     Categorical,
     ColumnValues,
     Numeric,
     category_text,
     is_missing,
-    number_value,
 )
 
 from .columns import Columns
@@ -80,8 +80,8 @@ def remarks_on(values: ColumnValues) -> Iterator[str]:
 
 
 def _remarks_on_texts(counts: Counter[str]) -> Iterator[str]:
-    texts = [text for text in counts if not _is_number(text)]
-    numbers = sum(count for text, count in counts.items() if _is_number(text))
+    texts = [text for text in counts if not NUMBER.fullmatch(text)]
+    numbers = sum(count for text, count in counts.items() if NUMBER.fullmatch(text))
     if texts and numbers >= LIKE_A_NUMBER * counts.total():
         shown = ", ".join(map(repr, sorted(texts)[:3]))
         yield (
@@ -95,11 +95,3 @@ def _remarks_on_texts(counts: Counter[str]) -> Iterator[str]:
         if len(spellings) > 1:
             shown = ", ".join(map(repr, spellings))
             yield f"has categories that differ in case or spaces only ({shown}): spell them alike."
-
-
-def _is_number(text: str) -> bool:
-    try:
-        number_value(text)
-    except ValueError:
-        return False
-    return True

@@ -23,6 +23,7 @@ from privet.protocol.features import (
     Range,
     category_text,
     is_missing,
+    listed_name,
     number_value,
 )
 from privet.protocol.limits import MAX_CLASSES, MAX_COLUMNS
@@ -32,7 +33,9 @@ from .columns import Columns
 from .settings import FeatureSettings, TaskSettings
 
 MAX_INFERRED_CATEGORIES = 100
+"""By reasoning: more are names or codes, most of which few holders have."""
 MOST_NUMERIC_CLASSES = 10
+"""By reasoning: grades and scales have as many; more whole numbers count something."""
 MISSING_CATEGORY = "(missing)"
 NOTHING_DECLARED = FeatureSettings()
 
@@ -63,7 +66,8 @@ def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
     values outside the declared classes.
     """
     values = columns[settings.label]
-    missing = next((row for row in range(len(values)) if is_missing(values[row])), None)
+    listed = settings.classes or ()
+    missing = next((row for row in range(len(values)) if is_missing(values[row], listed)), None)
     if missing is not None:
         raise InvalidPublicData(
             f"Row {missing + 1} has no label {settings.label!r}: remove it or fill it in."
@@ -158,10 +162,14 @@ def _categorical(name: str, values: ColumnValues, declared: FeatureSettings) -> 
             f"The feature {name!r} is categorical: declare categories, missing and unknown, "
             "not a range."
         )
-    counts = Counter(category_text(value) for value in values if not is_missing(value))
-    categories = declared.categories or _found_categories(name, counts, len(values))
+    if isinstance(values, np.ndarray):
+        values = _numbers(name, values)
+    listed = declared.categories or ()
+    present = [value for value in values if not is_missing(value, listed)]
+    counts = Counter(map(category_text, present))
+    categories = listed or _found_categories(name, counts, len(values))
     missing = None if declared.missing is None else category_text(declared.missing)
-    if missing is None and any(map(is_missing, values)):
+    if missing is None and len(present) < len(values):
         missing = MISSING_CATEGORY
         categories = (*categories, missing) if missing not in categories else categories
     unknown = declared.unknown or (None if declared.categories else _stand_in(counts))
@@ -254,7 +262,7 @@ def _classes(values: ColumnValues, settings: TaskSettings) -> Classes:
             "join classes, or set label_type to range."
         )
     classes = settings.classes or _in_order(counts)
-    unlisted = sorted(set(counts) - set(classes))
+    unlisted = sorted(text for text in counts if listed_name(classes, text) is None)
     if unlisted:
         raise InvalidPublicData(
             f"The label {settings.label!r} has the value {unlisted[0]!r}, "

@@ -1,7 +1,7 @@
 """An admin's settings of a new task: one strict form, with its help."""
 
 from datetime import datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -29,6 +29,8 @@ Depth = Annotated[int, Field(ge=0, le=DEEPEST, strict=True)]
 Epsilon = Annotated[float, Field(gt=0, le=100, strict=True)]
 Rows = Annotated[int, Field(ge=0, le=MAX_ROWS, strict=True)]
 Seed = Annotated[int, Field(ge=0, lt=2**64, strict=True)]
+Count = Annotated[int, Field(ge=1, le=10**12, strict=True)]
+Flag = Annotated[bool, Field(strict=True)]
 
 
 class Settings(BaseModel):
@@ -69,7 +71,7 @@ class QuestionSettings(Settings):
     parameters: dict[str, int | float | str] | None = None
     epsilon: Epsilon | None = None
     asks: Literal["label", "cell"] = "label"
-    centred: bool | None = Field(default=None, strict=True)
+    centred: Flag | None = None
 
 
 class TaskSettings(Settings):
@@ -84,8 +86,7 @@ class TaskSettings(Settings):
         default_factory=dict, description="What is declared about a feature, by its name."
     )
     describe: dict[str, DescriptionSettings] = Field(
-        default_factory=dict,
-        description="Descriptions and units of features and label, by column.",
+        default_factory=dict, description="Descriptions and units of features and label, by column."
     )
     label_type: Literal["classes", "range"] | None = Field(
         default=None,
@@ -110,9 +111,8 @@ class TaskSettings(Settings):
         description="Fewest public records in a cell; 0 keeps the full grid of max_edge's cells.",
     )
     seed: Seed = Field(default=0, description="Seed of growers that draw at random.")
-    centred: bool | None = Field(
+    centred: Flag | None = Field(
         default=None,
-        strict=True,
         description="Whether a number is reported relative to the public model's mean in its cell; "
         "by default with the grower distilled and one question.",
     )
@@ -125,13 +125,7 @@ class TaskSettings(Settings):
     parameters: dict[str, int | float | str] = Field(
         default_factory=dict, description="Parameters of the mechanism."
     )
-    holders: int = Field(
-        default=DEFAULT_HOLDERS,
-        ge=1,
-        le=10**12,
-        strict=True,
-        description="Reports expected, for the depth.",
-    )
+    holders: Count = Field(default=DEFAULT_HOLDERS, description="Reports expected, for the depth.")
     allocation: Literal["all", "one"] = Field(
         default="all", description="Whether a holder answers all questions, or one by chance."
     )
@@ -140,21 +134,14 @@ class TaskSettings(Settings):
     )
     opens: datetime | None = Field(default=None, description="First moment of collection.")
     closes: datetime | None = Field(default=None, description="End of collection.")
-    quota: int | None = Field(
-        default=None,
-        ge=1,
-        le=10**12,
-        strict=True,
-        description="The most reports that are counted, known to the curator alone.",
+    quota: Count | None = Field(
+        default=None, description="The most reports that are counted, known to the curator alone."
     )
-    invited: bool = Field(
+    invited: Flag = Field(
         default=False,
-        strict=True,
         description="Count only reports with an invitation, from the start; the task says so.",
     )
-    open: bool = Field(
-        default=True, strict=True, description="Open the task at once; else it is a draft."
-    )
+    open: Flag = Field(default=True, description="Open the task at once; else it is a draft.")
 
     @field_validator("opens", "closes")
     @classmethod
@@ -170,9 +157,8 @@ class TaskSettings(Settings):
             msg = "give either classes or label_range, not both"
             raise ValueError(msg)
         if self.label_range is not None and not self.label_range[0] < self.label_range[1]:
-            msg = "label_range is {:g} to {:g}: give its low end, then its high end".format(
-                *self.label_range
-            )
+            low, high = self.label_range
+            msg = f"label_range is {low:g} to {high:g}: give its low end, then its high end"
             raise ValueError(msg)
         declared = {"classes": self.label_range, "range": self.classes}
         if self.label_type is not None and declared[self.label_type] is not None:
@@ -192,15 +178,22 @@ class TaskSettings(Settings):
         return self
 
     @property
-    def epsilons(self) -> tuple[float, ...]:
-        """What each question spends; under ``all`` questions without an epsilon share the rest
-        equally."""
+    def resolved(self) -> list[dict[str, Any]]:
+        """The settings of each question, with what it leaves out taken from the task.
+
+        Under ``all`` questions without an epsilon share the rest equally. A question about the cell
+        alone has no centres of the task's.
+        """
+        shared = self.model_dump(include=set(QuestionSettings.model_fields))
         stated = [question.epsilon for question in self.questions]
-        if self.allocation == "one":
-            return tuple(e or self.epsilon for e in stated)
-        open_questions = sum(e is None for e in stated)
-        rest = self.epsilon - sum(e or 0.0 for e in stated)
-        return tuple(rest / open_questions if e is None else e for e in stated)
+        if self.allocation == "all":
+            shared["epsilon"] -= sum(e or 0.0 for e in stated)
+            shared["epsilon"] /= max(stated.count(None), 1)
+        of_cells = {**shared, "centred": None}
+        return [
+            (shared if q.asks == "label" else of_cells) | q.model_dump(exclude_none=True)
+            for q in self.questions
+        ]
 
     @classmethod
     def parse(cls, text: str | bytes) -> "TaskSettings":

@@ -1,7 +1,8 @@
 """Public tables as they arrive: CSV or Parquet bytes become columns by name.
 
 A column is a float64 array (numbers, NaN where a value is missing) or a list of str or bool (None
-where one is missing). Anything else is refused with what to do about it.
+where one is missing). Anything else is refused with what to do about it. Cells of a CSV file are
+texts as they stand, as holders read them, unless all of a column are numbers or truth values.
 """
 
 import csv
@@ -18,15 +19,26 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from privet.protocol.errors import InvalidPublicData, TooLarge
-from privet.protocol.features import Classes, Column, ColumnValues, columns_of
+from privet.protocol.features import (
+    MISSING_TEXTS,
+    NUMBER,
+    SPACES,
+    TRUTH_VALUES,
+    Classes,
+    Column,
+    ColumnValues,
+    columns_of,
+)
 
+from ..escaping import csv_cell
 from .build import encode_columns
 from .columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES, Columns
 from .settings import TaskSettings
 
 MAX_TABLE_BYTES = 2**29
 """Limit on a Parquet file's values, uncompressed and with every text written out."""
-MISSING_TEXTS = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
+INFINITE = "[+-]?(?i:inf|infinity)"
+"""What other programs write for a number without a value; it is read, to be refused by its row."""
 PARQUET_MAGIC = b"PAR1"
 TEXT_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
@@ -43,7 +55,10 @@ def read_table(data: bytes) -> dict[str, ColumnValues]:
     table = _read_parquet(data) if data.startswith(PARQUET_MAGIC) else _read_csv(data)
     if not table.num_rows:
         raise InvalidPublicData("The file has a header but no rows: add records.")
-    return {name: _values(name, table.column(name)) for name in table.column_names}
+    columns = zip(table.column_names, table.columns, strict=True)
+    if data.startswith(PARQUET_MAGIC):
+        return {name: _values(name, column) for name, column in columns}
+    return {name: _cells(column) for name, column in columns}
 
 
 def encoded_table(columns: Columns, settings: TaskSettings) -> pa.Table:
@@ -65,6 +80,7 @@ def column_name(column: Column) -> str:
 
 def as_csv(table: pa.Table) -> bytes:
     """The table as CSV with a header."""
+    table = table.rename_columns([csv_cell(name) for name in table.column_names])
     written = io.BytesIO()
     pa_csv.write_csv(table, written)
     return written.getvalue()
@@ -116,14 +132,12 @@ def _read_csv(data: bytes) -> pa.Table:
     names = _header(data)
     _check_size(data.count(b"\n"), len(names))
     try:
-        table = pa_csv.read_csv(
+        return pa_csv.read_csv(
             io.BytesIO(data),
+            read_options=pa_csv.ReadOptions(column_names=names, skip_rows_after_names=1),
             parse_options=pa_csv.ParseOptions(newlines_in_values=True),
-            convert_options=pa_csv.ConvertOptions(
-                null_values=MISSING_TEXTS, strings_can_be_null=True
-            ),
+            convert_options=pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
         )
-        return table.rename_columns(names)
     except (pa.ArrowException, ValueError) as error:
         raise InvalidPublicData(
             f"The CSV file cannot be read ({_first_line(error)}): "
@@ -177,6 +191,19 @@ def _check_size(rows: int, columns: int) -> None:
             f"{MAX_ROWS} rows, {MAX_TABLE_COLUMNS} columns and {MAX_VALUES} values: "
             "send a sample of the rows, or fewer columns."
         )
+
+
+def _cells(column: pa.ChunkedArray) -> ColumnValues:
+    """The texts; or numbers, or truth values, if all that are not missing are."""
+    texts = pc.utf8_trim(column, characters=SPACES)
+    missing = pc.is_in(texts, value_set=pa.array(MISSING_TEXTS))
+    numbers = pc.match_substring_regex(texts, rf"\A({NUMBER.pattern}|{INFINITE})\z")
+    if pc.any(numbers).as_py() and pc.all(pc.or_(missing, numbers)).as_py():
+        return _numbers(pc.if_else(numbers, texts, None))
+    if set(pc.unique(texts).to_pylist()) - MISSING_TEXTS <= TRUTH_VALUES.keys():
+        truth = {text: number == "1" for text, number in TRUTH_VALUES.items()}
+        return [truth.get(text, text) for text in texts.to_pylist()]
+    return cast("list[str]", texts.to_pylist())
 
 
 def _values(name: str, column: pa.ChunkedArray) -> ColumnValues:

@@ -1,4 +1,4 @@
-"""Trees in bulk: traversal, cell tables, sums over nodes, descriptions."""
+"""Trees in bulk: traversal, sums over nodes, descriptions."""
 
 from .cell_table import locate
 from .descriptions import describe_node, describe_path

@@ -4,8 +4,8 @@ Nodes are renumbered tree by tree and level by level so that a right child comes
 left sibling, and one step is ``node = first[node] + goes_left(value, threshold[node])``. A leaf's
 threshold is NaN, with which no comparison holds, and its first child is itself, so every row takes
 the same number of steps and stays where it has arrived. Rows are taken in blocks that stay in the
-processor's cache, or few rows in many trees at once, and every temporary array is reused. Indices
-are valid by construction; ``mode="clip"`` spares numpy the check and a copy.
+processor's cache, or few rows in many trees at once. Indices are valid by construction;
+``mode="clip"`` spares numpy the check.
 """
 
 from collections.abc import Iterator
@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.partition import Partition
+from privet.protocol.partition import Index
 
-Index = NDArray[np.int32]
 Wide = NDArray[np.intp]
 Numbers = NDArray[np.floating[Any]]
 
@@ -71,13 +70,6 @@ class Traversal:
             answer=answer[order],
         )
 
-    @classmethod
-    def of_partition(cls, partition: Partition) -> "Traversal":
-        """A partition, whose leaves answer with their cells."""
-        root = np.zeros(1, dtype=np.int32)
-        arrays = (partition.feature, partition.threshold, partition.left, partition.right)
-        return cls.of(np.less, root, *arrays, answer=partition.cell_of_node)
-
     def answers(self, X: Numbers) -> NDArray[Any]:
         """The answer of the first tree to each row, ``(rows, ...)``."""
         answers = np.empty((len(X), *self.answer.shape[1:]), dtype=self.answer.dtype)
@@ -89,76 +81,48 @@ class Traversal:
         """The sum of all trees' answers to each row, ``(rows, ...)``, in double precision."""
         total = np.zeros((len(X), *self.answer.shape[1:]))
         for rows, node in self._leaves(X):
-            if len(node) == 1:
-                total[rows] += self.answer.take(node[0], axis=0)
-            else:
-                total[rows] += self.answer.take(node, axis=0).sum(axis=0, dtype=np.float64)
+            total[rows] += self.answer.take(node, axis=0).sum(axis=0, dtype=np.float64)
         return total
 
     def _leaves(self, X: Numbers) -> Iterator[tuple[slice, Wide]]:
-        """Rows and their renumbered leaves ``(trees, rows)``, a block of rows and trees at a time.
-
-        The leaves are overwritten by the next block.
-        """
+        """A block of rows at a time, and its renumbered leaves in some trees, ``(trees, rows)``."""
         rows_at_once = max(1, min(len(X), BLOCK))
-        trees_at_once = max(1, BLOCK // rows_at_once)
-        buffers = _Buffers(
-            rows_at_once, min(trees_at_once, len(self.start)), X.shape[1], self.threshold
-        )
+        trees_at_once = BLOCK // rows_at_once
+        kind, size = self.threshold.dtype, rows_at_once * min(trees_at_once, len(self.start))
+        spare = tuple(np.empty(size, of) for of in (np.intp, kind, kind, np.bool_))
         for at in range(0, len(X), rows_at_once):
-            rows = slice(at, min(at + rows_at_once, len(X)))
-            block = np.ascontiguousarray(X[rows], dtype=self.threshold.dtype)
+            rows = slice(at, at + rows_at_once)
+            block = np.ascontiguousarray(X[rows], dtype=kind)
+            begin = np.arange(len(block), dtype=np.intp) * X.shape[1]
             for first in range(0, len(self.start), trees_at_once):
-                trees = slice(first, min(first + trees_at_once, len(self.start)))
-                yield rows, self._walk(block, trees, buffers)
-
-    def _walk(self, block: Numbers, trees: slice, buffers: "_Buffers") -> Wide:
-        start, rows = self.start[trees], len(block)
-        node = buffers.node[: len(start) * rows]
-        node.reshape(len(start), rows)[:] = start[:, None]
-        offset = buffers.offset[: len(node)]
-        self._descend(block.reshape(-1), node, offset, int(self.steps[trees].max()), buffers)
-        return node.reshape(len(start), rows)
+                trees = slice(first, first + trees_at_once)
+                start, steps = self.start[trees], int(self.steps[trees].max())
+                node, begins = np.repeat(start, len(block)), np.tile(begin, len(start))
+                self._descend(block.reshape(-1), node, begins, steps, spare)
+                yield rows, node.reshape(len(start), len(block))
 
     def _descend(
-        self, flat: Numbers, node: Wide, offset: Wide, steps: int, buffers: "_Buffers"
+        self, flat: Numbers, node: Wide, begin: Wide, steps: int, spare: tuple[NDArray[Any], ...]
     ) -> None:
-        """Move every entry of ``node``, whose row begins at ``offset``, by ``steps``."""
-        now = slice(len(node))
-        at, value = buffers.at[now], buffers.value[now]
-        threshold, is_left = buffers.threshold[now], buffers.is_left[now]
+        """Move every ``node``, whose row starts at ``begin`` in ``flat``, by ``steps``.
+
+        ``spare`` are arrays to write into, since new ones take longer than the steps.
+        """
+        at, value, threshold, is_left = (array[: len(node)] for array in spare)
         for _ in range(min(steps, STRIDE)):
             self.feature.take(node, out=at, mode="clip")
-            at += offset
+            at += begin
             flat.take(at, out=value, mode="clip")
             self.threshold.take(node, out=threshold, mode="clip")
             self.goes_left(value, threshold, out=is_left)
             self.first.take(node, out=at, mode="clip")
             np.add(at, is_left, out=node)
-        if steps <= STRIDE:
-            return
-        self.first.take(node, out=at, mode="clip")
-        moving = np.flatnonzero(np.not_equal(at, node, out=is_left))
-        if len(moving) > len(node) // 2:
-            self._descend(flat, node, offset, steps - STRIDE, buffers)
-        elif len(moving):
-            late = node[moving]
-            self._descend(flat, late, offset[moving], steps - STRIDE, buffers)
-            node[moving] = late
-
-
-class _Buffers:
-    """Temporary arrays for a block of rows and trees, reused from block to block."""
-
-    def __init__(self, rows: int, trees: int, columns: int, like: Numbers) -> None:
-        size = rows * trees
-        self.node = np.empty(size, dtype=np.intp)
-        self.at = np.empty(size, dtype=np.intp)
-        self.value = np.empty(size, dtype=like.dtype)
-        self.threshold = np.empty(size, dtype=like.dtype)
-        self.is_left = np.empty(size, dtype=np.bool_)
-        self.offset = np.tile(np.arange(rows, dtype=np.intp) * columns, trees)
-        """Where each row begins in the block, once per tree; fewer rows are walked in one tree."""
+        if steps > STRIDE:
+            moving = np.flatnonzero(self.first.take(node, out=at, mode="clip") != node)
+            on_the_way = moving if len(moving) <= len(node) // 2 else slice(None)
+            late = node[on_the_way]
+            self._descend(flat, late, begin[on_the_way], steps - STRIDE, spare)
+            node[on_the_way] = late
 
 
 def _by_tree_and_level(roots: Index, left: Index, right: Index) -> tuple[Wide, Wide]:

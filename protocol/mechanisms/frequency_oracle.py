@@ -17,6 +17,7 @@ to a weighted sum of the n̂_c, which bounds its influence.
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,29 +30,37 @@ def mean_variance(p: Fraction, q: Fraction, m: int) -> Fraction:
     return (p * (1 - p) + (m - 1) * q * (1 - q)) / (m * (p - q) ** 2)
 
 
+class Support(NamedTuple):
+    """With which probabilities a report supports categories c and d."""
+
+    p: Fraction
+    """c, where its holder's category is c."""
+    q: Fraction
+    """c, where it is another one."""
+    p_pair: Fraction
+    """Both, where it is c."""
+    q_pair: Fraction
+    """Both, where it is neither."""
+
+
 @dataclass(frozen=True)
 class FrequencyOracle(Mechanism):
     """A mechanism with the same p and q for all categories."""
 
     @property
     @abstractmethod
+    def support(self) -> Support:
+        """The probabilities of the formulas above."""
+
+    @property
     def p(self) -> Fraction:
         """Probability that a report supports its holder's category."""
+        return self.support.p
 
     @property
-    @abstractmethod
     def q(self) -> Fraction:
         """Probability that a report supports a category that is not its holder's."""
-
-    @property
-    @abstractmethod
-    def p_pair(self) -> Fraction:
-        """Probability that a report supports c and d when its holder's category is c."""
-
-    @property
-    @abstractmethod
-    def q_pair(self) -> Fraction:
-        """Probability that a report supports c and d when its holder's category is neither."""
+        return self.support.q
 
     @abstractmethod
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
@@ -83,8 +92,7 @@ class FrequencyOracle(Mechanism):
         # (n_c p (1 - p) + (n - n_c) q (1 - q)) / (p - q)^2
         p, q = self.p, self.q
         own, other = float(p * (1 - p)), float(q * (1 - q))
-        variance: Counts = (counts * own + (n - counts) * other) / float(p - q) ** 2
-        return variance
+        return np.asarray((counts * own + (n - counts) * other) / float(p - q) ** 2)
 
     def misfit_variance(self, n: int, misfits: float) -> float:
         return float(self.variance(n, np.array(misfits)))
@@ -100,9 +108,9 @@ class FrequencyOracle(Mechanism):
         self, own: NDArray[np.float64], other: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         # (own (p_pair - p q) + other (q_pair - q^2)) / (p - q)^2
-        p, q = self.p, self.q
-        p_pair, q_pair = float(self.p_pair - p * q), float(self.q_pair - q * q)
-        return (own * p_pair + other * q_pair) / float(p - q) ** 2
+        p, q, p_pair, q_pair = self.support
+        own, other = own * float(p_pair - p * q), other * float(q_pair - q * q)
+        return (own + other) / float(p - q) ** 2
 
     def linear_variance(self, weights: Counts, n: int, counts: Counts) -> float:
         # sum over c of w_c^2 Var(c), and over c != d of w_c w_d Cov(c, d), with

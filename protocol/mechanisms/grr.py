@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .base import Counts, Payloads, RandomBytes, Sums, multinomial
 from .exact import WORD, ceil_word, draw_words, exp_below
-from .frequency_oracle import FrequencyOracle
+from .frequency_oracle import FrequencyOracle, Support
 from .payloads import index_sums, integer_width, read_integers
 
 
@@ -38,21 +38,10 @@ class GeneralizedResponse(FrequencyOracle):
         """Words at which the holder's own category is reported."""
         return WORD - (self.categories - 1) * self.other_words
 
-    @property
-    def p(self) -> Fraction:
-        return Fraction(self.own_words, WORD)
-
-    @property
-    def q(self) -> Fraction:
-        return Fraction(self.other_words, WORD)
-
-    @property
-    def p_pair(self) -> Fraction:
-        return Fraction(0)
-
-    @property
-    def q_pair(self) -> Fraction:
-        return Fraction(0)
+    @cached_property
+    def support(self) -> Support:
+        p, q = Fraction(self.own_words, WORD), Fraction(self.other_words, WORD)
+        return Support(p, q, p_pair=Fraction(0), q_pair=Fraction(0))
 
     def worst_ratio(self) -> Fraction:
         return self.p / self.q
@@ -75,8 +64,7 @@ class GeneralizedResponse(FrequencyOracle):
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
         indices = read_integers(payloads, self.report_bytes)[:, 0]
-        inside: NDArray[np.bool_] = indices < self.categories
-        return inside
+        return np.asarray(indices < self.categories)
 
     @property
     def rule(self) -> str:
@@ -95,5 +83,4 @@ class GeneralizedResponse(FrequencyOracle):
         holders = np.append(counts, misfits)
         kept = rng.binomial(holders, float(self.p - self.q))
         spread = multinomial(int(holders.sum() - kept.sum()), np.ones(self.categories), rng)
-        sums: Sums = kept + spread
-        return sums
+        return np.asarray(kept + spread)

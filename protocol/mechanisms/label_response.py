@@ -26,14 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidTask
-from .base import (
-    Counts,
-    Mechanism,
-    Payloads,
-    RandomBytes,
-    Sums,
-    multinomial,
-)
+from .base import Counts, Mechanism, Payloads, RandomBytes, Sums, multinomial
 from .discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
 from .exact import WORD, draw, flip_threshold
 from .limits import checked_integer, checked_question, checked_table

@@ -26,7 +26,7 @@ from .discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
 from .exact import draw
 from .limits import checked_integer, checked_question, checked_table
 from .payloads import chunks, integer_width, read_integers
-from .vector_pair import VectorPair, coordinate_share
+from .vector_pair import Coordinate, VectorPair, coordinate_share
 
 SIMULATED_AT_ONCE = 2**19
 """Pairs of a coordinate and a lattice point that ``simulate`` holds in memory."""
@@ -70,20 +70,10 @@ class Laplace(VectorPair):
         return DiscreteLaplace.shared(self.share / self.resolution, self.resolution)
 
     @cached_property
-    def offset(self) -> Fraction:
-        return self.lattice.moments(0)[0]
-
-    @cached_property
-    def gain(self) -> Fraction:
-        return self.lattice.moments(self.resolution)[0] - self.offset
-
-    @cached_property
-    def noise(self) -> Fraction:
-        return self.lattice.moments(0)[1]
-
-    @property
-    def bounds(self) -> tuple[int, int]:
-        return self.lattice.low, self.lattice.radius
+    def coordinate(self) -> Coordinate:
+        offset, noise = self.lattice.moments(0)
+        gain = self.lattice.moments(self.resolution)[0] - offset
+        return Coordinate(offset, gain, noise, (self.lattice.low, self.lattice.radius))
 
     @property
     def coordinate_ratio(self) -> Fraction:
@@ -120,8 +110,7 @@ class Laplace(VectorPair):
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
         codes = read_integers(payloads, self._width)
-        inside: NDArray[np.bool_] = np.all(codes <= self.lattice.largest_code, axis=1)
-        return inside
+        return np.asarray(np.all(codes <= self.lattice.largest_code, axis=1))
 
     @property
     def rule(self) -> str:

@@ -42,17 +42,13 @@ def unpack_bits(payloads: Payloads, bits: int) -> Payloads:
 
 def padding_is_zero(payloads: Payloads, bits: int) -> NDArray[np.bool_]:
     """Which rows leave the unused bits of their last byte at 0."""
-    zero: NDArray[np.bool_] = payloads[:, -1] >> ((bits - 1) % 8 + 1) == 0
-    return zero
+    return np.asarray(payloads[:, -1] >> ((bits - 1) % 8 + 1) == 0)
 
 
 def set_bits(payloads: Payloads) -> NDArray[np.unsignedinteger]:
     """How many bits are set in each row, shape ``(B,)``."""
     counts = np.bitwise_count(_words(payloads))
-    sums: NDArray[np.unsignedinteger] = counts.astype(np.uint32) @ np.ones(
-        counts.shape[1], dtype=np.uint32
-    )
-    return sums
+    return np.asarray(counts.astype(np.uint32) @ np.ones(counts.shape[1], dtype=np.uint32))
 
 
 def bit_sums(payloads: Payloads, bits: int) -> Sums:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidTask
 from .base import Counts, Payloads, RandomBytes, Sums, multinomial
 from .exact import WORD, draw_words, exp_below
-from .frequency_oracle import FrequencyOracle, mean_variance
+from .frequency_oracle import FrequencyOracle, Support, mean_variance
 from .limits import checked_integer, checked_question
 from .payloads import index_sums, integer_width, read_integers
 from .projective_space import ProjectiveSpace, hyperplane_draws
@@ -86,27 +86,17 @@ class ProjectiveResponse(FrequencyOracle):
         """A and B: words at which one orthogonal and one other point is reported."""
         return point_words(exp_below(Fraction(self.epsilon)), self.space)
 
-    @property
-    def p(self) -> Fraction:
-        return Fraction(self.words[0] * self.space.hyperplane_size, WORD)
-
-    @property
-    def q(self) -> Fraction:
+    @cached_property
+    def support(self) -> Support:
+        # |.| points are orthogonal to all of ., and q_pair is for x off the line through c and d
         A, B = self.words
-        c, shared = self.space.hyperplane_size, self.space.subspace(self.dimension - 2)
-        return Fraction(A * shared + B * (c - shared), WORD)
-
-    @property
-    def p_pair(self) -> Fraction:
-        """A |c, d| / 2^64, |.| the number of points orthogonal to all."""
-        return Fraction(self.words[0] * self.space.subspace(self.dimension - 2), WORD)
-
-    @property
-    def q_pair(self) -> Fraction:
-        """(A |c, d, x| + B (|c, d| - |c, d, x|)) / 2^64, for x off the line through c and d."""
-        A, B = self.words
-        two, three = (self.space.subspace(self.dimension - k) for k in (2, 3))
-        return Fraction(A * three + B * (two - three), WORD)
+        one, two, three = (self.space.subspace(self.dimension - k) for k in (1, 2, 3))
+        return Support(
+            p=Fraction(A * one, WORD),
+            q=Fraction(A * two + B * (one - two), WORD),
+            p_pair=Fraction(A * two, WORD),
+            q_pair=Fraction(A * three + B * (two - three), WORD),
+        )
 
     def worst_ratio(self) -> Fraction:
         return Fraction(*self.words)
@@ -142,10 +132,8 @@ class ProjectiveResponse(FrequencyOracle):
         return y.to_bytes(self.report_bytes, "little")
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
-        inside: NDArray[np.bool_] = (
-            read_integers(payloads, self.report_bytes)[:, 0] < self.space.size
-        )
-        return inside
+        points = read_integers(payloads, self.report_bytes)[:, 0]
+        return np.asarray(points < self.space.size)
 
     @property
     def rule(self) -> str:
@@ -180,13 +168,13 @@ class ProjectiveResponse(FrequencyOracle):
         """E[f(y)] for a holder of each category."""
         A, B = self.words
         orthogonal = self.space.orthogonal_sums(f, self._used)
-        means: NDArray[np.float64] = (B * f.sum() + (A - B) * orthogonal) / WORD
-        return means
+        return np.asarray((B * f.sum() + (A - B) * orthogonal) / WORD)
 
     def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:
         # on the line through c and d, |c, d, x| = |c, d|: both are supported with p_pair
         covariance = super().slot_covariance(n, counts)
-        excess = float(self.p_pair - self.q_pair) / float(self.p - self.q) ** 2
+        p, q, p_pair, q_pair = self.support
+        excess = float(p_pair - q_pair) / float(p - q) ** 2
         for i in range(self.slots):
             for j in range(i):
                 covariance[:, i, j] += excess * self._between(i, j, n, counts)
@@ -213,8 +201,7 @@ class ProjectiveResponse(FrequencyOracle):
         holders = np.append(counts, misfits)
         own = rng.binomial(holders, bound)
         rest = multinomial(int(holders.sum() - own.sum()), np.ones(self.space.size), rng)
-        sums: Sums = rest + hyperplane_draws(self.space, own, rng)
-        return sums
+        return rest + hyperplane_draws(self.space, own, rng)
 
 
 def point_words(odds: Fraction, space: ProjectiveSpace) -> tuple[int, int]:

@@ -99,8 +99,7 @@ class ProjectiveSpace:
         canonical = vectors * self._inverses()[last] % self.q
         below = np.where(places < d[..., np.newaxis], canonical, 0) @ self.q**places
         starts = np.array([self.subspace(d) for d in range(self.t)])
-        numbers: NDArray[np.int64] = starts[d] + below
-        return numbers
+        return np.asarray(starts[d] + below)
 
     def _inverses(self) -> NDArray[np.int64]:
         return np.array([0] + [pow(a, -1, self.q) for a in range(1, self.q)])
@@ -139,15 +138,16 @@ class ProjectiveSpace:
             return self._by_transform(values, numbers)
         sums = np.zeros(self.size)
         if len(occupied) < len(numbers):
-            for part in self._parts(occupied):
+            for part in self.parts(occupied):
                 planes = self.hyperplanes(part)
                 np.add.at(sums, planes, np.broadcast_to(values[part, np.newaxis], planes.shape))
         else:
-            for part in self._parts(numbers):
+            for part in self.parts(numbers):
                 sums[part] = values[self.hyperplanes(part)].sum(axis=1)
         return sums[numbers]
 
-    def _parts(self, numbers: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    def parts(self, numbers: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Slices of ``numbers`` whose hyperplanes fit into memory together."""
         rows = max(1, 2**17 // self.hyperplane_size)
         for start in range(0, len(numbers), rows):
             yield numbers[start : start + rows]
@@ -174,11 +174,8 @@ def hyperplane_draws(space: ProjectiveSpace, holders: Holders, rng: np.random.Ge
 def by_points(space: ProjectiveSpace, holders: Holders, rng: np.random.Generator) -> Holders:
     """One multinomial per point with holders; one step per pair of orthogonal points."""
     draws = np.zeros(space.size, dtype=np.int64)
-    occupied = np.flatnonzero(holders)
-    rows = max(1, 2**17 // space.hyperplane_size)
     even = np.ones(space.hyperplane_size)
-    for start in range(0, len(occupied), rows):
-        x = occupied[start : start + rows]
+    for x in space.parts(np.flatnonzero(holders)):
         np.add.at(draws, space.hyperplanes(x), multinomial(holders[x], even, rng))
     return draws
 

@@ -23,7 +23,7 @@ from ..errors import InvalidTask
 from .base import Payloads, RandomBytes, Sums
 from .exact import WORD, draw, flip_threshold
 from .payloads import bit_sums, bitmap_bytes, pack_bits, padding_is_zero
-from .vector_pair import VectorPair
+from .vector_pair import Coordinate, VectorPair
 
 
 @dataclass(frozen=True)
@@ -45,20 +45,9 @@ class RandomizedResponse(VectorPair):
         return flip_threshold(self.share)
 
     @property
-    def offset(self) -> Fraction:
-        return Fraction(self.flip_words, WORD)
-
-    @property
-    def gain(self) -> Fraction:
-        return 1 - 2 * self.offset
-
-    @property
-    def noise(self) -> Fraction:
-        return self.offset * (1 - self.offset)
-
-    @property
-    def bounds(self) -> tuple[int, int]:
-        return 0, 1
+    def coordinate(self) -> Coordinate:
+        q = Fraction(self.flip_words, WORD)
+        return Coordinate(offset=q, gain=1 - 2 * q, noise=q * (1 - q), bounds=(0, 1))
 
     @property
     def coordinate_ratio(self) -> Fraction:
@@ -93,6 +82,5 @@ class RandomizedResponse(VectorPair):
         self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
     ) -> Sums:
         ones = np.concatenate([counts.sum(axis=1), [misfits], counts[:, 1:].ravel()])
-        q, n = float(self.offset), counts.sum() + misfits
-        sums: Sums = rng.binomial(ones, 1 - q) + rng.binomial(n - ones, q)
-        return sums
+        q, n = self.flip_words / WORD, counts.sum() + misfits
+        return np.asarray(rng.binomial(ones, 1 - q) + rng.binomial(n - ones, q))

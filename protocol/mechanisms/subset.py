@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from .base import Counts, Payloads, RandomBytes, Sums, multinomial
 from .exact import WORD, draw, exp_below, floor_word
-from .frequency_oracle import FrequencyOracle, mean_variance
+from .frequency_oracle import FrequencyOracle, Support, mean_variance
 from .limits import checked_integer, checked_question
 from .payloads import (
     bit_sums,
@@ -94,22 +94,16 @@ class SubsetSelection(FrequencyOracle):
     def _bias(self) -> Fraction:
         return Fraction(WORD, WORD - 2 * self.k * self.categories)
 
-    @property
-    def p(self) -> Fraction:
-        return Fraction(self.threshold, WORD)
-
-    @property
-    def q(self) -> Fraction:
-        return (self.k - self.p) / (self.categories - 1)
-
-    @property
-    def p_pair(self) -> Fraction:
-        return self.p * (self.k - 1) / (self.categories - 1)
-
-    @property
-    def q_pair(self) -> Fraction:
-        m, k, p = self.categories, self.k, self.p
-        return (p * (k - 1) * (k - 2) + (1 - p) * k * (k - 1)) / ((m - 1) * (m - 2))
+    @cached_property
+    def support(self) -> Support:
+        m, k, p = self.categories, self.k, Fraction(self.threshold, WORD)
+        others = p * (k - 1) * (k - 2) + (1 - p) * k * (k - 1)
+        return Support(
+            p,
+            q=(k - p) / (m - 1),
+            p_pair=p * (k - 1) / (m - 1),
+            q_pair=others / ((m - 1) * (m - 2)),
+        )
 
     def worst_ratio(self) -> Fraction:
         """A set with the own category against one without: exact up to ``_bias``, never below."""
@@ -156,10 +150,10 @@ class SubsetSelection(FrequencyOracle):
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
         if self._indexed:
             indices = read_integers(payloads, self._width)
-            increasing: NDArray[np.bool_] = np.all(indices[:, 1:] > indices[:, :-1], axis=1)
-            return increasing & (indices[:, -1] < self.categories)
-        right_size: NDArray[np.bool_] = set_bits(payloads) == self.k
-        return right_size & padding_is_zero(payloads, self.categories)
+            increasing = np.all(indices[:, 1:] > indices[:, :-1], axis=1)
+            return np.asarray(increasing & (indices[:, -1] < self.categories))
+        right_size = set_bits(payloads) == self.k
+        return np.asarray(right_size & padding_is_zero(payloads, self.categories))
 
     @property
     def rule(self) -> str:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .base import Counts, Payloads, RandomBytes, Sums
 from .exact import WORD, draw, flip_threshold
-from .frequency_oracle import FrequencyOracle
+from .frequency_oracle import FrequencyOracle, Support
 from .payloads import bit_sums, bitmap_bytes, pack_bits, padding_is_zero
 
 
@@ -37,21 +37,10 @@ class UnaryEncoding(FrequencyOracle):
     def other_words(self) -> int:
         """Words at which any other bit is 1."""
 
-    @property
-    def p(self) -> Fraction:
-        return Fraction(self.own_words, WORD)
-
-    @property
-    def q(self) -> Fraction:
-        return Fraction(self.other_words, WORD)
-
-    @property
-    def p_pair(self) -> Fraction:
-        return self.p * self.q
-
-    @property
-    def q_pair(self) -> Fraction:
-        return self.q * self.q
+    @cached_property
+    def support(self) -> Support:
+        p, q = Fraction(self.own_words, WORD), Fraction(self.other_words, WORD)
+        return Support(p, q, p_pair=p * q, q_pair=q * q)
 
     def worst_ratio(self) -> Fraction:
         return self.p * (1 - self.q) / (self.q * (1 - self.p))
@@ -88,8 +77,7 @@ class UnaryEncoding(FrequencyOracle):
         self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
     ) -> Sums:
         own, n = np.append(counts, misfits), counts.sum() + misfits
-        sums: Sums = rng.binomial(own, float(self.p)) + rng.binomial(n - own, float(self.q))
-        return sums
+        return np.asarray(rng.binomial(own, float(self.p)) + rng.binomial(n - own, float(self.q)))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ u_c - sum over l of v_{c,l}.
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,29 +42,27 @@ def coordinate_share(epsilon: float, cells: int, slots: int) -> Fraction:
     return Fraction(epsilon) / coordinates_apart(cells, slots)
 
 
+class Coordinate(NamedTuple):
+    """One coordinate of a report."""
+
+    offset: Fraction
+    """a: its mean where it is 0 before the noise."""
+    gain: Fraction
+    """g: by how much the mean grows where it is 1."""
+    noise: Fraction
+    """s: its variance, whatever it holds."""
+    bounds: tuple[int, int]
+    """Its least and its greatest value."""
+
+
 @dataclass(frozen=True)
 class VectorPair(Mechanism):
     """U and V with independent noise of the same size on every coordinate."""
 
     @property
     @abstractmethod
-    def offset(self) -> Fraction:
-        """a: mean of a coordinate that is 0."""
-
-    @property
-    @abstractmethod
-    def gain(self) -> Fraction:
-        """g: by how much the mean grows when the coordinate is 1."""
-
-    @property
-    @abstractmethod
-    def noise(self) -> Fraction:
-        """s: variance of one coordinate, whatever it holds."""
-
-    @property
-    @abstractmethod
-    def bounds(self) -> tuple[int, int]:
-        """Least and greatest value of one coordinate of a report."""
+    def coordinate(self) -> Coordinate:
+        """What every coordinate of a report is like."""
 
     @property
     @abstractmethod
@@ -82,7 +81,7 @@ class VectorPair(Mechanism):
 
     @property
     def _unit_variance(self) -> float:
-        return float(self.noise / self.gain**2)
+        return float(self.coordinate.noise / self.coordinate.gain**2)
 
     def worst_ratio(self) -> Fraction:
         """Ratios of independent coordinates multiply."""
@@ -108,7 +107,8 @@ class VectorPair(Mechanism):
         return float(self._debiased(sums, n)[self.cells])
 
     def _debiased(self, sums: Sums, n: int) -> NDArray[np.float64]:
-        return np.asarray((sums - n * float(self.offset)) / float(self.gain))
+        offset, gain = map(float, self.coordinate[:2])
+        return np.asarray((sums - n * offset) / gain)
 
     def misfit_variance(self, n: int, misfits: float) -> float:  # noqa: ARG002
         return n * self._unit_variance
@@ -131,7 +131,8 @@ class VectorPair(Mechanism):
 
     def influence(self, weights: Counts) -> tuple[float, float]:
         # every coordinate of a report is free to be anything within its bounds
-        ends = [(bound - float(self.offset)) / float(self.gain) for bound in self.bounds]
+        offset, gain = map(float, self.coordinate[:2])
+        ends = [(bound - offset) / gain for bound in self.coordinate.bounds]
         terms = np.multiply.outer(ends, self._coordinate_weights(weights))
         return float(terms.min(axis=0).sum()), float(terms.max(axis=0).sum())
 

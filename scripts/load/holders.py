@@ -46,25 +46,19 @@ class Shard:
 
 
 def privatize(
-    task: Task,
-    holders: int,
-    folder: Path,
-    *,
-    shard: int,
-    seed: int,
-    progress: Callable[[int], None],
+    task: Task, holders: int, folder: Path, *, shard: int, progress: Callable[[int], None]
 ) -> list[Shard]:
     """Let every holder answer, and keep the reports in ``folder``, ``shard`` holders to a file.
 
-    Works in as many processes as there are cores. ``seed`` draws the records only: what a holder's
-    mechanism draws comes from the operating system.
+    Works in as many processes as there are cores. Records are the same in every run; what a
+    holder's mechanism draws comes from the operating system.
     """
     counts = [min(shard, holders - start) for start in range(0, holders, shard)]
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
         try:
             with interrupts_held():  # by the workers for good: they start here and inherit it
                 futures: list[Future[Shard]] = [
-                    pool.submit(_write_shard, task.canonical, [seed, number], count, folder)
+                    pool.submit(_write_shard, task.canonical, number, count, folder)
                     for number, count in enumerate(counts)
                 ]
             for future, count in zip(futures, counts, strict=True):
@@ -76,14 +70,14 @@ def privatize(
     return [future.result() for future in futures]
 
 
-def _write_shard(canonical: bytes, seed: list[int], count: int, folder: Path) -> Shard:
-    task, rng = Task.parse(canonical), np.random.default_rng(seed)
+def _write_shard(canonical: bytes, number: int, count: int, folder: Path) -> Shard:
+    task, rng = Task.parse(canonical), np.random.default_rng([0, number])
     parts = []
     for start in range(0, count, AT_A_TIME):
         X, y = people(rng, min(AT_A_TIME, count - start))
         parts.append(answers(task, X, y, os.urandom))
     ids, payloads = (np.vstack(column) for column in zip(*parts, strict=True))
-    path = folder / f"{seed[1]:06d}.batch"
+    path = folder / f"{number:06d}.batch"
     path.write_bytes(Batch((0,), ids, payloads).pack())
     return Shard(path, count)
 

@@ -22,29 +22,21 @@ RECONNECTS = 20
 RECONNECT_PAUSE = 0.5
 RETRY_SECONDS = 1.0
 OVERLOADED = 503
-HEAD_END = b"\r\n\r\n"
 RETRY_AFTER = re.compile(rb"\r\nretry-after: *([0-9.]+)", re.IGNORECASE)
 
 
 class Message(NamedTuple):
-    """One request, what it is for, how many new reports it has, and how its sender behaves.
+    """One request, and how many reports it has."""
 
-    It dawdles for so many seconds between head and body, or hangs up before the answer and then
-    sends the same bytes again.
-    """
-
-    kind: str
     request: bytes
     reports: int = 1
-    dawdle: float = 0.0
-    hangs_up: bool = False
 
 
 @dataclass
 class Outcomes:
-    """Requests sent and answers by (kind, status); reports sent and acknowledged; latencies."""
+    """Answers by status; reports sent and acknowledged; latencies in seconds."""
 
-    answers: Counter[tuple[str, int]] = field(default_factory=Counter)
+    answers: Counter[int] = field(default_factory=Counter)
     sent: int = 0
     acknowledged: int = 0
     latencies: "array[float]" = field(default_factory=lambda: array("d"))
@@ -53,10 +45,10 @@ class Outcomes:
     started: float = field(default_factory=time.perf_counter)
     finished: float = 0.0
 
-    def answered(self, kind: str, status: int, reports: int, sent_at: float) -> None:
+    def answered(self, status: int, reports: int, sent_at: float) -> None:
         """Note one final answer."""
         self.finished = time.perf_counter()
-        self.answers[kind, status] += 1
+        self.answers[status] += 1
         if status < 300:
             self.acknowledged += reports
         self.latencies.append(self.finished - sent_at)
@@ -71,7 +63,7 @@ class Outcomes:
     @property
     def refused(self) -> int:
         """Requests with an answer other than 2xx."""
-        return sum(n for (_, status), n in self.answers.items() if status >= 300)
+        return sum(n for status, n in self.answers.items() if status >= 300)
 
     @property
     def seconds(self) -> float:
@@ -101,20 +93,15 @@ class Sender:
         self.outcomes = outcomes
         self._messages = messages
         self._connections = connections
-        self._stopping = False
 
     async def run(self) -> None:
         """Send all and wait for the answers; raises ``ConnectionError`` if nobody answers."""
         self.outcomes.started = time.perf_counter()
         await asyncio.gather(*(_Lane(self).run() for _ in range(self._connections)))
 
-    def stop(self) -> None:
-        """Take no new message; what is in flight is still waited for."""
-        self._stopping = True
-
     def next(self) -> Message | None:
         """A new message; None when there is none."""
-        message = None if self._stopping else next(self._messages, None)
+        message = next(self._messages, None)
         if message is not None:
             self.outcomes.sent += message.reports
         return message
@@ -179,7 +166,7 @@ class _Lane(asyncio.Protocol):
             self.not_before = time.perf_counter() + seconds
             asyncio.get_running_loop().call_later(seconds, self._send, self.transport)
         else:
-            self.outcomes.answered(message.kind, status, message.reports, self.sent_at)
+            self.outcomes.answered(status, message.reports, self.sent_at)
             self.message = None
             self._send(self.transport)
 
@@ -193,16 +180,4 @@ class _Lane(asyncio.Protocol):
             over.close()
             return
         self.sent_at = time.perf_counter()
-        if message.dawdle:
-            head, end, body = message.request.partition(HEAD_END)
-            over.write(head + end)
-            asyncio.get_running_loop().call_later(message.dawdle, self._finish, over, body)
-            return
         over.write(message.request)
-        if message.hangs_up:
-            self.message = message._replace(hangs_up=False)
-            over.close()
-
-    def _finish(self, over: asyncio.Transport, body: bytes) -> None:
-        if not over.is_closing():
-            over.write(body)

@@ -1,6 +1,5 @@
-"""What goes over the wire in a load test: reports one by one or in batches, and some mischief."""
+"""What goes over the wire in a load test: reports one by one or in batches."""
 
-import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -11,10 +10,8 @@ from privet.protocol.batch import BATCH_MEDIA_TYPE, ByteRows
 from privet.protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE
 from privet.protocol.task import Task
 from scripts.load.holders import Shard
-from scripts.load.sender import HEAD_END, Message
+from scripts.load.sender import Message
 
-DAWDLE_SECONDS = 2.0
-CUT = 5
 AT_A_TIME = 4_096
 
 
@@ -39,51 +36,21 @@ class Address:
         ).encode()
 
 
-@dataclass(frozen=True)
-class Mischief:
-    """Shares of the holders, 0 to 1, that misbehave.
-
-    They send twice, send rubbish too, send slowly, or hang up before the answer and try again.
-    """
-
-    duplicates: float = 0.0
-    malformed: float = 0.0
-    slow: float = 0.0
-    retries: float = 0.0
-
-
-def singles(
-    shards: Iterable[Shard], task: Task, to: Address, mischief: Mischief, rng: random.Random
-) -> Iterator[Message]:
-    """One message per report, some twice, some after a broken copy, some slow or cut off."""
-    plain = plain_requests(shards, task, to)
-    if mischief == Mischief():
-        yield from (Message("report", request) for request in plain)
-        return
-    for request in plain:
-        if rng.random() < mischief.malformed:
-            yield Message("malformed", _cut_short(request, to), 0)
-        dawdle = DAWDLE_SECONDS if rng.random() < mischief.slow else 0.0
-        hangs_up = not dawdle and rng.random() < mischief.retries
-        yield Message("report", request, 1, dawdle, hangs_up)
-        if rng.random() < mischief.duplicates:
-            yield Message("duplicate", request, 0)
-
-
-def plain_requests(shards: Iterable[Shard], task: Task, to: Address) -> Iterator[bytes]:
-    """A whole request per report, put together some thousand at a time."""
+def singles(shards: Iterable[Shard], task: Task, to: Address) -> Iterator[Message]:
+    """One message per report, put together some thousand at a time."""
     for shard in shards:
         batch = shard.batch(task)
         for start in range(0, len(batch), AT_A_TIME):
             part = slice(start, start + AT_A_TIME)
-            yield from requests(task, to, batch.ids[part], batch.payloads[part])
+            for request in requests(task, to, batch.ids[part], batch.payloads[part]):
+                yield Message(request)
 
 
 def batches(shards: Iterable[Shard], to: Address) -> Iterator[Message]:
     """A message per shard."""
     for shard in shards:
         body = shard.path.read_bytes()
-        yield Message("batch", to.head(BATCH_MEDIA_TYPE, len(body)) + body, shard.reports)
+        yield Message(to.head(BATCH_MEDIA_TYPE, len(body)) + body, shard.reports)
 
 
 def requests(task: Task, to: Address, ids: ByteRows, payloads: ByteRows) -> Iterator[bytes]:
@@ -103,9 +70,3 @@ def requests(task: Task, to: Address, ids: ByteRows, payloads: ByteRows) -> Iter
     packed, length = rows.tobytes(), rows.shape[1]
     for start in range(0, len(packed), length):
         yield packed[start : start + length]
-
-
-def _cut_short(request: bytes, to: Address) -> bytes:
-    """The request with its report's last bytes missing, and a head that agrees."""
-    body = request.partition(HEAD_END)[2][:-CUT]
-    return to.head(REPORT_MEDIA_TYPE, len(body)) + body

@@ -1,6 +1,7 @@
 """Every figure and table of the papers, and Privet's own: ``python -m scripts.reproduce``."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -51,23 +52,23 @@ def main(
     They go to privet-data/reproduce, or with --write-docs into docs and scripts/reproduce/expected.
     What is not measured anew stays as it is.
     """
-    known = len(EXPERIMENTS)
+    built_in = len(EXPERIMENTS)
     driver.load(add)
-    chosen = EXPERIMENTS[known:] if add is not None and not only else EXPERIMENTS
-    chosen = [each for each in chosen if each.name.startswith(tuple(only.split(",")))]
+    chosen = EXPERIMENTS[built_in:] if add is not None and not only else EXPERIMENTS
+    chosen = beginning(only.split(","), chosen)
     if not chosen:
-        names = ", ".join(each.name for each in EXPERIMENTS)
+        names = ", ".join(experiment.name for experiment in EXPERIMENTS)
         raise typer.BadParameter(f"No experiment begins with {only!r}: use one of {names}.")
     results = EXPECTED if write_docs else KEPT / "results"
     if measure:
         narrowed = [
             driver.narrowed(
-                each,
+                experiment,
                 most=1 if quick else replications,
                 methods=[name for name in methods.split(";") if name],
                 problems=[name for name in problems.split(";") if name],
             )
-            for each in chosen
+            for experiment in chosen
         ]
         store = driver.Store(KEPT / "cache", data, add)
         scores, skipped = driver.run(narrowed, store, n_jobs=jobs, scheduler=scheduler)
@@ -75,13 +76,13 @@ def main(
             print(f"{name} is skipped: {files} is missing.")
         results.mkdir(parents=True, exist_ok=True)
         origin = {"version": version("privet"), "code": driver.fingerprint()[:12]}
-        for each in narrowed:
-            new = driver.summarized(each, scores).round(6)
+        for experiment in narrowed:
+            new = driver.summarized(experiment, scores).round(6)
             new = new.assign(**origin, measured=f"{datetime.now(UTC):%Y-%m-%d}")
             if len(new):
-                table = pages.merged(each, pages.kept(each, results), new)
-                table.to_csv(results / f"{each.name}.csv", index=False)
-    tables = {each.name: pages.kept(each, results) for each in EXPERIMENTS}
+                table = pages.merged(experiment, pages.kept(experiment, results), new)
+                table.to_csv(results / f"{experiment.name}.csv", index=False)
+    tables = {experiment.name: pages.kept(experiment, results) for experiment in EXPERIMENTS}
     if write_docs:
         write_pages(tables)
         return
@@ -93,33 +94,31 @@ def main(
 
 def write_pages(tables: Mapping[str, pd.DataFrame]) -> None:
     """Fill every place of the documentation with its tables or notes."""
-    elsewhere = {name for names in pages.SUMMARIES.values() for name in names}
+    noted = [experiment for name in pages.NOTES.values() for experiment in beginning(name)]
+    shown = [replace(e, notes=None) if e in noted else e for e in EXPERIMENTS]
     for name, places in pages.PAGES.items():
         page = DOCS / name
         filled = {
             place: pages.sections(
-                beginning(place),
-                tables,
-                page,
-                DOCS / "figures",
-                EXPECTED,
-                without_notes=elsewhere,
+                beginning([place], shown), tables, page, DOCS / "figures", EXPECTED
             )
             for place in places
         }
         fill(page, filled)
-    for name, summarized in pages.SUMMARIES.items():
+    for name, places in pages.NOTES.items():
         notes = {
-            f"{each.name}-notes": each.notes(each, tables[each.name])
-            for each in EXPERIMENTS
-            if each.name in summarized and each.notes
+            f"{experiment.name}-notes": experiment.notes(experiment, tables[experiment.name])
+            for experiment in beginning(places)
+            if experiment.notes
         }
         fill(DOCS / name, notes)
 
 
-def beginning(place: str) -> list[Experiment]:
-    """The experiments whose names begin with ``place``."""
-    return [each for each in EXPERIMENTS if each.name.startswith(place)]
+def beginning(
+    names: Iterable[str], experiments: Iterable[Experiment] = EXPERIMENTS
+) -> list[Experiment]:
+    """The experiments whose names begin with one of ``names``."""
+    return [e for e in experiments if e.name.startswith(tuple(names))]
 
 
 if __name__ == "__main__":

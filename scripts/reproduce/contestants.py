@@ -138,14 +138,25 @@ def fitted(model: Any, split: Split) -> Any:
 
 
 def scores(model: Any, split: Split) -> Scores:
-    """Accuracy, in expectation where the law of the labels is known; or mean squared error."""
+    """Those of a model at the test rows."""
+    return value_scores(values_of(model, split.test.X), split)
+
+
+def values_of(model: Any, X: Floats) -> Floats:
+    """Probabilities ``(rows, classes)`` or means ``(rows, 1)``."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X))
+    return np.asarray(model.predict(X))[:, None]
+
+
+def value_scores(values: Floats, split: Split) -> Scores:
+    """Scores of a model's values at the test rows.
+
+    ``score`` is mean squared error, or accuracy, in expectation where the law of the labels is
+    known; where it is not, Brier score and log loss are there too.
+    """
     if isinstance(split.label, Range):
-        return {"score": float(((model.predict(split.test.X) - split.test.y) ** 2).mean())}
-    return class_scores(model.predict_proba(split.test.X), split)
-
-
-def class_scores(values: Floats, split: Split) -> Scores:
-    """``score``, and Brier score and log loss of known labels, for probabilities ``(rows, 2)``."""
+        return {"score": float(((values[:, 0] - split.test.y) ** 2).mean())}
     ones = values.argmax(axis=1) == 1
     if split.chance is not None:
         return {"score": float(np.where(ones, split.chance, 1.0 - split.chance).mean())}

@@ -55,16 +55,18 @@ class Case:
         runs = max(1, round(INTERVALS / 2**depth))
         held = [covered(self, population, epsilon, seed * runs + run) for run in range(runs)]
         collection = f"{population.holders:,} at ε = {epsilon:g}".replace(",", " ")
-        series = f"{self.estimator}, {self.name}"
-        yield series, {"collection": collection}, {"score": float(np.mean(held))}
+        yield self.name, {"collection": collection}, {"score": float(np.mean(held))}
 
 
-CASES = (
-    Case("classes", CLASSES, "private"),
-    Case("classes", CLASSES, "drift"),
-    Case("numbers", NUMBER, "ratio"),
-    Case("numbers around centres", NUMBER, "drift", centred=True),
-)
+CASES = {
+    case.name: case
+    for case in (
+        Case("private, classes", CLASSES, "private"),
+        Case("drift, classes", CLASSES, "drift"),
+        Case("ratio, numbers", NUMBER, "ratio"),
+        Case("drift, numbers around centres", NUMBER, "drift", centred=True),
+    )
+}
 
 
 def covered(case: Case, population: Quadrants, epsilon: float, run: int) -> NDArray[np.bool_]:

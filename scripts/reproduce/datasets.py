@@ -46,7 +46,7 @@ def files_of(name: str) -> tuple[str, ...]:
     return tuple(f"{part}.csv.gz" for part in parts)
 
 
-def classification(folder: Path, name: str, seed: int) -> Split:
+def classification(folder: Path, seed: int, *, name: str) -> Split:
     """LPCT's Table 2: public rows fixed, private rows split 80 : 20 at random."""
     return _eighty_twenty(*_encoded(folder, name), seed)
 
@@ -62,16 +62,16 @@ def _eighty_twenty(public: PublicData, rest: PublicData, seed: int) -> Split:
     return Split(public, take(rest, train), take(rest, test), CLASSES)
 
 
-def shuffled(folder: Path, name: str, seed: int, *, public: int) -> Split:
-    """All rows of a set dealt anew: ``public`` of them, and the others 80 : 20."""
-    known, rest = _encoded(folder, name)
-    pool = PublicData(np.vstack([known.X, rest.X]), np.concatenate([known.y, rest.y]))
+def shuffled(folder: Path, seed: int, *, name: str, public: int) -> Split:
+    """All rows of a set shuffled: ``public`` of them, and the others 80 : 20."""
+    first_rows, rest = _encoded(folder, name)
+    pool = PublicData(np.vstack([first_rows.X, rest.X]), np.concatenate([first_rows.y, rest.y]))
     order = np.random.default_rng(seed).permutation(len(pool))
     first, second, third = np.split(order, [public, public + (len(pool) - public) * 4 // 5])
     return Split(take(pool, first), take(pool, second), take(pool, third), CLASSES)
 
 
-def regression(folder: Path, name: str, seed: int) -> Split:
+def regression(folder: Path, seed: int, *, name: str) -> Split:
     """LPDT's Table 2: public, private and test rows 1 : 7 : 2 at random.
 
     The label's range is declared, as who asks for an age or a grade knows it: the whole set's.
@@ -97,8 +97,8 @@ def wines(folder: Path, seed: int, red: float) -> Split:
     n_red = round(red * reds.num_rows)
     order = rng.permutation(white.num_rows)
     n_white = reds.num_rows - n_red
-    known = [reds.take(rng.permutation(reds.num_rows)[:n_red]), white.take(order[:n_white])]
-    public, rest = _encode(pa.concat_tables(known), white.take(order[n_white:]))
+    mixed = [reds.take(rng.permutation(reds.num_rows)[:n_red]), white.take(order[:n_white])]
+    public, rest = _encode(pa.concat_tables(mixed), white.take(order[n_white:]))
     test, private = np.split(np.arange(len(rest)), [white.num_rows // 5])
     label = Range(name="label", low=0.0, high=10.0)
     return Split(public, take(rest, private), take(rest, test), label)
@@ -125,12 +125,12 @@ def _read(file: Path) -> pa.Table:
 def _encode(public: pa.Table, rest: pa.Table) -> tuple[PublicData, PublicData]:
     names = public.column_names[:-1]
     features = [_feature(name, public[name], rest[name]) for name in names]
-    found = []
-    for table in (public, rest):
+
+    def encoded(table: pa.Table) -> PublicData:
         columns = {name: table[name].to_numpy() for name in names}
-        label = table["label"].to_numpy().astype(np.float64)
-        found.append(PublicData(encode_table(features, columns), label))
-    return found[0], found[1]
+        return PublicData(encode_table(features, columns), table["label"].to_numpy().astype(float))
+
+    return encoded(public), encoded(rest)
 
 
 def _feature(name: str, public: pa.ChunkedArray, rest: pa.ChunkedArray) -> Numeric | Categorical:

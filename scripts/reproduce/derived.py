@@ -5,7 +5,7 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 from scripts.pages import markdown
-from scripts.reproduce.experiment import Experiment, Numbers
+from scripts.reproduce.experiment import Experiment
 
 
 def rank_sums(experiment: Experiment, table: pd.DataFrame, without: tuple[str, ...] = ()) -> str:
@@ -16,24 +16,18 @@ def rank_sums(experiment: Experiment, table: pd.DataFrame, without: tuple[str, .
     their means and by those.
     """
     shown = table[~table["series"].isin([*without, "CT-W"])]
-    budgets = sorted(each for each in set(shown["epsilon"]) if each > 0)
-    sums = pd.DataFrame(
-        {
-            f"ε = {budget:g}": ranks(shown[shown["epsilon"].isin([budget, 0.0])], experiment.best)
-            for budget in budgets
-        }
-    )
-    if experiment.published and len(budgets) == 1:
-        printed = published_table(experiment.published)
-        same = shown[
-            shown["series"].isin(printed["series"]) & shown["problem"].isin(printed["problem"])
-        ]
-        printed = printed[
-            printed["series"].isin(same["series"]) & printed["problem"].isin(same["problem"])
-        ]
-        sums["as in print"] = ranks(same, experiment.best)
-        sums["printed"] = ranks(printed, experiment.best)
-    sums = sums.loc[sums[sums.columns[: len(budgets)]].sum(axis=1).sort_values(kind="stable").index]
+    columns = {
+        f"ε = {epsilon:g}": ranks(shown[shown["epsilon"].isin([epsilon, 0.0])], experiment.best)
+        for epsilon in budgets(shown)
+    }
+    sums = pd.DataFrame(columns)
+    if experiment.published and len(columns) == 1:
+        published = pd.Series(experiment.published, name="mean")
+        printed = published.rename_axis(["series", "problem"]).reset_index()
+        ours = within(shown, printed)
+        sums["as in print"] = ranks(ours, experiment.best)
+        sums["printed"] = ranks(within(printed, ours), experiment.best)
+    sums = sums.loc[sums[list(columns)].sum(axis=1).sort_values(kind="stable").index]
     head = [f"rank sums over {shown['problem'].nunique()} sets", *map(str, sums.columns)]
     rows = (
         [str(name), *("–" if np.isnan(v) else f"{v:g}" for v in row)]
@@ -50,12 +44,9 @@ def rank_sums(experiment: Experiment, table: pd.DataFrame, without: tuple[str, .
     )
 
 
-def published_table(numbers: Numbers) -> pd.DataFrame:
-    """Published numbers by series and problem, in the form of a table of means."""
-    rows = [
-        (series, problem, value) for (series, problem), value in numbers.items() if series != "CT-W"
-    ]
-    return pd.DataFrame(rows, columns=["series", "problem", "mean"])
+def within(table: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """The rows whose series and whose problem ``other`` has too."""
+    return table[table["series"].isin(other["series"]) & table["problem"].isin(other["problem"])]
 
 
 def ranks(table: pd.DataFrame, best: str) -> "pd.Series[float]":
@@ -111,25 +102,28 @@ def rows_below(table: pd.DataFrame) -> str:
     Simpler are public models, the plain tree and the reported base rate. The best is chosen by
     these same means, for each measure by itself.
     """
-    lines, every = [], 0
-    for (problem, shift), own in table.groupby(["problem", "shift"], sort=False):
-        for budget in sorted(each for each in set(own["epsilon"]) if each > 0):
-            here = own[own["epsilon"].isin([budget, 0.0])].set_index("series")
-            simpler, found = here[here.index.str.startswith(SIMPLER)], []
-            for measure, (better, slack) in SLACK.items():
-                best = (better * simpler[measure]).idxmax()
-                least, own_score = simpler[measure][best], here.loc["Privet", measure]
-                worse = better * (least - own_score) > slack
-                found.append(f"{own_score:.3f} for {least:.3f} ({best})" if worse else "–")
-            every += 1
-            lines.append([f"{problem}, {shift}", f"{budget:g}", *found])
+    lines = []
+    for (problem, shift), panel in table.groupby(["problem", "shift"], sort=False):
+        for budget in budgets(panel):
+            scores = panel[panel["epsilon"].isin([budget, 0.0])].set_index("series")
+            beaten = [better_answer(scores, measure) for measure in SLACK]
+            lines.append([f"{problem}, {shift}", f"{budget:g}", *beaten])
     counts = [sum(line[place] != "–" for line in lines) for place in (2, 3)]
     titles = [
-        f"{name}, {count} of {every}"
+        f"{name}, {count} of {len(lines)}"
         for name, count in zip(("accuracy", "Brier score"), counts, strict=True)
     ]
     shown = (line for line in lines if set(line[2:]) != {"–"})
     return markdown(["worse than a simpler answer", "ε", *titles], shown)
+
+
+def better_answer(scores: pd.DataFrame, measure: str) -> str:
+    """Privet's score and that of the best simpler series, if that is better; else a dash."""
+    sign, slack = SLACK[measure]
+    simpler = scores.loc[scores.index.str.startswith(SIMPLER), measure]
+    best = (sign * simpler).idxmax()
+    ours, theirs = scores.loc["Privet", measure], simpler[best]
+    return f"{ours:.3f} for {theirs:.3f} ({best})" if sign * (theirs - ours) > slack else "–"
 
 
 SLACK = {"mean": (1, 0.01), "brier": (-1, 0.005)}
@@ -143,14 +137,16 @@ def share_of_the_way(table: pd.DataFrame) -> str:
     Nothing is stated where raw records are hardly better.
     """
     lines = []
-    budgets = sorted(each for each in set(table["epsilon"]) if each > 0)
-    for (problem, shift), own in table.groupby(["problem", "shift"], sort=False):
-        brier = {
-            (s, e): b for s, e, b in zip(own["series"], own["epsilon"], own["brier"], strict=True)
-        }
+    for (problem, shift), panel in table.groupby(["problem", "shift"], sort=False):
+        brier = panel.set_index(["series", "epsilon"])["brier"]
         start, end = brier["public stack", 0.0], brier["everybody's forest", 0.0]
-        gone = [start - brier["Privet", each] for each in budgets]
-        worth = start - end > SLACK["brier"][1]
-        parts = (f"{part / (start - end):.2f}" if worth else "–" for part in gone)
+        shares = ((start - brier["Privet", budget]) / (start - end) for budget in budgets(table))
+        is_worth = start - end > SLACK["brier"][1]
+        parts = (f"{share:.2f}" if is_worth else "–" for share in shares)
         lines.append([f"{problem}, {shift}", *parts])
-    return markdown(["share of the way", *(f"ε = {each:g}" for each in budgets)], lines)
+    return markdown(["share of the way", *(f"ε = {budget:g}" for budget in budgets(table))], lines)
+
+
+def budgets(table: pd.DataFrame) -> list[float]:
+    """The table's values of ε, ascending; 0 stands for none."""
+    return sorted(epsilon for epsilon in set(table["epsilon"]) if epsilon > 0)

@@ -56,10 +56,11 @@ class Store:
 
     def file(self, job: Job, seed: int) -> Path:
         """The file of one result."""
-        own = (repr((job, seed)), fingerprint(), *(digest(file) for file in self.needs(job)))
+        sources = [*self.needs(job)]
         if self.plugin is not None and not {job.method, job.problem} <= BUILT_IN:
-            own += (digest(self.plugin),)
-        return self.kept / f"{hashlib.sha256(repr(own).encode()).hexdigest()}.json"
+            sources.append(self.plugin)
+        key = repr((job, seed, fingerprint(), *map(digest, sources)))
+        return self.kept / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
 
     def needs(self, job: Job) -> list[Path]:
         """The files that a job's problem is made of."""
@@ -85,24 +86,24 @@ def run(
     for experiment in experiments:
         for job in experiment.jobs:
             wanted[job] = max(wanted.get(job, 0), experiment.replications)
-    skipped = {job.problem: ", ".join(found) for job in wanted if (found := store.absent(job))}
+    skipped = {job.problem: ", ".join(files) for job in wanted if (files := store.absent(job))}
     # a method's jobs on one split share what it fits to public records
     ordered = sorted(wanted, key=_shared)
     todo = [job for job in ordered if job.problem not in skipped]
     store.kept.mkdir(parents=True, exist_ok=True)
     rows: list[Point] = []
-    seconds: dict[Job, float] = {}
     with cluster(n_jobs, scheduler):
         for seed in range(max((wanted[job] for job in todo), default=0)):
             now = [job for job in todo if seed < wanted[job]]
             results = Parallel(batch_size=1)(
                 delayed(_all_measured)(list(same), seed, store) for _, same in groupby(now, _shared)
             )
-            for job, (spent, points) in zip(now, chain(*results), strict=True):
-                seconds[job] = spent
+            spent, left = 0.0, 0.0
+            for job, (seconds, points) in zip(now, chain(*results), strict=True):
+                spent += seconds
+                left += seconds * (wanted[job] - seed - 1)
                 rows += points
-            left = sum(seconds[job] * (wanted[job] - seed - 1) for job in now)
-            done = f"Replication {seed + 1}: {len(now)} jobs, {sum(seconds[j] for j in now):.0f} s"
+            done = f"Replication {seed + 1}: {len(now)} jobs, {spent:.0f} s"
             print(f"{done}; at most {left / effective_n_jobs() / 60:.0f} min left.", flush=True)
     return pd.DataFrame(rows), skipped
 
@@ -138,11 +139,11 @@ def measured(job: Job, seed: int, store: Store) -> tuple[float, list[Point]]:
         return seconds, rows
     started = time.perf_counter()
     split = split_of(job.problem, job.settings, store.data, seed)
-    own: Point = {"job": repr(job), "problem": job.problem, "method": job.method}
-    own |= {"epsilon": job.epsilon, **dict(job.settings)}
+    columns: Point = {"job": repr(job), "problem": job.problem, "method": job.method}
+    columns |= {"epsilon": job.epsilon, **dict(job.settings)}
     with threadpool_limits(1):
         rows = [
-            {**own, "series": series, **point, "seed": seed, **scores}
+            {**columns, "series": series, **point, "seed": seed, **scores}
             for series, point, scores in METHODS[job.method](split, job.epsilon, seed)
         ]
     seconds = time.perf_counter() - started
@@ -153,14 +154,11 @@ def measured(job: Job, seed: int, store: Store) -> tuple[float, list[Point]]:
     return seconds, rows
 
 
+@cache
 def load(plugin: Path | None) -> None:
     """Run a researcher's file, which adds to ``METHODS``, ``PROBLEMS`` or ``EXPERIMENTS``, once."""
-    if plugin is not None:
-        _load(plugin)
-
-
-@cache
-def _load(plugin: Path) -> None:
+    if plugin is None:
+        return
     spec = importlib.util.spec_from_file_location("plugin", plugin)
     if spec is None or spec.loader is None or not plugin.exists():
         msg = f"{plugin} is not a Python file."
@@ -177,31 +175,23 @@ def digest(file: Path) -> str:
 @cache
 def fingerprint() -> str:
     """A hash of the code that the scores depend on."""
-    files = [file for source in SOURCES for file in _python(ROOT / source)]
-    here = sorted(Path(__file__).parent.glob("*.py"))
-    files += [file for file in here if file.stem not in NOT_MEASURING]
-    return hashlib.sha256("".join(map(digest, files)).encode()).hexdigest()
-
-
-def _python(source: Path) -> list[Path]:
-    return [source] if source.is_file() else sorted(source.rglob("*.py"))
+    paths = [ROOT / source for source in SOURCES]
+    paths += [file for file in Path(__file__).parent.glob("*.py") if file.stem not in NOT_MEASURING]
+    files = [file for path in paths for file in (path, *path.rglob("*.py")) if file.is_file()]
+    return hashlib.sha256("".join(map(digest, sorted(files))).encode()).hexdigest()
 
 
 def narrowed(
-    experiment: Experiment,
-    *,
-    most: int,
-    methods: Iterable[str],
-    problems: Iterable[str],
+    experiment: Experiment, *, most: int, methods: Iterable[str], problems: Iterable[str]
 ) -> Experiment:
     """With fewer replications and jobs; ``most`` = 0 and empty names set no limit."""
-    number = experiment.replications
-    kept = tuple(
+    jobs = tuple(
         job
         for job in experiment.jobs
         if (not methods or job.method in methods) and (not problems or job.problem in problems)
     )
-    return replace(experiment, jobs=kept, replications=min(number, most or number))
+    number = experiment.replications
+    return replace(experiment, jobs=jobs, replications=min(number, most or number))
 
 
 def summarized(experiment: Experiment, scores: pd.DataFrame) -> pd.DataFrame:
@@ -211,25 +201,23 @@ def summarized(experiment: Experiment, scores: pd.DataFrame) -> pd.DataFrame:
     each further measure its mean under its name with its error, and the point's other parameters.
     """
     first, *others = experiment.measures
-    stated = ["mean", "standard_error", "replications"]
-    if scores.empty:
-        return pd.DataFrame(columns=[*experiment.key, *stated])
-    own = scores[scores["job"].isin([repr(job) for job in experiment.jobs])]
-    own = own[own["series"].isin(experiment.series) & (own["seed"] < experiment.replications)]
-    own = own.dropna(axis=1, how="all")
-    if own.empty:
-        return pd.DataFrame(columns=[*experiment.key, *stated])
-    fixed = {*experiment.key, "job", "method", "seed", *MEASURES}
-    point = [column for column in own if column not in fixed]
     wanted: dict[str, Any] = {
         "mean": (first, "mean"),
         "standard_error": (first, "sem"),
         "replications": (first, "count"),
     }
+    if not scores.empty:
+        scores = scores[scores["job"].isin([repr(job) for job in experiment.jobs])]
+        scores = scores[scores["series"].isin(experiment.series)]
+        scores = scores[scores["seed"] < experiment.replications].dropna(axis=1, how="all")
+    if scores.empty:
+        return pd.DataFrame(columns=[*experiment.key, *wanted])
+    fixed = {*experiment.key, "job", "method", "seed", *MEASURES}
+    point = [column for column in scores if column not in fixed]
     for measure in others:
         wanted |= {measure: (measure, "mean"), f"{measure}_error": (measure, "sem")}
-    of_point = own.groupby([*experiment.key, *point], dropna=False, sort=False)
-    table = of_point.agg(**wanted).reset_index()
+    by_point = scores.groupby([*experiment.key, *point], dropna=False, sort=False)
+    table = by_point.agg(**wanted).reset_index()
     means = table.groupby(experiment.key, dropna=False, sort=False)["mean"]
     chosen = means.idxmax() if experiment.best == "max" else means.idxmin()
     return table.loc[chosen].reset_index(drop=True)[[*experiment.key, *wanted, *point]]

@@ -54,7 +54,6 @@ class Experiment:
     relative: str = ""
     published: Numbers = field(default_factory=dict)
     reference: str = "published"
-    remarks: str = ""
     notes: Callable[["Experiment", pd.DataFrame], str] | None = None
 
     @property
@@ -71,20 +70,19 @@ def jobs(
 ) -> tuple[Job, ...]:
     """All combinations; every setting is a list of values. Without privacy ε is 0."""
     problems = (problem,) if isinstance(problem, str) else tuple(problem)
-    names = tuple(settings)
-    made = (
+    combinations = (
         Job(
-            each,
+            name,
             method,
             epsilon if getattr(METHODS[method], "private", True) else 0.0,
-            tuple(zip(names, values, strict=True)),
+            tuple(zip(settings, values, strict=True)),
         )
-        for each in problems
+        for name in problems
         for values in product(*settings.values())
         for epsilon in epsilons
         for method in methods
     )
-    return tuple(dict.fromkeys(made))
+    return tuple(dict.fromkeys(combinations))
 
 
 def printed(name: str, index: Sequence[str] = ("problem",), **chosen: float) -> Numbers:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import partial
+from itertools import product
 from typing import Any
 
 from privet.baselines.semi_private import excess_error
@@ -9,7 +10,7 @@ from scripts.reproduce.ablations import ABLATIONS, DESIGNS
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION
 from scripts.reproduce.derived import mechanisms_noise, rank_sums, what_shifts_show
-from scripts.reproduce.experiment import Experiment, Numbers, jobs, printed
+from scripts.reproduce.experiment import Experiment, jobs, printed
 from scripts.reproduce.methods import COMPARED, TIMED
 from scripts.reproduce.problems import SHIFTS, SIZES
 
@@ -27,48 +28,8 @@ PRIVET = ("Privet", "Privet, plain tree", "public stack")
 FEW_COLUMNS = tuple(name for name in CLASSIFICATION if name != "email")
 """Sets without the one whose 3000 columns take minutes."""
 SEMI_PRIVATE = (0.1, 1.0)
-COLLECTIONS = (
-    (10_000, 0.5),
-    (10_000, 4.0),
-    (100_000, 2.0),
-    (1_000_000, 0.5),
-    (10_000_000, 64.0),
-)
+COLLECTIONS = ((10_000, 0.5), (10_000, 4.0), (100_000, 2.0), (1_000_000, 0.5), (10_000_000, 64.0))
 """Holders, and epsilon."""
-
-ON_THE_DESIGN = """\
-The authors' code, run by us with its tree grown on public records, is the reference: the paper
-prints no numbers. The best of a large grid is above its expectation, the more so the fewer
-replications."""
-ON_LPCT_TABLES = """\
-- PHIST has the text's overlapping windows and is left out where their array does not fit; the
-  published code has disjoint cubes (PHIST cubes) and one draw of noise for the sum of all holders.
-- CT-W and CT-Q are scikit-learn's trees at the best of the text's depths, 1 to 16. CT-W agrees with
-  print. The printed CT-Q is below such a tree on every set but anonymity (.728 where ours has .780
-  on email, .829 for .873 on census), so that it ranks lower in print.
-- LPCT's trees stop where a cell has no public record; the published code tunes the leaf size as
-  well. LPCT-prune has calibrated constants; those of the published results are not printed.
-- The published PGLM code predicts 1 where a log odds exceeds 1/2 rather than 0.
-- PSGD at its least rate hardly leaves its warm start. On email that is a ridge logistic regression
-  of 200 rows with .84, which the printed .64 at ε = 0.5 does not reach.
-- PSGD-N has at most 20 000 weights, which is 6 units on email where the text has 1500 to 6000.
-- Which 300 rows of rice the paper drew is not known. Ours are the file's last, which all have one
-  class: whatever leans to that class scores 1 there, with or without reports.
-- Privet runs with its defaults. Every other private method is shown at the best point of its grid
-  on the test data."""
-ON_TIMES = """\
-Each is fitted once and predicts the test rows, at the middle of its grid; numbers are divided by
-CT-W's in the same run, and the printed ones by the printed CT-W. The paper's trees are Python and
-its CT is scikit-learn's. Privet's time is that of its public model."""
-ON_LPDT_TABLES = """\
-- Predictions stay within the label's declared range; the published DECONV and APHIST do not, hence
-  their errors beyond any range. APHIST predicts the middle of the range where there is little mass,
-  the published one 0.
-- The paper chooses parameters by cross-validation, we by the test data.
-- Printed errors of LPDT at ε = 2 lie closer to the label's variance (279 on concrete, 47.6 on
-  airfoil, 10.4 on abalone, .65 on wine_red) than the text's noise lets a tree of one cell come.
-- DT is scikit-learn's tree at its best depth; the printed errors are those of depth 4, at which we
-  find 22.5 on airfoil, 93.2 on concrete, 21.6 on ccpp and 5.6 on abalone."""
 
 
 def on_the_design(
@@ -110,7 +71,6 @@ LPCT = [
             series=FAMILY,
             published=printed("authors-code", ("epsilon",), gamma=gamma, n_public=n_public),
             reference="authors' code",
-            remarks=ON_THE_DESIGN,
         )
         for letter, made, setting, gamma, n_public in (
             ("a", on_the_design, SMALL, 0.5, 50),
@@ -200,7 +160,6 @@ LPCT = [
             x="problem",
             series=COMPARED,
             published=printed("lpct-table-2", epsilon=epsilon),
-            remarks=ON_LPCT_TABLES if epsilon == THREE[0] else "",
             notes=rank_sums,
         )
         for epsilon in THREE
@@ -216,7 +175,6 @@ LPCT = [
         measures=("seconds",),
         relative="CT-W",
         published=printed("lpct-table-3"),
-        remarks=ON_TIMES,
     ),
 ]
 
@@ -267,7 +225,6 @@ LPDT = [
             replications=50,
             best="min",
             published=printed("lpdt-table-2", epsilon=epsilon),
-            remarks=ON_LPDT_TABLES if epsilon == 2.0 else "",
             notes=mechanisms_noise,
         )
         for epsilon in (2.0, 6.0)
@@ -282,22 +239,18 @@ LPDT = [
 ]
 
 
-def promised(sizes: Iterable[tuple[int, int, int]]) -> Numbers:
-    """The least accuracy that Alon, Bassily and Moran promise, for (x, n_pub, n_priv); if any."""
-    found = {
-        (epsilon, x): 0.9 - excess_error(public, private, epsilon, hypotheses="thresholds").total
-        for x, public, private in sizes
-        for epsilon in SEMI_PRIVATE
+def semi_private(
+    x: str, title: str, publics: tuple[int, ...], privates: tuple[int, ...]
+) -> Experiment:
+    """Accuracy over ``x``, beside the least that Alon, Bassily and Moran promise, if any."""
+    promised = {
+        (epsilon, n_public if x == "n_public" else n_private): 0.9
+        - excess_error(n_public, n_private, epsilon, hypotheses="thresholds").total
+        for epsilon, n_public, n_private in product(SEMI_PRIVATE, publics, privates)
     }
-    return {key: value for key, value in found.items() if value > 0}
-
-
-PUBLIC_SIZES = (2, 5, 10, 30, 100, 300, 1000, 10_000)
-PRIVATE_SIZES = (30, 100, 300, 1000, 3000, 10_000)
-ABM = [
-    Experiment(
-        f"abm-{which}",
-        f"Alon, Bassily and Moran: accuracy over n_{which[:4].rstrip('l')}; thresholds, {fixed}",
+    return Experiment(
+        x.replace("n_", "abm-"),
+        f"Alon, Bassily and Moran: accuracy over {title}",
         jobs(
             "noisy threshold",
             ("semi-private thresholds",),
@@ -305,34 +258,36 @@ ABM = [
             n_private=privates,
             n_public=publics,
         ),
-        x=f"n_{which}",
+        x=x,
         line=("epsilon",),
         series=("semi-private learner",),
         replications=100,
         kind="figure",
         log_x=True,
-        published=bounds,
+        published={key: accuracy for key, accuracy in promised.items() if accuracy > 0},
         reference="bound",
     )
-    for which, fixed, privates, publics, bounds in (
-        (
-            "public",
-            "10 000 private records",
-            (10_000,),
-            PUBLIC_SIZES,
-            promised((n, n, 10_000) for n in PUBLIC_SIZES),
-        ),
-        (
-            "private",
-            "300 public records",
-            PRIVATE_SIZES,
-            (300,),
-            promised((n, 300, n) for n in PRIVATE_SIZES),
-        ),
-    )
+
+
+ABM = [
+    semi_private(
+        "n_public",
+        "n_pub; thresholds, 10 000 private records",
+        (2, 5, 10, 30, 100, 300, 1000, 10_000),
+        (10_000,),
+    ),
+    semi_private(
+        "n_private",
+        "n_priv; thresholds, 300 public records",
+        (300,),
+        (30, 100, 300, 1000, 3000, 10_000),
+    ),
 ]
 
 compared = partial(Experiment, x="series", line=("epsilon",), panels=("problem",), replications=20)
+ranked = partial(rank_sums, without=("Privet, plain tree", "public stack", "everybody's tree"))
+REFERENCES = (*PUBLIC_ONLY, "public tree", "everybody's tree")
+EVERYWHERE, SHOWN = ("Privet", "public stack", *REFERENCES), (*PRIVET, *REFERENCES)
 OURS = [
     *(
         Experiment(
@@ -377,44 +332,17 @@ OURS = [
     compared(
         "accuracy-classes",
         "Accuracy",
-        jobs(
-            CLASSIFICATION,
-            (
-                *("Privet", "public stack", *PUBLIC_ONLY, "public tree"),
-                *("everybody's tree", "LPCT CART", "LPCT-prune CART"),
-            ),
-            THREE,
-        ),
-        series=(
-            *PRIVET,
-            *PUBLIC_ONLY,
-            "public tree",
-            "everybody's tree",
-            "LPCT CART",
-            "LPCT-prune CART",
-        ),
-        notes=partial(
-            rank_sums,
-            without=("Privet, plain tree", "public stack", "everybody's tree"),
-        ),
+        jobs(CLASSIFICATION, (*EVERYWHERE, "LPCT CART", "LPCT-prune CART"), THREE),
+        series=(*SHOWN, "LPCT CART", "LPCT-prune CART"),
+        notes=ranked,
     ),
     compared(
         "accuracy-numbers",
         "Mean squared error",
-        jobs(
-            REGRESSION,
-            (
-                *("Privet", "public stack", *PUBLIC_ONLY, "public tree"),
-                *("everybody's tree", "LPDT-V"),
-            ),
-            (2.0, 6.0),
-        ),
-        series=(*PRIVET, *PUBLIC_ONLY, "public tree", "everybody's tree", "LPDT-V"),
+        jobs(REGRESSION, (*EVERYWHERE, "LPDT-V"), (2.0, 6.0)),
+        series=(*SHOWN, "LPDT-V"),
         best="min",
-        notes=partial(
-            rank_sums,
-            without=("Privet, plain tree", "public stack", "everybody's tree"),
-        ),
+        notes=ranked,
     ),
     compared(
         "shifts",
@@ -435,7 +363,6 @@ OURS = [
         ),
         panels=("problem", "shift"),
         measures=("score", "brier", "log_loss", "coverage"),
-        replications=20,
         notes=what_shifts_show,
     ),
     Experiment(
@@ -444,18 +371,12 @@ OURS = [
         tuple(
             job
             for holders, epsilon in COLLECTIONS
-            for job in jobs(
-                "quadrants",
-                tuple(f"{case.estimator}, {case.name}" for case in CASES),
-                (epsilon,),
-                holders=(holders,),
-                shift=(0.0, 0.1),
-            )
+            for job in jobs("quadrants", CASES, (epsilon,), holders=(holders,), shift=(0.0, 0.1))
         ),
         x="series",
         line=("collection",),
         panels=("shift",),
-        series=tuple(f"{case.estimator}, {case.name}" for case in CASES),
+        series=tuple(CASES),
         replications=4,
     ),
     Experiment(
@@ -463,13 +384,13 @@ OURS = [
         "How the holders differ, and the error without a part of the prior",
         jobs(
             "16 cells",
-            tuple(f"ablation: {each.name}" for each in ABLATIONS),
+            tuple(f"ablation: {ablation.name}" for ablation in ABLATIONS),
             BUDGETS,
             design=tuple(DESIGNS),
         ),
         x="design",
         panels=("epsilon",),
-        series=tuple(each.name for each in ABLATIONS),
+        series=tuple(ablation.name for ablation in ABLATIONS),
         best="min",
         replications=30,
     ),
@@ -492,11 +413,7 @@ OURS = [
                     *REGRESSION,
                 ),
             ),
-            (
-                "as-collected",
-                "Holders may differ from the public records",
-                FEW_COLUMNS,
-            ),
+            ("as-collected", "Holders may differ from the public records", FEW_COLUMNS),
         )
     ),
 ]

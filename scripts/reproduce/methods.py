@@ -65,97 +65,71 @@ def units(split: Split) -> Mapping[str, Sequence[Any]]:
     return {"hidden": tuple(hidden), "learning_rate": RATES}
 
 
-METHODS: dict[str, Method] = {
-    "LPCT": Lpct("LPCT", "max_edge", range(1, 9), (0, 1)),
-    "LPCT, subset selection": Lpct(
-        "LPCT, subset selection", "max_edge", range(1, 9), (0, 1), "subset"
-    ),
-    "LPCT-R": Lpct("LPCT-R", "random", range(1, 9), (0, 1)),
-    "LPCT max-edge": Lpct("LPCT max-edge", "max_edge", DEPTHS, (1,)),
-    "LPCT CART": Lpct("LPCT CART", "cart", DEPTHS, (1,)),
-    "LPCT-prune": Tuned("LPCT-prune", LPCTPruneClassifier, {"constants": ("calibrated", "paper")}),
-    "LPCT-prune p0": Tuned(
-        "LPCT-prune",
-        LPCTPruneClassifier,
-        {"constants": ("calibrated", "paper"), "depth": tuple(range(1, 9))},
-        {"fallback": False},
-    ),
-    "LPCT-prune max-edge": Tuned(
+SHALLOW, CONSTANTS = tuple(range(1, 9)), ("calibrated", "paper")
+tree = partial(Tuned, estimator=NonPrivateTreeClassifier, private=False)
+NAMED: tuple[Any, ...] = (
+    Lpct("LPCT", "max_edge", SHALLOW, (0, 1)),
+    Lpct("LPCT, subset selection", "max_edge", SHALLOW, (0, 1), "subset"),
+    Lpct("LPCT-R", "random", SHALLOW, (0, 1)),
+    Lpct("LPCT max-edge", "max_edge", DEPTHS, (1,)),
+    Lpct("LPCT CART", "cart", DEPTHS, (1,)),
+    Tuned("LPCT-prune", LPCTPruneClassifier, {"constants": CONSTANTS}),
+    Tuned(
         "LPCT-prune max-edge", LPCTPruneClassifier, {"min_leaf": (1, 5)}, {"partition": "max_edge"}
     ),
-    "LPCT-prune CART": Tuned(
-        "LPCT-prune CART", LPCTPruneClassifier, {"min_leaf": (1, 5)}, {"partition": "cart"}
-    ),
-    "CT-W": Tuned(
-        "CT-W",
-        NonPrivateTreeClassifier,
-        {"max_depth": range(1, 17)},
-        {"rows": "all"},
-        private=False,
-    ),
-    "CT-Q": Tuned(
-        "CT-Q",
-        NonPrivateTreeClassifier,
-        {"max_depth": range(1, 17)},
-        {"rows": "public"},
-        private=False,
-    ),
-    "PHIST": Tuned("PHIST", PHISTClassifier, bins_that_fit(windows=True)),
-    "PHIST cubes": Tuned(
-        "PHIST cubes", PHISTClassifier, bins_that_fit(windows=False), {"windows": False}
-    ),
-    "LPDT": Tuned(
-        "LPDT", LPDTClassifier, {"depth": DEPTHS, "min_leaf": (1,)}, {"partition": "cart"}
-    ),
-    "PGLM": Tuned("PGLM", PGLMClassifier),
-    "PSGD-L": Tuned("PSGD-L", PSGDClassifier, {"learning_rate": RATES}),
-    "PSGD-N": Tuned("PSGD-N", PSGDClassifier, units),
-    "DT": Tuned(
+    Tuned("LPCT-prune CART", LPCTPruneClassifier, {"min_leaf": (1, 5)}, {"partition": "cart"}),
+    tree("CT-W", grid={"max_depth": range(1, 17)}, settings={"rows": "all"}),
+    tree("CT-Q", grid={"max_depth": range(1, 17)}, settings={"rows": "public"}),
+    Tuned("PHIST", PHISTClassifier, bins_that_fit(windows=True)),
+    Tuned("PHIST cubes", PHISTClassifier, bins_that_fit(windows=False), {"windows": False}),
+    Tuned("LPDT", LPDTClassifier, {"depth": DEPTHS, "min_leaf": (1,)}, {"partition": "cart"}),
+    Tuned("PGLM", PGLMClassifier),
+    Tuned("PSGD-L", PSGDClassifier, {"learning_rate": RATES}),
+    Tuned("PSGD-N", PSGDClassifier, units),
+    Tuned(
         "DT",
         NonPrivateTreeRegressor,
         {"max_depth": (None, *range(1, 13))},
         {"rows": "private"},
         private=False,
     ),
-    "LPDT-M": Tuned("LPDT-M", LPDTRegressor, LPDT_GRID, {"partition": "max_edge"}),
-    "LPDT-V": Tuned("LPDT-V", LPDTRegressor, LPDT_GRID, {"partition": "cart"}),
+    Tuned("LPDT-M", LPDTRegressor, LPDT_GRID, {"partition": "max_edge"}),
+    Tuned("LPDT-V", LPDTRegressor, LPDT_GRID, {"partition": "cart"}),
+    Tuned("APHIST", APHISTRegressor, bins_that_fit(windows=False)),
+    Tuned("DECONV", DeconvolutionRegressor, {"bandwidth": BANDWIDTHS}),
+    WithoutPrivacy("public forest", RandomForestClassifier, RandomForestRegressor),
+    WithoutPrivacy("public extra trees", ExtraTreesClassifier, ExtraTreesRegressor),
+    WithoutPrivacy(
+        "public boosting", HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    ),
+    WithoutPrivacy("public linear", partial(LogisticRegression, max_iter=5000), Ridge),
+    WithoutPrivacy("public tree", DecisionTreeClassifier, DecisionTreeRegressor),
+    WithoutPrivacy("everybody's tree", DecisionTreeClassifier, DecisionTreeRegressor, "all"),
+    WithoutPrivacy("everybody's forest", RandomForestClassifier, RandomForestRegressor, "private"),
+)
+METHODS: dict[str, Method] = {
+    **{method.name: method for method in NAMED},
+    "LPCT-prune p0": Tuned(
+        "LPCT-prune",
+        LPCTPruneClassifier,
+        {"constants": CONSTANTS, "depth": SHALLOW},
+        {"fallback": False},
+    ),
     "LPDT leaves": Tuned(
-        "LPDT-M",
-        LPDTRegressor,
-        {"depth": tuple(range(2, 9)), "min_leaf": tuple(range(15, 136, 20))},
+        "LPDT-M", LPDTRegressor, {"depth": SHALLOW[1:], "min_leaf": tuple(range(15, 136, 20))}
     ),
     "PHIST for numbers": Tuned("PHIST", PHISTRegressor, bins_that_fit(windows=False)),
-    "APHIST": Tuned("APHIST", APHISTRegressor, bins_that_fit(windows=False)),
-    "DECONV": Tuned("DECONV", DeconvolutionRegressor, {"bandwidth": BANDWIDTHS}),
     "semi-private thresholds": Tuned(
         "semi-private learner",
         SemiPrivateClassifier,
         settings={"hypotheses": "thresholds", "public_records": 10**6},
     ),
-    "Privet": Privet("Privet"),
+    "Privet": Privet(),
     "public stack": public_stack,
     "references": references,
     "plan": planned,
-    **{
-        each.name: each
-        for each in (
-            WithoutPrivacy("public forest", RandomForestClassifier, RandomForestRegressor),
-            WithoutPrivacy("public extra trees", ExtraTreesClassifier, ExtraTreesRegressor),
-            WithoutPrivacy(
-                "public boosting", HistGradientBoostingClassifier, HistGradientBoostingRegressor
-            ),
-            WithoutPrivacy("public linear", partial(LogisticRegression, max_iter=5000), Ridge),
-            WithoutPrivacy("public tree", DecisionTreeClassifier, DecisionTreeRegressor),
-            WithoutPrivacy(
-                "everybody's tree", DecisionTreeClassifier, DecisionTreeRegressor, "all"
-            ),
-            WithoutPrivacy(
-                "everybody's forest", RandomForestClassifier, RandomForestRegressor, "private"
-            ),
-        )
-    },
-    **{f"{case.estimator}, {case.name}": case for case in CASES},
-    **{f"ablation: {each.name}": each for each in ABLATIONS},
+    **CASES,
+    **{f"ablation: {ablation.name}": ablation for ablation in ABLATIONS},
 }
 
 COMPARED = (

@@ -18,7 +18,7 @@ from privet.learning.trees import locate
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
-from scripts.reproduce.contestants import Scored, Scores, class_scores, fitted
+from scripts.reproduce.contestants import Scored, Scores, fitted, scores, value_scores, values_of
 from scripts.reproduce.datasets import Floats, Split, take
 
 MOST_PUBLIC = 1000
@@ -26,7 +26,6 @@ MOST_PUBLIC = 1000
 SURE = 1.96
 
 
-@dataclass(frozen=True)
 class Privet:
     """The scikit-learn estimators with their defaults, and the same model's plain tree.
 
@@ -34,16 +33,16 @@ class Privet:
     its 95 % interval, each cell counted once.
     """
 
-    name: str
-
     def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
-        made = fitted(self.middle(split, epsilon, seed), split)
-        model = made.model_
-        covered = {} if isinstance(split.label, Range) else {"coverage": coverage(made, split)}
-        yield self.name, {}, value_scores(values_of(made, split.test.X), split) | covered
+        estimator = fitted(self.middle(split, epsilon, seed), split)
+        model, covered = estimator.model_, Scores()
+        if isinstance(split.label, Classes):
+            cells = estimator.apply(split.private.X)
+            covered = {"coverage": share_covered(model, cells, split.private.y)}
+        yield "Privet", {}, scores(estimator, split) | covered
         if model.base is not None:
-            plain = model.predict_from(made.apply(split.test.X), None).values
-            yield f"{self.name}, plain tree", {}, value_scores(plain, split) | covered
+            plain = model.predict_from(estimator.apply(split.test.X), None).values
+            yield "Privet, plain tree", {}, value_scores(plain, split) | covered
 
     def middle(self, split: Split, epsilon: float, seed: int) -> Any:
         """The estimator; it has no grid."""
@@ -69,7 +68,7 @@ class WithoutPrivacy:
             self.rows, [split.public, split.private]
         )
         X, y = np.vstack([p.X for p in parts]), np.concatenate([p.y for p in parts])
-        yield self.name, {}, value_scores(values_of(model.fit(X, y), split.test.X), split)
+        yield self.name, {}, scores(model.fit(X, y), split)
 
 
 def public_stack(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:  # noqa: ARG001
@@ -82,27 +81,11 @@ def public_stack(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:  
 public_stack.private = False  # type: ignore[attr-defined]
 
 
-def values_of(model: Any, X: Floats) -> Floats:
-    """Probabilities ``(rows, classes)`` or means ``(rows, 1)``."""
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(X))
-    return np.asarray(model.predict(X))[:, None]
-
-
-def value_scores(values: Floats, split: Split) -> Scores:
-    """Scores of a model's values at the test rows."""
-    if isinstance(split.label, Range):
-        return {"score": float(((values[:, 0] - split.test.y) ** 2).mean())}
-    return class_scores(values, split)
-
-
-def coverage(made: Any, split: Split) -> float:
-    """The part of cells with holders whose share of the second class is in its interval."""
-    return share_covered(made.model_, made.apply(split.private.X), split.private.y)
-
-
 def share_covered(model: Model, cells: NDArray[np.int64], y: Floats) -> float:
-    """The same for holders' ``cells`` and labels ``y``, ``(holders,)`` each."""
+    """The part of cells with holders whose share of the second class is in its interval.
+
+    ``cells`` and labels ``y`` are the holders', ``(holders,)`` each.
+    """
     holders = np.bincount(cells, minlength=model.partition.cells)
     share = np.bincount(cells, y, len(holders)) / np.maximum(holders, 1)
     inside = (model.low[:, 1] <= share + 1e-9) & (share - 1e-9 <= model.high[:, 1])
@@ -121,12 +104,12 @@ def references(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
     counts = ask("subset", epsilon, split.label, cells, X, y, rng).counts.sum(axis=0)
     share = float(np.clip(counts[1] / counts.sum(), 0.0, 1.0))
     everybody = np.tile([1.0 - share, share], (len(split.test), 1))
-    yield "base rate reported", {}, class_scores(everybody, split)
+    yield "base rate reported", {}, value_scores(everybody, split)
     trusted = ask_centrally(split.private, cells, epsilon, rng)
     model = fit("drift", split.label, split.public, [trusted])
     covered = share_covered(model, locate(cells, X).astype(np.int64), y)
     values = model.predict(split.test.X).values
-    yield "trusted curator", {}, class_scores(values, split) | {"coverage": covered}
+    yield "trusted curator", {}, value_scores(values, split) | {"coverage": covered}
 
 
 def distilled(public: PublicData, depth: int) -> Partition:
@@ -177,24 +160,24 @@ def planned(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
     label: dict[str, Any] = {"classes": ["0", "1"]}
     if isinstance(split.label, Range):
         label = {"label_type": "range", "label_range": [split.label.low, split.label.high]}
-    found = plan(
+    expected = plan(
         {**columns, "y": split.public.y},
         label="y",
         epsilon=epsilon,
         holders=len(split.private),
         simulation_seed=seed,
         **label,
-    )
-    values = values_of(fitted(Privet("Privet").middle(split, epsilon, seed), split), split.test.X)
+    ).expected
+    values = values_of(fitted(Privet().middle(split, epsilon, seed), split), split.test.X)
     lost = losses(values, split, seed)
     happened = lost.mean() if isinstance(split.label, Range) else 1.0 - lost.mean()
-    both = np.hypot(found.expected.standard_error, lost.std() / np.sqrt(len(lost)))
+    both = np.hypot(expected.standard_error, lost.std() / np.sqrt(len(lost)))
     ((_, _, without),) = public_stack(split, epsilon, seed)
     for name, value in {
-        "expected": found.expected.value,
-        "stated error": found.expected.standard_error,
+        "expected": expected.value,
+        "stated error": expected.standard_error,
         "happened": float(happened),
-        "covered": float(abs(found.expected.value - happened) <= SURE * both),
+        "covered": float(abs(expected.value - happened) <= SURE * both),
         "public alone": without["score"],
     }.items():
         yield name, {}, {"score": float(value)}

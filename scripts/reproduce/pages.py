@@ -1,7 +1,7 @@
 """CSV files, figures and the tables of pages from what the driver measured."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +27,7 @@ PAGES = {
     "tables/plans.md": ("plans-one-population", "plans-as-collected"),
 }
 """Places of pages, each for the experiments whose names begin with it."""
-SUMMARIES = {
-    "accuracy.md": ("accuracy-classes", "accuracy-numbers"),
-    "robustness.md": ("shifts",),
-}
+NOTES = {"accuracy.md": ("accuracy-classes", "accuracy-numbers"), "robustness.md": ("shifts",)}
 """Pages that have the notes of experiments whose tables stand elsewhere, at ``NAME-notes``."""
 
 
@@ -42,10 +39,8 @@ def kept(experiment: Experiment, results: Path) -> pd.DataFrame:
 
 def merged(experiment: Experiment, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
     """``new`` rows, and those of ``old`` that are not measured anew, in the experiment's order."""
-    keys = [tuple(row) for row in new[experiment.key].to_numpy()]
-    again = [tuple(row) in set(keys) for row in old[experiment.key].to_numpy()]
-    rest = old[~np.array(again, dtype=bool)]
-    table = pd.concat([each for each in (rest, new) if len(each)]) if len(rest) else new
+    table = pd.concat([part for part in (old, new) if len(part)])
+    table = table.drop_duplicates(experiment.key, keep="last")
     places = {name: place for place, name in enumerate(experiment.series)}
 
     def order(column: "pd.Series[Setting]") -> "pd.Series[Setting]":
@@ -55,39 +50,24 @@ def merged(experiment: Experiment, old: pd.DataFrame, new: pd.DataFrame) -> pd.D
 
 
 def sections(
-    experiments: Sequence[Experiment],
+    experiments: Iterable[Experiment],
     tables: Mapping[str, pd.DataFrame],
     page: Path,
     figures: Path,
     results: Path,
-    *,
-    without_notes: Collection[str] = (),
 ) -> str:
-    """Some experiments for ``page``, those named in ``without_notes`` without their notes."""
+    """The experiments that have results, for ``page``."""
     return "\n".join(
-        section(
-            each,
-            tables[each.name],
-            page,
-            figures,
-            results,
-            with_notes=each.name not in without_notes,
-        )
-        for each in experiments
-        if len(tables[each.name])
+        section(experiment, tables[experiment.name], page, figures, results)
+        for experiment in experiments
+        if len(tables[experiment.name])
     )
 
 
 def section(
-    experiment: Experiment,
-    table: pd.DataFrame,
-    page: Path,
-    figures: Path,
-    results: Path,
-    *,
-    with_notes: bool = True,
+    experiment: Experiment, table: pd.DataFrame, page: Path, figures: Path, results: Path
 ) -> str:
-    """One figure or table with its remarks; links are relative to the page's folder."""
+    """One figure or table; links are relative to the page's folder."""
     lines = [f"## {experiment.title}", ""]
     if experiment.kind == "figure":
         figure = figures / f"{experiment.name}.svg"
@@ -101,10 +81,8 @@ def section(
     plural = "" if many == "1" else "s"
     digits = relative(results / f"{experiment.name}.csv", page)
     lines += [f"{source}{many} replication{plural}; [all digits]({digits}).", ""]
-    if experiment.notes and with_notes:
+    if experiment.notes:
         lines += [experiment.notes(experiment, table)]
-    if experiment.remarks:
-        lines += [experiment.remarks, ""]
     return "\n".join(lines)
 
 
@@ -117,14 +95,14 @@ def panels(experiment: Experiment, table: pd.DataFrame) -> list[tuple[str, pd.Da
     """The table's panels with their titles, or all of it."""
     if not experiment.panels:
         return [("", table)]
-    found = []
-    for values, part in table.groupby(list(experiment.panels), sort=False):
-        pairs = zip(experiment.panels, values, strict=True)
-        title = ", ".join(
-            v if isinstance(v, str) else f"{NAMES.get(c, c)} = {v:g}" for c, v in pairs
-        )
-        found.append((title, part))
-    return found
+
+    def named(column: str, value: Setting) -> str:
+        return value if isinstance(value, str) else f"{NAMES.get(column, column)} = {value:g}"
+
+    return [
+        (", ".join(map(named, experiment.panels, values)), part)
+        for values, part in table.groupby(list(experiment.panels), sort=False)
+    ]
 
 
 NAMES = {"epsilon": "ε", "series": "", "collection": "", "depth": "p", "weight": "λ", "gamma": "γ"}
@@ -139,55 +117,45 @@ def heading(column: str, value: Setting) -> str:
 
 def grid(experiment: Experiment, table: pd.DataFrame, title: str) -> str:
     """Lines across and x down, each mean with its standard error and the number in print."""
-    own = table.set_index([*experiment.line, experiment.x])
-    lines = list(dict.fromkeys(tuple(key[:-1]) for key in own.index))
+    means = table.set_index([*experiment.line, experiment.x])
+    lines = list(dict.fromkeys(tuple(key[:-1]) for key in means.index))
     if "series" not in experiment.line:
         lines.sort()
-    places = dict.fromkeys(key[-1] for key in own.index)
+    places = list(dict.fromkeys(key[-1] for key in means.index))
     if experiment.x == "series":
-        places = dict.fromkeys(name for name in experiment.series if name in places)
-    rows = []
-    for x in places:
-        row = [heading(experiment.x, x) if experiment.x != "epsilon" else shown(x)]
-        for line in lines:
-            key = (*line, x)
-            printed = number(experiment, experiment.published, key)
-            if key in own.index:
-                base = (experiment.relative, x)
-                unit = own.loc[base, "mean"] if experiment.relative and base in own.index else 1.0
-                row.append(cell(experiment, own.loc[key], printed, unit))
-            else:
-                row.append("–" if printed is None else f"– *({shown(printed)})*")
-        rows.append(row)
-    first = title or NAMES.get(experiment.x, experiment.x)
-    head = [
-        first,
-        *(
-            ", ".join(heading(c, v) for c, v in zip(experiment.line, line, strict=True))
-            for line in lines
-        ),
-    ]
-    return markdown(head, rows)
+        places = [name for name in experiment.series if name in places]
+
+    def entry(line: tuple[Setting, ...], x: Setting) -> str:
+        printed = number(experiment, experiment.published, (*line, x))
+        if (*line, x) not in means.index:
+            return "–" if printed is None else f"– *({shown(printed)})*"
+        base = (experiment.relative, x)
+        unit = means.loc[base, "mean"] if experiment.relative and base in means.index else 1.0
+        return cell(experiment, means.loc[(*line, x)], printed, unit)
+
+    heads = (", ".join(map(heading, experiment.line, line)) for line in lines)
+    rows = [[shown(x), *(entry(line, x) for line in lines)] for x in places]
+    return markdown([title or NAMES.get(experiment.x, experiment.x), *heads], rows)
 
 
 def number(
     experiment: Experiment, numbers: Mapping[tuple[Setting, ...], float], key: tuple[Setting, ...]
 ) -> float | None:
     """The published number, in units of the series that all are relative to."""
-    found = numbers.get(key)
-    if found is None or not experiment.relative:
-        return found
+    value = numbers.get(key)
+    if value is None or not experiment.relative:
+        return value
     unit = numbers.get((experiment.relative, *key[1:]))
-    return None if unit is None else found / unit
+    return None if unit is None else value / unit
 
 
 def cell(
-    experiment: Experiment, found: "pd.Series[float]", printed: float | None, unit: float = 1.0
+    experiment: Experiment, row: "pd.Series[float]", printed: float | None, unit: float = 1.0
 ) -> str:
     """One mean with further measures; bold where it differs from the number in print."""
-    mean, error = float(found["mean"]) / unit, float(found["standard_error"]) / unit
+    mean, error = float(row["mean"]) / unit, float(row["standard_error"]) / unit
     once = np.isnan(error)
-    others = [found[measure] for measure in experiment.measures[1:]]
+    others = [row[measure] for measure in experiment.measures[1:]]
     text = measured(mean) if once or others else f"{measured(mean)} ± {measured(error)}"
     text = ", ".join([text, *(measured(float(value)) for value in others if not np.isnan(value))])
     if printed is None:
@@ -227,8 +195,8 @@ def draw(experiment: Experiment, table: pd.DataFrame, file: Path) -> None:
         1, len(parts), figsize=(4.5 * len(parts), 3.2), squeeze=False, sharey=True
     )
     column = experiment.line[0]
-    for axis, (title, own) in zip(axes[0], parts, strict=True):
-        for name, line in own.groupby(column, sort=False):
+    for axis, (title, panel) in zip(axes[0], parts, strict=True):
+        for name, line in panel.groupby(column, sort=False):
             x = line[experiment.x].astype(float)
             label = name if isinstance(name, str) else f"{NAMES.get(column, column)} = {name:g}"
             axis.errorbar(x, line["mean"], line["standard_error"], marker="o", ms=3, label=label)

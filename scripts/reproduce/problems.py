@@ -42,7 +42,7 @@ SHIFTS = {
 """How public rows are chosen."""
 ROWS, SCARCE_ROWS, RARER, TILT, CHANGED = 200, 50, 4.5, 4.0, 0.3
 SIZES = {"anonymity": 100, "diabetes": 200, "employ": 200, "rice": 300, "census": 500}
-"""Public records where all records are dealt anew."""
+"""Public records where all records are shuffled."""
 
 
 @dataclass(frozen=True)
@@ -56,22 +56,8 @@ class Problem:
         return self.make(folder, seed, **settings)
 
 
-def without_files(make: Callable[..., Split]) -> Problem:
-    """A problem from a function of the seed and settings."""
-    return Problem(lambda _folder, seed, **settings: make(seed, **settings))
-
-
-def of_set(make: Callable[..., Split], name: str, *others: str, **settings: Any) -> Problem:
-    """A problem from a function of the folder, the set's name, the seed and settings."""
-    files = tuple(file for each in (name, *others) for file in files_of(each))
-
-    def made(folder: Path, seed: int, **more: Any) -> Split:
-        return make(folder, name, seed, **settings, **more)
-
-    return Problem(made, files)
-
-
 def design(
+    _folder: Path,
     seed: int,
     *,
     gamma: float,
@@ -103,16 +89,16 @@ def design(
     return Split(rescaled(public), rescaled(private), test, LABEL, eta(X))
 
 
-def portion(folder: Path, name: str, seed: int, *, share: float, n_public: int) -> Split:
+def portion(folder: Path, seed: int, *, name: str, share: float, n_public: int) -> Split:
     """LPCT's Figure 10: a share of the private records and some of the public ones, at random."""
-    split = classification(folder, name, seed)
+    split = classification(folder, seed, name=name)
     rng = np.random.default_rng([seed, 10])
     private = rng.permutation(len(split.private))[: round(share * len(split.private))]
     public = rng.permutation(len(split.public))[:n_public]
     return Split(take(split.public, public), take(split.private, private), split.test, split.label)
 
 
-def sine(seed: int, *, n_private: int, n_public: int, n_test: int = 2000) -> Split:
+def sine(_folder: Path, seed: int, *, n_private: int, n_public: int, n_test: int = 2000) -> Split:
     """LPDT's section 4.1: y = sin(16 x) + N(0, 1), x ~ N(.5, variance .025) kept within [0, 1]."""
     rng = np.random.default_rng([seed, 16])
 
@@ -128,7 +114,9 @@ def sine(seed: int, *, n_private: int, n_public: int, n_test: int = 2000) -> Spl
     return Split(public, draw(n_private), draw(n_test), label)
 
 
-def noisy_threshold(seed: int, *, n_private: int, n_public: int, columns: int = 1) -> Split:
+def noisy_threshold(
+    _folder: Path, seed: int, *, n_private: int, n_public: int, columns: int = 1
+) -> Split:
     """For semi-private learning: y = 1{x_1 >= .3}, wrong for a tenth of the records."""
     rng = np.random.default_rng([seed, 19])
 
@@ -142,13 +130,13 @@ def noisy_threshold(seed: int, *, n_private: int, n_public: int, columns: int = 
     return Split(public, private, PublicData(test, np.zeros(len(test))), LABEL, chance)
 
 
-def shifted(folder: Path, name: str, seed: int, *, shift: str) -> Split:
+def shifted(folder: Path, seed: int, *, name: str, shift: str) -> Split:
     """Public data that mislead: rows taken from the holders' part as ``SHIFTS`` says.
 
     Of the shuffled rows 80 % are holders and 20 % test rows. The first principal component is that
     of all rows.
     """
-    split, rng = shuffled(folder, name, seed, public=0), np.random.default_rng([seed, 1])
+    split, rng = shuffled(folder, seed, name=name, public=0), np.random.default_rng([seed, 1])
     pool = split.private
     every = np.vstack([pool.X, split.test.X])
     _, axes = np.linalg.eigh(np.cov(every.T))
@@ -168,21 +156,26 @@ def shifted(folder: Path, name: str, seed: int, *, shift: str) -> Split:
 
 
 PROBLEMS: dict[str, Problem] = {
-    "design": without_files(design),
-    "synthetic, one population": without_files(partial(design, gamma=1.0, n_public=300)),
-    "sine": without_files(sine),
-    "noisy threshold": without_files(noisy_threshold),
+    "design": Problem(design),
+    "synthetic, one population": Problem(partial(design, gamma=1.0, n_public=300)),
+    "sine": Problem(sine),
+    "noisy threshold": Problem(noisy_threshold),
     "16 cells": Problem(lambda _folder, _seed, **settings: Population(**settings)),
     "quadrants": Problem(lambda _folder, _seed, **settings: Quadrants(**settings)),
-    "portion of diabetes": of_set(portion, "diabetes"),
-    "mixed wine": of_set(
-        lambda folder, _, seed, **s: wines(folder, seed, **s), "wine_white", "wine_red"
-    ),
-    **{name: of_set(classification, name) for name in CLASSIFICATION},
-    **{name: of_set(regression, name) for name in REGRESSION},
-    **{f"{name}, shifted": of_set(shifted, name) for name in CLASSIFICATION},
+    "portion of diabetes": Problem(partial(portion, name="diabetes"), files_of("diabetes")),
+    "mixed wine": Problem(wines, (*files_of("wine_white"), *files_of("wine_red"))),
     **{
-        f"{name}, one population": of_set(shuffled, name, public=rows)
+        name: Problem(partial(classification, name=name), files_of(name)) for name in CLASSIFICATION
+    },
+    **{name: Problem(partial(regression, name=name), files_of(name)) for name in REGRESSION},
+    **{
+        f"{name}, shifted": Problem(partial(shifted, name=name), files_of(name))
+        for name in CLASSIFICATION
+    },
+    **{
+        f"{name}, one population": Problem(
+            partial(shuffled, name=name, public=rows), files_of(name)
+        )
         for name, rows in SIZES.items()
     },
 }

@@ -120,9 +120,5 @@ def test_bounds_shrink_and_sample_sizes_suffice() -> None:
     more = sample_sizes(0.05, 0.5, hypotheses="stumps", columns=4)
     assert 2 < more[0] / public < 2.5
     assert 3 < more[1] / private < 4.5
-
-
-def test_an_impossible_error_has_no_sample_size() -> None:
-    """α is between 0 and 1."""
     with pytest.raises(ValueError, match="between 0 and 1"):
         sample_sizes(1.5, 1.0)

@@ -155,25 +155,11 @@ def test_lpdt_estimates_cell_means() -> None:
     assert model.model_.standard_error.max() < 0.5
 
 
-def test_lpdt_drops_splits_that_leave_few_records() -> None:
-    """No cell of a tree of depth 6 has fewer than n_l public records."""
-    X, y = quadrants(5000)
-    public = corners(X[:500], y[:500])
-    model = LPDTRegressor(2.0, depth=6, min_leaf=40, random_state=0).fit(X, y, public=public)
-    cells = locate(model.model_.partition, np.asarray(public[0]))
-    assert np.bincount(cells).min() >= 40
-
-
 def test_lpdt_for_classes_is_the_regression_of_0_and_1() -> None:
     """The same reports, cut at 1/2: only the criterion of the splits differs."""
     X, y = quadrants(5000)
     public = corners(X[:100], y[:100])
-    settings: dict[str, Any] = {
-        "partition": "max_edge",
-        "depth": 2,
-        "min_leaf": 1,
-        "random_state": 2,
-    }
+    settings: dict[str, Any] = {"depth": 2, "min_leaf": 1, "random_state": 2}
     share = LPDTRegressor(2.0, label_range=(0.0, 1.0), **settings).fit(X, y, public).predict(X)
     model = LPDTClassifier(2.0, **settings).fit(X, y, public)
     assert np.allclose(model.predict_proba(X)[:, 1], share)

@@ -30,6 +30,7 @@ class StubCurator:
     signature: str | None = None
     counted: dict[bytes, bytes] = field(default_factory=dict)
     posts: list[bytes] = field(default_factory=list)
+    invitations: list[str | None] = field(default_factory=list)
     gets: int = 0
     batches: list[int] = field(default_factory=list)
 
@@ -54,6 +55,7 @@ class StubCurator:
         """Count a report by its id, as docs/protocol.md says."""
         body = await request.body()
         self.posts.append(body)
+        self.invitations.append(request.headers.get("privet-invitation"))
         if self.busy:
             self.busy -= 1
             return problem(Overloaded("Try again."), {"Retry-After": "0"})

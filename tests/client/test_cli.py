@@ -4,17 +4,26 @@ from time import process_time
 from typing import Any
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 from typer.testing import CliRunner, Result
 
-from privet.client import LedgerEntry, ReportState, SqliteLedger, UnexpectedAnswer
-from privet.client.cli import app
+from privet.client import (
+    CuratorUnreachable,
+    LedgerEntry,
+    ReportState,
+    SqliteLedger,
+    UnexpectedAnswer,
+    departure,
+)
+from privet.client.cli import EXIT_KEPT, STATUSES, app
 from privet.client.explanation import Explanation
-from privet.protocol.errors import PrivetError
+from privet.protocol.errors import PROBLEMS, Overloaded, PrivetError
 from privet.protocol.features import Classes
 from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Question
-from tests.client.stub_curator import StubCurator, serving
+from tests.client.stub_curator import StubCurator, problem, serving
 from tests.protocol.examples import RANGE, RECORD, make_task
 
 
@@ -27,7 +36,8 @@ class Command:
         self.record.write_text(json.dumps(RECORD))
 
     def __call__(self, *arguments: str, stdin: str | None = None) -> Result:
-        return CliRunner().invoke(app, [*arguments, "--ledger", str(self.ledger.path)], input=stdin)
+        ledger = [] if arguments[0] == "show" else ["--ledger", str(self.ledger.path)]
+        return CliRunner().invoke(app, [*arguments, *ledger], input=stdin)
 
     def answer(self, url: str, *arguments: str, stdin: str | None = None) -> Result:
         return self("answer", url, "--record", str(self.record), *arguments, stdin=stdin)
@@ -201,21 +211,6 @@ def test_what_is_shown_fits_a_narrow_terminal(curator: StubCurator, command: Com
         assert max(map(len, result.stdout.splitlines())) <= 80
 
 
-def test_the_same_question_again_gets_the_same_answer(command: Command) -> None:
-    """Two tasks that differ in their name alone are shown as such, and the second costs nothing."""
-    with (
-        serving(StubCurator(make_task())) as first,
-        serving(StubCurator(make_task(name="another"))) as second,
-    ):
-        assert command.answer(first.url, "--yes").exit_code == 0
-        shown = " ".join(command("show", second.url).stdout.replace("│", " ").split())
-        assert f"Epsilon 0: you have answered all of this in task {first.task.id[:16]}" in shown
-        assert command.answer(second.url, "--yes").exit_code == 0
-        budget = as_json(command("budget", "--json"))
-        assert (budget["spent"], len(budget["answers"])) == (1.0, 2)
-        assert len(second.counted) == 1
-
-
 @pytest.mark.parametrize("count", [100, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_a_task_of_many_features_is_shown_at_once(command: Command, count: int) -> None:
     """Some features are shown and the others counted, in little time; JSON has them all."""
@@ -256,21 +251,59 @@ def test_an_undelivered_answer_is_kept_and_resent(
         assert (len(set(curator.posts)), len(curator.counted)) == (1, 1)
 
 
-@pytest.mark.parametrize("error", [UnexpectedAnswer, PrivetError])
-def test_the_exit_status_is_the_ledgers(
+def test_another_host_gets_no_invitation_and_without_a_signature_nothing(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kept answer is sent where its owner says, but not what was given for the first address."""
+    monkeypatch.setattr("privet.http_client.report_client.Retry.pauses", lambda _self: iter([0.0]))
+    with (
+        serving(StubCurator(make_task(), busy=2)) as first,
+        serving(StubCurator(make_task())) as second,
+    ):
+        assert command.answer(first.url, "--yes", "--invitation", "inv-123").exit_code == 4
+        pinned = command.answer(second.url, "--yes", "--curator-key", "0" * 64)
+        assert (pinned.exit_code, second.posts) == (3, [])
+        assert command.answer(second.url, "--yes").exit_code == 0
+        assert set(first.invitations) == {"inv-123"}
+        assert second.invitations == [None]
+
+
+def test_every_state_has_an_exit_status_of_its_own() -> None:
+    """None is left out, and none stands for two."""
+    assert set(STATUSES) == set(ReportState)
+    assert len(set(STATUSES.values())) == len(ReportState)
+
+
+FAILURES = [*PROBLEMS, CuratorUnreachable, UnexpectedAnswer]
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=lambda error: error.__name__)
+def test_the_exit_status_is_that_of_the_ledgers_state(
     error: type[PrivetError],
     curator: StubCurator,
     command: Command,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Status 4 for whatever leaves the report drawn, as one that nobody has taken."""
+    """However sending fails: answering, answering again, for a file, and sending again."""
 
     async def fail(*_: object) -> None:
-        raise error("This is no receipt.")
+        raise error("Not this one.")
 
+    file = tmp_path / "site.csv"
+    file.write_text("who,age,work,answer\nme,30,shop,yes\n")
     monkeypatch.setattr("privet.http_client.report_client.ReportClient.send", fail)
-    assert "privet-holder resend" in assert_refused(command.answer(curator.url, "--yes"), 4)
-    assert [kept.state for kept in command.ledger.answers()] == [ReportState.DRAWN]
+    monkeypatch.setattr(departure, "LEAST_SECONDS", 0.0)
+    by_file = ("answer", curator.url, "--csv", str(file), "--subject-column", "who", "--yes")
+    states = set()
+    by_record = ("answer", curator.url, "--record", str(command.record), "--yes")
+    for arguments in (by_record, by_file, ("resend",)):
+        result = command(*arguments)
+        (kept,) = command.ledger.answers()
+        assert result.exit_code == STATUSES[kept.state], result.output
+        assert ("kept" in result.stderr) == (result.exit_code == EXIT_KEPT)
+        states.add(kept.state)
+    assert len(states) == 1
 
 
 def test_a_refused_answer_is_shown_with_its_reason(curator: StubCurator, command: Command) -> None:
@@ -403,6 +436,56 @@ def test_lines_that_do_not_fit_are_said_and_reported(
     assert curator.posts == []
     assert command(*answer, "--yes").exit_code == 0
     assert len(curator.counted) == 2
+
+
+@pytest.mark.parametrize(("lines", "most"), [(5, 3), (40, 4)])
+def test_many_lines_that_do_not_fit_are_not_sent_unasked(
+    curator: StubCurator, command: Command, tmp_path: Path, lines: int, most: int
+) -> None:
+    """With --yes a tenth or three may not fit; with one more nothing is drawn unless it is said."""
+    file = tmp_path / "site.csv"
+    answer = ("answer", curator.url, "--csv", str(file), "--subject-column", "who", "--yes")
+
+    def write(misfits: int) -> None:
+        ages = ["?"] * misfits + ["30"] * (lines - misfits)
+        rows = [f"p{row},{age},shop,yes" for row, age in enumerate(ages)]
+        file.write_text("\n".join(["who,age,work,answer", *rows]))
+
+    write(most + 1)
+    refused = command(*answer)
+    assert (refused.exit_code, curator.posts, command.ledger.answers()) == (1, [], [])
+    said = f"{most + 1} of {lines} records do not fit: mend the file, or send reports that say so"
+    assert said in refused.stderr
+    assert "--send-misfits" in refused.stderr
+    assert command(*answer, "--dry-run").exit_code == 0
+    if lines == 5:
+        assert command(*answer, "--send-misfits").exit_code == 0
+    else:
+        write(most)
+        assert command(*answer).exit_code == 0
+    assert len(curator.counted) == lines
+
+
+def test_a_line_whose_task_cannot_be_fetched_is_not_called_kept(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was drawn for it, so there is nothing to resend: exit status 1."""
+
+    class Vanishing(StubCurator):
+        async def get_task(self, request: Request) -> Response:
+            if self.gets:
+                return problem(Overloaded("Come back later."))
+            return await super().get_task(request)
+
+    monkeypatch.setattr("privet.http_client.report_client.Retry.pauses", lambda _self: iter([0.0]))
+    file = tmp_path / "site.csv"
+    file.write_text("who,age,work,answer\na,30,shop,yes\nb,31,shop,no\n")
+    with serving(Vanishing(make_task())) as curator:
+        url = curator.url
+        done = command("answer", url, "--csv", str(file), "--subject-column", "who", "--yes")
+    assert (done.exit_code, command.ledger.answers()) == (1, [])
+    assert "2 lines: Come back later." in done.stderr
+    assert "kept" not in done.stderr
 
 
 def test_a_file_and_a_record_exclude_each_other(curator: StubCurator, command: Command) -> None:

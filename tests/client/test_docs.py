@@ -30,6 +30,12 @@ def test_exit_statuses_are_those_of_the_command() -> None:
     }
 
 
+def test_states_and_their_exit_statuses_are_those_of_the_command() -> None:
+    """Every state has a line."""
+    listed = {row[0].strip("`"): int(row[1]) for row in rows("state")}
+    assert listed == {state.value: status for state, status in cli.STATUSES.items()}
+
+
 def test_options_and_their_environment_are_real() -> None:
     """Each listed option exists with its variable and default, and so do all commands named."""
     commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]

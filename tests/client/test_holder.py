@@ -18,6 +18,7 @@ from privet.client import (
     CuratorUnreachable,
     Holder,
     Ledger,
+    LedgerEntry,
     MemoryLedger,
     ReportClient,
     ReportState,
@@ -27,6 +28,7 @@ from privet.client import (
 from privet.client.holder import check_promise
 from privet.protocol.errors import (
     InvalidRequest,
+    Overloaded,
     TaskNotFound,
     TaskNotOpen,
 )
@@ -147,9 +149,8 @@ async def test_a_kept_answer_goes_where_the_user_says(ledger: SqliteLedger) -> N
     network = Network([publish])
     elsewhere = URL.replace("curator.example", "relay.example")
     assert (await Holder(network.client(), ledger).answer(elsewhere, no_record())).counted
-    (request,) = network.requests
-    assert request.url.host == "relay.example"
-    assert request.content == broken.requests[-1].content
+    assert {request.url.host for request in network.requests} == {"relay.example"}
+    assert network.requests[-1].content == broken.requests[-1].content
 
 
 async def test_resend_delivers_what_was_kept_and_skips_what_cannot_be(
@@ -218,21 +219,96 @@ async def test_an_invitation_goes_along_and_is_kept_for_resending(ledger: Sqlite
             await Holder(again.client(), MemoryLedger()).answer(URL, no_record(), damaged)
 
 
+INVITED = TASK.model_copy(update={"invited": True})
+INVITED_URL = URL.replace(TASK.id, INVITED.id)
+ELSEWHERE = INVITED_URL.replace("curator.example", "elsewhere.example")
+
+
+def invite(request: httpx.Request) -> httpx.Response:
+    """The same task, for invited holders only."""
+    if request.method == "POST":
+        return receipt(request)
+    return httpx.Response(200, content=INVITED.canonical, headers=media(TASK_MEDIA_TYPE))
+
+
 async def test_a_task_that_needs_an_invitation_says_so_before_a_draw() -> None:
     """Without one nothing is drawn; with one it goes along."""
-    invited = TASK.model_copy(update={"invited": True})
-    url = URL.replace(TASK.id, invited.id)
-
-    def offered(request: httpx.Request) -> httpx.Response:
-        if request.method == "POST":
-            return receipt(request)
-        return httpx.Response(200, content=invited.canonical, headers=media(TASK_MEDIA_TYPE))
-
-    network, ledger = Network([offered]), MemoryLedger()
+    network, ledger = Network([invite]), MemoryLedger()
     with pytest.raises(InvalidRequest, match="--invitation"):
-        await Holder(network.client(), ledger, "me", no_randomness).answer(url, no_record())
+        await Holder(network.client(), ledger, "me", no_randomness).answer(INVITED_URL, no_record())
     assert ledger.answers() == []
-    assert (await Holder(network.client(), ledger).answer(url, RECORD, "inv-123")).counted
+    assert (await Holder(network.client(), ledger).answer(INVITED_URL, RECORD, "inv-123")).counted
+
+
+async def undelivered(ledger: Ledger) -> LedgerEntry:
+    """An answer that nobody has taken, kept with its invitation."""
+    broken = Network([invite, httpx.ConnectError("refused")])
+    with pytest.raises(CuratorUnreachable):
+        await Holder(broken.client(), ledger).answer(INVITED_URL, RECORD, "inv-123")
+    (kept,) = ledger.answers()
+    return kept
+
+
+async def test_another_host_gets_no_invitation_that_was_not_given_for_it(
+    ledger: SqliteLedger,
+) -> None:
+    """Without one of its own it gets nothing at all, and where it needs none, the report alone."""
+    kept = await undelivered(ledger)
+    network = Network([invite])
+    with pytest.raises(InvalidRequest, match="--invitation"):
+        await Holder(network.client(), ledger).answer(ELSEWHERE, no_record())
+    assert [request.method for request in network.requests] == ["GET"]
+    assert ledger.answers() == [kept]
+    assert (await Holder(network.client(), ledger).answer(ELSEWHERE, no_record(), "other")).counted
+    assert {r.headers.get("privet-invitation") for r in network.requests} == {None, "other"}
+    (taken,) = ledger.answers()
+    assert (taken.url, taken.invitation, taken.report) == (ELSEWHERE, "other", kept.report)
+
+
+async def test_an_open_task_is_answered_elsewhere_without_the_invitation(
+    ledger: SqliteLedger,
+) -> None:
+    """Somebody gave it for the first address, and only that one may learn it."""
+    broken = Network([publish, httpx.ConnectError("refused")])
+    with pytest.raises(CuratorUnreachable):
+        await Holder(broken.client(), ledger).answer(URL, RECORD, "inv-123")
+    network, elsewhere = Network([publish]), URL.replace("curator.example", "elsewhere.example")
+    assert (await Holder(network.client(), ledger).answer(elsewhere, no_record())).counted
+    assert all("privet-invitation" not in request.headers for request in network.requests)
+
+
+async def test_a_failed_attempt_elsewhere_leaves_the_invitation_with_its_host(
+    ledger: SqliteLedger,
+) -> None:
+    """What is resent then goes to the first address, with the invitation that was given for it."""
+    await undelivered(ledger)
+    broken = Network([invite, httpx.ConnectError("refused")])
+    with pytest.raises(CuratorUnreachable):
+        await Holder(broken.client(), ledger).answer(ELSEWHERE, no_record(), "other")
+    network = Network([invite])
+    await Holder(network.client(), ledger).resend()
+    (request,) = network.requests
+    assert (request.url.host, request.headers["privet-invitation"]) == (
+        "curator.example",
+        "inv-123",
+    )
+
+
+async def test_who_loses_a_race_sends_no_invitation_of_the_winner() -> None:
+    """Another process kept its answer, to another host, after this one had looked for one."""
+
+    class Raced(MemoryLedger):
+        def find(self, *_: str) -> None:
+            return None
+
+    ledger, network = Raced(), Network([publish])
+    elsewhere = URL.replace("curator.example", "elsewhere.example")
+    winner = Network([publish, httpx.ConnectError("refused")])
+    with pytest.raises(CuratorUnreachable):
+        await Holder(winner.client(), ledger).answer(URL, RECORD, "inv-123")
+    await Holder(network.client(), ledger).answer(elsewhere, RECORD)
+    assert all("privet-invitation" not in request.headers for request in network.requests)
+    assert len(ledger.answers()) == 1
 
 
 @pytest.mark.parametrize("again", [True, False])
@@ -249,6 +325,9 @@ async def test_a_restored_curator_is_sent_again_what_it_had_counted(again: bool)
     closed = Network([httpx.Response(200, json=status), problem(TaskNotOpen("Closed."))])
     for refused in await Holder(closed.client(), ledger).resend():
         assert (refused.state, refused.reason) == (ReportState.REFUSED, "Closed.")
+    busy = Network([httpx.Response(200, json=status), problem(Overloaded("Later."))])
+    for postponed in await Holder(busy.client(), ledger).resend():
+        assert (postponed.state, postponed.reason) == (ReportState.DRAWN, "Later.")
     assert ledger.answers() == [answered]
 
 

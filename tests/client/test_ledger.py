@@ -1,28 +1,37 @@
+import json
 import sqlite3
 import stat
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 from privet.client import (
     BudgetSpent,
     Caps,
+    CuratorUnreachable,
+    Holder,
     Ledger,
     LedgerEntry,
     LedgerFailed,
     MemoryLedger,
     ReportState,
     SqliteLedger,
+    TaskRefused,
+    UnexpectedAnswer,
 )
+from privet.client.holder import state_after
 from privet.client.ledger import default_path
-from tests.client.fakes import assert_closed, record_connections
+from privet.protocol.errors import ERRORS_BY_URI, PROBLEM_BASE, PROBLEMS, PrivetError
+from tests.client.fakes import Network, assert_closed, record_connections
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -99,6 +108,52 @@ def test_answers_are_listed_in_the_order_in_which_they_were_drawn(ledger: Ledger
         kept = ledger.keep(answer(task, drawn=drawn))
     ledger.settle(replace(kept, state=ReportState.COUNTED))
     assert [a.task for a in ledger.answers("me")] == ["a", "b", "c"]
+
+
+TABLE = json.loads((Path(__file__).parents[1] / "vectors" / "ledger.json").read_text())
+OWN = {
+    "unreachable": CuratorUnreachable,
+    "unexpected-answer": UnexpectedAnswer,
+    "refused": TaskRefused,
+}
+
+
+@pytest.mark.parametrize("case", TABLE, ids=[case["name"] for case in TABLE])
+def test_the_table_of_cases(ledger: Ledger, case: dict[str, Any]) -> None:
+    """The one that `tests/holder_js/ledger.js` holds the answer page's ledger to."""
+    for step in case["steps"]:
+        check_step(ledger, **step)
+
+
+def check_step(ledger: Ledger, *, gives: Any = None, problem: str = "", **step: Any) -> None:
+    """Run one step of a case, for a subject with the default caps, and compare."""
+    ((verb, given),) = step.items()
+    if verb == "keep":
+        drawn = answer(**{**given, "report": bytes.fromhex(given["report"])}, subject="page")
+        with pytest.raises(BudgetSpent) if problem == "budget-spent" else nullcontext():
+            assert ledger.keep(drawn).report.hex() == gives
+        verb, given = "find", given["task"]
+    if verb == "find":
+        kept = ledger.find("page", given)
+        assert (None if kept is None else kept.report.hex()) == gives
+    elif verb == "spent":
+        assert ledger.spent("page", given) == pytest.approx(gives)
+    else:
+        kept = ledger.find("page", given["task"])
+        assert kept is not None
+        if verb == "fail":
+            name = given["problem"]
+            error = OWN.get(name) or ERRORS_BY_URI.get(PROBLEM_BASE + name, PrivetError)
+            given = {"state": state_after(error("")), "reason": name}
+        settled = replace(kept, state=ReportState(given["state"]), reason=given["reason"])
+        now = ledger.settle(settled)
+        assert [now.state, now.reason] == gives
+
+
+def test_the_table_has_every_problem() -> None:
+    """A new one needs a row, and a place in both holders."""
+    fails = {step["fail"]["problem"] for c in TABLE for step in c["steps"] if "fail" in step}
+    assert fails == {problem.name for problem in PROBLEMS.values()} | {*OWN, "of-a-later-version"}
 
 
 def test_threads_that_race_spend_once_and_agree(ledger: Ledger) -> None:
@@ -255,11 +310,21 @@ PRAGMA user_version = 1;
 """
 
 
-def test_a_ledger_of_version_1_goes_on(tmp_path: Path) -> None:
+VERSION_2 = (
+    VERSION_1.replace("counted   INTEGER", "state     TEXT")
+    .replace("fault     TEXT", "reason    TEXT")
+    .replace("1, NULL);", "'counted', NULL);")
+    .replace("0, 'busy');", "'drawn', 'busy');")
+    .replace("user_version = 1", "user_version = 2")
+)
+
+
+@pytest.mark.parametrize("layout", [VERSION_1, VERSION_2], ids=["version 1", "version 2"])
+def test_a_ledger_of_an_earlier_version_goes_on(layout: str, tmp_path: Path) -> None:
     """Its answers, their epsilon and what became of them are kept, in the same file."""
     path = tmp_path / "answers.sqlite3"
     with closing(sqlite3.connect(path)) as db:
-        db.executescript(VERSION_1)
+        db.executescript(layout)
     for _ in range(2):
         counted, pending = SqliteLedger(path).answers("me")
         assert (counted.state, counted.report) == (ReportState.COUNTED, b"1")
@@ -268,6 +333,77 @@ def test_a_ledger_of_version_1_goes_on(tmp_path: Path) -> None:
     settled = SqliteLedger(path).settle(replace(pending, state=ReportState.HELD, reason=None))
     assert SqliteLedger(path).find("me", "b") == settled
     assert SqliteLedger(path).spent("me") == pytest.approx(0.3)
+
+
+VERSION_3 = """
+CREATE TABLE answers (
+    subject   TEXT    NOT NULL,
+    task      TEXT    NOT NULL,
+    url       TEXT    NOT NULL,
+    epsilon   REAL    NOT NULL,
+    report_id TEXT    NOT NULL,
+    report    BLOB    NOT NULL,
+    drawn     REAL    NOT NULL,
+    invitation TEXT,
+    state     TEXT    NOT NULL,
+    reason    TEXT,
+    questions TEXT    NOT NULL DEFAULT '',
+    PRIMARY KEY (subject, task)
+) STRICT;
+CREATE TABLE caps (subject TEXT PRIMARY KEY, task REAL NOT NULL, year REAL NOT NULL) STRICT;
+INSERT INTO caps VALUES ('me', 3.0, 5.0);
+PRAGMA user_version = 3;
+"""
+SAME, FRESH, OTHER = (f"{about * 32}{exact * 32}" for about, exact in ("aa", "ab", "cd"))
+ANSWERS_OF_VERSION_3 = [
+    ("me", "first", 1.0, "counted", SAME),
+    ("me", "twin", 0.0, "drawn", SAME),
+    ("me", "at a relay", 0.0, "held", SAME),
+    ("me", "half a twin", 0.5, "refused", f"{FRESH} {SAME}"),
+    ("me", "alike", 0.25, "drawn", OTHER),
+    ("me", "of version 2", 0.5, "drawn", ""),
+    ("you", "twin", 1.0, "drawn", SAME),
+]
+
+
+def make_version_3(path: Path) -> SqliteLedger:
+    """A ledger in which payloads were used for several tasks; row i was drawn at second i."""
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(VERSION_3)
+        for i, (subject, task, epsilon, state, questions) in enumerate(ANSWERS_OF_VERSION_3):
+            url = f"https://curator{i}.example/v1/tasks/{'0' * 64}"
+            row = (subject, task, url, epsilon, str(i), b"%d" % i, i, "invitation", state, None)
+            db.execute(f"INSERT INTO answers VALUES ({'?, ' * 10}?)", (*row, questions))
+        db.commit()
+    return SqliteLedger(path)
+
+
+def test_a_ledger_of_version_3_sends_no_payload_for_two_tasks(tmp_path: Path) -> None:
+    """What it has spent stays, whether or not it is sent; a withdrawn task is answered anew."""
+    made = make_version_3(tmp_path / "answers.sqlite3")
+    for _ in range(2):
+        ledger = SqliteLedger(made.path)
+        assert [(a.task, a.state, a.report) for a in ledger.answers("me") if a.report] == [
+            ("first", ReportState.COUNTED, b"0"),
+            ("at a relay", ReportState.HELD, b"2"),
+            ("alike", ReportState.DRAWN, b"4"),
+            ("of version 2", ReportState.DRAWN, b"5"),
+        ]
+        assert [a.report for a in ledger.answers("you")] == [b"6"]
+        assert (ledger.spent("me"), ledger.spent("me", 365 * DAY + 3)) == (2.25, 0.75)
+        assert ledger.caps("me") == Caps(3.0, 5.0)
+        assert ledger.find("me", "twin") is ledger.find("me", "half a twin") is None
+    anew = ledger.keep(answer("twin", epsilon=1.0, drawn=6.0))
+    assert ledger.find("me", "twin") == anew
+
+
+async def test_nothing_of_a_withdrawn_answer_is_sent(tmp_path: Path) -> None:
+    """Its curator is not even asked; `resend` tries the others."""
+    ledger = make_version_3(tmp_path / "answers.sqlite3")
+    network = Network([httpx.ConnectError("refused")])
+    outcomes = await Holder(network.client(attempts=1), ledger).resend()
+    assert [outcome.task for outcome in outcomes] == ["at a relay", "alike", "of version 2"]
+    assert {request.url.host[7] for request in network.requests} == set("0245")
 
 
 def test_the_ledger_lives_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """A holder that pins its curator's key answers that curator's tasks and no others."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,22 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from typer.testing import CliRunner
 
-from privet.client import BlockingHolder, Holder, HolderError, MemoryLedger, Offer, TaskRefused
+from privet.client import (
+    BlockingHolder,
+    CuratorUnreachable,
+    Holder,
+    HolderError,
+    LedgerEntry,
+    MemoryLedger,
+    Offer,
+    ReportState,
+    SqliteLedger,
+    TaskRefused,
+)
 from privet.client.cli import app
 from privet.client.pinning import check_key, signed_by
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.report import make_report
 from privet.protocol.signature import SIGNATURE_HEADER, Signature, signed_message
 from privet.protocol.task import Task
 from scripts.make_message_vectors import SIGNATURES, signatures
@@ -95,6 +108,46 @@ async def test_any_other_task_is_refused_before_the_record(header: str | None) -
     assert all(request.method == "GET" for request in network.requests)
 
 
+@pytest.mark.parametrize("header", [None, signed(THEIRS)], ids=["unsigned", "another key"])
+async def test_a_kept_answer_is_not_sent_either(header: str | None, ledger: SqliteLedger) -> None:
+    """Whether it was drawn with the pin or without, sent again or sent elsewhere."""
+    offers = publishing(signed(OURS)).replies
+    broken = Network([*offers, httpx.ConnectError("refused")])
+    with pytest.raises(CuratorUnreachable):
+        await Holder(broken.client(), ledger, curator_key=KEY).answer(URL, RECORD, "inv-123")
+    network = publishing(header)
+    for url in (URL, URL.replace("curator.example", "elsewhere.example")):
+        with pytest.raises(TaskRefused, match=KEY):
+            await Holder(network.client(), ledger, curator_key=KEY).answer(url, no_record())
+    (kept,) = await Holder(network.client(), ledger, curator_key=KEY).resend()
+    assert kept.state is ReportState.DRAWN
+    assert "TaskRefused" in (kept.reason or "")
+    assert {request.method for request in network.requests} == {"GET"}
+    assert (await Holder(publishing(signed(OURS)).client(), ledger, curator_key=KEY).resend())[
+        0
+    ].counted
+
+
+async def test_each_host_shows_the_signature_itself(ledger: SqliteLedger) -> None:
+    """One that a process has seen from another host vouches for no second host."""
+    first = publishing(signed(OURS)).replies[0]
+    assert callable(first)
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        if request.url.host == "elsewhere.example":
+            return publish(request)
+        if request.method == "POST":
+            raise httpx.ConnectError("refused")
+        return first(request)
+
+    network = Network([reply])
+    holder = Holder(network.client(attempts=1), ledger, curator_key=KEY)
+    with pytest.raises(CuratorUnreachable):
+        await holder.answer(URL, RECORD)
+    with pytest.raises(TaskRefused):
+        await holder.answer(URL.replace("curator.example", "elsewhere.example"), no_record())
+
+
 async def test_without_a_pin_any_signature_is_accepted() -> None:
     """Nothing was promised, so nothing is refused."""
     holder = Holder(publishing(signed(THEIRS)).client(), MemoryLedger())
@@ -161,6 +214,27 @@ def test_the_command_line_shows_and_pins(tmp_path: Path) -> None:
         assert curator.posts == []
         assert run(*answer, *ledger, "--curator-key", KEY).exit_code == 0
         assert len(curator.counted) == 1
+
+
+def test_resend_pins_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the key of the option or the environment, what is kept goes to its curator only."""
+    curator = StubCurator(make_task())
+    ledger = SqliteLedger(tmp_path / "ledger")
+    report = make_report(curator.task, RECORD, os.urandom)
+    with serving(curator):
+        ledger.keep(
+            LedgerEntry(
+                "me", curator.task.id, curator.url, 1.0, report.id.hex(), report.pack(), 0.0
+            )
+        )
+        resend = ["resend", "--ledger", str(ledger.path)]
+        assert CliRunner().invoke(app, [*resend, "--curator-key", KEY]).exit_code == 4
+        monkeypatch.setenv("PRIVET_HOLDER_CURATOR_KEY", KEY)
+        assert CliRunner().invoke(app, resend).exit_code == 4
+        assert curator.posts == []
+        curator.signature = signed(OURS, curator.task)
+        assert CliRunner().invoke(app, resend).exit_code == 0
+    assert len(curator.counted) == 1
 
 
 def test_programs_without_an_event_loop_pin_too() -> None:

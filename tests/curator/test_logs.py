@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from privet.curator.logs import HIDDEN, set_up_logs
+from privet.curator.logs import set_up_logs
+from privet.http_server.logs import HIDDEN
 
 
 def test_json_lines_hide_secrets(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 import socket
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ import pytest
 from privet.curator.access.signing import SIGNING_KEY, read_key
 from privet.curator.access.tokens import Scope, Tokens
 from privet.curator.datastore import open_store
-from privet.curator.datastore.store import Store
+from privet.curator.datastore.store import SqlStore
 from privet.curator.server import serve
 from privet.curator.settings import Settings
 from privet.protocol.errors import PrivetError, StorageFailed
@@ -38,7 +39,7 @@ class Run:
     """What was seen of a curator from its first start until SIGTERM ended it under load."""
 
     database: Path
-    store: Store
+    store: SqlStore
     made: Task
     reports: list[Report]
     acknowledged: int
@@ -80,10 +81,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     store.close()
 
 
-def rename(store: Store, table: str, name: str) -> None:
+def rename(store: SqlStore, table: str, name: str) -> None:
     """Rename a table of a SQL store."""
-    engine = getattr(store, "engine")  # noqa: B009 - of SqlStore alone
-    with engine.connect().execution_options(privet_writes=True) as connection:
+    with store.engine.connect().execution_options(privet_writes=True) as connection:
         connection.exec_driver_sql(f"ALTER TABLE {table} RENAME TO {name}")
         connection.commit()
 
@@ -122,7 +122,8 @@ def test_json_logs_have_no_plain_lines(run: Run) -> None:
     events = {line["event"]: line for line in run.events}
     assert len(events["an admin token was made; it is shown this once"]["admin_token"]) == 43
     assert events["curator started"]["database"].endswith("privet.db")
-    assert events["token issued at a start without one"]["logger"] == "privet.audit"
+    issued = events["token issued at a start without one"]
+    assert (issued["logger"], issued["no"], len(issued["hash"])) == ("privet.audit", 2, 64)
     assert run.failed == 503
     assert any("/v1/tasks answered 503" in event and "no such table" in event for event in events)
 
@@ -151,9 +152,31 @@ def test_workers_share_a_database_and_add_up(tmp_path: Path) -> None:
             assert answer.status_code in (200, 201)
         while len(pids) < 2:
             text = http.get("/metrics").text
-            assert values(text, "privet_reports_total")["counted", made.id[:12]] == len(reports)
+            assert values(text, "privet_reports_total")["counted",] == len(reports)
             pids.update(pid for (pid,) in values(text, "privet_process_cpu_seconds"))
     assert kept(store, made) == total(made, reports)
+    store.close()
+
+
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
+def test_a_curator_whose_database_was_migrated_stops(workers: str, tmp_path: Path) -> None:
+    """No report is taken any more; the process says why in one sentence, and fails."""
+    store, made = open_store(f"sqlite:///{tmp_path}/privet.db"), task()
+    open_task(store, made, 0.0)
+    with running_curator(tmp_path, workers=workers, log_format="json") as curator:
+        while curator.log.read_text().count("startup complete") < int(workers):
+            time.sleep(0.05)
+        with store.engine.begin() as connection:
+            connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+        path = f"{curator.url}/v1/tasks/{made.id}/reports"
+        answer = httpx.post(path, content=report(made).pack(), headers=HEADERS, timeout=60)
+        assert answer.status_code == 503
+        assert "9999" in answer.json()["detail"]
+        assert curator.process.wait(60) == 1
+    lines = [json.loads(line) for line in curator.log.read_text().splitlines()]
+    said = [line["level"] for line in lines if "start the newer version" in line["event"]]
+    assert said == ["critical"]
+    assert store.status(made.id).reports == 0
     store.close()
 
 
@@ -200,6 +223,12 @@ def test_a_restored_database_is_not_served_with_another_key(run: Run, tmp_path: 
     new = read_key(Path(f"{copy}.key")).key.hex()
     store = open_store(f"sqlite:///{copy}")
     assert store.fact(SIGNING_KEY) == new != key
+    rotated = next(entry for entry in store.audit(10) if entry.action.startswith("signing key"))
+    assert (rotated.action, rotated.subject, rotated.detail) == (
+        "signing key rotated",
+        new,
+        {"before": key},
+    )
     store.close()
 
 

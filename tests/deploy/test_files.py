@@ -3,17 +3,20 @@
 What can be checked by the program that reads it is, where that program is installed.
 """
 
-import json
 import re
+import signal
+import ssl
 import subprocess
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from privet.curator.metrics import Metrics
 from privet.curator.settings import Settings
+from scripts.compose_test import free_port
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -73,10 +76,36 @@ def test_services_of_the_stack_have_no_rights_and_few_networks() -> None:
     near = {
         name for name, each in services(STACK).items() if "database" in each.get("networks", [])
     }
-    assert near == {"database", "migrate", "curator", "privet"}
+    assert near == {"database", "migrate", "curator", "backup", "privet"}
     networks = yaml.safe_load(STACK.read_text())["networks"]
     closed = {name for name, network in networks.items() if network and network["internal"]}
     assert closed == {"database", "curators", "relays"}
+
+
+def test_services_of_the_stack_have_limits_and_say_whether_they_work() -> None:
+    """Of memory, processes and logs; those that go on are asked whether they work."""
+    targets = stages()
+    for name, service in services(STACK).items():
+        assert re.fullmatch(r"(\$\{[A-Z_]+:-)?[0-9]+[mg]\}?", str(service["mem_limit"])), name
+        assert 0 < service["pids_limit"] <= 4_096, name
+        assert service["logging"]["options"].keys() == {"max-size", "max-file"}, name
+        target = service.get("build", {}).get("target", name)
+        asked = "healthcheck" in service or "HEALTHCHECK" in targets.get(target, "")
+        if service.get("restart") == "unless-stopped":
+            assert asked, name
+    started = {**services(STACK)["proxy"]["depends_on"]}
+    assert {each["condition"] for each in started.values()} == {"service_healthy"}
+    for target, port in (("curator", 8000), ("relay", 8100)):
+        assert f"127.0.0.1:{port}/readyz" in targets[target]
+
+
+def stages() -> dict[str, str]:
+    """The Dockerfile's instructions by target."""
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    return {
+        match[1]: match[2]
+        for match in re.finditer(r"^FROM \S+ AS (\S+)\n(.*?)(?=^FROM |\Z)", text, re.M | re.S)
+    }
 
 
 def test_each_image_that_is_built_has_its_target() -> None:
@@ -103,16 +132,66 @@ def test_the_examples_variables_are_those_of_the_stack() -> None:
     assert all(told[name] == default for name, default in used.items() if name != "STACK_NAME")
 
 
-@pytest.mark.needs("nginx", "openssl")
-def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
-    """With a certificate in another place."""
-    names = ("-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "certificate.pem"))
+def test_backups_are_where_no_command_of_compose_removes_them() -> None:
+    """In a folder of the machine, which the stack makes its own; no volume has their name."""
+    folder = "${BACKUPS:-./backups}"
+    stack = services(STACK)
+    assert f"{folder}:/backups" in stack["secrets"]["volumes"]
+    for name in ("backup", "privet"):
+        assert f"{folder}:/data" in stack[name]["volumes"]
+    assert "backups" not in yaml.safe_load(STACK.read_text())["volumes"]
+
+
+def certify(folder: Path) -> None:
+    """Make a certificate of its own for the proxy."""
+    names = ("-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem"))
     kind = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
     run("openssl", "req", "-x509", *kind, "-nodes", "-subj", "/CN=x", *names)
+
+
+@pytest.fixture
+def proxy_files(tmp_path: Path) -> Path:
+    """The proxy's configuration with all its files in another place, and a certificate."""
+    certify(tmp_path)
     text = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
+    text = text.replace("/tmp/", f"{tmp_path}/").replace("/run/privet/tls", str(tmp_path))
     own = tmp_path / "nginx.conf"
-    own.write_text(text.replace("/tmp/", f"{tmp_path}/").replace("/run/privet/tls", str(tmp_path)))
-    assert "successful" in run("nginx", "-t", "-c", str(own))
+    own.write_text(text.replace("8443", str(free_port())).replace("8444", str(free_port())))
+    return own
+
+
+@pytest.mark.needs("nginx", "openssl")
+def test_nginx_accepts_its_configuration(proxy_files: Path) -> None:
+    """With a certificate in another place."""
+    assert "successful" in run("nginx", "-t", "-c", str(proxy_files))
+
+
+@pytest.mark.needs("nginx", "openssl")
+def test_the_proxy_alone_takes_a_new_certificate(proxy_files: Path) -> None:
+    """At SIGHUP, in the same process."""
+    ports = [int(port) for port in re.findall(r"listen (\d+)", proxy_files.read_text())]
+    command = ["nginx", "-c", str(proxy_files), "-g", "daemon off;"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as proxy:
+        try:
+            first = [served(port) for port in ports]
+            certify(proxy_files.parent)
+            assert [served(port) for port in ports] == first
+            proxy.send_signal(signal.SIGHUP)
+            end = time.monotonic() + 30
+            while any(served(port) in first for port in ports):
+                assert time.monotonic() < end
+            assert proxy.poll() is None
+        finally:
+            proxy.terminate()
+
+
+def served(port: int) -> str:
+    """The certificate that is shown at a port, as soon as there is one."""
+    for _ in range(200):
+        with suppress(ConnectionError, ssl.SSLError):
+            return ssl.get_server_certificate(("127.0.0.1", port), timeout=30)
+        time.sleep(0.05)
+    raise TimeoutError
 
 
 @pytest.mark.needs("promtool")
@@ -126,23 +205,8 @@ def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
     ids=" ".join,
 )
 def test_promtool_accepts_the_alerts(check: tuple[str, ...]) -> None:
-    """Their syntax, and when three of them sound."""
+    """Their syntax, and when each of them sounds."""
     assert "SUCCESS" in run("promtool", *check, folder=DEPLOY / "prometheus")
-
-
-def test_alerts_and_dashboard_ask_for_metrics_that_there_are() -> None:
-    """Each name, in an expression, is one that a server gives."""
-    families = {family.name: family.type for family in Metrics().registry.collect()}
-    ends = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count"), "gauge": ("",)}
-    there = {name + end for name, kind in families.items() for end in ends[kind]}
-    alerts = yaml.safe_load((DEPLOY / "prometheus/alerts.yml").read_text())["groups"][0]["rules"]
-    board = json.loads((DEPLOY / "grafana/dashboards/privet.json").read_text())
-    asked = [alert["expr"] for alert in alerts]
-    asked += [target["expr"] for panel in board["panels"] for target in panel["targets"]]
-    named = {name for each in asked for name in re.findall(r"\bprivet_\w+", each)}
-    assert named <= there | {"privet_relay_reports"}
-    told = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
-    assert [alert["alert"] for alert in alerts if f"`{alert['alert']}`" not in told] == []
 
 
 @pytest.mark.slow
@@ -174,6 +238,28 @@ def test_kustomize_renders_every_file() -> None:
     }
 
 
+def test_curators_are_replaced_after_the_migration() -> None:
+    """Old ones may run until it ends, and stop then; so new ones do not wait for each other."""
+    stack = services(STACK)
+    assert stack["migrate"]["command"] == ["migrate", "--rolling"]
+    after = stack["curator"]["depends_on"]
+    assert after == {"migrate": {"condition": "service_completed_successfully"}}
+    (job,) = (each for each in resources() if each["kind"] == "Job")
+    assert job["metadata"]["labels"] == {"app": "migrate"}
+    assert pods()["migrate"]["containers"][0]["args"] == ["migrate", "--rolling"]
+    told = (ROOT / "docs/deployment.md").read_text(encoding="utf-8")
+    steps = [
+        "delete job migrate",
+        "deploy/kubernetes --selector app=migrate",
+        "for=condition=complete",
+        "deploy/kubernetes\n",
+    ]
+    places = [told.index(step) for step in steps]
+    assert places == sorted(places)
+    (curator,) = (each for each in resources() if each["kind"] == "Deployment")
+    assert curator["spec"]["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": "100%"}
+
+
 @pytest.mark.parametrize("name", pods())
 def test_pods_have_no_rights_and_only_settings_that_there_are(name: str) -> None:
     """As Kubernetes's restricted standard asks, and the curator's refusal of unknown variables."""
@@ -189,6 +275,8 @@ def test_pods_have_no_rights_and_only_settings_that_there_are(name: str) -> None
     }
     assert container["resources"]["requests"].keys() == {"cpu", "memory"}
     assert "memory" in container["resources"]["limits"]
+    if "readinessProbe" in container:
+        assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
     if container["image"] == "privet-curator":
         known = {f"PRIVET_{setting.upper()}" for setting in Settings.model_fields}
         assert {variable["name"] for variable in container["env"]} <= known
@@ -204,4 +292,7 @@ def test_systemd_accepts_its_units(unit: Path, tmp_path: Path) -> None:
     for each in UNITS:
         text = re.sub(r"/opt/privet/bin/[a-z-]+", str(program), each.read_text(encoding="utf-8"))
         (tmp_path / each.name).write_text(text, encoding="utf-8")
+    if unit.name in {"privet-curator.service", "privet-relay.service"}:
+        text = unit.read_text(encoding="utf-8")
+        assert all(f"\n{limit}=" in text for limit in ("MemoryMax", "TasksMax", "LimitNOFILE"))
     assert run("systemd-analyze", "verify", "--man=no", str(tmp_path / unit.name)) == ""

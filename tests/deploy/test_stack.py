@@ -33,7 +33,10 @@ def can_be_had(image: str) -> bool:
 def test_every_holder_counts_once_though_containers_are_killed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A curator and the database are killed meanwhile; then sums, backup, model and proxy fit."""
+    """A curator and the database are killed meanwhile; sums, backup, model and proxy fit.
+
+    Then all is removed but the backup and the keys, and comes back.
+    """
     images = base_images()
     assert len(images) == 3
     for image in sorted(images):

@@ -107,21 +107,18 @@ def scene(curator: RunningCurator) -> Scene:
 
 
 def fields(scene: Scene, **changes: Any) -> bytes:
-    """A fresh good report's bytes with some fields changed or, if None, left out."""
-    found = msgpack.unpackb(make_report(scene.task, ANSWER, os.urandom).pack())
-    found |= changes
-    return bytes(msgpack.packb({k: found[k] for k in sorted(found) if found[k] is not None}))
+    """A fresh good report's bytes with some fields changed."""
+    good = msgpack.unpackb(make_report(scene.task, ANSWER, os.urandom).pack())
+    changed = {**good, **changes}
+    return bytes(msgpack.packb({name: changed[name] for name in sorted(changed)}))
 
 
 def payload(scene: Scene) -> bytes:
     return make_report(scene.task, ANSWER, os.urandom).answers[0][1]
 
 
-def answers(*numbered: tuple[int, Callable[[bytes], bytes]]) -> Callable[[Scene], bytes]:
-    """A report with an answer per pair: the question, and what becomes of a good payload."""
-    return lambda scene: fields(
-        scene, answers=[[question, change(payload(scene))] for question, change in numbered]
-    )
+def impossible(scene: Scene) -> bytes:
+    return fields(scene, answers=[[0, b"\xff" * len(payload(scene))]])
 
 
 def conflicting(scene: Scene) -> bytes:
@@ -136,14 +133,6 @@ def chunked(size: int) -> Iterator[bytes]:
     """A body whose length is not declared."""
     for _ in range(size // 65536 + 1):
         yield b"x" * 65536
-
-
-def same(good: bytes) -> bytes:
-    return good
-
-
-def impossible(good: bytes) -> bytes:
-    return b"\xff" * len(good)
 
 
 def body(
@@ -175,27 +164,14 @@ def ask(
 
 REPORTS = [
     body("empty", MalformedReport, lambda _: b""),
-    body("not msgpack", MalformedReport, lambda _: b"\xc1"),
-    body("text", MalformedReport, lambda _: b"hello"),
-    body("truncated", MalformedReport, lambda s: s.counted[:-1]),
-    body("one byte more", MalformedReport, lambda s: s.counted + b"\x00"),
     body("nested deeply", MalformedReport, lambda _: b"\x91" * 60_000),
-    body("a list", MalformedReport, lambda _: msgpack.packb([1, 2])),
-    body("no id", MalformedReport, lambda s: fields(s, id=None)),
-    body("short id", MalformedReport, lambda s: fields(s, id=b"1")),
+    body("one byte more", MalformedReport, lambda s: s.counted + b"\x00"),
     body("unknown field", MalformedReport, lambda s: fields(s, more=1)),
-    body("another version", MalformedReport, lambda s: fields(s, version=2)),
-    body("no answers", MalformedReport, answers()),
-    body("negative question", MalformedReport, answers((-1, same))),
-    body("question asked twice", MalformedReport, answers((0, same), (0, same))),
-    body("a number as payload", MalformedReport, lambda s: fields(s, answers=[[0, 1.5]])),
     body("not JSON", MalformedReport, lambda _: b"{", **JSON),
     body("NaN in JSON", MalformedReport, lambda _: b'{"version": NaN}', **JSON),
-    body("wrong question", WrongQuestions, answers((1, same))),
-    body("too many questions", WrongQuestions, answers((0, same), (1, same))),
-    body("short payload", WrongPayload, answers((0, lambda good: good[:-1]))),
-    body("long payload", WrongPayload, answers((0, lambda good: good + b"x"))),
-    body("impossible payload", WrongPayload, answers((0, impossible))),
+    body("wrong question", WrongQuestions, lambda s: fields(s, answers=[[1, payload(s)]])),
+    body("short payload", WrongPayload, lambda s: fields(s, answers=[[0, payload(s)[:-1]]])),
+    body("impossible payload", WrongPayload, impossible),
     body("of another task", TaskMismatch, lambda s: fields(s, task=b"x" * 32)),
     body("to an unknown task", TaskNotFound, lambda s: s.counted, "0" * 64),
     body("to no task id", TaskNotFound, lambda s: s.counted, "x"),
@@ -204,56 +180,32 @@ REPORTS = [
     body("same id, other bytes", ReportConflict, conflicting),
 ]
 
+TWICE = b"a,a,label\n1,2,3\n"
+IN_A_FEATURE = b"a\x07ge,label\n1,1\n2,0\n"
+IN_A_CATEGORY = b"job,label\na\x07,1\nb,0\na\x07,1\nb,0\n"
+IN_THE_LABEL = b"age,\x1bl\n1,1\n2,0\n"
 TASKS = [
     upload("empty file", InvalidPublicData, "empty", public=b""),
-    upload("header only", InvalidPublicData, "no rows", public=b"age,label\n"),
     upload("wrong header", InvalidPublicData, "no column 'label'", public=b"a,b\n1,2\n"),
     upload("no header", InvalidPublicData, "header", public=b"1,2\n3,4\n"),
-    upload("same name twice", InvalidPublicData, public=b"a,a,label\n1,2,3\n"),
+    upload("same name twice", InvalidPublicData, public=TWICE),
     upload("one class", InvalidPublicData, "one class only", public=b"a,label\n1,1\n2,1\n"),
-    upload("a label is missing", InvalidPublicData, public=b"a,label\n1,1\n2,\n"),
-    upload("infinite number", InvalidPublicData, "Row 2", public=b"a,label\n1,1\ninf,0\n"),
-    upload("not UTF-8", InvalidPublicData, "UTF-8", public=b"\xff,label\n1,1\n"),
     upload("damaged Parquet", InvalidPublicData, public=b"PAR1PAR1"),
     upload("no name", InvalidRequest, "name", name=""),
-    upload("zero epsilon", InvalidRequest, "epsilon", epsilon=0),
-    upload("negative epsilon", InvalidRequest, "epsilon", epsilon=-1),
     upload("large epsilon", InvalidRequest, "epsilon", epsilon=1000),
-    upload("absurd epsilon", InvalidRequest, "epsilon", epsilon=1e9),
     upload("tiny epsilon", InvalidTask, epsilon=1e-12),
-    upload("large depth", InvalidRequest, "depth", depth=17),
-    upload("negative depth", InvalidRequest, "depth", depth=-1),
+    upload("epsilon of 400 digits", InvalidRequest, epsilon=HUGE),
+    upload("epsilon as text", InvalidRequest, epsilon="1"),
     upload("broken depth", InvalidRequest, "depth", depth=2.5),
     upload("unknown mechanism", InvalidTask, "subset", mechanism="magic"),
-    upload("unknown grower", InvalidTask, "max_edge", grower="oak"),
-    upload("epsilon as truth value", InvalidRequest, epsilon=True),
-    upload("epsilon as text", InvalidRequest, epsilon="1"),
-    upload("holders as text", InvalidRequest, holders="100"),
-    upload("open as a number", InvalidRequest, open=1),
-    upload("epsilon of 400 digits", InvalidRequest, epsilon=HUGE),
-    upload("seed of 400 digits", InvalidRequest, seed=HUGE),
-    upload("min_leaf of 400 digits", InvalidRequest, min_leaf=HUGE),
-    upload("range of 400 digits", InvalidRequest, features={"age": {"low": HUGE}}),
     upload("parameter of 400 digits", InvalidTask, parameters={"k": HUGE}),
-    upload("closing in 400 digits", InvalidRequest, closes=HUGE),
     upload("closing in the year 1", InvalidTask, closes="0001-01-01T00:00:00Z"),
     upload("unknown setting", InvalidRequest, "colour", colour="red"),
     upload("control character in a name", InvalidRequest, name="a\x1b[8mb"),
     upload("control character in a class", InvalidPublicData, classes=["0", "1", "\x07"]),
-    upload(
-        "control character in a feature", InvalidPublicData, public=b"a\x07ge,label\n1,1\n2,0\n"
-    ),
-    upload(
-        "control character in a category",
-        InvalidPublicData,
-        public=b"job,label\na\x07,1\nb,0\na\x07,1\nb,0\n",
-    ),
-    upload(
-        "control character in the label",
-        InvalidPublicData,
-        public=b"age,\x1bl\n1,1\n2,0\n",
-        label="\x1bl",
-    ),
+    upload("control character in a feature", InvalidPublicData, public=IN_A_FEATURE),
+    upload("control character in a category", InvalidPublicData, public=IN_A_CATEGORY),
+    upload("control character in the label", InvalidPublicData, public=IN_THE_LABEL, label="\x1bl"),
 ]
 
 RECORD = b'{"records": [{"age": N, "hours": 1, "job": "smith", "member": true}]}'
@@ -346,7 +298,7 @@ def test_the_same_report_again_is_no_error(scene: Scene) -> None:
 def test_rejects_are_counted_by_reason(scene: Scene) -> None:
     """An operator sees how many reports were refused, and why."""
     before = scene.curator.status(scene.task.id)["rejects"].get("wrong-payload", 0)
-    scene.send(answers((0, impossible))(scene))
+    scene.send(impossible(scene))
     deadline = time.monotonic() + 60
     while (rejects := scene.curator.status(scene.task.id)["rejects"]).get(
         "wrong-payload", 0

@@ -12,7 +12,7 @@ import pytest
 
 from privet.client import BlockingHolder, LedgerEntry, MemoryLedger, TaskRefused
 from privet.curator.datastore import open_engine, open_store
-from privet.curator.datastore.backup import verify
+from privet.curator.datastore.verification import verify
 from privet.learning.trees import locate
 from privet.protocol.features import encode_table
 from privet.protocol.report import Report
@@ -154,24 +154,6 @@ def test_a_pinned_key_outlives_a_kill(curator: RunningCurator, before: Before) -
         assert holder.answer(url, record).counted
 
 
-def test_a_number_over_two_questions(curator: RunningCurator) -> None:
-    """LPCT-prune's shape for a numeric label: every holder answers both questions, epsilon adds up.
-
-    Both questions have all reports, and their sums are the holders' own.
-    """
-    questions = [{"depth": 4}, {"depth": 1}]
-    task_id = curator.create(
-        samples.line(), label="y", epsilon=8, grower="cart", questions=questions
-    )
-    url = f"/v1/tasks/{task_id}"
-    view = curator.get(url)
-    assert view["epsilon"] == 8
-    assert [question["epsilon"] for question in view["questions_in_numbers"]] == [4, 4]
-    answers = population.answer_all(curator.url + url, population.line(50, seed=2))
-    assert_counted(curator, task_id, answers)
-    assert curator.status(task_id)["answers"] == [50, 50]
-
-
 def test_one_question_each(curator: RunningCurator) -> None:
     """Allocation ``one``: a holder answers one question by chance, and spends epsilon once.
 
@@ -229,16 +211,18 @@ def test_numbers_told_around_centres_make_the_round(curator: RunningCurator) -> 
 
 
 def test_every_mechanism_makes_the_round(curator: RunningCurator) -> None:
-    """Whatever mechanism a task names, holders can answer it and the sums are theirs."""
-    people = population.survey(5, seed=5)
-    for mechanism in curator.get("/v1/methods")["mechanisms"]:
-        task_id = curator.create(
-            samples.survey(),
-            label="label",
-            epsilon=1,
-            depth=3,
-            grower="cart",
-            mechanism=mechanism,
-        )
-        answers = population.answer_all(f"{curator.url}/v1/tasks/{task_id}", people)
-        assert_counted(curator, task_id, answers)
+    """A question by each: holders answer all, epsilon adds up, and the sums are theirs."""
+    mechanisms = curator.get("/v1/methods")["mechanisms"]
+    task_id = curator.create(
+        samples.survey(),
+        label="label",
+        epsilon=len(mechanisms),
+        grower="cart",
+        questions=[{"mechanism": name, "depth": 3} for name in mechanisms],
+    )
+    url = f"/v1/tasks/{task_id}"
+    asked = curator.get(url)["questions_in_numbers"]
+    assert [question["epsilon"] for question in asked] == [1.0] * len(mechanisms)
+    answers = population.answer_all(curator.url + url, population.survey(20, seed=5))
+    assert_counted(curator, task_id, answers)
+    assert curator.status(task_id)["answers"] == [20] * len(mechanisms)

@@ -96,7 +96,50 @@ def test_every_vector_is_reproduced() -> None:
     assert counts.pop("signatures.json") == len(
         json.loads((VECTORS / "signatures.json").read_text())
     )
+    groups = json.loads((VECTORS / "values.json").read_text())
+    assert counts.pop("values.json") == sum(len(group["reads"]) for group in groups)
     assert counts == {}
+
+
+def test_its_ledger_keeps_the_table_of_cases() -> None:
+    """The one that `tests/client/test_ledger.py` holds the Python ledgers to."""
+    table = VECTORS / "ledger.json"
+    assert json.loads(run("ledger.js", str(table))) == len(json.loads(table.read_text()))
+
+
+PINNED = """
+import { webcrypto } from "node:crypto";
+import { answer } from "./holder.js";
+globalThis.crypto ??= webcrypto; // global from Node 20 on
+const calls = [];
+const http = async (url, { method = "GET" }) => {
+  calls.push(method);
+  const receipt = JSON.stringify({ report: "00", counted: true });
+  const body = method === "GET" ? Buffer.from("TASK", "hex") : receipt;
+  return new Response(body, { headers: { "Content-Type": "application/vnd.privet.task+msgpack" } });
+};
+const kept = new Map([["ID", { id: "00", bytes: new Uint8Array(1) }]]);
+const sent = async (options) => {
+  try {
+    const url = "https://curator.example/v1/tasks/ID";
+    return (await answer(url, {}, { http, kept, ...options })).counted;
+  } catch ({ type }) {
+    return type;
+  }
+};
+const pinned = await sent({ curatorKey: "0".repeat(64) });
+console.log(JSON.stringify([pinned, await sent({}), calls]));
+"""
+
+
+def test_a_kept_answer_is_not_sent_without_the_pinned_keys_signature() -> None:
+    """As Python's holder, which a host that does not show it does not get the report from."""
+    assert NODE is not None
+    task = make_message_vectors.SMALL
+    script = PINNED.replace("TASK", task.canonical.hex()).replace("ID", task.id)
+    command = [NODE, "--input-type=module", "--eval", script]
+    printed = subprocess.check_output(command, cwd=HERE.parents[1] / "page", text=True)
+    assert json.loads(printed) == ["refused", True, ["GET", "POST"]]
 
 
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
@@ -112,6 +155,7 @@ def test_any_question_and_any_record(data: st.DataObject, chance: Random) -> Non
     good = [make_message_vectors.good_task("any", task) for task in tasks]
     written: dict[str, Any] = {"messages/tasks.json": good, "messages/answers.json": answers}
     written |= {"messages/reports.json": [], "messages/batches.json": [], "signatures.json": []}
+    written["values.json"] = []
     for name in MECHANISMS:
         vectors = [any_vector(name, chance) for _ in range(6)]
         written[f"mechanisms/{name}.json"] = {"mechanism": name, "vectors": vectors}

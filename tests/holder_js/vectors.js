@@ -31,6 +31,7 @@ counts["tasks.json"] = await each("tasks.json", checkTask);
 counts["reports.json"] = await each("reports.json", checkReport);
 counts["batches.json"] = await each("batches.json", checkBatch);
 counts["answers.json"] = await each("answers.json", checkAnswer);
+counts["values.json"] = load("values.json").reduce((sum, group) => sum + checkValues(group), 0);
 counts["signatures.json"] = await checkSignatures(load("signatures.json"));
 console.log(JSON.stringify(counts));
 
@@ -117,6 +118,24 @@ function checkAnswer({ task: id, record, fits, columns, label, cells, seed, repo
   }
   assert.equal(hex(makeReport(task, record, stream(seed)).bytes), report, seed);
   return 1;
+}
+
+/** Values of one feature, and as a label if no rule replaces what does not fit. */
+function checkValues({ listed, low, high, missing = null, unknown = null, reads }) {
+  const other = { kind: "numeric", name: "other", low: 0, high: 1, missing: 0 };
+  for (const [value, read] of reads) {
+    const what = JSON.stringify([listed ?? [low, high], value]);
+    const field = { name: "x", missing, unknown, ...(listed ? { kind: "categorical", categories: listed } : { kind: "numeric", low, high }) };
+    const asFeature = encodeRecord({ features: [field], label: { ...other, kind: "range" } }, { x: value, other: 0 });
+    assert.equal(asFeature.misfit === null, read !== null, what);
+    if (read !== null) assert.deepEqual(asFeature.columns, listed ? listed.map((name) => Number(name === read)) : [read / high], what);
+    if (missing !== null || unknown !== null) continue;
+    const label = { name: "x", ...(listed ? { kind: "classes", classes: listed } : { kind: "range", low, high }) };
+    const asLabel = encodeRecord({ features: [other], label }, { x: value });
+    assert.equal(asLabel.misfit === null, read !== null, what);
+    if (read !== null) assert.equal(asLabel.label, listed ? listed.indexOf(read) : read, what);
+  }
+  return reads.length;
 }
 
 /** SHA-256(seed + "/0"), SHA-256(seed + "/1"), ... one after another. */

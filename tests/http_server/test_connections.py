@@ -28,7 +28,7 @@ LONG = 30.0
 LARGE = 32 * 2**20
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
-Connect = Callable[[], Any]
+Connect = Callable[..., Any]
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,12 +54,10 @@ async def serving(
     given = {"bytes": 2000, "headers": 20, "seconds": SHORT, "connections": 10, **limits}
     config = uvicorn.Config(echo, log_config=None, ws="none", lifespan="off")
     config.load()
-    state = state or ServerState()
+    state, held = state or ServerState(), ConnectionLimits(**given)
 
     def protocol() -> BoundedConnection:
-        connection = BoundedConnection(
-            ConnectionLimits(**given), config=config, server_state=state, app_state={}
-        )
+        connection = BoundedConnection(held, config=config, server_state=state, app_state={})
         connection.timeout_keep_alive = keep_alive  # type: ignore[assignment]
         return connection
 
@@ -67,8 +65,11 @@ async def serving(
     port = server.sockets[0].getsockname()[1]
     opened: list[asyncio.StreamWriter] = []
 
-    async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    async def connect(
+        address: str = "127.0.0.1",
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        own = (address, 0)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=own)
         opened.append(writer)
         return reader, writer
 
@@ -242,6 +243,38 @@ async def test_too_many_connections_are_refused_at_once() -> None:
         for reader, writer in (second, await connect()):
             writer.write(GET)
             assert (await answer(reader))[0] == 200
+
+
+async def test_one_address_does_not_take_all_connections() -> None:
+    """429 beyond its own; others go on, and so does it when it has closed one."""
+    state = ServerState()
+    async with serving(state, connections=10, per_address=3, seconds=LONG) as connect:
+        idle = [await connect("127.0.0.2") for _ in range(3)]
+        for _ in range(9):
+            reader, _ = await connect("127.0.0.2")
+            status, detail = await refusal(reader)
+            assert (status, "close some" in detail) == (429, True)
+        for reader, writer in (await connect("127.0.0.3"), await connect()):
+            writer.write(GET)
+            assert (await answer(reader))[0] == 200
+        idle[0][1].close()
+        async with asyncio.timeout(LONG):
+            while len(state.connections) > 4:
+                await asyncio.sleep(0.001)
+        reader, writer = await connect("127.0.0.2")
+        writer.write(GET)
+        assert (await answer(reader))[0] == 200
+
+
+@pytest.mark.parametrize("proxies", ["127.0.0.2", "192.0.2.1, 127.0.0.0/30", "*"])
+async def test_a_proxy_has_as_many_connections_as_there_are(proxies: str) -> None:
+    """Everybody's requests come over them, so it has no bound of its own; it has to set one."""
+    async with serving(connections=8, per_address=2, proxies=proxies, seconds=LONG) as connect:
+        for reader, writer in [await connect("127.0.0.2") for _ in range(8)]:
+            writer.write(GET)
+            assert (await answer(reader))[0] == 200
+        reader, _ = await connect("127.0.0.2")
+        assert (await refusal(reader))[0] == 503
 
 
 async def test_what_is_not_http_gets_a_problem_document() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 from onnx.helper import make_node as node
 
 from privet.learning.public_data import Floats
@@ -30,7 +30,7 @@ def model(
     outputs: Sequence[tuple[str, int, list[Any]]] = (("p", FLOAT, ["rows", 2]),),
     inputs: Sequence[ValueInfoProto] = (),
     opset: int = 18,
-) -> ModelProto:
+) -> bytes:
     """A model from ``X`` to ``p``."""
     X = helper.make_tensor_value_info("X", FLOAT, ["rows", columns])
     graph = helper.make_graph(
@@ -41,38 +41,30 @@ def model(
         list(constants),
     )
     sets = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 3)]
-    return helper.make_model(graph, opset_imports=sets, ir_version=9)
+    made = helper.make_model(graph, opset_imports=sets, ir_version=9)
+    return bytes(made.SerializeToString())
 
 
 def stripes(columns: int, number: bool = False, opset: int = 18) -> bytes:
     """The first column's 64 stripes, of class 1 and 0 in turn; or as numbers 9.8 and 0.2."""
     nodes = [
         node("Gather", ["X", "first"], ["x"], axis=1),
-        node("Mul", ["x", "many"], ["along"]),
-        node("Floor", ["along"], ["stripe"]),
-        node("Mul", ["stripe", "half"], ["halved"]),
-        node("Floor", ["halved"], ["pair"]),
-        node("Mul", ["pair", "two"], ["even"]),
-        node("Sub", ["stripe", "even"], ["odd"]),
-        node("Mul", ["odd", "span"], ["above"]),
-        node("Add", ["above", "least"], ["one"]),
+        node("Mul", ["x", "half"], ["pair"]),  # which stripe, in pairs
+        node("Floor", ["pair"], ["even"]),
+        node("Sub", ["pair", "even"], ["rest"]),
+        node("GreaterOrEqual", ["rest", "middle"], ["is_odd"]),
+        node("Where", ["is_odd", "sure", "unsure"], ["one"]),
         node("Sub", ["unit", "one"], ["zero"]),
         node("Concat", ["zero", "one"], ["both"], axis=1),
         node("Mul", ["one", "ten"], ["number"]),
         node("Identity", ["number" if number else "both"], ["p"]),
     ]
-    constants = [
-        constant("first", [0], np.int64),
-        constant("many", STRIPES),
-        constant("half", 0.5),
-        constant("two", 2.0),
-        constant("span", 2 * SURE - 1.0),
-        constant("least", 1.0 - SURE),
-        constant("unit", 1.0),
-        constant("ten", 10.0),
-    ]
+    scalars = {"half": STRIPES / 2, "middle": 0.5, "sure": SURE, "unsure": 1.0 - SURE}
+    scalars |= {"unit": 1.0, "ten": 10.0}
+    constants = [constant("first", [0], np.int64)]
+    constants += [constant(name, value) for name, value in scalars.items()]
     outputs = [("p", FLOAT, ["rows", 1 if number else 2])]
-    return bytes(model(nodes, constants, columns, outputs, opset=opset).SerializeToString())
+    return model(nodes, constants, columns, outputs, opset=opset)
 
 
 def striped(rows: int, seed: int, number: bool = False) -> bytes:

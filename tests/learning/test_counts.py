@@ -3,43 +3,31 @@
 import numpy as np
 import pytest
 
-from privet.learning.counts import QuestionCounts, public_counts
-from privet.learning.public_data import PublicData
-from privet.learning.trees import locate
+from privet.learning.counts import Label, QuestionCounts, public_counts
 from privet.protocol.label_scale import Centring, LabelScale
 from privet.protocol.mechanisms import create_mechanism
-from tests.learning.estimators.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
+from tests.learning.estimators.examples import NUMBER, THREE, complete, public_rows, reports
+
+CENTRES, RADIUS = (0.5, -1.0, 4.0, 6.0), 1.5
+AROUND = LabelScale.of(NUMBER, 4, Centring(centres=CENTRES, radius=RADIUS))
 
 
-def test_public_counts_count_each_class_in_each_cell() -> None:
-    """Public counts equal counting rows one by one."""
-    partition, public = complete(3), public_rows(THREE, 500, seed=1)
-    counted = np.zeros((8, 3))
+@pytest.mark.parametrize(("label", "scale"), [(THREE, None), (NUMBER, None), (NUMBER, AROUND)])
+def test_public_counts_add_up_the_rows_of_each_cell(label: Label, scale: LabelScale | None) -> None:
+    """Each class's rows; for a number the sums of 1 - t and t, on the range or around centres.
+
+    A row on the upper edge is in the last cell.
+    """
+    tree, public = complete(2), public_rows(label, 300, seed=2)
+    public.X[0] = 1.0
+    counted = np.zeros((4, label.slots))
     for x, y in zip(public.X, public.y, strict=True):
-        counted[partition.locate_one(x), int(y)] += 1
-    np.testing.assert_array_equal(public_counts(THREE, public, partition), counted)
-
-
-def test_public_counts_of_numbers_add_up_labels() -> None:
-    """For a numeric label slot 1 holds the sum of t and both slots the number of rows."""
-    partition, public = complete(2), public_rows(NUMBER, 300, seed=2)
-    counts = public_counts(NUMBER, public, partition)
-    cells = locate(partition, public.X)
-    np.testing.assert_allclose(counts.sum(axis=1), np.bincount(cells, minlength=4))
-    np.testing.assert_allclose(counts[:, 1], np.bincount(cells, (public.y + 2.0) / 8.0))
-
-
-def test_public_counts_are_on_the_scale_that_holders_told_numbers_on() -> None:
-    """With a centring, t is counted around each cell's centre, as one row after another has it."""
-    partition, public = complete(2), public_rows(NUMBER, 300, seed=2)
-    centres, radius = (0.5, -1.0, 4.0, 6.0), 1.5
-    scale = LabelScale.of(NUMBER, 4, Centring(centres=centres, radius=radius))
-    counted = np.zeros((4, 2))
-    for x, y in zip(public.X, public.y, strict=True):
-        cell = partition.locate_one(x)
-        t = 0.5 + min(max(y - centres[cell], -radius), radius) / (2 * radius)
-        counted[cell] += (1 - t, t)
-    np.testing.assert_allclose(public_counts(NUMBER, public, partition, scale), counted)
+        cell, t = tree.locate_one(x), (y + 2.0) / 8.0
+        if scale is not None:
+            t = 0.5 + min(max(y - CENTRES[cell], -RADIUS), RADIUS) / (2 * RADIUS)
+        counted[cell] += np.eye(3)[int(y)] if label is THREE else (1.0 - t, t)
+    assert tree.locate_one(public.X[0]) == 3
+    np.testing.assert_allclose(public_counts(label, public, tree, scale), counted)
 
 
 def test_plausible_counts_are_possible() -> None:
@@ -56,12 +44,6 @@ def test_without_reports_all_counts_are_zero() -> None:
     none = QuestionCounts(some.partition, some.mechanism, np.zeros_like(some.sums), 0)
     assert not none.counts.any()
     assert not none.total_covariance.any()
-
-
-def test_public_rows_outside_the_cube_count_in_the_nearest_cell() -> None:
-    """A public row on the upper edge is in the last cell."""
-    counts = public_counts(BINARY, PublicData(np.ones((1, 2)), np.ones(1)), complete(2))
-    np.testing.assert_array_equal(counts, [[0, 0], [0, 0], [0, 0], [0, 1]])
 
 
 def test_count_influence_is_what_one_count_can_change_by() -> None:

@@ -5,10 +5,15 @@ import pytest
 
 from privet.learning.counts import Label
 from privet.learning.estimators import Model, QuestionCounts, fit
-from privet.learning.insight import FALSE_DISCOVERY_RATE, Insight, insight
+from privet.learning.insight import FALSE_DISCOVERY_RATE, Insight, cell_differences, insight
+from privet.learning.partitions import GROWERS
 from privet.learning.public_data import Floats, PublicData
+from privet.learning.simulation import simulate_question
 from privet.learning.trees import locate
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes
+from privet.protocol.label_scale import Centring, LabelScale
+from privet.protocol.mechanisms import create_mechanism
 from tests.learning.estimators.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
 from tests.stat_checks import ALPHA, clopper_pearson
 
@@ -71,6 +76,39 @@ def test_intervals_cover_the_share_of_those_who_reported() -> None:
     assert low <= 0.95 <= high, covered
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "radius", "moved"),
+    [(8.0, None, 0.0), (6.0, None, 1.0), (8.0, 1.5, 0.0), (8.0, 1.5, 1.0), (4.0, 1.5, -2.0)],
+    ids=["rounded", "rounded, shifted", "clipped", "clipped, all shifted", "clipped, half shifted"],
+)
+def test_intervals_cover_the_mean_of_those_who_reported(
+    epsilon: float, radius: float | None, moved: float
+) -> None:
+    """Of 150 intervals 95 % should hold the true mean, although numbers are rounded to two levels
+    and clipped around centres. 126 or fewer do so with a probability below 1e-6."""
+    public = public_rows(NUMBER, PUBLIC, seed=1)
+    cells = locate(TREE, public.X)
+    centring = None
+    if radius is not None:
+        means = np.bincount(cells, public.y) / np.bincount(cells)
+        centring = Centring(centres=tuple(means.tolist()), radius=radius)
+    scale = LabelScale.of(NUMBER, TREE.cells, centring)
+    mechanism = create_mechanism("subset", epsilon, TREE.cells, 2, regression=True)
+    copies, covered = np.ones(HOLDERS, dtype=np.int64), 0
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        holders = public_rows(NUMBER, HOLDERS, seed=1000 + seed)
+        apart = 1.0 if moved > 0 else holders.X[:, 1] < 0.5
+        y = np.clip(holders.y + moved * apart, NUMBER.low, NUMBER.high)
+        sums = simulate_question(
+            TREE, mechanism, label=NUMBER, X=holders.X, y=y, copies=copies, rng=rng, scale=scale
+        )
+        asked = QuestionCounts(TREE, mechanism, sums, HOLDERS, scale=scale)
+        found = insight(NUMBER, public, [asked], fit("private", NUMBER, public, [asked]))
+        covered += found.overall[0].low <= y.mean() <= found.overall[0].high
+    assert covered > 126
+
+
 @pytest.mark.slow
 def test_alike_populations_are_seldom_said_to_differ() -> None:
     """Both from one population: any difference is false, so one shows in 5 % of 400 runs at most.
@@ -85,6 +123,52 @@ def test_alike_populations_are_seldom_said_to_differ() -> None:
         false += bool(found.differences)
     low, _ = clopper_pearson(false, 400, ALPHA)
     assert low <= FALSE_DISCOVERY_RATE, false
+
+
+@pytest.mark.parametrize(
+    ("slots", "depth", "even"), [(2, 7, False), (5, 5, True)], ids=["masses 1/k", "five classes"]
+)
+def test_cells_with_few_public_rows_are_seldom_listed(slots: int, depth: int, even: bool) -> None:
+    """200 public rows and 50 000 holders of one population: a list in 5 % of 40 runs at most.
+
+    13 or more have a probability below 1e-6.
+    """
+    tree = complete(depth)
+    mechanism = create_mechanism("subset", 4.0, tree.cells, slots)
+    label = Classes(name="y", classes=tuple("abcde"[:slots]))
+    masses = np.ones(tree.cells) if even else 1.0 / np.arange(1, tree.cells + 1)
+    listed = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        p = rng.dirichlet(np.full(slots, 2.0), tree.cells) * (masses / masses.sum())[:, None]
+        by_cell, counts = (
+            rng.multinomial(rows, p.ravel() / p.sum()).reshape(p.shape) for rows in (200, 50_000)
+        )
+        asked = QuestionCounts(tree, mechanism, mechanism.simulate(counts, rng), 50_000)
+        listed += bool(cell_differences(label, asked, by_cell.astype(float), selection=1.0))
+    assert listed < 13
+
+
+@pytest.mark.parametrize("grower", ["cart", pytest.param("distilled", marks=pytest.mark.slow)])
+def test_cells_grown_on_the_labels_that_they_are_compared_with(grower: str) -> None:
+    """Growing finds cells in which public labels differ by chance; they are not listed for that.
+
+    11 or more of 30 collections have a probability below 1e-6 at 5 %.
+    """
+    listed = 0
+    for seed in range(30):
+        public, holders = (
+            public_rows(BINARY, rows, seed=100 * seed + rows, columns=6) for rows in (200, 20_000)
+        )
+        tree = GROWERS[grower](public.X, public.y, depth=4, classes=2, rng=np.random.default_rng(0))
+        mechanism = create_mechanism("subset", 4.0, tree.cells, 2)
+        counts = np.zeros((tree.cells, 2), dtype=np.int64)
+        np.add.at(counts, (locate(tree, holders.X), holders.y.astype(int)), 1)
+        sums = mechanism.simulate(counts, np.random.default_rng(seed))
+        asked = QuestionCounts(tree, mechanism, sums, 20_000)
+        model = fit("private", BINARY, public, [asked])
+        listed += bool(insight(BINARY, public, [asked], model).differences)
+    assert listed < 11
 
 
 def test_a_population_that_differs_is_found_and_said() -> None:

@@ -1,14 +1,16 @@
 """A model's document, predictions and limits."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from privet.learning.estimators import Model, fit
-from privet.learning.public_model.base import BaseModel, Linear
+from privet.learning.model import FittedModel
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
+from privet.protocol.label_scale import Centring, LabelScale
 from tests.learning.estimators.examples import (
     BINARY,
     LABELS,
@@ -20,39 +22,35 @@ from tests.learning.estimators.examples import (
 )
 
 
-def fitted(label: Classes | Range) -> Model:
+def fitted(label: Classes | Range, *, based: bool = False) -> Model:
+    """A model of counts alone, or one that is ``based`` on a public model."""
     truth = np.random.default_rng(1).integers(10, 90, size=(8, label.slots))
     question = reports(complete(3), truth, 2.0, seed=2, regression=isinstance(label, Range))
-    return fit("weighted", label, public_rows(label, 60, seed=3), [question], weight=2.0)
-
-
-def with_base(model: Model) -> Model:
-    """The same model on top of a linear public one."""
-    width = model.values.shape[1]
-    rng = np.random.default_rng(4)
-    linear = Linear(
-        "softmax" if width > 1 else "identity", rng.normal(size=(2, width)), np.ones(width)
-    )
-    base = BaseModel("linear", (linear,), (1.0,))
-    tables = {"base_values": 0.4, "base_slope": 0.7}
-    added = {name: np.full_like(model.values, value) for name, value in tables.items()}
-    return Model(**{**vars(model), "base": base, **added})
+    if isinstance(label, Range):
+        centring = Centring(centres=(1.0,) * 8, radius=1.5)
+        question = replace(question, scale=LabelScale.of(label, 8, centring))
+    public = public_rows(label, 60, seed=3)
+    if based:
+        return fit("drift", label, public, [question])
+    return fit("weighted", label, public, [question], weight=2.0)
 
 
 @pytest.mark.parametrize("label", LABELS)
 @pytest.mark.parametrize("based", [False, True])
 def test_document_round_trip_keeps_predictions(label: str, based: bool) -> None:
     """A model that went through JSON predicts exactly the same."""
-    model = with_base(fitted(LABELS[label])) if based else fitted(LABELS[label])
+    model = fitted(LABELS[label], based=based)
     again = Model.from_document(json.loads(json.dumps(model.to_document())))
     X = np.random.default_rng(5).random((200, 2))
     before, after = model.predict(X), again.predict(X)
     for name in ("values", "low", "high", "cells"):
         np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
     np.testing.assert_array_equal(before.labels(model.label), after.labels(again.label))
-    expected = ("weighted", {"weight": 2.0, "counts": "automatic"}, model.n)
-    assert (again.estimator, again.parameters, again.n) == expected
+    for name in ("estimator", "parameters", "n", "facts", "span"):
+        assert getattr(again, name) == getattr(model, name)
     np.testing.assert_array_equal(again.influence_of(3), model.influence_of(3))
+    held = [FittedModel("task", 1, 0.0, fitted_model).nbytes for fitted_model in (model, again)]
+    assert held[0] == held[1] > (10**4 if based else 10**2)  # bytes, of forests or a table
 
 
 @pytest.mark.parametrize("name", LABELS)
@@ -60,7 +58,7 @@ def test_document_round_trip_keeps_predictions(label: str, based: bool) -> None:
 def test_predictions_are_possible_values_within_their_intervals(name: str, based: bool) -> None:
     """Probabilities add up to 1, numbers stay in the published range, intervals hold the value."""
     label = LABELS[name]
-    model = with_base(fitted(label)) if based else fitted(label)
+    model = fitted(label, based=based)
     found = model.predict(np.random.default_rng(6).random((300, 2)))
     least, most = (label.low, label.high) if isinstance(label, Range) else (0.0, 1.0)
     for array in (found.values, found.low, found.high):
@@ -70,16 +68,19 @@ def test_predictions_are_possible_values_within_their_intervals(name: str, based
     assert (found.values <= found.high).all()
     if isinstance(label, Classes):
         np.testing.assert_allclose(found.values.sum(axis=1), 1.0)
+    assert (model.standard_error > 0.0).all()
+    assert (model.influence > 0.0).all()
+    assert ((model.public_share >= 0.0) & (model.public_share <= 1.0)).all()
 
 
 @pytest.mark.parametrize("based", [False, True])
 def test_labels_name_the_likeliest_class(based: bool) -> None:
     """Classes are named, the first of equals; numbers are numbers."""
-    model = with_base(fitted(THREE)) if based else fitted(THREE)
+    model = fitted(THREE, based=based)
     found = model.predict(np.random.default_rng(8).random((200, 2)))
     likeliest = [THREE.classes[place] for place in found.values.argmax(axis=1)]
     assert found.labels(THREE).tolist() == likeliest
-    number = with_base(fitted(NUMBER)).predict(np.random.default_rng(8).random((20, 2)))
+    number = fitted(NUMBER, based=based).predict(np.random.default_rng(8).random((20, 2)))
     np.testing.assert_array_equal(number.labels(NUMBER), number.values[:, 0])
 
 
@@ -92,3 +93,10 @@ def test_a_damaged_document_is_refused(spoil: dict[str, object]) -> None:
     del document["values"]
     with pytest.raises(InvalidRequest):
         Model.from_document(document)
+
+
+def test_older_documents_have_no_span() -> None:
+    """They were of numbers on the whole range."""
+    document = fitted(NUMBER).to_document()
+    assert document.pop("span") == 3.0
+    assert Model.from_document(document).span is None

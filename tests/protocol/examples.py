@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from privet.protocol.errors import InvalidRecord
 from privet.protocol.features import (
     Categorical,
@@ -14,7 +12,7 @@ from privet.protocol.features import (
     Range,
     encode_record,
 )
-from privet.protocol.partition import LEAF, Partition, Tree
+from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Question, Task
 
 FEATURES = (
@@ -63,18 +61,3 @@ def make_task(**changes: Any) -> Task:
 def question(**changes: Any) -> dict[str, Any]:
     """The fields of a question, some of them replaced."""
     return {"partition": 0, "mechanism": "subset", "epsilon": 1.0, **changes}
-
-
-def big_tree(cells: int) -> Tree:
-    """A complete tree over four columns."""
-    node = np.arange(2 * cells - 1)
-    inner = node < cells - 1
-    return Tree.of(
-        Partition.build(
-            4,
-            np.where(inner, 0, LEAF),
-            np.where(inner, 0.5, 0.0),
-            np.where(inner, 2 * node + 1, LEAF),
-            np.where(inner, 2 * node + 2, LEAF),
-        )
-    )

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import MalformedReport, PrivetError, TooLarge, WrongQuestions
 from privet.protocol.report import Report, make_report
-from privet.protocol.task import Question, Task
-from scripts.make_message_vectors import CENTRED, CLASSIFY, RECORDS, REGRESS, Stream
+from privet.protocol.task import Task
+from scripts.make_message_vectors import CENTRED, CLASSIFY, REGRESS, Stream, first_record
 
 
 def reports_of(task: Task, rows: int) -> list[Report]:
     """Reports that all answer the same questions."""
-    record = RECORDS[task.id][0]
+    record = first_record(task)
     drawn = (make_report(task, record, Stream(f"row {i}")) for i in count())
     return [
         r for r, _ in zip((r for r in drawn if r.answers[0][0] == 0), range(rows), strict=False)
@@ -89,16 +89,12 @@ def test_rows_are_taken_by_mask_and_by_position() -> None:
     assert len(batch.take(np.array([True, False, True, True]))) == 3
 
 
-def test_more_reports_than_allowed_are_too_large() -> None:
-    """Exactly as many as allowed are read."""
+def test_more_rows_than_allowed_are_too_large() -> None:
+    """Exactly as many reports, or invitations, as allowed are read."""
     batch, _ = batch_of(CLASSIFY)
     assert len(Batch.unpack(batch.pack(), CLASSIFY, max_reports=4)) == 4
     with pytest.raises(TooLarge, match="at most 3"):
         Batch.unpack(batch.pack(), CLASSIFY, max_reports=3)
-
-
-def test_more_invitations_than_allowed_are_too_large() -> None:
-    """Exactly as many as allowed are read."""
     packed = Admission.of(bytes(16), [bytes([i]) * 32 for i in range(4)]).pack()
     assert len(Admission.unpack(packed, max_invitations=4)) == 4
     with pytest.raises(TooLarge, match="at most 3"):
@@ -142,15 +138,3 @@ def test_a_million_rows_are_views_of_the_columns() -> None:
     assert len(batch) == rows
     assert np.shares_memory(payloads, batch.payloads)
     assert not payloads.flags.writeable
-
-
-def test_questions_share_a_column_of_payloads() -> None:
-    """Rows of different lengths are cut where the mechanisms say."""
-    wide = Question(partition=0, mechanism="oue", epsilon=1.0)
-    task = CENTRED.model_copy(update={"questions": (CENTRED.questions[0], wide)})
-    widths = [mechanism.report_bytes for mechanism in task.mechanisms]
-    payloads = np.arange(3 * sum(widths), dtype=np.uint8).reshape(3, -1)
-    batch = Batch((0, 1), np.zeros((3, 16), np.uint8), payloads)
-    (_, first), (_, second) = batch.payloads_by_question(task)
-    assert np.hstack([first, second]).tolist() == payloads.tolist()
-    assert [first.shape[1], second.shape[1]] == widths

@@ -1,8 +1,13 @@
+import json
 import math
+import time
+from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,10 +20,12 @@ from privet.protocol.features import (
     Classes,
     Label,
     Numeric,
+    Range,
     category_text,
     encode_record,
     encode_table,
     label_value,
+    listed_name,
     showable,
 )
 from tests.protocol.examples import CLASSES, FEATURES, RANGE, encoded
@@ -73,7 +80,8 @@ BAD_RECORDS = {
     "text": ({"age": "old"}, "must be a number"),
     "a list": ({"age": [30]}, "must be a number"),
     "NaN": ({"age": math.nan}, "is missing"),
-    "NaN as text": ({"age": "nan"}, "must be a number"),
+    "NaN as text": ({"age": "nan"}, "is missing"),
+    "numpy's NaN": ({"age": np.float32("nan")}, "is missing"),
     "infinity as text": ({"age": "Infinity"}, "must be a number"),
     "an underscore": ({"age": "1_000"}, "must be a number"),
     "digits of another script": ({"age": "\u0661"}, "must be a number"),
@@ -159,9 +167,66 @@ def test_empty_tables_have_the_right_width() -> None:
 def test_one_is_one_class_whatever_its_type(value: Any) -> None:
     """CSV, Parquet and JSON spellings of the same category agree, alone and in one column."""
     feature = (Categorical(name="c", categories=("0", "1")),)
-    assert category_text(value) == "1"
+    assert listed_name(feature[0].categories, value) == "1"
     column = encode_table(feature, {"c": [0, "0", value, 1]})
     assert column.tolist() == [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+
+
+GROUPS = json.loads(Path(__file__).parents[1].joinpath("vectors", "values.json").read_text())
+READINGS = [(group, value, read) for group in GROUPS for value, read in group["reads"]]
+
+
+@pytest.mark.parametrize(
+    ("group", "value", "read"),
+    READINGS,
+    ids=lambda each: None if isinstance(each, dict) else repr(each),
+)
+def test_values_are_read_as_the_table_says(group: dict[str, Any], value: Any, read: Any) -> None:
+    """In a record, in a table and as a label alike; null means that the value does not fit."""
+    missing, unknown = group.get("missing"), group.get("unknown")
+    if "low" in group:
+        low, high = group["low"], group["high"]
+        feature: Numeric | Categorical = Numeric(name="x", low=low, high=high, missing=missing)
+        label: Label = Range(name="x", low=low, high=high)
+        wanted = None if read is None else [read / high]
+        as_label = read
+    else:
+        names = tuple(group["listed"])
+        feature = Categorical(name="x", categories=names, missing=missing, unknown=unknown)
+        label = Classes(name="x", classes=names)
+        wanted = None if read is None else [float(name == read) for name in names]
+        as_label = None if read is None else names.index(read)
+    assert misfit_or(lambda: encoded((feature,), {"x": value}).tolist()) == wanted
+    table = misfit_or(lambda: encode_table((feature,), {"x": [value]}).tolist()[0])
+    assert table == wanted
+    if missing is None and unknown is None:
+        assert misfit_or(lambda: label_value(label, value)) == as_label
+
+
+def misfit_or(read: Callable[[], Any]) -> Any:
+    """What ``read`` returns, or None if the record does not fit."""
+    try:
+        return read()
+    except InvalidRecord:
+        return None
+
+
+@pytest.mark.parametrize("listed", [("False", "True"), ("0", "1"), ("false", "true")])
+def test_truth_values_of_every_library_are_one_category(listed: tuple[str, str]) -> None:
+    """numpy's, pandas's, Python's and those of texts, in one column."""
+    feature = (Categorical(name="c", categories=listed),)
+    values = [True, np.bool_(True), 1, 1.0, "true", "TRUE", *pd.Series([True])]
+    values += [np.array(["True"])[0], pd.array([True], dtype="boolean")[0]]
+    column = encode_table(feature, {"c": values})
+    assert column.tolist() == [[0.0, 1.0]] * len(values)
+
+
+def test_a_long_text_is_read_at_once() -> None:
+    """The pattern of a number looks at each character once."""
+    started = time.process_time()
+    with pytest.raises(InvalidRecord, match="must be a number"):
+        encoded(FEATURES, {"age": "1" * 100_000 + "x"})
+    assert time.process_time() - started < 1.0
 
 
 NUMBERS = [

@@ -14,7 +14,7 @@ from privet.protocol.label_scale import Centring, LabelScale, label_level
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.report import make_report
 from privet.protocol.task import Question, Task
-from tests.protocol.examples import CLASSES, RANGE, SPLITS, make_task
+from tests.protocol.examples import RANGE, SPLITS, make_task
 
 CENTRING = Centring(centres=(100.0, 500.0, 0.0, 1000.0), radius=200.0)
 
@@ -96,20 +96,14 @@ def test_without_a_centring_nothing_is_published() -> None:
         Task.parse(wire.pack(with_nil))
 
 
-def test_a_centred_task_survives_the_wire() -> None:
-    """Centres and radius come back as they were, and count for the id."""
-    task = make_task(label=RANGE, questions=(question(),))
-    again = Task.parse(task.canonical, task.id)
-    assert again == task
-    assert again.questions[0].centring == CENTRING
-    other = CENTRING.model_copy(update={"radius": 199.0})
-    assert make_task(label=RANGE, questions=(question(centring=other),)).id != task.id
-
-
 def test_privacy_and_length_do_not_depend_on_centres() -> None:
     """The mechanism, its exact epsilon and the report's length are those of the plain question."""
-    plain = make_task(label=RANGE, questions=(question(centring=None),))
-    centred = make_task(label=RANGE, questions=(question(),))
+    plain, centred, other = (
+        make_task(label=RANGE, questions=(question(centring=chosen),))
+        for chosen in (None, CENTRING, CENTRING.model_copy(update={"radius": 199.0}))
+    )
+    assert len({plain.id, centred.id, other.id}) == 3
+    assert Task.parse(centred.canonical, centred.id).questions[0].centring == CENTRING
     assert centred.mechanisms == plain.mechanisms
     assert centred.log_ratio == plain.log_ratio
     assert centred.longest_report == plain.longest_report
@@ -138,7 +132,6 @@ def centring(**changes: Any) -> Centring:
 FAULTS: dict[str, tuple[str, dict[str, Any]]] = {
     "too few": ("2 centres for 4 cells", {"centring": centring(centres=(1.0, 2.0))}),
     "below": ("between 0 and 1000", {"centring": centring(centres=(-1.0, 2.0, 3.0, 4.0))}),
-    "above": ("between 0 and 1000", {"centring": centring(centres=(1.0, 2.0, 3.0, 1e4))}),
     "wide": ("wider than the label's range", {"centring": centring(radius=1000.5)}),
     "lost": ("give a larger one", {"centring": centring(radius=1e-20)}),
     "cell": ("only a question about a numeric label", {"asks": "cell"}),
@@ -152,23 +145,15 @@ def test_centrings_that_cannot_be_answered_are_refused(fault: str, changes: dict
         make_task(label=RANGE, questions=(question(centring=None), question(**changes)))
 
 
-def test_classes_have_no_centres() -> None:
-    """A class is reported as it is."""
-    with pytest.raises(InvalidTask, match="only a question about a numeric label"):
-        make_task(label=CLASSES, questions=(question(),))
-
-
 @pytest.mark.parametrize(
     "changes",
     [
-        {"radius": 0.0},
         {"radius": -1.0},
         {"radius": float("inf")},
-        {"centres": (float("nan"),) * 4},
         {"centres": ()},
         {"centres": (1.0,) * (2**16 + 1)},
     ],
-    ids=["zero", "negative", "infinite", "NaN", "none", "too many"],
+    ids=["negative", "infinite", "none", "too many"],
 )
 def test_only_finite_numbers_are_centres_and_reach(changes: dict[str, Any]) -> None:
     """Whatever the task is, these are refused before anything is computed."""

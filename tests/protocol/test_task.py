@@ -13,15 +13,14 @@ from privet.protocol import wire
 from privet.protocol.errors import InvalidTask, TaskMismatch
 from privet.protocol.features import Categorical, Numeric
 from privet.protocol.limits import MAX_TASK_BYTES
-from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.partition import Tree
 from privet.protocol.task import Question, Task
+from scripts.crash_test import complete_tree
 from tests.protocol.examples import (
     CLASSES,
     FEATURES,
     RANGE,
     SPLITS,
-    big_tree,
     make_task,
     question,
     task_fields,
@@ -85,27 +84,15 @@ def test_a_question_may_ask_for_the_cell_alone() -> None:
         assert (mechanism.cells, mechanism.slots, mechanism.categories) == (4, 1, 5)
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.parametrize("label", [CLASSES, RANGE], ids=["classes", "range"])
-def test_mechanisms_are_rebuilt_from_what_is_published(name: str, label: Any) -> None:
-    """A question that carries a mechanism's own parameters builds an equal mechanism."""
-    task = make_task(label=label, questions=(Question(partition=0, mechanism=name, epsilon=2.0),))
-    (first,) = task.mechanisms
-    pinned = Question(partition=0, mechanism=name, epsilon=2.0, parameters=first.parameters())
-    assert make_task(label=label, questions=(pinned,)).mechanisms == (first,)
-
-
 def tree_fields(**changes: Any) -> dict[str, Any]:
     return {**Tree.of(SPLITS).model_dump(), **changes}
 
 
 many_classes = CLASSES.model_copy(update={"classes": tuple(map(str, range(1000)))})
+# those of tests/vectors/messages/tasks.json are refused as well
 BAD_TASKS: dict[str, dict[str, Any]] = {
-    "no name": {"name": ""},
     "a number as name": {"name": 5},
     "bytes as name": {"name": b"x"},
-    "unknown field": {"surprise": 1},
-    "another version": {"version": 1},
     "text as version": {"version": "1"},
     "no features": {"features": ()},
     "two features of one name": {"features": (FEATURES[0], FEATURES[0])},
@@ -115,16 +102,12 @@ BAD_TASKS: dict[str, dict[str, Any]] = {
             Categorical(name=n, categories=tuple(map(str, range(10_001)))) for n in "ab"
         )
     },
-    "a range upside down": {
-        "features": [{"kind": "numeric", "name": "a", "low": 2.0, "high": 1.0}]
-    },
     "an infinite range": {
         "features": [{"kind": "numeric", "name": "a", "low": -1e308, "high": 1e308}]
     },
     "NaN in a range": {
         "features": [{"kind": "numeric", "name": "a", "low": 0.0, "high": math.nan}]
     },
-    "text as number": {"features": [{"kind": "numeric", "name": "a", "low": "0", "high": 1.0}]},
     "truth as number": {"features": [{"kind": "numeric", "name": "a", "low": False, "high": 1.0}]},
     "an unknown kind": {"features": [{"kind": "image", "name": "a"}]},
     "repeated categories": {
@@ -134,12 +117,9 @@ BAD_TASKS: dict[str, dict[str, Any]] = {
     "stand-in off the list": {
         "features": [{"kind": "categorical", "name": "a", "categories": ["x"], "missing": "y"}]
     },
-    "one class": {"label": {"kind": "classes", "name": "y", "classes": ["a"]}},
     "an empty label range": {"label": {"kind": "range", "name": "y", "low": 1.0, "high": 1.0}},
     "no partitions": {"partitions": ()},
     "a partition over other columns": {"partitions": [tree_fields(columns=5)]},
-    "a cyclic partition": {"partitions": [tree_fields(left=[0, 3, 5, -1, -1, -1, -1])]},
-    "text among nodes": {"partitions": [tree_fields(left=["1", 3, 5, -1, -1, -1, -1])]},
     "truth among nodes": {"partitions": [tree_fields(left=[True, 3, 5, -1, -1, -1, -1])]},
     "a fraction among nodes": {"partitions": [tree_fields(left=[1.0, 3, 5, -1, -1, -1, -1])]},
     "a node beyond all limits": {"partitions": [tree_fields(left=[10**30, 3, 5, -1, -1, -1, -1])]},
@@ -147,18 +127,11 @@ BAD_TASKS: dict[str, dict[str, Any]] = {
     "an array that is text": {"partitions": [tree_fields(feature="0000000")]},
     "no questions": {"questions": ()},
     "too many questions": {"questions": [question()] * 65},
-    "a question about no partition": {"questions": [question(partition=1)]},
     "a negative partition": {"questions": [question(partition=-1)]},
-    "an unknown mechanism": {"questions": [question(mechanism="truth")]},
     "a name from Python's inside": {"questions": [question(mechanism="__class__")]},
-    "epsilon zero": {"questions": [question(epsilon=0.0)]},
-    "epsilon negative": {"questions": [question(epsilon=-1.0)]},
-    "epsilon infinite": {"questions": [question(epsilon=math.inf)]},
     "epsilon NaN": {"questions": [question(epsilon=math.nan)]},
     "epsilon absurd": {"questions": [question(epsilon=1e300)]},
-    "epsilon vanishing": {"questions": [question(epsilon=1e-300)]},
     "an unknown parameter": {"questions": [question(parameters={"surprise": 1})]},
-    "a smuggled epsilon": {"questions": [question(parameters={"epsilon": 50.0})]},
     "a smuggled regression": {"questions": [question(parameters={"regression": 1})]},
     "too many parameters": {
         "questions": [question(parameters=dict.fromkeys("abcdefghijklmnopq", 1))]
@@ -166,10 +139,9 @@ BAD_TASKS: dict[str, dict[str, Any]] = {
     "a parameter beyond 64 bits": {"questions": [question(parameters={"size": 2**64})]},
     "an unknown ask": {"questions": [question(asks="everything")]},
     "an unknown allocation": {"allocation": "some"},
-    "closes before it opens": {"opens": 10, "closes": 10},
     "opens at a fraction": {"opens": 1.5},
     "opens before time": {"opens": -1},
-    "too many answers": {"partitions": [big_tree(2**11)], "label": many_classes},
+    "too many answers": {"partitions": [complete_tree(2**11, columns=4)], "label": many_classes},
 }
 
 
@@ -190,7 +162,6 @@ def test_impossible_tasks_are_refused(changes: dict[str, Any]) -> None:
     ("changes", "fault"),
     [
         ({"partitions": [tree_fields(left=[0, 3, 5, -1, -1, -1, -1])]}, "one binary tree"),
-        ({"partitions": [tree_fields(columns=5)]}, "encoded columns"),
         ({"questions": [question(mechanism="truth")]}, "Unknown mechanism"),
         ({"questions": [question(mechanism="truth", partition=1)]}, "names no partition"),
         (
@@ -223,12 +194,12 @@ def test_a_report_that_would_be_huge_is_refused_with_its_size() -> None:
     """Sixty-four questions over many cells would make a report above the limit."""
     questions = [question(epsilon=0.1, mechanism="laplace")] * 64
     with pytest.raises(InvalidTask, match="report would have"):
-        Task.checked(task_fields(partitions=[big_tree(2**16)], questions=questions))
+        Task.checked(task_fields(partitions=[complete_tree(2**16, columns=4)], questions=questions))
 
 
 def test_the_largest_task_is_parsed() -> None:
     """65 536 cells fit into the bytes that a holder reads."""
-    task = make_task(partitions=(big_tree(2**16),))
+    task = make_task(partitions=(complete_tree(2**16, columns=4),))
     assert Task.parse(task.canonical, task.id).trees[0].cells == 2**16
     assert len(task.canonical) < MAX_TASK_BYTES
 
@@ -242,21 +213,12 @@ def test_other_bytes_than_asked_for_are_a_mismatch() -> None:
         Task.parse(b"not even a task", task.id)
 
 
-@pytest.mark.parametrize("change", ["order", "width", "default", "float", "twice"])
+@pytest.mark.parametrize("change", ["order", "twice"])
 def test_only_canonical_bytes_are_a_task(change: str) -> None:
-    """The same fields in another order, number width or spelling are another byte string."""
+    """The same fields in another order, or one of them twice, are another byte string."""
     fields = make_task().model_dump()
-    if change == "order":
-        packed = msgpack.packb(dict(reversed(fields.items())))
-    elif change == "width":
-        packed = wire.pack(fields).replace(b"\xa7version\x02", b"\xa7version\xcc\x02")
-    elif change == "default":
-        packed = wire.pack({k: v for k, v in fields.items() if k != "description"})
-    elif change == "float":
-        fields["features"][0]["low"] = 20
-        packed = wire.pack(fields)
-    else:
-        packed = b"\x8b" + wire.pack(fields)[1:] + b"\xa7version\x02"
+    twice = b"\x8b" + wire.pack(fields)[1:] + b"\xa7version\x02"
+    packed = msgpack.packb(dict(reversed(fields.items()))) if change == "order" else twice
     with pytest.raises(InvalidTask, match=r"canonical|a key twice"):
         Task.parse(packed)
 

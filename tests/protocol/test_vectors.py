@@ -8,8 +8,8 @@ import pytest
 
 from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import PrivetError, problem_of
-from privet.protocol.features import encode_record
-from privet.protocol.report import Report, make_report
+from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.report import Report
 from privet.protocol.task import Task
 from scripts import make_message_vectors
 
@@ -93,18 +93,11 @@ def test_bad_messages_are_refused_for_the_published_reason(kind: str) -> None:
         assert problem_of(caught.value).name == case["problem"], case["name"]
 
 
-@pytest.mark.parametrize("case", cases("answers.json"), ids=named)
-def test_answers_follow_from_record_and_randomness(case: dict[str, Any]) -> None:
-    """Whether it fits; the columns, the label and the cells if it does; the report's bytes."""
-    task = Task.parse(TASKS[case["task"]])
-    x, y, misfit = encode_record(task.features, task.label, case["record"])
-    assert (misfit is None) is case["fits"]
-    if case["fits"]:
-        assert x.tolist() == case["columns"]
-        assert y == case["label"]
-        assert [tree.locate_one(x) for tree in task.trees] == case["cells"]
-    stream = make_message_vectors.Stream(case["seed"])
-    assert make_report(task, case["record"], stream).pack().hex() == case["report"]
+def test_every_mechanism_is_answered() -> None:
+    """For classes and for a number."""
+    for label in ("classes", "a number"):
+        task = make_message_vectors.TASKS[f"every mechanism for {label}"]
+        assert {question.mechanism for question in task.questions} == set(MECHANISMS)
 
 
 def test_the_files_are_what_the_script_writes() -> None:

@@ -53,9 +53,7 @@ TASKS = {
         for name in ("grr", "subset", "projective", "oue", "sue", "randomized_response")
     },
     "cell by laplace": task(
-        CLASSES,
-        question("laplace", 60.0, asks="cell", parameters=COARSE),
-        question("grr", 1.0),
+        CLASSES, question("laplace", 60.0, asks="cell", parameters=COARSE), question("grr", 1.0)
     ),
     "one of two questions": task(
         CLASSES, question("grr", 2.0), question("sue", 1.0, asks="cell"), allocation="one"

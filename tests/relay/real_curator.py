@@ -11,6 +11,7 @@ import httpx
 import msgpack
 
 from privet.client import Holder, LedgerEntry, MemoryLedger, ReportClient, Retry
+from privet.curator.access.signing import Signer
 from privet.curator.access.tokens import Scope
 from privet.curator.app import create_app as create_curator
 from privet.curator.datastore.store import Store
@@ -38,6 +39,7 @@ class Curator:
     store: Store = field(default_factory=MemoryStore)
     task: Task = field(default_factory=task)
     clock: ManualClock = field(default_factory=lambda: ManualClock(NOW))
+    signer: Signer | None = None
     asked: list[list[bytes]] = field(default_factory=list)
     sent: list[frozenset[bytes]] = field(default_factory=list)
     """The report ids of each batch."""
@@ -45,7 +47,9 @@ class Curator:
 
     def __post_init__(self) -> None:
         open_task(self.store, self.task)
-        self.app = create_curator(Settings(), store=self.store, clock=self.clock)
+        self.app = create_curator(
+            Settings(), store=self.store, clock=self.clock, signer=self.signer
+        )
         self.token = self.app.state.tokens.issue("relay", Scope.RELAY)
 
     def invite(self, count: int) -> list[str]:

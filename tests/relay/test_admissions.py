@@ -15,6 +15,7 @@ from privet.protocol.errors import NotAdmitted, PrivetError
 from privet.relay import task_watch
 from privet.relay.spool import Spool
 from tests.client.fakes import problem
+from tests.curator.datastore.made import batch_of, report
 from tests.memory_store import MemoryStore
 from tests.relay.real_curator import CURATOR, PEER, RECORD, Curator, Setting, relaying, rows
 
@@ -218,6 +219,21 @@ async def test_admissions_pass_through_a_second_relay(
     await relay.forwarder.forward()
     assert curator.sent == [ids(holders[:10])]
     assert curator.counted == 10
+
+
+async def test_what_nobody_is_let_in_by_spoils_no_other_batch(
+    curator: Curator, relay: Setting
+) -> None:
+    """A relay that names an admission it never asked for is refused, and the others count."""
+    answers = await relay.answers(curator.invite(LEAST))
+    http = httpx.AsyncClient(transport=relay.front)
+    peer = ReportClient(http, retry=Retry(attempts=1), token=PEER)
+    made_up = batch_of([report(curator.task) for _ in range(LEAST)], bytes(16))
+    with pytest.raises(NotAdmitted):
+        await peer.send_batch(relay.address, made_up.pack())
+    await relay.forwarder.forward()
+    assert curator.counted == LEAST
+    assert await relay.fates(answers) == ["counted"] * LEAST
 
 
 async def test_single_reports_and_admissions_do_not_share_invitations(

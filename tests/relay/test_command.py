@@ -1,13 +1,14 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import httpx
 import pytest
@@ -27,7 +28,8 @@ from privet.relay.spool import Spool
 from tests.client.stub_curator import StubCurator
 from tests.protocol.examples import RECORD
 
-PEER = "for other relays"
+PEER = "for-other-relays-4821-Zq"
+TYPES = get_type_hints(cli.Settings)
 COMMAND = [
     sys.executable,
     "-m",
@@ -248,14 +250,21 @@ def test_the_base_installation_asks_relays_and_says_what_serving_needs(
         assert said in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("option", ["--token", "--peer-token", "--metrics-token"])
-def test_an_empty_token_is_refused(option: str, tmp_path: Path) -> None:
-    """Anybody could send one."""
-    options = ["--curator", "http://127.0.0.1:1", "--spool", str(tmp_path / "spool")]
-    for token in ("", " "):
-        result = CliRunner().invoke(app, ["serve", *options, option, token])
-        assert result.exit_code == 2
-        assert "the token is empty" in " ".join(result.output.replace("│", "").split())
+@pytest.mark.parametrize("token", ["", " ", "\t\n", "a b" * 20, "guess"])
+@pytest.mark.parametrize("name", [name for name in TYPES if name.endswith("token")])
+def test_a_token_that_others_could_guess_is_refused(name: str, token: str, tmp_path: Path) -> None:
+    """As an option and in the environment; what was given is not repeated."""
+    options = ["--curator", "http://curator.example", "--spool", str(tmp_path / "spool")]
+    for given, environment in (
+        ([f"--{name.replace('_', '-')}", token], {}),
+        ([], {f"PRIVET_RELAY_{name.upper().removeprefix('RELAY_')}": token}),
+    ):
+        result = CliRunner().invoke(app, ["serve", *options, *given], env=environment)
+        assert result.exit_code in {cli.EXIT_FAULT, 2}, result.output
+        said = " ".join(result.output.replace("│", "").split())
+        assert re.search("it is empty|it has a space|needs 128|is empty: set it", said)
+        assert token.strip() == "" or token not in said
+        assert not (tmp_path / "spool").exists()
 
 
 def test_an_unknown_variable_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,6 +276,46 @@ def test_an_unknown_variable_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     assert result.exit_code == cli.EXIT_FAULT
     assert "no setting PRIVET_RELAY_PEERTOKEN" in result.output
     assert not (tmp_path / "spool").exists()
+
+
+async def test_logs_are_json_to_the_last_line(tmp_path: Path) -> None:
+    """As the curator's; a line about a request has the id that the proxy gave it."""
+    environment = {**os.environ, "PRIVET_RELAY_LOG_FORMAT": "json"}
+    options = ["--curator", "http://127.0.0.1:1", "--spool", str(tmp_path / "spool")]
+    with subprocess.Popen(
+        [*COMMAND, *options], stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stderr is not None
+        started = json.loads(process.stderr.readline())
+        assert started["event"] == "relay started"
+        request_id = "0f" * 16
+        async with httpx.AsyncClient(headers={"X-Request-ID": request_id}, timeout=60) as http:
+            answer = await http.get(f"{started['url']}/v1/tasks/{'0' * 64}")
+            assert answer.status_code == 502
+        process.terminate()
+        lines = [json.loads(line) for line in process.communicate(timeout=30)[1].splitlines()]
+    assert lines
+    for line in lines:
+        assert {"event", "level", "logger", "timestamp"} <= line.keys()
+        assert line["request"] == request_id
+
+
+def test_a_fault_at_the_start_is_a_json_line_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever collects the log sees why there is no relay."""
+    monkeypatch.setenv("PRIVET_RELAY_LOG_FORMAT", "json")
+    (tmp_path / "file").write_text("no folder")
+    done = subprocess.run(
+        [*COMMAND, "--curator", "http://127.0.0.1:1", "--spool", str(tmp_path / "file" / "spool")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == cli.EXIT_FAULT
+    (line,) = done.stderr.splitlines()
+    assert "cannot be used" in json.loads(line)["event"]
 
 
 def test_exit_statuses_are_those_of_the_page() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -53,6 +54,34 @@ async def test_a_holder_learns_that_its_answer_was_counted(setting: Setting) -> 
     again = await setting.client.send(setting.address, answered.report, answered.report_id)
     assert again.state == "counted"
     assert setting.spool.tallies(setting.address.id)["waiting"] == 0
+
+
+async def test_a_restored_curator_asks_again_through_its_relays(
+    setting: Setting, tmp_path: Path
+) -> None:
+    """One that knows the report answers for it, one that lost its spool forwards it anew.
+
+    Who is invited is not asked through relays: a second company could single a holder out.
+    """
+    holder = setting.holder()
+    await holder.answer(setting.address.url, RECORD)
+    await setting.forwarder.forward()
+    assert await holder.ask_relays() == []
+    setting.curator.app.state.curator.restored = NOW
+    assert [each.state for each in await holder.resend()] == [ReportState.COUNTED]
+    assert setting.spool.tallies(setting.address.id)["waiting"] == 0
+    restored = Curator(task=setting.curator.task)
+    restored.app.state.curator.restored = NOW
+    async with relaying(restored, tmp_path / "other", 1) as other:
+        for waiting in (1, 0):
+            await replace(holder, http=other.client).resend()
+            assert other.spool.tallies(other.address.id)["waiting"] == waiting
+            await other.forwarder.forward()
+            assert restored.counted == 1
+        assert (await other.client.collection(other.address)).asks_again
+        restored.invite(1)
+        assert not (await other.client.collection(other.address)).asks_again
+    restored.close()
 
 
 @pytest.mark.parametrize("sealed", [False, True])

@@ -5,6 +5,7 @@ from pathlib import Path
 import httpx
 
 from privet.relay.app import Relay, create_app
+from privet.relay.curator_calls import CountingClient
 from privet.relay.metrics import RelayMetrics
 from privet.relay.spool import FATE_COUNTED, Account, Spool, StoredReport
 from tests.client.fakes import Network
@@ -24,9 +25,10 @@ async def test_tallies_and_calls_are_told_to_who_has_the_token(tmp_path: Path) -
         (number,) = spool.sealed()
         spool.settle(number, Account({FATE_COUNTED: 3}), 0)
         spool.add(reports[3:])
-        client = Network([BatchCurator(TASK)]).client(attempts=1)
+        network = httpx.MockTransport(Network([BatchCurator(TASK)]))
+        client = CountingClient(httpx.AsyncClient(transport=network))
         relay = Relay(client, CURATOR, spool, 3)
-        app = create_app(relay, RelayMetrics(spool), TOKEN)
+        app = create_app(relay, RelayMetrics(spool, client), TOKEN)
         front = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=front, base_url=RELAY) as http:
             assert (await http.get("/metrics")).status_code == 401
@@ -40,6 +42,8 @@ async def test_tallies_and_calls_are_told_to_who_has_the_token(tmp_path: Path) -
         labels = f'method="GET",route="{route}",status="{status}"'
         assert f"privet_http_requests_total{{{labels}}} 1.0" in lines
     assert "smallest_batch" not in answer.text
+    for outcome, count in (("answered", 1), ("no-answer", 0), ("not-authorized", 0)):
+        assert f'privet_relay_curator_calls_total{{outcome="{outcome}"}} {count}.0' in lines
 
 
 async def test_without_a_token_there_are_none(tmp_path: Path) -> None:

@@ -2,8 +2,11 @@ import asyncio
 import contextlib
 import json
 import os
+import resource
 import socket
-from collections.abc import AsyncIterator, Callable
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from privet.client import Holder, MemoryLedger, ReportClient, ReportState, UnexpectedAnswer
+from privet.http_server import readiness
 from privet.protocol import wire
 from privet.protocol.batch import BATCH_VERSION, Batch
 from privet.protocol.errors import (
@@ -513,6 +517,67 @@ async def test_silent_bodies_take_no_place(tmp_path: Path) -> None:
         assert kept.json() == {"held": 1, "failed": {}}
         over.set()
         assert {(await each).status_code for each in quiet} <= {400, 503}
+
+
+async def test_nothing_of_a_holders_request_goes_on(tmp_path: Path) -> None:
+    """Its id would link the task's fetch and a batch to what the proxy and others know of it."""
+    asked: list[httpx.Request] = []
+    curator = BatchCurator(ONE)
+
+    def recorded(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return curator(request)
+
+    marks = {
+        name: f"mark-{place:028d}"
+        for place, name in enumerate(("X-Request-ID", "Traceparent", "Cookie", "User-Agent"))
+    }
+    url = f"{RELAY}/v1/tasks/{ONE.id}"
+    async with relaying(recorded, tmp_path / "spool", least=1) as (_, forwarder, http):
+        await http.get(url, headers=marks)
+        for _ in range(4):
+            report = make_report(ONE, RECORD, os.urandom)
+            sent = await http.post(f"{url}/reports", content=report.pack(), headers=marks)
+            assert sent.status_code == 202
+        await forwarder.forward()
+    assert curator.batches
+    for request in asked:
+        assert "x-request-id" not in request.headers
+        told = b"".join([*map(b"".join, request.headers.raw), request.content])
+        assert not any(mark.encode() in told for mark in marks.values())
+
+
+async def test_a_relay_is_ready_while_its_spool_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is written for that, by one write for all who ask within seconds; no file is named."""
+    spool = tmp_path / "spool"
+    async with relaying(BatchCurator(ONE), spool) as (_, _, http):
+        with closing(sqlite3.connect(spool)) as other:
+            before = other.execute("PRAGMA data_version").fetchone()
+            for _ in range(3):
+                assert (await http.get(f"{RELAY}/readyz")).json() == {"status": "ready"}
+            after = other.execute("PRAGMA data_version").fetchone()
+        assert after == (before[0] + 1,)
+        monkeypatch.setattr(readiness, "EVERY", 0.0)
+        with no_file_grows(spool.with_name("spool-wal").stat().st_size):
+            full = await http.get(f"{RELAY}/readyz")
+        assert full.status_code == 503
+        assert full.headers["content-type"] == "application/problem+json"
+        assert str(tmp_path) not in full.text
+        assert (await http.get(f"{RELAY}/healthz")).status_code == 200
+        assert (await http.get(f"{RELAY}/readyz")).status_code == 200
+
+
+@contextlib.contextmanager
+def no_file_grows(size: int) -> Iterator[None]:
+    """No file of this process grows beyond ``size``, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 async def test_a_batch_hides_with_single_reports(tmp_path: Path) -> None:

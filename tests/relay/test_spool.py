@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.protocol.batch import Batch
+from privet.protocol.batch import Admission, Batch
+from privet.protocol.errors import NotAdmitted
 from privet.relay.errors import SpoolFailed, SpoolFull
 from privet.relay.spool import Account, Spool, StoredReport, random_order
 from tests.client.fakes import assert_closed, record_connections
@@ -31,6 +32,13 @@ def batch(first: int, count: int, *admissions: bytes) -> Batch:
     numbers = np.arange(first, first + count, dtype=">u2")
     ids = np.tile(numbers.view(np.uint8).reshape(-1, 2), 8)
     return Batch(BOTH, ids, ids[:, :2], admissions)
+
+
+def tables(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """The rows of all tables in a file."""
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        names = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
+        return {name: db.execute(f"SELECT * FROM {name}").fetchall() for (name,) in names}
 
 
 def numbers_of(batch: Batch) -> list[int]:
@@ -139,6 +147,7 @@ def test_admitted_reports_wait_for_company(tmp_path: Path) -> None:
             spool.admit(number, {digest(i) for i in range(first + 6, first + 20)}, DAY)
             sealed = spool.seal("t", BOTH, 10, 10, invited=True)
             assert sealed == (first == 20)
+        spool.hold(Admission.of(b"x" * 16, list(map(digest, range(5)))), DAY)
         spool.add_batch("t", batch(1000, 5, b"x" * 16))
         (number,) = spool.sealed()
         _, sent = spool.batch(number)
@@ -161,24 +170,55 @@ def test_reports_without_invitation_are_turned_away(tmp_path: Path) -> None:
     with Spool(tmp_path / "spool") as spool:
         spool.add([*reports(2), *invited(1, first=9)])
         spool.add_batch("t", batch(1000, 3))
+        held = Admission.of(b"a" * 16, list(map(digest, range(4))))
+        spool.hold(held, DAY)
         spool.add_batch("t", batch(2000, 4, b"a" * 16))
         assert spool.turn_away("t", DAY) == 5
         assert [(g.single, g.batched) for g in spool.groups()] == [(1, 4)]
         assert spool.fate("t", reports(1)[0].id) == "not-authorized"
         spool.seal("t", BOTH, 1, 4, invited=True)
         (number,) = spool.sealed()
-        assert spool.admissions(number) == [None]
+        (asked,) = spool.admissions(number)
+        assert (asked.id, asked.digests) == (held.id, held.digests)
 
 
 def test_another_relays_batch_is_kept_once_for_its_admission(tmp_path: Path) -> None:
-    """Sent again after a lost answer, it changes nothing, sealed or not."""
+    """Sent again after a lost answer, it changes nothing: waiting, sealed or delivered."""
+    own = batch(1000, 5, b"a" * 16)
     with Spool(tmp_path / "spool") as spool:
+        spool.hold(Admission.of(b"a" * 16, list(map(digest, range(5)))), DAY)
         for turn in range(3):
-            spool.add_batch("t", batch(1000, 5, b"a" * 16))
+            spool.add_batch("t", own, b"its hash")
             assert spool.tallies("t") == {"waiting": 5}
             assert spool.seal("t", BOTH, 1, 5, invited=True) == (turn == 0)
         (number,) = spool.sealed()
         assert spool.batch(number)[1].admissions == (b"a" * 16,)
+        spool.settle(number, Account({"counted": 5}), DAY)
+        spool.add_batch("t", own, b"its hash")
+        assert spool.tallies("t")["waiting"] == 0
+        spool.forget(DAY)
+        with pytest.raises(NotAdmitted):
+            spool.add_batch("t", batch(2000, 5, b"a" * 16), b"another")
+        spool.forget(DAY + 1)
+        assert not tables(tmp_path / "spool")["admissions"]
+
+
+def test_what_is_not_held_for_a_batch_lets_nobody_in(tmp_path: Path) -> None:
+    """An admission that nobody asked for, one that is too small, and one of this relay's own."""
+    with Spool(tmp_path / "spool") as spool:
+        spool.hold(Admission.of(b"a" * 16, list(map(digest, range(4)))), DAY)
+        spool.add(invited(4))
+        assert spool.draw("t", BOTH, 4, 4)
+        (number,) = spool.drawn()
+        (own,) = spool.admissions(number)
+        for names in ([b"b" * 16], [b"a" * 16], [own.id], [b"a" * 16, b"b" * 16]):
+            with pytest.raises(NotAdmitted):
+                spool.add_batch("t", batch(1000, 5, *names), b"its hash")
+        spool.hold(Admission.of(own.id, []), DAY)
+        assert [asked.digests for asked in spool.admissions(number)] == [own.digests]
+        spool.hold(Admission.of(b"a" * 16, list(map(digest, range(5)))), DAY)
+        spool.add_batch("t", batch(1000, 5, b"a" * 16), b"its hash")
+        assert spool.tallies("t") == {"waiting": 9}
 
 
 def test_every_order_is_as_likely() -> None:
@@ -261,20 +301,47 @@ def test_a_report_waits_under_its_id_once(tmp_path: Path) -> None:
         assert spool.tallies("t") == {"waiting": 1}
 
 
+@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize("what", ["held", "counted", "report-conflict"])
+def test_a_report_that_left_still_has_its_id(tmp_path: Path, what: str, *, asked: bool) -> None:
+    """Other answers under it are refused when they are not kept: drawn, sealed and delivered."""
+    with Spool(tmp_path / "spool") as spool:
+        (report,) = invited(1)
+        others = [replace(report, payload=b"xx"), replace(report, questions=(0,), payload=b"y")]
+        clash = ["conflict", "conflict"]
+        spool.add([report])
+        if asked:
+            assert spool.draw("t", BOTH, 1, 1)
+            assert spool.add(others) == clash
+            (number,) = spool.drawn()
+            spool.admit(number, set(), DAY)
+            assert spool.add(others) == clash
+        assert spool.seal("t", BOTH, 1, 1, invited=asked)
+        assert spool.add(others) == clash
+        (number,) = spool.sealed()
+        refused = what == "report-conflict"
+        account = Account({}, {what: [report.id]}) if refused else Account({what: 1})
+        spool.settle(number, account, DAY)
+        assert spool.add([report, *others]) == [what, *clash]
+        assert spool.tallies("t")["waiting"] == 0
+
+
 def test_a_spool_that_cannot_be_used_says_so_and_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder, a damaged file, another version: SpoolFailed with the path and what to do."""
-    damaged, newer = tmp_path / "damaged", tmp_path / "newer"
+    """A folder, a damaged file, another version, also without tables: with what to do."""
+    damaged, newer, bare = (tmp_path / name for name in ("damaged", "newer", "bare"))
     damaged.write_bytes(b"this is not a database" * 100)
     Spool(newer).close()
-    with contextlib.closing(sqlite3.connect(newer)) as db:
-        db.execute("PRAGMA user_version = 9")
+    for path in (newer, bare):
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            db.execute("PRAGMA user_version = 9")
     opened = record_connections(monkeypatch)
-    for path in (tmp_path, damaged, newer, damaged / "below"):
+    for path in (tmp_path, damaged, newer, bare, damaged / "below"):
         with pytest.raises(SpoolFailed, match=f"{path}.*--spool"):
             Spool(path)
     assert_closed(opened)
+    assert tables(bare) == {}
 
 
 def test_what_became_of_a_report_is_known_for_a_while(tmp_path: Path) -> None:

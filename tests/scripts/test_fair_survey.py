@@ -54,15 +54,15 @@ def test_the_public_model_believes_the_volunteers(monkeypatch: pytest.MonkeyPatc
 def test_a_demonstration_removes_its_own_files_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A refused mechanism is reported in one message, and what else the folder holds stays."""
+    """A refused epsilon is reported in one message, and what else the folder holds stays."""
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     for name in ("demo.db", "demo.db-wal", "privet.db", "letter.txt"):
         (tmp_path / name).touch()
     app = typer.Typer()
     app.command()(demo.main)
-    result = CliRunner().invoke(app, ["--mechanism", "magic", "--folder", str(tmp_path)])
+    result = CliRunner().invoke(app, ["--epsilon", "1000", "--folder", str(tmp_path)])
     assert result.exit_code == 2
-    assert "Unknown mechanism 'magic'" in result.output
+    assert "epsilon" in result.output
     assert "Traceback" not in result.output
     assert (tmp_path / "privet.db").exists()
     assert (tmp_path / "letter.txt").exists()

@@ -4,13 +4,25 @@ import os
 import numpy as np
 import pytest
 
+from bench.samples import full_tree
+from privet.protocol.features import Classes, Numeric
 from privet.protocol.mechanisms.subset import SubsetSelection
+from privet.protocol.partition import Tree
 from privet.protocol.report import make_report
+from privet.protocol.task import Question, Task
 from scripts.load.holders import answers, scaled, subset_rows
 from scripts.load.population import people
-from tests.scripts.load_tasks import TASK
 
 HOLDERS = 300
+TASK = Task.checked(
+    {
+        "name": "squares",
+        "features": [Numeric(name=name, low=0.0, high=1.0) for name in "xz"],
+        "label": Classes(name="y", classes=("a", "b")),
+        "partitions": [Tree.of(full_tree(16, columns=2))],
+        "questions": [Question(partition=0, mechanism="subset", epsilon=1.0)],
+    }
+)
 
 
 class Tape:
@@ -61,9 +73,9 @@ def test_holders_answer_as_one_holder_does() -> None:
     X, y = people(np.random.default_rng(0), HOLDERS)
     tape = Tape()
     ids, payloads = answers(TASK, X, y, tape)
-    for holder, (own, payload) in enumerate(zip(ids, payloads, strict=True)):
+    for holder, (report_id, payload) in enumerate(zip(ids, payloads, strict=True)):
         drawn = io.BytesIO(tape.of(holder, HOLDERS))
         record = {"x": float(X[holder, 0]), "z": float(X[holder, 1]), "y": "ab"[int(y[holder])]}
         report = make_report(TASK, record, drawn.read)
-        assert (own.tobytes(), payload.tobytes()) == (report.id, report.answers[0][1])
+        assert (report_id.tobytes(), payload.tobytes()) == (report.id, report.answers[0][1])
         assert drawn.read() == b""

@@ -1,22 +1,25 @@
 """The driver of the experiments: kept results, the best point, missing sets, ranks, the page."""
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from privet.baselines import LPCTClassifier, LPDTRegressor
+from scripts.reproduce import __main__ as command
 from scripts.reproduce import contestants, derived, driver, pages
-from scripts.reproduce.__main__ import main
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION, Split
 from scripts.reproduce.experiment import Experiment, Job, Numbers, jobs, printed
 from scripts.reproduce.experiments import EXPERIMENTS
 from scripts.reproduce.methods import METHODS, TIMED
-from scripts.reproduce.problems import PROBLEMS, Problem, split_of
+from scripts.reproduce.problems import PROBLEMS, Problem
 
+ROOT = Path(__file__).parents[2]
 PLUGIN = """
 from pathlib import Path
 from scripts.reproduce.experiment import Experiment, jobs
@@ -41,8 +44,6 @@ EXPERIMENTS.append(
         x="epsilon",
         series=("constant",),
         replications=2,
-        kind="figure",
-        published={{("constant", 1.0): 1.0, ("constant", 2.0): 2.04}},
     )
 )
 """
@@ -50,12 +51,12 @@ EXPERIMENTS.append(
 
 def test_every_experiment_names_methods_and_problems_that_exist() -> None:
     """Its published numbers belong to its lines, and it has a place in one page."""
-    assert len({each.name for each in EXPERIMENTS}) == len(EXPERIMENTS)
+    assert len({experiment.name for experiment in EXPERIMENTS}) == len(EXPERIMENTS)
     assert {*CLASSIFICATION, *REGRESSION} <= set(PROBLEMS)
     for experiment in EXPERIMENTS:
         assert {job.method for job in experiment.jobs} <= set(METHODS)
         assert {job.problem for job in experiment.jobs} <= set(PROBLEMS)
-        places = [place for found in pages.PAGES.values() for place in found]
+        places = [place for names in pages.PAGES.values() for place in names]
         assert sum(experiment.name.startswith(place) for place in places) == 1
         for key in experiment.published:
             assert len(key) == len(experiment.line) + 1
@@ -65,13 +66,13 @@ def test_every_experiment_names_methods_and_problems_that_exist() -> None:
 @pytest.fixture
 def tiny(tmp_path: Path) -> Iterator[tuple[Experiment, driver.Store]]:
     """The experiment that a researcher's file adds, and a store that knows of the file."""
-    plugin, known = tmp_path / "mine.py", len(EXPERIMENTS)
+    plugin, built_in = tmp_path / "mine.py", len(EXPERIMENTS)
     plugin.write_text(PLUGIN.format(log=tmp_path / "log"))
     driver.load(plugin)
     try:
-        yield EXPERIMENTS[known], driver.Store(tmp_path / "kept", tmp_path, plugin)
+        yield EXPERIMENTS[built_in], driver.Store(tmp_path / "kept", tmp_path, plugin)
     finally:
-        del EXPERIMENTS[known:], METHODS["constant"]
+        del EXPERIMENTS[built_in:], METHODS["constant"]
 
 
 def test_results_are_kept_and_missing_sets_named(
@@ -94,19 +95,21 @@ def test_results_are_kept_and_missing_sets_named(
 
 
 @pytest.mark.slow
-def test_figures_are_drawn_beside_the_printed_numbers(
-    tiny: tuple[Experiment, driver.Store], tmp_path: Path
+def test_the_pages_are_what_the_results_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page marks what is the best and gives the published numbers beside it."""
+    """Tables, notes and figures follow from the CSV files; nobody edits them by hand."""
     pytest.importorskip("matplotlib")
-    experiment, store = tiny
-    table = driver.summarized(experiment, driver.run([experiment], store, n_jobs=1)[0])
-    text = pages.sections(
-        [experiment], {"tiny": table}, tmp_path / "page.md", tmp_path / "figures", tmp_path / "csv"
-    )
-    assert "**2.050 ± 0.050** *(1)*" in text
-    assert "| 2 | 2.050 ± 0.050 *(2.04)* |" in text
-    assert (tmp_path / "figures" / "tiny.svg").read_text().startswith("<?xml")
+    docs, expected = tmp_path / "docs", tmp_path / "scripts/reproduce/expected"
+    shutil.copytree(command.DOCS, docs)
+    shutil.copytree(command.EXPECTED, expected)
+    (docs / "figures" / "lpct-figure-5.svg").unlink()
+    monkeypatch.setattr(command, "DOCS", docs)
+    monkeypatch.setattr(command, "EXPECTED", expected)
+    command.main(write_docs=True, measure=False)
+    for name in ("*.md", "tables/*.md", "figures/*.svg"):
+        for page in (ROOT / "docs").glob(name):
+            assert (docs / page.relative_to(ROOT / "docs")).read_text() == page.read_text(), page
 
 
 def test_other_data_are_measured_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,20 +142,12 @@ TABLE = Experiment("e", "E", (), ("tree", "Privet", "stack"), x="problem")
 
 
 def test_ranks_add_up_over_sets_and_ties_share_theirs() -> None:
-    """Privet is first on rice and shares the first two places on email; stack is left out."""
+    """A set that a method cannot take ranks last; of errors the least comes first."""
     lines = derived.rank_sums(TABLE, MEANS, without=("stack",)).splitlines()
     assert lines[0] == "| rank sums over 2 sets | ε = 1 |"
     assert lines[2:] == ["| Privet | 2.5 |", "| tree | 3.5 |"]
-
-
-def test_a_set_that_a_method_cannot_take_ranks_last() -> None:
-    """stack is first on rice and, without a figure, last on email."""
     lines = derived.rank_sums(TABLE, MEANS).splitlines()
     assert set(lines[2:]) == {"| stack | 4 |", "| Privet | 3.5 |", "| tree | 4.5 |"}
-
-
-def test_with_errors_the_least_comes_first() -> None:
-    """For mean squared errors the order is reversed."""
     rice = MEANS[MEANS["problem"] == "rice"]
     lines = derived.rank_sums(replace(TABLE, best="min"), rice).splitlines()
     assert lines[2] == "| tree | 1 |"
@@ -176,12 +171,12 @@ def test_the_noise_of_lpdt_is_that_of_its_reports() -> None:
     rng = np.random.default_rng(0)
     X, n = rng.random((880, 1)), 800
     public = (X[:80], np.zeros(80))
-    found = []
+    predictions = []
     for seed in range(300):
         model = LPDTRegressor(2.0, depth=1, min_leaf=1, label_range=(-1, 1), random_state=seed)
         counts = model.fit(X[80:], np.zeros(n), public, (0.0, 1.0)).question_.counts[0]
-        found.append((counts[1] - counts[0]) / (n / 2))
-    assert np.var(found) == pytest.approx(141 / n, rel=0.35)
+        predictions.append((counts[1] - counts[0]) / (n / 2))
+    assert np.var(predictions) == pytest.approx(141 / n, rel=0.35)
 
 
 def test_only_what_was_measured_anew_is_replaced() -> None:
@@ -191,47 +186,6 @@ def test_only_what_was_measured_anew_is_replaced() -> None:
     table = pages.merged(TABLE, old, new)
     assert table["series"].tolist() == ["tree", "tree", "Privet", "Privet", "stack"]
     assert table["mean"].tolist() == [0.8, 0.9, 0.8, 0.96, 0.99]
-
-
-def test_further_measures_stand_beside_the_first() -> None:
-    """Panels are tables of their own; no reports have a column of their own."""
-    experiment = Experiment(
-        "e",
-        "E",
-        (Job("rice", "m", 2.0), Job("rice", "m", 0.0)),
-        ("m",),
-        x="series",
-        line=("epsilon",),
-        panels=("problem",),
-        measures=("score", "brier"),
-    )
-    rows = [
-        {"job": repr(job), "problem": "rice", "epsilon": job.epsilon, "series": "m", "seed": seed}
-        | {"score": 0.7, "brier": 0.2 + 0.02 * seed}
-        for job in experiment.jobs
-        for seed in (0, 1)
-    ]
-    table = driver.summarized(experiment, pd.DataFrame(rows))
-    text = pages.section(experiment, table, Path("page.md"), Path(), Path())
-    assert "| rice | no reports | ε = 2 |" in text
-    assert "| m | 0.700, 0.210 | 0.700, 0.210 |" in text
-
-
-def test_times_are_relative_to_one_method() -> None:
-    """So are the printed ones; nothing is marked, as clocks differ."""
-    experiment = Experiment(
-        "e",
-        "E",
-        (),
-        ("a", "b"),
-        x="problem",
-        relative="a",
-        published={("a", "p"): 2, ("b", "p"): 3},
-    )
-    rows = [("a", "p", 0.5, 0.0, 2), ("b", "p", 2.0, 0.1, 2)]
-    columns = ["series", "problem", "mean", "standard_error", "replications"]
-    text = pages.grid(experiment, pd.DataFrame(rows, columns=columns), "")
-    assert "| p | 1.000 ± 0.000 *(1)* | 4.000 ± 0.200 *(1.5)* |" in text
 
 
 def test_a_point_wins_by_its_mean_over_all_replications() -> None:
@@ -248,15 +202,17 @@ def test_a_point_wins_by_its_mean_over_all_replications() -> None:
     assert table[["depth", "mean", "replications"]].to_numpy().tolist() == [[2, 2.0, 2]]
 
 
-@pytest.mark.parametrize("name", ["design", "sine", "noisy threshold"])
-def test_problems_without_files(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("design", {"gamma": 0.5, "n_public": 30, "scaled": "public"}),
+        ("sine", {"n_public": 0}),
+        ("noisy threshold", {"n_public": 30}),
+    ],
+)
+def test_problems_without_files(name: str, settings: dict[str, Any]) -> None:
     """The same seed gives the same split, in [0, 1], of the sizes asked for."""
-    settings = {
-        "design": (("gamma", 0.5), ("n_public", 30), ("n_private", 200), ("scaled", "public")),
-        "sine": (("n_private", 200), ("n_public", 0)),
-        "noisy threshold": (("n_private", 200), ("n_public", 30)),
-    }[name]
-    first, again = (split_of.__wrapped__(name, settings, Path("none"), 3) for _ in range(2))
+    first, again = (PROBLEMS[name](Path(), 3, n_private=200, **settings) for _ in range(2))
     assert np.array_equal(first.private.X, again.private.X)
     assert len(first.private) == 200
     for part in (first.public, first.private, first.test):
@@ -268,23 +224,22 @@ def test_lpct_is_scored_by_cell_as_by_row() -> None:
     """The sums per cell give the accuracy of the model's own predictions."""
     split: Split = PROBLEMS["design"](Path("none"), 0, gamma=0.5, n_public=50, n_private=2000)
     lpct = contestants.Lpct("LPCT", "max_edge", (3,), (0,))
-    found = {
+    by_cell = {
         name: value["score"]
         for name, point, value in lpct(split, 2.0, 1)
         if point["weight"] in (0, 1)
     }
     for name, weight in (("LPCT-P", 0.0), ("LPCT", 1.0)):
         model = LPCTClassifier(2.0, depth=3, weight=weight, random_state=1)
-        assert found[name] == pytest.approx(
-            contestants.scores(contestants.fitted(model, split), split)["score"]
-        )
+        by_row = contestants.scores(contestants.fitted(model, split), split)["score"]
+        assert by_cell[name] == pytest.approx(by_row)
 
 
 def test_jobs_are_all_combinations() -> None:
     """A method without privacy is run once per combination of the other values, at ε = 0."""
-    made = jobs("sine", ("DT", "LPDT-M"), (1.0, 2.0), n_private=(10,), n_public=(5, 6))
-    assert len(set(made)) == 2 + 4
-    assert {job.epsilon for job in made if job.method == "DT"} == {0.0}
+    combined = jobs("sine", ("DT", "LPDT-M"), (1.0, 2.0), n_private=(10,), n_public=(5, 6))
+    assert len(set(combined)) == 2 + 4
+    assert {job.epsilon for job in combined if job.method == "DT"} == {0.0}
 
 
 def test_printed_numbers_are_keyed_by_method_and_place() -> None:
@@ -312,14 +267,11 @@ def test_every_method_runs_and_says_how_good_it_is(name: str) -> None:
         sizes = {"n_private": 300, "n_public": 60}
         split = PROBLEMS["noisy threshold"](Path(), 0, columns=columns, **sizes)
         split = replace(split, chance=None, test=split.private)
-    found = list(METHODS[name](split, max(job.epsilon, 1.0), 0))
-    shown = {each for e in EXPERIMENTS for j in e.jobs if j.method == name for each in e.series}
-    assert shown & {series for series, _, _ in found}
-    for _, point, scores in found:
+    scored = list(METHODS[name](split, max(job.epsilon, 1.0), 0))
+    shown = {series for e in EXPERIMENTS for j in e.jobs if j.method == name for series in e.series}
+    assert shown & {series for series, _, _ in scored}
+    for _, point, scores in scored:
         assert np.isfinite(list(scores.values())).all(), point
-
-
-DOC = Path(__file__).parents[2] / "docs" / "reproduction.md"
 
 
 @pytest.mark.slow
@@ -329,18 +281,17 @@ def test_the_documented_file_adds_a_method_and_a_data_set(
     """As printed, with the command that follows it; the set that is not there is named."""
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
-    _, _, rest = DOC.read_text().partition("```python\n")
+    _, _, rest = (ROOT / "docs" / "reproduction.md").read_text().partition("```python\n")
     Path("mine.py").write_text(rest.partition("```")[0])
     rng = np.random.default_rng(0)
     X = rng.random((400, 2)).round(3)
     rows = [f"{a},{b},{int(a > 0.5)}" for a, b in X]
     Path("clinic.csv").write_text("\n".join(["a,b,label", *rows]))
-    known = len(EXPERIMENTS), set(METHODS), set(PROBLEMS)
+    built_in = len(EXPERIMENTS)
     try:
-        main(add=Path("mine.py"), data=tmp_path, jobs=1, replications=2)
+        command.main(add=Path("mine.py"), data=tmp_path, jobs=1, replications=2)
     finally:
-        del EXPERIMENTS[known[0] :], METHODS["mine"], PROBLEMS["clinic"]
-    assert (set(METHODS), set(PROBLEMS)) == known[1:]
+        del EXPERIMENTS[built_in:], METHODS["mine"], PROBLEMS["clinic"]
     table = pd.read_csv("privet-data/reproduce/results/mine.csv")
     assert table["series"].tolist() == ["mine", "LPCT CART", "Privet"]
     assert set(table["problem"]) == {"clinic"}
@@ -354,18 +305,10 @@ def test_the_quick_run_needs_no_files(
     """What is synthetic is measured and shown, and missing sets are named."""
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
-    chosen = ("lpdt-figure-1", "lpdt-figure-4", "abm-private", "mechanisms-gamma-5")
-    main(only=",".join(chosen), quick=True, data=tmp_path, jobs=1)
-    names = {each.stem for each in Path("privet-data/reproduce/results").glob("*.csv")}
-    synthetic = {
-        each.name
-        for each in EXPERIMENTS
-        if not any(getattr(PROBLEMS[job.problem], "files", ()) for job in each.jobs)
-        and each.name.startswith(chosen)
-    }
-    assert names == synthetic == {*chosen} - {"lpdt-figure-4"}
-    page = Path("privet-data/reproduce/results.md").read_text()
-    assert all(each.title in page for each in EXPERIMENTS if each.name in synthetic)
+    command.main(only="lpdt-figure-1,lpdt-figure-4", quick=True, data=tmp_path, jobs=1)
+    results = Path("privet-data/reproduce/results").glob("*.csv")
+    assert [file.stem for file in results] == ["lpdt-figure-1"]
+    assert "## LPDT, Figure 1" in Path("privet-data/reproduce/results.md").read_text()
     assert "is skipped" in capsys.readouterr().out
 
 
@@ -373,8 +316,8 @@ def test_the_quick_run_needs_no_files(
 def test_a_dask_cluster_gives_the_same_scores(tmp_path: Path) -> None:
     """A worker of a real local cluster, a process of its own, gives what this process gives."""
     distributed = pytest.importorskip("distributed")
-    made = jobs("sine", ("LPDT-M",), (2.0, 8.0), n_private=(60,), n_public=(20,))
-    experiment = Experiment("e", "E", made, ("LPDT-M",), x="epsilon", replications=2, best="min")
+    few = jobs("sine", ("LPDT-M",), (2.0, 8.0), n_private=(60,), n_public=(20,))
+    experiment = Experiment("e", "E", few, ("LPDT-M",), x="epsilon", replications=2, best="min")
     here, _ = driver.run([experiment], driver.Store(tmp_path / "a", tmp_path), n_jobs=1)
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"

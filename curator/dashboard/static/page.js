@@ -97,6 +97,10 @@ async function refresh() {
   if (!response?.ok) return;
   const page = parser.parseFromString(await response.text(), "text/html");
   const fresh = page.getElementById(old.id);
+  if (fresh.dataset.visitor !== old.dataset.visitor) {
+    location.reload(); // the session has ended, or another began
+    return;
+  }
   const open = [...old.querySelectorAll("details")].map((each) => each.open);
   fresh.querySelectorAll("details").forEach((each, place) => {
     each.open = open[place] ?? false;

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.engine.interfaces import DBAPICursor
 
 from ..schema import id_pages, id_runs, report_ids
@@ -130,7 +130,8 @@ def remove_some(connection: Connection, task_no: int) -> int:
     """Remove some of a task's ids; return how many, 0 if there are none left."""
     of_task = report_ids.c.task_no == task_no
     some = select(report_ids.c.id).where(of_task).order_by(report_ids.c.id).limit(REMOVED_AT_ONCE)
-    last = connection.scalar(select(func.max(some.subquery().c.id)))
+    first = some.subquery().c.id
+    last = connection.scalar(select(first).order_by(first.desc()).limit(1))
     if last is not None:
         removed = connection.execute(delete(report_ids).where(of_task, report_ids.c.id <= last))
         return removed.rowcount

@@ -11,7 +11,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from privet.curator.access.signing import Signer, make_key, read_key, signer_for
+from privet.curator.access.audit import Audit
+from privet.curator.access.signing import (
+    SIGNING_KEY,
+    Signer,
+    make_key,
+    note_key,
+    read_key,
+    signer_for,
+)
 from privet.curator.app import create_app
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
@@ -19,6 +27,7 @@ from privet.protocol.errors import PrivetError
 from privet.protocol.signature import SIGNATURE_HEADER, Signature, signed_message
 from privet.protocol.task import TASK_MEDIA_TYPE
 from tests.curator.http.conftest import TOKEN, Http
+from tests.manual_clock import ManualClock
 from tests.memory_store import MemoryStore
 
 
@@ -117,6 +126,22 @@ def test_a_key_that_cannot_be_written_says_where(tmp_path: Path) -> None:
     """A folder that is not there."""
     with pytest.raises(PrivetError, match=r"cannot be made.*--signing-key"):
         make_key(tmp_path / "no" / "privet.key")
+
+
+def test_a_key_that_was_not_the_databases_before_is_noted(tmp_path: Path) -> None:
+    """The first, another and none, each once; the same again is not."""
+    make_key(tmp_path / "own.key")
+    own, store = read_key(tmp_path / "own.key"), MemoryStore()
+    key, known, audit = own.key.hex(), "", Audit(store, ManualClock())
+    for signer in (None, own, own, None):
+        note_key(store, audit, known, signer)
+        known = store.fact(SIGNING_KEY) or ""
+    note_key(store, audit, "ab" * 32, own)
+    assert [(entry.action, entry.subject, entry.detail) for entry in store.audit(9)][::-1] == [
+        ("signing key set", key, {"before": ""}),
+        ("signing key given up", "", {"before": key}),
+        ("signing key rotated", key, {"before": "ab" * 32}),
+    ]
 
 
 async def test_every_view_of_a_task_carries_its_signature(tmp_path: Path, workers: Workers) -> None:

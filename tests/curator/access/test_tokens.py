@@ -7,7 +7,12 @@ import pytest
 
 from privet.curator.access.tokens import ENVIRONMENT, Scope, Tokens
 from privet.curator.datastore.tokens import StoredToken
-from privet.protocol.errors import InvalidRequest, NotAuthorized
+from privet.protocol.errors import (
+    InsufficientScope,
+    InvalidRequest,
+    NotAuthorized,
+    TooManyRequests,
+)
 from tests.manual_clock import ManualClock
 from tests.memory_store import MemoryStore
 
@@ -117,6 +122,19 @@ def test_the_last_admin_is_told_the_way_back(tokens: Tokens, end: Callable[..., 
     assert tokens.first_start() is not None
 
 
+def test_a_rotation_is_named_as_such(store: MemoryStore, tokens: Tokens) -> None:
+    """In the audit log, with who did it; the first token of a name is issued, as one after it."""
+    for actor in ("", "ops"):
+        tokens.issue("eye", Scope.READER, days=9, actor=actor)
+    tokens.revoke("eye")
+    tokens.issue("eye", Scope.READER)
+    assert [(entry.actor, entry.action, entry.detail["days"]) for entry in store.audit(9)] == [
+        ("", "token issued", None),
+        ("ops", "token rotated", 9),
+        ("", "token issued", 9),
+    ]
+
+
 def test_failed_sign_ins_are_counted_by_the_hour(
     store: MemoryStore, tokens: Tokens, clock: ManualClock
 ) -> None:
@@ -131,12 +149,43 @@ def test_failed_sign_ins_are_counted_by_the_hour(
     ]
 
 
+def test_each_entry_is_a_log_line_with_its_hash(
+    store: MemoryStore, tokens: Tokens, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With its own detail, also where it is counted with the one before."""
+    caplog.set_level("INFO", "privet.audit")
+    ended = tokens.issue("eye", Scope.READER, days=1)
+    clock.advance(86_400)
+    for token in ("guess", ended):
+        with pytest.raises(NotAuthorized):
+            tokens.check(token, Scope.READER)
+    lines = [vars(record) for record in caplog.records]
+    assert [(line["no"], line["detail"].get("reason")) for line in lines] == [
+        (1, None),
+        (2, "unknown token"),
+        (2, "eye has expired"),
+    ]
+    assert [line["hash"] for line in lines[:2]] == [entry.hash for entry in store.audit(9)][::-1]
+
+
 def test_a_reader_only_reads(tokens: Tokens) -> None:
     """A reader token is refused where admin is needed."""
     token = tokens.issue("eve", Scope.READER)
     tokens.check(token, Scope.READER)
-    with pytest.raises(NotAuthorized, match="reader"):
+    with pytest.raises(InsufficientScope, match="needs admin"):
         tokens.check(token, Scope.ADMIN)
+
+
+def test_guesses_are_counted_by_address(store: MemoryStore, clock: ManualClock) -> None:
+    """Unknown tokens count against the address that they came from, and against no other."""
+    tokens = Tokens(store, clock, "given", tries=2)
+    for _ in range(2):
+        with pytest.raises(NotAuthorized):
+            tokens.check("guess", Scope.READER, "192.0.2.1")
+    with pytest.raises(TooManyRequests) as refused:
+        tokens.check("given", Scope.ADMIN, "192.0.2.1")
+    assert 0 < refused.value.seconds <= 60
+    assert tokens.check("given", Scope.ADMIN, "192.0.2.2") == ENVIRONMENT
 
 
 def test_rotation_and_revocation_end_a_token(tokens: Tokens) -> None:

@@ -8,9 +8,10 @@ import pytest
 
 from privet.curator.cli import main
 from privet.curator.datastore import open_store
+from privet.protocol.lifecycle import Move
 from privet.protocol.report import Report
 from tests.batch_folder import BatchFolder
-from tests.curator.datastore.made import batch_of, kept, report, task, total
+from tests.curator.datastore.made import NOW, batch_of, kept, report, task, total
 
 
 @pytest.fixture
@@ -31,14 +32,38 @@ def test_files_are_counted_once(
     command = ["collect", folder, "--database", database, "--jobs", "1"]
     assert main([*command, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    expected = {"files": 3, "counted": 30, "replayed": 0}
+    expected = {"files": 3, "removed": 0, "counted": 30, "replayed": 0}
     assert printed == {"tasks": {own: expected}, "faults": []}
-    assert main([*command, "--remove", "--source", "site"]) == 0
+    assert main(command) == 0
     assert "30 replayed" in capsys.readouterr().out
+    assert main([*command, "--remove", "--source", "site"]) == 0
     assert BatchFolder(folder).names(own) == []
     with closing(open_store(database)) as store:
         assert kept(store, task()) == total(task(), reports)
         assert store.status(own).relayed == {"files": 30}
+        second, first = store.audit(10)
+    assert (first.actor, first.action, first.subject) == ("", "reports collected", own)
+    assert first.detail == {"source": "files", **expected}
+    assert second.detail["source"] == "site"
+    assert (second.detail["replayed"], second.detail["removed"]) == (30, 3)
+
+
+def test_refused_reports_stay_and_fail(
+    database: str, reports: list[Report], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A task that was closed first: exit 1, all files are there, and the audit log says so."""
+    folder, own = str(tmp_path / "batches"), task().id
+    with closing(open_store(database)) as store:
+        store.move(own, Move.CLOSE, NOW)
+    command = ["collect", folder, "--database", database, "--jobs", "1", "--remove"]
+    assert main(command) == 1
+    printed = capsys.readouterr()
+    assert "30 task-not-open" in printed.out
+    assert "so the file stays: 10 task-not-open" in printed.err
+    assert len(BatchFolder(folder).names(own)) == 3
+    with closing(open_store(database)) as store:
+        (entry,) = store.audit(10)
+    assert (entry.detail["task-not-open"], entry.detail["removed"]) == (30, 0)
 
 
 def test_what_cannot_be_collected_is_named(
@@ -46,12 +71,13 @@ def test_what_cannot_be_collected_is_named(
 ) -> None:
     """A file that is damaged and the folder of an unknown task: exit 1, and the rest counts."""
     folder = tmp_path / "batches"
-    (folder / task().id / "damaged.parquet").write_bytes(b"no batch")
+    (folder / task().id / "damaged\x1b[2J.parquet").write_bytes(b"no batch")
     (folder / ("0" * 64)).mkdir()
     assert main(["collect", str(folder), "--database", database, "--jobs", "1"]) == 1
     printed = capsys.readouterr()
     assert "30 counted" in printed.out
-    assert "damaged.parquet is no sealed batch" in printed.err
+    assert "[2J.parquet: This is no sealed batch" in printed.err
+    assert "\x1b" not in printed.err
     assert "000000000000: " in printed.err
     assert "2 things could not be collected" in printed.err
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 import typer
+from typer.testing import CliRunner
 
+from privet.client.cli import app as holder
 from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
@@ -178,6 +180,32 @@ def test_predict_a_file(
     assert len(printed["influence"]) == len(printed["label"]) == 200
 
 
+def test_truth_values_are_one_category_from_file_to_prediction(
+    cli: Cli, curator_url: str, tmp_path: Path
+) -> None:
+    """The public file's lines fit as a holder's, and JSON and text predict the same."""
+    rows = [(i, i % 3 == 0, f"{i % 2}.0", i % 2 == 0) for i in range(100)]
+    file = tmp_path / "truth.csv"
+    file.write_text("who,ok,times,label\n" + "".join("{},{},{},{}\n".format(*r) for r in rows))
+    kinds = 'features={"times": {"kind": "categorical"}}'
+    settings = ("--label", "label", "--epsilon", "1", "--ignore", "who", "--set", kinds)
+    made = json.loads(cli("task", "create", str(file), *settings, "--json").out)
+    shown = [made["task"]["features"][0]["categories"], made["task"]["label"]["classes"]]
+    assert shown == [["False", "True"], ["False", "True"]]
+    lines = ("--csv", str(file), "--subject-column", "who", "--dry-run")
+    answer = ["answer", f"{curator_url}/v1/tasks/{made['id']}", *lines]
+    answered = CliRunner().invoke(holder, [*answer, "--ledger", str(tmp_path / "ledger")])
+    assert "100 records fit" in answered.stderr
+    cli("fit", made["id"], "--estimator", "public")
+    records = [
+        {"ok": ok, "times": times} for ok in (True, "True", "true", 1) for times in (1, "1.0")
+    ]
+    predicted = {cli("predict", made["id"], "--record", json.dumps(r)).out for r in records}
+    assert len(predicted) == 1
+    written = cli("predict", made["id"], "--csv", str(file), "--ignore", "who", "--json")
+    assert json.loads(written.out)["classes"] == ["False", "True"]
+
+
 def test_predict_numbers(cli: Cli, tmp_path: Path) -> None:
     """A numeric label is printed with its interval, and written without class columns."""
     file = tmp_path / "line.csv"
@@ -261,13 +289,13 @@ def test_a_wrong_token_is_refused(cli: Cli, survey: str) -> None:
     assert "PRIVET_ADMIN_TOKEN" in result.err
 
 
-@pytest.mark.parametrize("token", ["tök", "cut\noff", "cut off"])
+@pytest.mark.parametrize("token", ["tök", "cut\noff", "cut off", " ", "\t\n"])
 def test_a_token_that_cannot_be_sent_is_refused(cli: Cli, survey: str, token: str) -> None:
     """A slip in copying gets advice, and what was copied is not printed."""
     result = cli("task", "create", survey, *CREATE, "--token", token)
     assert (result.code, result.out) == (1, "")
     assert "copy it again" in result.err
-    assert token not in result.err
+    assert not token.strip() or token not in result.err
 
 
 def test_spaces_around_a_token_do_not_matter(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ def commands() -> list[str]:
     text = PAGE.read_text(encoding="utf-8")
     for place, ours in PLACES.items():
         text = text.replace(place, ours)
-    blocks = re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     return [line for block in blocks for line in block.splitlines() if line.startswith("privet ")]
 
 

@@ -73,14 +73,23 @@ def test_the_other_commands_variables_are_known() -> None:
 
 @pytest.mark.parametrize(
     "token",
-    ["x" * 64, "0123456789abcdef", "correct horse battery staple", "Zq8" * 7, "a" * 22 + " "],
+    [
+        "",
+        " ",
+        "\t\n",
+        "x" * 64,
+        "0123456789abcdef",
+        "correct horse battery staple",
+        "Zq8" * 7,
+        "a" * 22 + " ",
+    ],
 )
 def test_a_weak_admin_token_is_refused(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Less than 128 bits, or with a space; it is not repeated."""
+    """Nothing, less than 128 bits, or with a space; it is not repeated."""
     monkeypatch.setenv("PRIVET_ADMIN_TOKEN", token)
     with pytest.raises(InvalidRequest, match="admin_token") as refused:
         read_settings({})
-    assert token not in str(refused.value)
+    assert not token.strip() or token not in str(refused.value)
 
 
 @pytest.mark.parametrize("make", [secrets.token_urlsafe, secrets.token_hex])

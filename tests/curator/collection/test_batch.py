@@ -72,8 +72,10 @@ async def test_every_report_of_a_batch_counts_once_or_is_listed(
         "report-conflict": 1,
         "wrong-payload": 1,
     }.items():
+        assert f'privet_reports_total{{outcome="{name}"}} {count}.0' in text
+    for name, count in {"counted": 4, "replayed": 2, "refused": 2}.items():
         labels = f'outcome="{name}",task="{cached.id[:12]}"'
-        assert f"privet_reports_total{{{labels}}} {count}.0" in text
+        assert f"privet_task_reports_total{{{labels}}} {count}.0" in text
     app.state.rejects.close()
     assert store.status(cached.id).rejects == {"report-conflict": 1, "wrong-payload": 1}
 
@@ -186,10 +188,15 @@ async def test_a_batch_needs_a_relays_token(
         yield body
 
     del http.headers["Authorization"]
-    for token in (None, "wrong", app.state.tokens.issue("reader", Scope.READER)):
+    reader = app.state.tokens.issue("reader", Scope.READER)
+    for token, status, name in (
+        (None, 401, "not-authorized"),
+        ("wrong", 401, "not-authorized"),
+        (reader, 403, "insufficient-scope"),
+    ):
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         answer = await http.post(path, content=content(), headers=headers)
-        assert refused(answer, 401, "not-authorized")
+        assert refused(answer, status, name)
         assert "privet token issue" in answer.text or token is not None
     assert read == []
     assert store.status(cached.id).reports == 0

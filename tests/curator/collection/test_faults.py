@@ -11,6 +11,7 @@ from sqlalchemy import event
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.store import SqlStore
+from privet.http_server import readiness
 from tests.curator.collection.test_upload import refused, send
 from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
 from tests.curator.datastore.servers import new_file
@@ -89,9 +90,10 @@ async def fail(http: httpx.AsyncClient, cached: CachedTask) -> list[Any]:
 
 
 async def test_a_read_only_store_is_not_ready(
-    http: httpx.AsyncClient, limited: Limited, store: SqlStore
+    http: httpx.AsyncClient, limited: Limited, store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Readiness needs a store that can be written, liveness does not."""
+    monkeypatch.setattr(readiness, "EVERY", 0.0)
     open_task(store, task(), NOW)
     assert (await http.get("/readyz")).status_code == 200
     limited.set(READ_ONLY)

@@ -293,8 +293,9 @@ async def test_metrics_and_readiness_tell_of_reports(
     await send(http, cached, b"")
     text = (await http.get("/metrics", headers=ADMIN)).text
     own = f'task="{cached.id[:12]}"'
-    assert f'privet_reports_total{{outcome="counted",{own}}} 1.0' in text
-    assert f'privet_reports_total{{outcome="malformed-report",{own}}} 1.0' in text
+    assert f'privet_task_reports_total{{outcome="counted",{own}}} 1.0' in text
+    assert f'privet_task_reports_total{{outcome="refused",{own}}} 1.0' in text
+    assert 'privet_reports_total{outcome="malformed-report"} 1.0' in text
     assert "privet_report_seconds_count 1.0" in text
     assert (await http.get("/readyz")).json() == {"status": "ready"}
 

@@ -128,7 +128,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     admin.get_by_label("age", exact=True).fill("30")
     admin.get_by_label("<b>hours</b>", exact=True).fill("9")
     admin.get_by_label(re.compile("^job")).select_option(MARKUP)
-    admin.get_by_label(re.compile("^member")).select_option("0")
+    admin.get_by_label(re.compile("^member")).select_option("False")
     admin.get_by_role("button", name="Predict").click()
     admin.get_by_text("Because ").wait_for()
     assert violations(admin) == []
@@ -221,6 +221,23 @@ def test_a_stranger_sees_no_action(curator: RunningCurator, tab: Any, task: str)
         assert violations(tab) == []
     tab.goto(f"{curator.url}/new")
     tab.get_by_role("alert").wait_for()
+
+
+def test_a_page_that_is_open_says_that_its_session_ended(
+    curator: RunningCurator, tab: Any, task: str
+) -> None:
+    """All of it turns into the stranger's, not only the count that refreshes."""
+    with curator.http() as http:
+        issued = http.put("/v1/tokens/visitor", json={"scope": "reader"}, headers=curator.admin)
+    sign_in(tab, curator.url, issued.json()["token"])
+    tab.goto(f"{curator.url}/tasks/{task}")
+    tab.get_by_text("visitor (reader)").wait_for()
+    with curator.http() as http:
+        http.delete("/v1/tokens/visitor", headers=curator.admin)
+    tab.get_by_text("You are not signed in").wait_for(timeout=20_000)
+    assert tab.get_by_text("visitor (reader)").count() == 0
+    assert tab.inner_text("#reports").startswith("0 to 2")
+    assert violations(tab) == []
 
 
 def test_the_keyboard_suffices(curator: RunningCurator, admin: Any, task: str) -> None:

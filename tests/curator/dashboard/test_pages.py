@@ -7,9 +7,11 @@ import httpx
 import pytest
 
 from privet.curator.app import CuratorApp
+from privet.curator.collection.task_cache import CachedTask
 from privet.curator.dashboard.visitor import COOKIE, SESSION_SECONDS
 from privet.curator.workers import Workers
 from tests.curator import samples
+from tests.curator.datastore.made import many
 from tests.curator.http.conftest import TOKEN, Http, serving
 from tests.manual_clock import ManualClock
 
@@ -121,27 +123,31 @@ async def test_a_form_of_another_page_does_nothing(http: Http) -> None:
     assert (entry["action"], entry["subject"]) == ("task closed", task)
 
 
-@pytest.mark.parametrize("scope", ["", "reader"])
-async def test_only_admins_act(http: Http, scope: str) -> None:
+@pytest.mark.parametrize(("scope", "status"), [("", 401), ("reader", 403)])
+async def test_only_admins_act(http: Http, scope: str, status: int) -> None:
     """Strangers and readers are refused before anything is read or computed."""
     task = await http.task()
     await http.fit(task, estimator="public")
     form_token = await sign_in(http, await issue(http, scope)) if scope else ""
     data = {"form_token": form_token, "move": "close"}
     for path in ("move", "fit", "link", "models/1/promote"):
-        assert (await http.post(f"/tasks/{task}/{path}", data=data)).status_code == 401
+        assert (await http.post(f"/tasks/{task}/{path}", data=data)).status_code == status
     for path in ("/new", "/new/columns", "/new/plan"):
         answer = await http.post(path, data=data, files={"public": ("a.csv", samples.survey())})
-        assert answer.status_code == 401
-    assert (await http.get(f"/tasks/{task}/trial")).status_code == 401
+        assert answer.status_code == status
+    assert (await http.get(f"/tasks/{task}/trial")).status_code == status
     assert (await http.get(f"/v1/tasks/{task}")).json()["state"] == "open"
 
 
 async def test_a_relays_token_opens_no_session(http: Http) -> None:
-    """It sends batches, and reads nothing."""
-    answer = await http.post("/sign-in", data={"token": await issue(http, "relay")})
-    assert answer.status_code == 401
-    assert "set-cookie" not in answer.headers
+    """It sends batches, and reads nothing; no try with it counts as a guess."""
+    token = await issue(http, "relay")
+    for _ in range(12):
+        answer = await http.post("/sign-in", data={"token": token})
+        assert answer.status_code == 403
+        assert "needs reader" in answer.text
+        assert "set-cookie" not in answer.headers
+    await sign_in(http)
 
 
 async def test_drafts_are_for_readers(http: Http) -> None:
@@ -170,6 +176,27 @@ async def test_what_reports_say_is_for_readers(http: Http) -> None:
     await sign_in(http, await issue(http, "reader"))
     assert "more for ±" in (await http.get(f"/tasks/{task}")).text
     assert (await http.get(f"/tasks/{task}/models/1/card")).status_code == 200
+
+
+async def test_an_ended_session_shows_no_false_count(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """Whoever was signed in reads that this is over, and a range in place of 0 reports."""
+    task = await http.task()
+    store = app.state.curator.store
+    cached = CachedTask(store.task(task).task)
+    store.take([many(cached, 300, seed=0)], clock())
+    assert (await http.fit(task, estimator="weighted")).json()["reports"] == 300
+    await sign_in(http)
+    paths = (f"/tasks/{task}", f"/tasks/{task}/collection")
+    for path in paths:
+        assert '<b id="reports">300</b> reports' in (await http.get(path)).text
+    clock.advance(SESSION_SECONDS + 1)
+    for path in paths:
+        text = (await http.get(path)).text
+        assert '<b id="reports">0 to 2\u202f000</b> reports' in text
+        assert "You are not signed in" in text
+        assert f'href="/sign-in?then=/tasks/{task}"' in text
 
 
 async def test_guarded_models_are_for_readers(workers: Workers) -> None:

@@ -2,14 +2,18 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from privet.curator.collection.task_cache import CachedTask
+from privet.curator.datastore import open_store
 from privet.curator.datastore.expiry import STEP_SECONDS, Expired
 from privet.curator.datastore.reports import PerturbedAnswers, ReportGroup
 from privet.curator.datastore.store import Store
+from privet.curator.datastore.tasks import PUBLIC_MODEL
 from privet.learning.public_data import PublicData
 from privet.protocol.batch import Batch
 from privet.protocol.features import Classes, Numeric
@@ -22,6 +26,7 @@ NOW = 1_800_000_000.0
 HOUR = 3_600.0
 FEW, LARGE, FAN_IN = 8, 60, 3
 """What the fixture ``small_runs`` sets."""
+ONNX = b"a public model that came along"
 STUMP = Tree(
     columns=1,
     feature=(0, LEAF, LEAF),
@@ -147,3 +152,18 @@ def total(made: Task, reports: Sequence[Report]) -> list[tuple[list[int], int]]:
 def kept(store: Store, made: Task) -> list[tuple[list[int], int]]:
     """The sums that the store holds, in the form of ``total``."""
     return [(question.vector.tolist(), question.n) for question in store.sums(made.id)]
+
+
+def fill(url: str) -> None:
+    """Two tasks, with reports in rows and in runs, a public model and a model."""
+    store = open_store(url)
+    for name in ("one", "two"):
+        brought = name == "two"
+        stated = {PUBLIC_MODEL: sha256(ONNX).hexdigest()} if brought else {}
+        data = replace(public(), onnx=ONNX if brought else None)
+        store.create_task(task(name), stated, data, NOW, TaskState.OPEN)
+        cached = CachedTask(task(name))
+        store.take([group(cached, [report(cached.task) for _ in range(5)])], NOW)
+        store.take([many(cached, FEW, seed=1)], NOW + 86_400)
+    store.add_model(task("one").id, b"model", {}, NOW)
+    store.close()

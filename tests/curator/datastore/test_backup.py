@@ -3,53 +3,47 @@
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from sqlalchemy import Engine, select, text, update
+from sqlalchemy import Engine, inspect, select, text, update
 from sqlalchemy.exc import OperationalError
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
-from privet.curator.datastore.audit import RESTORED
-from privet.curator.datastore.backup import backup, check_backup, compare, restore, verify
+from privet.curator.datastore.audit import BACKED_UP, RESTORED
+from privet.curator.datastore.backup import backup, check_backup, migrate, restore
+from privet.curator.datastore.comparison import compare
 from privet.curator.datastore.database import writing
 from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import sums
-from privet.curator.datastore.tasks import PUBLIC_MODEL
+from privet.curator.datastore.verification import verify
 from privet.protocol.errors import InvalidRequest, StorageFailed
-from privet.protocol.lifecycle import TaskState
-from tests.curator.datastore.made import FEW, NOW, group, kept, many, public, report, task
+from privet.protocol.lifecycle import Move, TaskState
+from tests.curator.datastore.made import (
+    FEW,
+    NOW,
+    ONNX,
+    fill,
+    group,
+    kept,
+    many,
+    public,
+    report,
+    task,
+)
 from tests.curator.datastore.servers import new_file
 
 pytestmark = pytest.mark.usefixtures("small_runs")
 Open = Callable[[str], Engine]
 BackUp = Callable[[Engine], Engine]
-ONNX = b"a public model that came along"
 
 
 def change(engine: Engine, statement: str) -> None:
     """Damage a database by hand."""
     with writing(engine) as connection:
         connection.execute(text(statement))
-
-
-def fill(url: str) -> None:
-    """Two tasks, with reports in rows and in runs, a public model and a model."""
-    store = open_store(url)
-    for name in ("one", "two"):
-        brought = name == "two"
-        stated = {PUBLIC_MODEL: sha256(ONNX).hexdigest()} if brought else {}
-        data = replace(public(), onnx=ONNX if brought else None)
-        store.create_task(task(name), stated, data, NOW, TaskState.OPEN)
-        cached = CachedTask(task(name))
-        store.take([group(cached, [report(cached.task) for _ in range(5)])], NOW)
-        store.take([many(cached, FEW, seed=1)], NOW + 86_400)
-    store.add_model(task("one").id, b"model", {}, NOW)
-    store.close()
 
 
 @pytest.fixture
@@ -89,9 +83,11 @@ def test_a_backup_serves_as_the_original(
 ) -> None:
     """A backup verifies, equals its source, and gives the same sums, ids and models."""
     copy = backed_up(source)
-    assert check_backup(copy) == NOW
+    mark = check_backup(copy)
+    assert mark is not None
+    assert mark.made == NOW
     assert [(found.reports, found.faults) for found in verify(copy)] == [(FEW + 5, ())] * 2
-    assert compare(source, copy) == []
+    assert compare(source, copy).differences == ()
     original, restored = open_store(url), open_store(copy_url)
     for name in ("one", "two"):
         made = task(name)
@@ -124,7 +120,7 @@ def test_an_interrupted_backup_leaves_nothing(
     folder.mkdir()
 
     def stopped(*_: object) -> None:
-        assert len(list(folder.glob("copy.db.*.part"))) == 1
+        assert len(list(folder.glob("copy.db.*.privet-partial"))) == 1
         raise KeyboardInterrupt
 
     monkeypatch.setattr("privet.curator.datastore.backup.upgrade_in", stopped)
@@ -154,7 +150,7 @@ def test_a_backup_is_on_disk_and_read_back_before_it_has_its_name(
         def damaging(handle: int, share: float = share) -> None:
             noted(handle)
             if not stat.S_ISDIR(os.fstat(handle).st_mode):
-                (part,) = file.parent.glob("*.part")
+                (part,) = file.parent.glob("*.privet-partial")
                 lost = int(part.stat().st_size * share)
                 with part.open("r+b") as written:
                     written.seek(-lost, os.SEEK_END)
@@ -178,6 +174,7 @@ def test_backups_and_restorations_are_in_the_audit_log(
         "backup made",
         {"file": "copy.db", "rows": rows},
     )
+    assert float(store.fact(BACKED_UP) or 0) == NOW  # for an alert
     store.close()
     restored = f"sqlite:///{tmp_path}/restored.db"
     restore(open_database(f"sqlite:///{tmp_path}/copy.db"), open_database(restored))
@@ -209,6 +206,32 @@ def test_a_backup_that_lost_rows_is_refused(file_source: Engine, backed_up: Back
         check_backup(copy)
 
 
+def as_of_earlier_versions(engine: Engine) -> None:
+    """Make a backup one of a version that wrote no digests."""
+    change(engine, "ALTER TABLE backup DROP COLUMN digest")
+
+
+def test_a_backup_of_an_earlier_version_has_no_digest(
+    file_source: Engine, tmp_path: Path, backed_up: BackUp, open_database: Open
+) -> None:
+    """It says so, before and after a migration; lost rows and sums that do not fit are refused."""
+    copy = backed_up(file_source)
+    as_of_earlier_versions(copy)
+    migrate(copy)
+    mark = check_backup(copy)
+    assert mark is not None
+    assert (mark.made, mark.digest) == (NOW, None)
+    target = open_database(f"sqlite:///{tmp_path}/target.db")
+    restore(copy, target)
+    assert compare(copy, target).differences == ()
+    other = open_database(f"sqlite:///{tmp_path}/other.db")
+    for damage in ("UPDATE sums SET n = n + 1", "DELETE FROM models"):
+        change(copy, damage)
+        with pytest.raises(StorageFailed, match="another backup"):
+            restore(copy, other)
+    assert inspect(other).get_table_names() == []
+
+
 def test_a_backup_is_restored_into_either_database(
     file_source: Engine, new_url: str, backed_up: BackUp, open_database: Open
 ) -> None:
@@ -217,7 +240,7 @@ def test_a_backup_is_restored_into_either_database(
     assert restore(backed_up(file_source), target) == NOW
     assert check_backup(target) is None
     assert [(found.reports, found.faults) for found in verify(target)] == [(FEW + 5, ())] * 2
-    assert compare(file_source, target) == []
+    assert compare(file_source, target).differences == ()
     restored = open_store(new_url)
     again = restored.take([many(CachedTask(task("one")), FEW, seed=1)], NOW)[0]
     assert set(again.tolist()) == {Outcome.REPLAYED}
@@ -278,17 +301,28 @@ def test_verification_and_comparison_notice_zeroed_sums(
             zeros = {"vector": bytes(len(row.vector))}
             connection.execute(update(sums).where(sums.c.starts == row.starts).values(zeros))
     assert all(finding.faults for finding in verify(file_source))
-    assert len(compare(file_source, copy)) == 4
+    compared = compare(file_source, copy)
+    assert len(compared.differences) == 4
+    assert not compared.only_newer
 
 
 def test_comparison_names_the_bucket_that_differs(
     source: Engine, url: str, backed_up: BackUp
 ) -> None:
-    """One report more shows up as one differing bucket of one task."""
+    """One report more shows up as one differing bucket of one task, and as a newer database.
+
+    So does a task that was deleted; reports that were lost do not.
+    """
     copy = backed_up(source)
     store = open_store(url)
     made = task("two")
     store.take([group(CachedTask(made), [report(made)])], NOW)
-    (difference,) = compare(source, copy)
-    assert made.id[:12] in difference
+    for compared in (compare(source, copy), compare(copy, source)):
+        (difference,) = compared.differences
+        assert made.id[:12] in difference
+        assert compared.only_newer
+    store.move(task("one").id, Move.DELETE, NOW)
+    assert compare(source, copy).only_newer
     store.close()
+    change(source, "UPDATE buckets SET reports = 1")
+    assert not compare(source, copy).only_newer

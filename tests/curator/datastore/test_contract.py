@@ -295,7 +295,10 @@ def test_models_are_numbered_and_stay(store: Store) -> None:
 
 
 def test_an_invitation_serves_once(store: Store) -> None:
-    """With invitations, each new report needs an unused one; a replay needs none."""
+    """With invitations, each new report needs an unused one; a replay needs none.
+
+    One that is made again stays used.
+    """
     made = task()
     cached = open_task(store, made)
     good = digests(2)
@@ -305,6 +308,7 @@ def test_an_invitation_serves_once(store: Store) -> None:
     first, *others = [report(made) for _ in range(4)]
     outcomes = store.take([group(cached, [first], [good[0]])], NOW)[0]
     assert outcomes.tolist() == [Outcome.COUNTED]
+    store.invite(made.id, good)
     given = [None, good[0], good[1], None]
     outcomes = store.take([group(cached, [first, *others], given)], NOW)[0]
     assert outcomes.tolist() == [
@@ -384,11 +388,11 @@ def test_a_quota_is_for_admitted_reports_too(store: Store) -> None:
 def test_tokens_are_kept_by_name(store: Store) -> None:
     """A token is replaced under its name and forgotten on demand."""
     one, two = StoredToken("a", "admin", b"1" * 32, NOW), StoredToken("b", "reader", b"2" * 32, NOW)
-    store.put_token(two)
-    store.put_token(one)
+    assert not store.put_token(two)
+    assert not store.put_token(one)
     assert store.tokens() == [one, two]
     newer = StoredToken("a", "reader", b"3" * 32, NOW + 1)
-    store.put_token(newer)
+    assert store.put_token(newer)
     assert store.tokens() == [newer, two]
     assert not store.replace_token(None, one)
     assert not store.replace_token(one, one)
@@ -480,10 +484,21 @@ def test_reports_are_counted_by_relay(store: Store) -> None:
 
 
 def test_a_store_that_works_says_so(store: Store) -> None:
-    """The readiness check passes, and changes nothing."""
+    """The readiness check passes, and changes nothing that anybody keeps."""
     store.check()
     assert store.tokens() == []
     assert store.tasks() == []
+
+
+def test_the_readiness_check_writes(url: str) -> None:
+    """Something else each time, in a database."""
+    with closing(open_store(url)) as store:
+        written = set()
+        for _ in range(3):
+            store.check()
+            written.add(store.fact("probe"))
+    assert len(written) == 3
+    assert None not in written
 
 
 @pytest.mark.parametrize("size", [BULK - 1, BULK])

@@ -1,15 +1,15 @@
 """Removing report ids: what cannot be removed now is removed later, and undoes nothing."""
 
 import asyncio
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from unittest.mock import Mock
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
 from privet.curator.datastore import garbage_collection, open_store
-from privet.curator.datastore.expiry import STEP_SECONDS, Expired
+from privet.curator.datastore.expiry import STEP_SECONDS, Expired, Removal
 from privet.curator.datastore.garbage_collection import collect_garbage
 from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import id_pages, leftovers, report_ids
@@ -121,6 +121,29 @@ def test_an_expiry_is_done_though_ids_cannot_be_removed(
 
 
 @pytest.mark.parametrize("error", [StorageFailed("the disk is full"), ZeroDivisionError("a bug")])
+def test_what_was_expired_is_told_whatever_fails_later(
+    url: str, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once a round has removed something it says so: nobody else could, since it is gone."""
+    store, made = filled(url), task(closes=int(NOW) + 10)
+    pass_time(store, NOW + 10, DAY - 1, 0, 0)
+    transactions, plain = 0, store.writing
+
+    def writing(**locks: Sequence[str]) -> AbstractContextManager[Connection]:
+        nonlocal transactions
+        transactions += 1
+        if transactions > 1:
+            raise error
+        return plain(**locks)
+
+    monkeypatch.setattr(store, "writing", writing)
+    expired = store.expire(NOW + 10 + DAY, 0, None)
+    assert expired.removals == ((Removal.IDS, made.id),)
+    assert transactions == 2
+    store.close()
+
+
+@pytest.mark.parametrize("error", [StorageFailed("the disk is full"), ZeroDivisionError("a bug")])
 async def test_a_failing_round_does_not_end_garbage_collection(
     error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -147,15 +170,18 @@ async def test_a_failing_round_does_not_end_garbage_collection(
 
 
 async def test_each_removal_is_noted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By what went and of which task: ids first, the task later."""
+    """By what went and of which task: ids first, the task later; and forgotten admissions."""
     monkeypatch.setattr(garbage_collection, "EVERY_SECONDS", 0.0)
     made = task(closes=int(NOW))
     open_task(store, made)
-    clock, notes, done = ManualClock(NOW), list[tuple[str, str]](), asyncio.Event()
+    open_task(store, task("invited"))
+    store.invite(task("invited").id, [bytes(32)])
+    store.admit(task("invited").id, bytes(16), [bytes(32)], NOW)
+    clock, notes, done = ManualClock(NOW), list[tuple[str, str | int]](), asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def note(action: str, task_id: str) -> None:
-        notes.append((action, task_id))
+    def note(action: str, task_id: str = "", count: int = 0) -> None:
+        notes.append((action, task_id or count))
         if action == "task expired":
             loop.call_soon_threadsafe(done.set)
 
@@ -163,10 +189,14 @@ async def test_each_removal_is_noted(store: Store, monkeypatch: pytest.MonkeyPat
         clock.advance(STEP_SECONDS)
         return clock()
 
-    settings = Settings(keep_ids_days=1, keep_tasks_days=3)
+    settings = Settings(keep_ids_days=1, keep_tasks_days=9)
     running = asyncio.create_task(collect_garbage(store, settings, advance, note))
     await asyncio.wait_for(done.wait(), 60)
     running.cancel()
     with suppress(asyncio.CancelledError):
         await running
-    assert notes == [("report ids expired", made.id), ("task expired", made.id)]
+    assert notes == [
+        ("report ids expired", made.id),
+        ("admissions expired", 1),
+        ("task expired", made.id),
+    ]

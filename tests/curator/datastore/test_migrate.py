@@ -2,27 +2,34 @@
 
 import json
 import os
+import sys
 import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, inspect, text
+from sqlalchemy import Connection, Engine, create_engine, inspect, make_url, select, text
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore import open_store
-from privet.curator.datastore.backup import backup, check_backup, migrate, restore, verify
+from privet.curator.datastore import migrate as migrate_module
+from privet.curator.datastore import open_store, postgres
+from privet.curator.datastore.backup import backup, check_backup, migrate, restore
 from privet.curator.datastore.expiry import Expired
-from privet.curator.datastore.migrate import upgrade
+from privet.curator.datastore.migrate import head, upgrade, upgrade_in
 from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import metadata
-from privet.curator.datastore.store import Store
+from privet.curator.datastore.store import SqlStore, Store
+from privet.curator.datastore.verification import verify
 from privet.protocol.errors import StorageFailed
 from privet.protocol.task import Task
-from tests.curator.datastore.made import NOW, group, report, slow_checksum, task
+from tests.curator.datastore.made import NOW, group, open_task, report, slow_checksum, task
+from tests.curator.datastore.races import RACES, task_of
 from tests.curator.datastore.servers import drop_database, new_database
 
 Open = Callable[[str], Engine]
@@ -148,7 +155,9 @@ def test_an_older_database_is_backed_up_as_it_is(
     file = tmp_path / "copy.db"
     backup(source, file, NOW)
     copy = open_database(f"sqlite:///{file}")
-    assert check_backup(copy) == NOW
+    mark = check_backup(copy)
+    assert mark is not None
+    assert mark.made == NOW
     for table in inspect(source).get_table_names():
         query = text(f"SELECT * FROM {table}")
         with source.connect() as ours, copy.connect() as theirs:
@@ -161,23 +170,30 @@ def test_an_older_database_is_backed_up_as_it_is(
 
 
 def test_a_migrated_backup_stays_a_backup(tmp_path: Path, open_database: Open) -> None:
-    """Its mark counts the rows that migration added, and none that were missing before."""
+    """Its mark is of what migration made of it, and never of what was damaged before."""
     source = open_database(f"sqlite:///{tmp_path}/privet.db")
     fill_old_schema(source, task(), sorted(os.urandom(16) for _ in range(5)), "0002")
     for name in ("whole.db", "damaged.db"):
         backup(source, tmp_path / name, NOW)
     whole, damaged = (open_database(f"sqlite:///{tmp_path}/{n}.db") for n in ("whole", "damaged"))
+    before = check_backup(whole)
     migrate(whole)
-    assert check_backup(whole) == NOW
+    after = check_backup(whole)
+    assert before is not None
+    assert after is not None
+    assert before.made == after.made == NOW
+    assert before.digest != after.digest
     assert [found.faults for found in verify(whole)] == [()]
     restored = f"sqlite:///{tmp_path}/restored.db"
     restore(whole, open_database(restored))
     store = open_store(restored)
     assert [entry.action for entry in store.audit(10)] == ["backup restored", "schema migrated"]
     store.close()
-    execute(damaged, "DELETE FROM models")
+    execute(damaged, "UPDATE models SET created = created + 1")
     with pytest.raises(StorageFailed, match="another backup"):
         migrate(damaged)
+    with pytest.raises(StorageFailed, match="another backup"):
+        check_backup(damaged)
 
 
 def test_a_newer_schema_is_neither_migrated_nor_backed_up(
@@ -239,6 +255,209 @@ def test_an_address_that_cannot_be_used_is_named(address: str) -> None:
         open_store(address)
     assert ("folder" in str(refused.value)) == address.startswith("sqlite")
     assert ("server runs" in str(refused.value)) == address.startswith("postgresql")
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_no_verb_writes_into_another_schema(name: str, url: str, open_database: Open) -> None:
+    """A curator whose database was migrated meanwhile changes nothing more."""
+    race, made, engine = RACES[name], task_of(0), open_database(url)
+    with closing(open_store(url)) as store, engine.connect() as connection:
+        known = connection.scalar(text("SELECT version_num FROM alembic_version"))
+        connection.rollback()
+        race.before(store, made)
+        execute(engine, "UPDATE alembic_version SET version_num = '9999'")
+        try:
+            before = contents(connection)
+            with pytest.raises(StorageFailed, match="9999"):
+                race.verb(store, made, 0)
+            assert contents(connection) == before
+        finally:
+            execute(engine, f"UPDATE alembic_version SET version_num = '{known}'")
+
+
+def contents(connection: Connection) -> list[object]:
+    """All rows of all tables."""
+    tables = metadata.sorted_tables
+    rows = [sorted(connection.execute(select(table)), key=str) for table in tables]
+    connection.rollback()
+    return [*rows]
+
+
+OLD = "0005"
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Migrations that wait for others for half a second."""
+    monkeypatch.setattr(migrate_module, "WAIT_SECONDS", 0.5)
+    monkeypatch.setattr(migrate_module, "LOOK_SECONDS", 0.1)
+
+
+@pytest.fixture
+def old_postgres(open_database: Open) -> Iterator[str]:
+    """A PostgreSQL database of an older schema, to which nobody is connected."""
+    url = new_database()
+    upgrade(open_database(url), OLD)
+    yield url
+    drop_database(url)
+
+
+@contextmanager
+def connected(url: str, name: str) -> Iterator[None]:
+    """Somebody who does nothing now but might; a curator of earlier versions has no name."""
+    engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
+    with engine.connect() as connection:
+        connection.execute(text(f"SET application_name = '{name}'"))
+        connection.commit()
+        yield
+    engine.dispose()
+
+
+def revision(engine: Engine) -> str:
+    with engine.connect() as connection:
+        return str(connection.scalar(text("SELECT version_num FROM alembic_version")))
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("name", "rolling", "refused"),
+    [
+        ("", False, "without a name"),
+        ("", True, "without a name"),
+        ("privet curator, process 7 on web-1", False, "process 7 on web-1"),
+        ("privet curator, process 7 on web-1", True, None),
+        ("privet command, process 7 on web-1", True, "process 7 on web-1"),
+        ("psql", False, None),
+    ],
+)
+def test_a_migration_names_who_uses_the_database(
+    name: str, rolling: bool, refused: str | None, old_postgres: str, open_database: Open
+) -> None:
+    """It changes nothing unless the others stop by themselves and it may count on that."""
+    engine = open_database(old_postgres)
+    with connected(old_postgres, name):
+        if refused:
+            with pytest.raises(StorageFailed, match=refused):
+                migrate(engine, rolling=rolling)
+            assert revision(engine) == OLD
+        else:
+            migrate(engine, rolling=rolling)
+            assert revision(engine) == head()
+    migrate(engine)
+    assert revision(engine) == head()
+
+
+def test_a_migration_waits_for_others_to_end(
+    old_postgres: str, open_database: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were told to stop a moment ago."""
+    monkeypatch.setattr(migrate_module, "LOOK_SECONDS", 0.1)
+    engine = open_database(old_postgres)
+    with ThreadPoolExecutor(1) as pool:
+        with connected(old_postgres, ""):
+            migrated = pool.submit(migrate, engine)
+            assert wait([migrated], 0.5).not_done
+        migrated.result(30)
+    assert revision(engine) == head()
+
+
+def test_a_migration_is_undone_if_somebody_came(
+    old_postgres: str, open_database: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A curator of an earlier version that was started again meanwhile goes on in its schema."""
+    engine = open_database(old_postgres)
+    with ExitStack() as stack:
+
+        def slowly(connection: Connection) -> None:
+            upgrade_in(connection)
+            stack.enter_context(connected(old_postgres, ""))
+
+        monkeypatch.setattr("privet.curator.datastore.backup.upgrade_in", slowly)
+        with pytest.raises(StorageFailed, match="without a name"):
+            migrate(engine)
+    assert revision(engine) == OLD
+
+
+def test_a_migration_does_not_wait_for_long_reads(
+    old_postgres: str, open_database: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dump, say: whoever came next would wait for the migration, and that for the dump."""
+    monkeypatch.setattr(postgres, "LOCK_SECONDS", 1)
+    engine = create_engine(make_url(old_postgres).set(drivername="postgresql+psycopg"))
+    with engine.connect() as dump:
+        dump.execute(text("SET application_name = 'pg_dump'"))
+        dump.execute(text("SELECT * FROM tokens"))
+        with pytest.raises(StorageFailed, match="for too long"):
+            migrate(open_database(old_postgres))
+    engine.dispose()
+    migrate(open_database(old_postgres))
+
+
+def test_a_migration_keeps_transactions_apart(postgres_url: str, open_database: Open) -> None:
+    """It waits for those that are under way; those that begin meanwhile are refused at once."""
+    engine = open_database(postgres_url)
+    with closing(open_store(postgres_url)) as store, ThreadPoolExecutor(1) as pool:
+        assert isinstance(store, SqlStore)
+        cached = open_task(store, task())
+        alone, go_on = threading.Event(), threading.Event()
+
+        def change() -> None:
+            with postgres.alone(engine):
+                alone.set()
+                go_on.wait(30)
+
+        with store.writing():
+            changed = pool.submit(change)
+            assert not alone.wait(0.5)
+        assert alone.wait(30)
+        reports = [group(cached, [report(cached.task)])]
+        for refused in (store.check, partial(store.take, reports, NOW)):
+            with pytest.raises(StorageFailed, match="being migrated"):
+                refused()
+        go_on.set()
+        changed.result(30)
+        assert store.take(reports, NOW)[0].tolist() == [Outcome.COUNTED]
+
+
+READS = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+print(connection.execute("SELECT * FROM tasks").fetchall(), flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_file_in_use_is_not_migrated(tmp_path: Path, open_database: Open) -> None:
+    """By any process, which is named: there is no telling whether it would stop."""
+    file = tmp_path / "privet.db"
+    engine = open_database(f"sqlite:///{file}")
+    upgrade(engine, OLD)
+    engine.dispose()
+    with Popen([sys.executable, "-c", READS, str(file)], stdin=PIPE, stdout=PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(StorageFailed, match=f"process {other.pid}"):
+            migrate(engine, rolling=True)
+        assert revision(engine) == OLD
+        other.communicate(b"\n")
+    migrate(engine)
+    assert revision(engine) == head()
+
+
+def test_each_statement_sees_what_was_committed_before(open_database: Open) -> None:
+    """Also where the server has another default: locks are no use to who looked before."""
+    url = new_database()
+    try:
+        name = make_url(url).database
+        execute(
+            open_database(url),
+            f"ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'",
+        )
+        with closing(open_store(url)) as store, store.writing() as connection:
+            assert connection.scalar(text("SHOW transaction_isolation")) == "read committed"
+    finally:
+        drop_database(url)
 
 
 def test_curators_may_start_together() -> None:

@@ -90,9 +90,8 @@ def test_it_is_verified_and_backed_up(
     assert main(["verify", "--database", f"sqlite:///{copy}", "--against", database, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert [each["faults"] for each in printed["tasks"]] == [[], []]
-    with closing(sqlite3.connect(copy)) as connection:
+    with closing(sqlite3.connect(database.removeprefix("sqlite:///"))) as connection:
         connection.execute("DELETE FROM report_ids")
-        connection.execute("UPDATE backup SET rows = rows - 1")
         connection.commit()
-    assert main(["verify", "--database", f"sqlite:///{copy}"]) == 1
+    assert main(["verify", "--database", database]) == 1
     assert "1 reports were counted and 0 ids are kept" in capsys.readouterr().out

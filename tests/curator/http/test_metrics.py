@@ -18,10 +18,12 @@ def test_tasks_beyond_a_number_share_a_label() -> None:
     metrics = Metrics()
     for number in range(MAX_TASKS + 50):
         metrics.reported("counted", f"{number:064d}"[::-1])
-    found = values(metrics.text().decode(), "privet_reports_total")
-    assert len(found) == MAX_TASKS + 1
+    text = metrics.text().decode()
+    found = values(text, "privet_task_reports_total")
+    assert len(found) == 3 * (MAX_TASKS + 1)
     assert found["counted", "other"] == 50
     assert sum(found.values()) == MAX_TASKS + 50
+    assert values(text, "privet_reports_total")["counted",] == MAX_TASKS + 50
 
 
 async def test_calls_are_counted_by_the_routes_that_there_are(http: Http) -> None:
@@ -33,18 +35,33 @@ async def test_calls_are_counted_by_the_routes_that_there_are(http: Http) -> Non
     await http.post(f"/v1/tasks/{'1' * 64}/reports", content=b"")
     await http.post(f"/v1/tasks/{'1' * 64}/reports/batch", content=b"")
     text = (await http.get("/metrics", headers=http.admin)).text
-    assert values(text, "privet_http_requests_total") == {
+    assert counted(text, "privet_http_requests_total") == {
         ("GET", "/healthz", "200"): 1,
         ("GET", "/v1/tasks/{task_id}/status", "404"): 1,
         ("GET", "other", "404"): 1,
         ("other", "other", "404"): 1,
         ("POST", "/v1/tasks/{task_id}/reports/batch", "401"): 1,
     }
-    assert values(text, "privet_reports_total") == {
-        ("task-not-found", ""): 1,
-        ("not-authorized", ""): 1,
+    assert counted(text, "privet_reports_total") == {
+        ("task-not-found",): 1,
+        ("not-authorized",): 1,
     }
+    assert counted(text, "privet_task_reports_total") == {("refused", ""): 2}
     assert values(text, "privet_http_seconds_count")["/healthz",] == 1
+
+
+def counted(text: str, name: str) -> dict[tuple[str, ...], float]:
+    """The samples of a counter that are above 0."""
+    return {labels: value for labels, value in values(text, name).items() if value}
+
+
+async def test_fits_are_counted_by_how_they_end(http: Http) -> None:
+    """A fit without reports is refused, and one of public data alone is not."""
+    task_id = await http.task()
+    assert (await http.fit(task_id)).status_code == 409
+    assert (await http.fit(task_id, estimator="public")).status_code == 201
+    text = (await http.get("/metrics", headers=http.admin)).text
+    assert counted(text, "privet_fits_total") == {("not-enough-reports",): 1, ("fitted",): 1}
 
 
 def test_the_gauges_of_a_dead_process_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +77,7 @@ def test_the_gauges_of_a_dead_process_end(tmp_path: Path, monkeypatch: pytest.Mo
 def test_the_handbook_names_every_metric() -> None:
     """And no other."""
     told = set(re.findall(r"`(privet_\w+)", OPERATIONS.read_text(encoding="utf-8")))
-    metrics = Metrics()
+    metrics = Metrics(Path(), certified=True)
     families = {family.name: family.type for family in metrics.registry.collect()}
     there = {name + ("_total" if kind == "counter" else "") for name, kind in families.items()}
     assert {name for name in told if not name.startswith("privet_relay_")} == there

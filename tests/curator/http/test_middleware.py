@@ -1,5 +1,6 @@
 """What surrounds all calls: limits per address, headers, sites of others."""
 
+import json
 from typing import Any
 
 import httpx
@@ -8,7 +9,8 @@ from pydantic import ValidationError
 from starlette.responses import PlainTextResponse
 
 from privet.curator.access.rate_limit import MINUTE, Rate
-from privet.curator.http.middleware import HEADERS, RateLimit, SecurityHeaders, client_address
+from privet.curator.http.middleware import HEADERS, RateLimit, SecurityHeaders
+from privet.curator.logs import set_up_logs
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from privet.protocol.errors import PROBLEMS, TooManyRequests
@@ -34,23 +36,6 @@ async def test_posts_per_address_are_limited() -> None:
         assert set(HEADERS) <= set(refusal.headers.raw)
         now = MINUTE
         assert (await http.post("/x")).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "alike"),
-    [
-        ("192.0.2.1", "192.0.2.2", False),
-        ("2001:db8::1", "2001:db8::ffff:2", True),
-        ("2001:db8::1", "2001:db8:0:1::1", False),
-        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
-        ("fe80::1%eth0", "fe80::2%eth0", True),
-        ("unix:", "unix:", True),
-    ],
-)
-def test_addresses_that_one_caller_has_count_as_one(one: str, other: str, alike: bool) -> None:
-    """Who has one IPv6 address has 2^64 of them; IPv4 addresses are counted singly."""
-    first, second = (client_address({"client": (address, 1)}) for address in (one, other))
-    assert (first == second) is alike
 
 
 async def test_wrong_tokens_are_limited(http: Http) -> None:
@@ -166,3 +151,17 @@ async def test_head_is_refused_where_get_is(http: Http) -> None:
     for path, status in ((reports, 405), ("/v1/nothing", 404), ("/v1/tokens", 401)):
         refused = await http.head(path)
         assert (refused.status_code, refused.content) == (status, b"")
+
+
+async def test_log_lines_have_the_id_that_a_proxy_gave(
+    http: Http, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So an admin's call is found from the proxy's answer on."""
+    set_up_logs("info", "json")
+    request_id = "123e4567-e89b-12d3-a456-426614174000"
+    headers = {**http.admin, "X-Request-ID": request_id}
+    issued = await http.put("/v1/tokens/reader", json={"scope": "reader"}, headers=headers)
+    assert issued.status_code in (200, 201)
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    (audited,) = [line for line in lines if line["logger"] == "privet.audit"]
+    assert audited["request"] == request_id

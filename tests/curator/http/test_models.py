@@ -1,5 +1,6 @@
 """Models and predictions over HTTP."""
 
+import asyncio
 import json
 import os
 from collections.abc import MutableMapping
@@ -14,6 +15,7 @@ from privet.curator.service import STEP
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from privet.protocol.errors import (
+    PROBLEMS,
     InvalidRecord,
     InvalidRequest,
     ModelNotFound,
@@ -22,12 +24,13 @@ from privet.protocol.errors import (
     Overloaded,
     PrivetError,
     TooLarge,
+    TooManyRequests,
 )
 from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
 from tests.curator.http.checks import assert_problem
-from tests.curator.http.conftest import TOKEN, Http
+from tests.curator.http.conftest import TOKEN, Http, serving
 from tests.manual_clock import ManualClock
 from tests.memory_store import MemoryStore
 
@@ -338,17 +341,54 @@ async def test_a_card_says_what_the_model_is(http: Http) -> None:
 
 
 async def test_exports_and_comparisons_are_bounded(http: Http, app: CuratorApp) -> None:
-    """Anybody may ask for them, so they share the places of large predictions."""
+    """Anybody may ask for them, so they have few places, which are not those of predictions."""
     task_id = await http.task()
     for _ in range(2):
         await http.fit(task_id, estimator="public")
     paths = [f"/v1/tasks/{task_id}/models/1/{end}" for end in ("export", "compare/2")]
     assert [(await http.get(path)).status_code for path in paths] == [200, 200]
-    free, app.state.predictors = app.state.predictors, Workers(at_a_time=1, waiting=-1)
+    free, app.state.exporters = app.state.exporters, Workers(at_a_time=1, waiting=-1)
     for path in paths:
         assert_problem(await http.get(path), Overloaded)
-    app.state.predictors.close()
-    app.state.predictors = free
+    app.state.exporters.close()
+    app.state.exporters = free
+
+
+async def test_comparisons_do_not_starve_predictions(http: Http) -> None:
+    """However many ask for comparisons and exports at a time, each large prediction is answered."""
+    task_id = await http.task()
+    for _ in range(2):
+        await http.fit(task_id, estimator="public")
+    over, address = asyncio.Event(), f"/v1/tasks/{task_id}"
+
+    async def go_on_asking(end: str) -> None:
+        while not over.is_set():
+            await http.get(f"{address}/models/1/{end}")
+
+    ends = ["compare/2", "export"] * 7
+    asking = [asyncio.create_task(go_on_asking(end)) for end in ends]
+    await asyncio.sleep(0.2)
+    people = {"columns": {name: [value] * 500 for name, value in PERSON.items()}}
+    predicted = [await http.post(f"{address}/predict", json=people) for _ in range(20)]
+    over.set()
+    await asyncio.gather(*asking)
+    assert [answer.status_code for answer in predicted] == [200] * 20
+
+
+async def test_comparisons_and_exports_count_as_posts_do(workers: Workers) -> None:
+    """In the rate limit of their address, in the API and on pages; other reading does not."""
+    async with serving(workers, rate_limit=8) as http:
+        task_id = await http.task()
+        for _ in range(2):
+            await http.fit(task_id, estimator="public")
+        model = f"/v1/tasks/{task_id}/models/1"
+        page = f"/tasks/{task_id}"
+        paths = [f"{model}/export", f"{model}/compare/2"]
+        paths += [f"{page}/models/1/export", f"{page}/compare?one=1&other=2", model, *paths]
+        answers = [await http.get(path) for path in (*paths, model)]
+    assert [answer.status_code for answer in answers] == [200] * 6 + [429, 200]
+    assert answers[6].json()["type"] == PROBLEMS[TooManyRequests].uri
+    assert 0 < int(answers[6].headers["retry-after"]) <= 60
 
 
 async def test_one_report_changes_nothing_that_strangers_see(http: Http) -> None:

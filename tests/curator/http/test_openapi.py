@@ -65,6 +65,21 @@ async def test_tokens_are_asked_for_where_they_are_needed(document: dict[str, An
     card = paths["/v1/tasks/{task_id}/models/{number}/card"]["get"]
     assert card["security"] == [{"reader token": []}]
     assert "security" not in paths["/v1/tasks/{task_id}/reports"]["post"]
+    with_a_token = {
+        (path, method)
+        for path, calls in paths.items()
+        for method, call in calls.items()
+        if "403" in call["responses"]
+    }
+    by_relays = {
+        (f"/v1/tasks/{{task_id}}/{name}", "post") for name in ("admissions", "reports/batch")
+    }
+    assert with_a_token == by_relays | {
+        (path, method)
+        for path, calls in paths.items()
+        for method, call in calls.items()
+        if "security" in call
+    }
     assert set(document["components"]["securitySchemes"]) == {"admin token", "reader token"}
 
 

@@ -60,7 +60,7 @@ def test_a_card_says_which_way_reports_came() -> None:
     assert ways[1]["influence"] == model.influence_of(n // 4).max()
     card = carded(task, public, model, [], ways)
     assert f"| singly, from anybody | {n - n // 4} | 75.0% |" in card
-    assert f"| in batches of `library` | {n // 4} | 25.0% | {ways[1]['influence']:.3g} |" in card
+    assert f"| in batches of library | {n // 4} | 25.0% | {ways[1]['influence']:.3g} |" in card
 
 
 @pytest.mark.parametrize("label", ["level", "y"])

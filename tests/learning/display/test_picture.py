@@ -1,6 +1,7 @@
 """The picture of a tree shows every node once, in words, to everybody, and runs nothing."""
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -76,7 +77,7 @@ def test_bars_are_as_wide_as_the_mass() -> None:
 def test_two_classes_show_the_second_and_three_the_likeliest() -> None:
     """The public value stands beside, and numbers have no name."""
     public = np.array([[0.7, 0.3], [0.6, 0.4], [0.5, 0.5]])
-    layout = lay_out(TREE, COLUMNS, model=TWO, public=public)
+    layout = lay_out(TREE, COLUMNS, model=replace(TWO, values_without_reports=public))
     assert str(layout.nodes[2].value) == "<b> 0.1 [0, 0.2]"
     assert layout.describe(layout.nodes[2]).endswith("0.3 without reports")
     assert str(lay_out(TREE, COLUMNS, model=THREE).nodes[4].value) == "c 0.8 [0.7, 0.9]"
@@ -97,16 +98,21 @@ def test_intervals_are_where_the_axis_says() -> None:
 
 
 def test_a_partition_alone_has_no_values() -> None:
-    """Without a model the picture has words and masses, and neither axis nor values."""
+    """Without a model there are words and masses, but no axis; one cell is one node.
+
+    A picture with links has the role of a group, so that a keyboard reaches them.
+    """
+
+    def href(node: Node) -> str:
+        return f'?node={node.number}&"'
+
     layout = lay_out(TREE, COLUMNS)
     assert layout.axis is None
     assert {node.value for node in layout.nodes} == {None}
-    assert len(groups(to_svg(layout))) == 5
-
-
-def test_one_cell() -> None:
-    """A tree without splits is drawn as one node."""
     assert len(groups(to_svg(lay_out(Partition.root(3), COLUMNS)))) == 1
+    root = ElementTree.fromstring(to_svg(layout, href=href))
+    assert root.get("role") == "group"
+    assert [a.get("href") for a in root.iter(f"{SVG}a")][:2] == ['?node=0&"', '?node=1&"']
 
 
 @pytest.mark.parametrize("of", [TWO, THREE, NUMBERS], ids=["two", "three", "numbers"])
@@ -136,17 +142,6 @@ def test_it_needs_no_style_and_loads_nothing() -> None:
     }  # fmt: skip
     assert "style" not in svg
     assert re.findall(r"https?://[^\"]+", svg) == ["http://www.w3.org/2000/svg"]
-
-
-def test_nodes_can_be_links() -> None:
-    """A picture with links has the role of a group, so that a keyboard reaches them."""
-
-    def href(node: Node) -> str:
-        return f'?node={node.number}&"'
-
-    root = ElementTree.fromstring(to_svg(lay_out(TREE, COLUMNS), href=href))
-    assert root.get("role") == "group"
-    assert [a.get("href") for a in root.iter(f"{SVG}a")][:2] == ['?node=0&"', '?node=1&"']
 
 
 def test_text_has_the_same_words() -> None:

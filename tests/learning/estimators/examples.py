@@ -3,10 +3,11 @@
 import numpy as np
 
 from privet.learning.counts import QuestionCounts
+from privet.learning.partitions import GROWERS
 from privet.learning.public_data import PublicData
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms import create_mechanism
-from privet.protocol.partition import LEAF, Partition
+from privet.protocol.partition import Partition
 
 BINARY = Classes(name="y", classes=("no", "yes"))
 THREE = Classes(name="y", classes=("a", "b", "c"))
@@ -16,27 +17,8 @@ LABELS: dict[str, Classes | Range] = {"binary": BINARY, "three": THREE, "number"
 
 def complete(depth: int, columns: int = 2) -> Partition:
     """The complete tree of midpoint splits, columns in turn: ``2**depth`` cells."""
-    feature, threshold, left, right = [], [], [], []
-    boxes = [(np.zeros(columns), np.ones(columns))]
-    for node in range(2 ** (depth + 1) - 1):
-        low, high = boxes[node]
-        level = (node + 1).bit_length() - 1
-        if level == depth:
-            feature.append(LEAF)
-            threshold.append(0.0)
-            left.append(LEAF)
-            right.append(LEAF)
-            continue
-        split = level % columns
-        at = (low[split] + high[split]) / 2
-        feature.append(split)
-        threshold.append(at)
-        left.append(2 * node + 1)
-        right.append(2 * node + 2)
-        below, above = high.copy(), low.copy()
-        below[split] = above[split] = at
-        boxes += [(low, below), (above, high)]
-    return Partition.build(columns, feature, threshold, left, right)
+    X, y = np.zeros((2, columns)), np.arange(2.0)  # which tell no split from another
+    return GROWERS["max_edge"](X, y, depth=depth, classes=2)
 
 
 def reports(

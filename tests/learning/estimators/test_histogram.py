@@ -5,9 +5,11 @@ import pytest
 
 from privet.learning.counts import QuestionCounts
 from privet.learning.estimators import fit
+from privet.learning.simulation import simulate_question
+from privet.learning.trees import locate
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.mechanisms import create_mechanism
-from tests.learning.estimators.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
+from tests.learning.estimators.examples import BINARY, NUMBER, complete, public_rows, reports
 
 PUBLIC = public_rows(BINARY, 20, seed=0)
 SHARES = np.linspace(0.1, 0.9, 16)
@@ -60,13 +62,11 @@ def test_adjusted_cells_without_mass_predict_zero() -> None:
 
 
 def test_histograms_need_both_halves() -> None:
-    """Another set of questions, or three classes, is refused."""
+    """Another set of questions is refused."""
     questions = two_halves(1.0, seed=4)
     for wrong in (questions[:1], questions[::-1], [questions[1], questions[1]]):
         with pytest.raises(InvalidRequest, match="allocation one"):
             fit("histogram", BINARY, PUBLIC, wrong)
-    with pytest.raises(InvalidRequest, match="does not serve 3 classes"):
-        fit("histogram", THREE, PUBLIC, questions)
 
 
 @pytest.mark.parametrize("mechanism", ["randomized_response", "subset", "laplace"])
@@ -74,20 +74,12 @@ def test_ratio_is_the_mean_of_private_labels(mechanism: str) -> None:
     """LPDT's estimate with its own mechanism, and with joint coding, finds the cells' means."""
     tree, rng = complete(2), np.random.default_rng(5)
     randomizer = create_mechanism(mechanism, 8.0, 4, 2, regression=True)
-    levels = randomizer.levels
-    shares = np.array([0.2, 0.4, 0.6, 0.8])
-    low = np.floor(shares * (levels - 1)).astype(int)
-    counts = np.zeros((4, levels), dtype=np.int64)
-    upper = shares * (levels - 1) - low
-    for cell in range(4):
-        counts[cell, low[cell]] += round(50_000 * (1 - upper[cell]))
-        counts[cell, low[cell] + 1] += round(50_000 * upper[cell])
-    sums = randomizer.simulate(counts, rng)
-    question = QuestionCounts(tree, randomizer, sums, int(counts.sum()))
+    shares, n = np.array([0.2, 0.4, 0.6, 0.8]), 200_000
+    X = rng.random((n, 2))
+    y = -2.0 + 8.0 * shares[locate(tree, X)]
+    copies = np.ones(n, dtype=np.int64)
+    sums = simulate_question(tree, randomizer, label=NUMBER, X=X, y=y, copies=copies, rng=rng)
+    question = QuestionCounts(tree, randomizer, sums, n)
     model = fit("ratio", NUMBER, public_rows(NUMBER, 10, 1), [question])
     np.testing.assert_allclose(model.values[:, 0], -2.0 + 8.0 * shares, atol=0.3)
     assert model.estimator == "ratio"
-    with pytest.raises(
-        InvalidRequest, match="does not serve 2 classes: use another estimator, weighted, drift"
-    ):
-        fit("ratio", BINARY, PUBLIC, [question])

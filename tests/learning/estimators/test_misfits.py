@@ -45,7 +45,7 @@ def test_without_noise_misfits_are_counted_and_nothing_else_moves(name: str, lab
     assert question.holders == pytest.approx(COUNTS.sum(), rel=0.01)
     np.testing.assert_allclose(question.counts, COUNTS, atol=10)
     public = public_rows(label, 300, seed=1)
-    first, second = (fit("drift", label, public, [each]) for each in (question, alone))
+    first, second = (fit("drift", label, public, [counted]) for counted in (question, alone))
     np.testing.assert_allclose(first.values, second.values, atol=0.02 * (first.high.max()))
     with_misfits, without = (insight(label, public, [q], first) for q in (question, alone))
     assert with_misfits.misfits.value == pytest.approx(MISFITS / question.n, rel=0.01)
@@ -87,8 +87,8 @@ def test_questions_are_joined_by_precision() -> None:
     questions = [answered(epsilon=epsilon, seed=3) for epsilon in (0.5, 2.0)]
     joint = misfit_share(questions)
     assert joint is not None
-    shares = [each.misfits.value / each.n for each in questions]
-    variances = [each.misfits.variance / each.n**2 for each in questions]
+    shares = [question.misfits.value / question.n for question in questions]
+    variances = [question.misfits.variance / question.n**2 for question in questions]
     assert min(shares) < joint.value < max(shares)
     assert abs(joint.value - shares[1]) < abs(joint.value - shares[0])
     assert joint.variance < min(variances)
@@ -122,8 +122,8 @@ def test_simulated_populations_report_what_does_not_fit(allocation: Any) -> None
         "answer": ["yes", "no", "maybe", "no"],
     }
     questions = simulate(task, population, copies=np.array([10, 20, 40, 80]))
-    assert sum(each.n for each in questions) == (150 if allocation == "one" else 300)
-    for each in questions:
-        assert each.counts.sum() == pytest.approx(each.n - each.misfits.value)
-    counted = sum(each.misfits.value for each in questions)
+    assert sum(question.n for question in questions) == (150 if allocation == "one" else 300)
+    for question in questions:
+        assert question.counts.sum() == pytest.approx(question.n - question.misfits.value)
+    counted = sum(question.misfits.value for question in questions)
     assert counted == pytest.approx(140 if allocation == "one" else 280)

@@ -10,7 +10,7 @@ from privet.learning.estimators import ESTIMATORS, Estimator, Model, Parameter, 
 from privet.learning.public_data import PublicData
 from privet.learning.public_model.base import BaseModel, Linear
 from privet.protocol.errors import InvalidRequest
-from tests.learning.estimators.examples import BINARY, NUMBER, complete, public_rows, reports
+from tests.learning.estimators.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
 
 PUBLIC = public_rows(BINARY, 50, seed=0)
 QUESTION = reports(complete(1), np.full((2, 2), 50), 1.0, seed=0)
@@ -46,6 +46,20 @@ def test_estimators_of_one_question_refuse_others_and_name_those_that_take_them(
     if ESTIMATORS[name].needs_reports:
         with pytest.raises(InvalidRequest, match="asks for the cell alone"):
             fit(name, label, PUBLIC, [cells_alone])
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "kind"),
+    [
+        *((name, THREE, "3 classes") for name in ("pruned", "histogram", "adjusted_histogram")),
+        ("pruned", NUMBER, "a numeric label"),
+        ("ratio", BINARY, "2 classes"),
+    ],
+)
+def test_labels_that_are_not_served_are_refused(name: str, label: Label, kind: str) -> None:
+    """The error names the estimators that serve them."""
+    with pytest.raises(InvalidRequest, match=f"does not serve {kind}: use another .*, weighted"):
+        fit(name, label, PUBLIC, [QUESTION])
 
 
 def test_a_public_model_of_ones_own_is_refused_where_it_has_no_use() -> None:

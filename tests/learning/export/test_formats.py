@@ -1,22 +1,30 @@
 """Exported models predict what the curator predicts."""
 
 import json
+from itertools import product, starmap
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
 import pytest
+from onnx import TensorProto, helper
 
-from privet.learning.estimators import Model, QuestionCounts, fit
+from privet.learning.estimators import QuestionCounts, fit
 from privet.learning.export.formats import EXPORTS
+from privet.learning.export.onnx import Graph, encode
 from privet.learning.model import FittedModel
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.encode import encode_columns
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
-from privet.protocol.features import Numeric, Range, category_text
+from privet.protocol.features import NUMBER, Categorical, Numeric, Range, category_text
+from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Task
 from tests.curator import samples
+from tests.protocol.examples import make_task
+
+VALUES = Path(__file__).parents[2] / "vectors" / "values.json"
 
 
 def collected(public: bytes, estimator: str, **given: Any) -> tuple[Task, FittedModel]:
@@ -30,11 +38,16 @@ def collected(public: bytes, estimator: str, **given: Any) -> tuple[Task, Fitted
     return task, FittedModel(task.id, 1, 0.0, fit(estimator, task.label, data, [question]))
 
 
-def through_onnx(task: Task, fitted: FittedModel, columns: dict[str, Any]) -> dict[str, Any]:
-    """What onnxruntime says of raw columns."""
-    session = onnxruntime.InferenceSession(
+def opened(task: Task, fitted: FittedModel) -> onnxruntime.InferenceSession:
+    """The exported graph, ready to run."""
+    return onnxruntime.InferenceSession(
         EXPORTS["onnx"].write(task, fitted), providers=["CPUExecutionProvider"]
     )
+
+
+def through_onnx(task: Task, fitted: FittedModel, columns: dict[str, Any]) -> dict[str, Any]:
+    """What onnxruntime says of raw columns."""
+    session = opened(task, fitted)
     given = {
         f"feature {feature.name}": (
             np.array(columns[feature.name], dtype=np.float64)[:, None]
@@ -95,12 +108,49 @@ def test_onnx_follows_the_published_rules() -> None:
     np.testing.assert_allclose(found["values"], expected.values)
 
 
-def test_json_is_the_whole_model() -> None:
-    """A model read back from its JSON file predicts exactly the same."""
-    task, fitted = collected(samples.classes(), "weighted", label="level")
-    document = json.loads(EXPORTS["json"].write(task, fitted))
-    again = Model.from_document(document["model"])
-    X = np.random.default_rng(1).uniform(size=(100, 1))
-    for name in ("values", "low", "high", "cells"):
-        ours, theirs = fitted.model.predict(X), again.predict(X)
-        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+def test_onnx_takes_the_texts_of_a_file() -> None:
+    """Truth values and whole numbers as they stand in the public file are its categories."""
+    lines = [("True", "1.0", "yes"), ("False", "0.0", "no"), ("True", "0.0", "no")] * 40
+    public = "ok,level,label\n" + "".join(f"{a},{b},{c}\n" for a, b, c in lines)
+    features = {"level": {"kind": "categorical"}}
+    task, fitted = collected(public.encode(), "weighted", label="label", features=features)
+    for texts in product(["True", "true", "False", "0"], ["1.0", "0.0", "1", "0"]):
+        spelled = dict(zip(("ok", "level"), texts, strict=True))
+        expected = fitted.model.predict(encode_columns(task, {k: [v] for k, v in spelled.items()}))
+        session = opened(task, fitted)
+        given = {f"feature {k}": np.array([[v]], dtype=object) for k, v in spelled.items()}
+        values, cell = session.run(["values", "cell"], given)
+        np.testing.assert_allclose(values, expected.values)
+        assert cell.tolist() == expected.cells.tolist()
+
+
+GROUPS = [group for group in json.loads(VALUES.read_text()) if "listed" in group]
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: " ".join(group["listed"]))
+def test_onnx_reads_texts_as_the_table_says(group: dict[str, Any]) -> None:
+    """All of them but those that need spaces removed or a number read, which no graph can do."""
+    feature = Categorical(
+        name="x",
+        categories=tuple(group["listed"]),
+        missing=group.get("missing"),
+        unknown=group.get("unknown"),
+    )
+    task = make_task(
+        features=(feature,), partitions=(Tree.of(Partition.root(len(group["listed"]))),)
+    )
+    graph = Graph(task)
+    graph.output("columns", encode(graph, feature), TensorProto.DOUBLE, ["rows", "columns"])
+    graph.model.opset_import.extend(starmap(helper.make_opsetid, graph.versions.items()))
+    session = onnxruntime.InferenceSession(graph.model.SerializeToString())
+    texts = [(value, read) for value, read in group["reads"] if isinstance(value, str)]
+    texts = [(value, read) for value, read in texts if value == value.strip() and plain(value)]
+    assert texts
+    for value, read in texts:
+        (columns,) = session.run(["columns"], {"feature x": np.array([[value]], dtype=object)})
+        assert columns.tolist() == [[float(name == read) for name in group["listed"]]], value
+
+
+def plain(text: str) -> bool:
+    """Whether a text is no number, or one spelled as Python or the protocol spells it."""
+    return not NUMBER.fullmatch(text) or text in {str(float(text)), category_text(float(text))}

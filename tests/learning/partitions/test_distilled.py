@@ -36,17 +36,16 @@ def test_cells_explain_the_model_better_the_more_there_are(label: Classes | Rang
 
 
 def test_depth_follows_what_reports_can_tell_apart() -> None:
-    """More holders or budget never give fewer cells; the depth stays within its limits."""
+    """More holders or budget never give fewer cells; the depth stays within its limits.
+
+    Before rounding a margin of .35 between n / K holders is two standard errors.
+    """
     depths = [[distilled_depth(n, e) for e in (0.1, 1.0, 4.0, 20.0)] for n in (0, 10**3, 10**6)]
     assert (np.diff(depths, axis=0) >= 0).all()
     assert (np.diff(depths, axis=1) >= 0).all()
     assert min(min(row) for row in depths) == 1
     assert max(max(row) for row in depths) == 12
     assert distilled_depth(10_000, 2.0) == 4
-
-
-def test_at_the_depth_chosen_a_margin_is_two_standard_errors() -> None:
-    """n / K holders with a margin of .35, by the least variance of a report, before rounding."""
     for n, epsilon in ((2_000, 1.0), (10_000, 8.0), (10**6, 0.5)):
         cells = 2.0 ** distilled_depth(n, epsilon)
         noise = 4.0 * np.exp(epsilon) / (np.exp(epsilon) - 1.0) ** 2

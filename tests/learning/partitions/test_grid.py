@@ -1,5 +1,7 @@
 """The histogram's grid."""
 
+from math import ceil, log2
+
 import numpy as np
 import pytest
 
@@ -11,20 +13,18 @@ from privet.protocol.errors import InvalidTask
 
 @pytest.mark.parametrize(("columns", "parts"), [(1, 7), (2, 5), (3, 3), (4, 2), (5, 1)])
 def test_cells_are_the_cubes_of_the_histogram(columns: int, parts: int) -> None:
-    """Two points share a cell exactly if floor(x * parts) is the same on every axis."""
+    """Two points share a cell exactly if floor(x * parts) is the same on every axis.
+
+    The tree is no deeper than the parts ask for.
+    """
     partition = grid_partition(columns, parts)
     assert partition.cells == parts**columns
+    assert partition.depth == columns * ceil(log2(parts))
     corners = np.stack(np.meshgrid(*[np.arange(parts)] * columns), -1).reshape(-1, columns)
     edges = corners / parts
     inside = edges + 0.999 / parts
     np.testing.assert_array_equal(locate(partition, edges), locate(partition, inside))
     assert len(set(locate(partition, edges).tolist())) == parts**columns
-
-
-def test_tree_is_balanced() -> None:
-    """The tree of a grid is no deeper than the parts ask for: d * ceil(log2(parts))."""
-    assert grid_partition(2, 5).depth == 6
-    assert grid_partition(3, 4).depth == 6
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """What holds for every grower."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privet.learning.partitions import GROWERS, default_criterion, lpct_depth
+from privet.learning.partitions import GROWERS
 from privet.learning.trees import boxes, locate
 from privet.protocol.errors import InvalidPublicData, InvalidTask
 from privet.protocol.limits import MAX_CELLS
@@ -25,24 +27,10 @@ def data(classes: int, rows: int = 300, columns: int = 3, seed: int = 2) -> tupl
 
 
 def grow(
-    name: str,
-    X: Floats,
-    y: Floats,
-    classes: int,
-    depth: int = 6,
-    min_leaf: int = 1,
-    seed: int = 0,
-    criterion: str | None = None,
+    name: str, X: Floats, y: Floats, classes: int, depth: int = 6, seed: int = 0, **more: Any
 ) -> Partition:
-    return GROWERS[name](
-        X,
-        y,
-        depth=depth,
-        classes=classes,
-        criterion=criterion or default_criterion(classes),
-        min_leaf=min_leaf,
-        rng=np.random.default_rng(seed),
-    )
+    options = {"depth": depth, "min_leaf": 1, "rng": np.random.default_rng(seed), **more}
+    return GROWERS[name](X, y, classes=classes, **options)
 
 
 @EVERY
@@ -89,15 +77,6 @@ def test_too_many_cells_are_refused_before_any_work(name: str) -> None:
 
 
 @EVERY
-@pytest.mark.parametrize("depth", [-1, 10_000])
-def test_impossible_depth_is_refused(name: str, depth: int) -> None:
-    """A negative or absurd depth is an InvalidTask."""
-    X, y = data(2)
-    with pytest.raises(InvalidTask, match="depth"):
-        grow(name, X, y, 2, depth=depth)
-
-
-@EVERY
 @pytest.mark.parametrize(
     ("X", "y", "says"),
     [
@@ -117,15 +96,24 @@ def test_unusable_public_data_are_refused(name: str, X: Floats, y: Floats, says:
         grow(name, X, y, 2)
 
 
-@EVERY
 @pytest.mark.parametrize(
-    ("classes", "criterion"), [(2, "variance"), (0, "gini"), (0, "entropy"), (2, "chaos")]
+    ("classes", "given", "says"),
+    [
+        (2, {"depth": -1}, "between 0 and 256"),
+        (2, {"depth": 10_000}, "between 0 and 256"),
+        (2, {"criterion": "variance"}, "use 'gini'"),
+        (2, {"criterion": "chaos"}, "use one of"),
+        (0, {"criterion": "gini"}, "use 'variance'"),
+        (2, {"min_leaf": -1}, "must not be negative"),
+    ],
 )
-def test_criterion_must_fit_the_label(name: str, classes: int, criterion: str) -> None:
-    """An unknown criterion, or one for the other kind of label, is an InvalidTask."""
-    X, y = data(classes)
-    with pytest.raises(InvalidTask, match="use"):
-        grow(name, X, y, classes, criterion=criterion)
+@pytest.mark.parametrize("name", sorted(set(GROWERS) - {"grid"}))  # of which all but depth is open
+def test_impossible_settings_are_refused(
+    name: str, classes: int, given: dict[str, Any], says: str
+) -> None:
+    """A depth, criterion or leaf size that cannot be served is an InvalidTask."""
+    with pytest.raises(InvalidTask, match=says):
+        grow(name, *data(classes), classes, **given)
 
 
 @pytest.mark.parametrize("name", ["max_edge", "random_max_edge", "cart"])
@@ -150,11 +138,5 @@ def test_default_depth_is_the_papers(
     rule = GROWERS["max_edge"].default_depth
     found = rule(holders, epsilon, columns=columns, public_rows=public_rows, centred=False)
     assert found == depth
-
-
-@pytest.mark.parametrize("arguments", [(0, 1, 1, 1.0), (1, -1, 1, 1.0), (1, 1, 1, 0.0)])
-def test_default_depth_refuses_nonsense(arguments: tuple[int, int, int, float]) -> None:
-    """No columns, negative numbers and a non-positive epsilon are an InvalidTask."""
-    columns, holders, public_rows, epsilon = arguments
     with pytest.raises(InvalidTask, match="state it"):
-        lpct_depth(holders, epsilon, columns=columns, public_rows=public_rows)
+        rule(holders, 0.0, columns=columns, public_rows=public_rows, centred=False)

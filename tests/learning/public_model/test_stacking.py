@@ -20,7 +20,6 @@ from privet.learning.public_model.stacking import (
     MEMORY,
     MEMORY_ROWS,
     constant,
-    fitted,
     out_of_fold,
     stack_weights,
     stacked,
@@ -32,7 +31,10 @@ from tests.learning.estimators.examples import BINARY, NUMBER, complete, public_
 
 
 def test_a_linear_truth_gives_linear_models_their_weight() -> None:
-    """With many rows of a smooth truth, linear models have over 0.4; forests keep their part."""
+    """With many rows of a smooth truth, linear models have over 0.4; forests keep their part.
+
+    With 30 rows no candidate has a weight of 0.4. Labels that do not vary give weights, too.
+    """
     rng = np.random.default_rng(0)
     X = rng.random((1500, 4))
     y = (rng.random(1500) < 1 / (1 + np.exp(-8 * (X @ [1, -1, 1, -1])))).astype(float)
@@ -44,30 +46,19 @@ def test_a_linear_truth_gives_linear_models_their_weight() -> None:
     memory = MEMORY * MEMORY_ROWS / (MEMORY_ROWS + 1500)
     assert weights[remembers].sum() >= memory - 1e-9
     assert weights[linear].sum() > 0.4
+    assert stack_weights(members, X[:30], y[:30], 2).max() < 0.4
+    constant_label = stack_weights(candidates(40, 4, 0), X[:40], np.full(40, 3.0), 0)
+    assert constant_label.sum() == pytest.approx(1.0)
+    assert (constant_label >= 0.0).all()
 
 
-def test_few_rows_give_nearly_equal_weights() -> None:
-    """With 30 rows no candidate has a weight of 0.4."""
-    public = public_rows(BINARY, 30, seed=1)
-    weights = stack_weights(candidates(30, 2, 2), public.X, public.y, 2)
-    assert weights.max() < 0.4
-
-
-@pytest.mark.parametrize("rows", [1, 4, 12])
-def test_tiny_public_data_still_give_a_model(rows: int) -> None:
-    """From one row on, predictions are probabilities."""
-    public = public_rows(BINARY, rows, seed=2)
-    found = stacked(public.X, public.y, 2).predict(np.random.default_rng(3).random((20, 2)))
+@pytest.mark.parametrize("rows", [1, 4, 12, 60])
+def test_odd_public_data_still_give_a_model(rows: int) -> None:
+    """From one row on predictions are probabilities, also of a class that not every fold has."""
+    public, slots = public_rows(BINARY, rows, seed=2), 3 if rows == 60 else 2
+    public.y[0] = slots - 1
+    found = stacked(public.X, public.y, slots).predict(np.random.default_rng(3).random((20, 2)))
     assert ((found >= 0) & (found <= 1)).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-5)
-
-
-def test_one_rare_class_is_no_obstacle() -> None:
-    """A class with a single row, which cannot be in every fold, still gives probabilities."""
-    rng = np.random.default_rng(4)
-    X, y = rng.random((60, 2)), (rng.random(60) < 0.5).astype(float)
-    y[0] = 2.0
-    found = stacked(X, y, 3).predict(X)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-5)
 
 
@@ -80,7 +71,11 @@ def test_equal_data_give_the_same_model_object() -> None:
 
 
 def test_reference_points_are_drawn_like_public_rows_and_are_none() -> None:
-    """Every coordinate was seen in its column, and the same rows give the same points."""
+    """Every coordinate was seen in its column, and the same rows give the same points.
+
+    With one column they are public rows. Of POINTS rows they are these, and none is counted as the
+    model's own.
+    """
     X = np.random.default_rng(6).random((50, 3))
     points = reference_points(X)
     assert points.shape == (POINTS, 3)
@@ -88,6 +83,12 @@ def test_reference_points_are_drawn_like_public_rows_and_are_none() -> None:
         assert set(points[:, column]) <= set(X[:, column])
     np.testing.assert_array_equal(points, reference_points(X))
     assert not {row.tobytes() for row in X} & {row.tobytes() for row in points}
+    one_column = reference_points(X[:, :1])  # of which no new row can be drawn
+    assert (len(one_column), set(one_column[:, 0])) == (POINTS, set(X[:, 0]))
+    many = np.random.default_rng(6).random((POINTS, 2))
+    known = Knowledge.of(constant(many[:, 0], 2, 0), many)
+    assert known.training_rows == 0
+    np.testing.assert_array_equal(np.sort(known.points, axis=0), np.sort(many, axis=0))
 
 
 def test_as_many_points_are_public_rows_as_rows_repeat() -> None:
@@ -102,14 +103,6 @@ def test_as_many_points_are_public_rows_as_rows_repeat() -> None:
     same = X.copy()
     same[70:, 2] = -0.0
     np.testing.assert_array_equal(reference_points(same), reference_points(X))
-
-
-def test_with_many_rows_points_are_some_of_them() -> None:
-    """With POINTS public rows the points are these, and none is counted as the model's own."""
-    X = np.random.default_rng(6).random((POINTS, 2))
-    known = Knowledge.of(constant(X[:, 0], 2, 0), X)
-    assert known.training_rows == 0
-    np.testing.assert_array_equal(np.sort(known.points, axis=0), np.sort(X, axis=0))
 
 
 def test_points_have_the_margins_and_the_dependence_of_public_rows() -> None:
@@ -135,14 +128,6 @@ def test_with_more_columns_than_rows_points_take_columns_of_two_rows() -> None:
     same = (drawn[:, None, :] == X[None]).sum(axis=2)
     assert (np.sort(same, axis=1)[:, -2:].sum(axis=1) == 30).all()
     assert same.max(axis=1).mean() < 26.0
-
-
-def test_points_of_one_column_are_public_rows() -> None:
-    """With one column, where no new row can be drawn, the points are the public rows."""
-    X = np.random.default_rng(6).random((50, 1))
-    points = reference_points(X)
-    assert len(points) == POINTS
-    assert set(points[:, 0]) == set(X[:, 0])
 
 
 def test_cell_means_are_the_models_means_at_the_points() -> None:
@@ -172,36 +157,24 @@ def spots(rows: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return X.clip(0, 1).astype(np.float32).astype(float), y.astype(float)
 
 
-@pytest.mark.parametrize(("classes", "most"), [(3, 400), (30, 400), (60, 200), (200, 100)])
-def test_the_forests_of_many_classes_share_their_trees(
-    classes: int, most: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("slots", "most"), [(0, 130), (2, 130), (3, 400), (30, 400), (60, 200), (200, 100)]
+)
+def test_the_forests_of_a_stack_share_their_trees(
+    slots: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A stack has 400 trees in proportion to weights; above 30 classes fewer, 100 at least."""
-    monkeypatch.setattr(stacking, "SHARED_TREES", 400)
-    monkeypatch.setattr(stacking, "FEWEST_SHARED_TREES", 100)
-    members = candidates(100, 3, classes)
-    assert [m.name for m in members if "boosting" in m.name] == ["gentle boosting"] * (classes <= 5)
+    """In proportion to weights: 200 times their weight, of many classes 400 in all, above 30
+    classes fewer, 100 at least."""
+    for name, trees in (("TREES", 200), ("SHARED_TREES", 400), ("FEWEST_SHARED_TREES", 100)):
+        monkeypatch.setattr(stacking, name, trees)
+    members = candidates(100, 3, slots)
+    quick = ["boosting"] * (slots <= 2) + ["gentle boosting"] * (slots <= 5)
+    assert [member.name for member in members if "boosting" in member.name] == quick
     forests = np.array([member.forest for member in members])
     weights = np.full(len(members), 0.1)
-    weights[forests] = [0.1, 0.0, 0.3, 0.05, 0.2]
-    trees = np.array(tree_counts(members, weights, classes))
-    assert abs(trees[forests].sum() - most) <= len(members)
-    assert trees[1] == 0
-    np.testing.assert_allclose(trees[forests] / most, weights[forests] / 0.65, atol=0.01)
-
-
-@pytest.mark.parametrize("slots", [0, 2])
-def test_a_stack_has_no_more_trees_than_one_forest(
-    slots: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The forests of a stack share 200 trees in proportion to their weights."""
-    monkeypatch.setattr(stacking, "TREES", 200)
-    members = candidates(100, 3, slots)
-    weights = np.arange(len(members)) / sum(range(len(members)))
-    trees = np.array(tree_counts(members, weights, slots))
-    forests = np.array([member.forest for member in members])
-    assert trees[forests].tolist() == [round(200 * weight) for weight in weights[forests]]
-    assert trees[0] == 0
+    weights[forests] = np.array([0.1, 0.0, 0.3, 0.25, 0.0])[: forests.sum()]
+    shared = np.array(tree_counts(members, weights, slots))[forests]
+    np.testing.assert_allclose(shared, most * weights[forests] / 0.65, atol=1.0)
 
 
 def test_each_tree_of_a_forest_sees_a_sample_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,12 +182,10 @@ def test_each_tree_of_a_forest_sees_a_sample_of_many_rows(monkeypatch: pytest.Mo
     monkeypatch.setattr(stacking, "ROWS_PER_TREE", 100)
     rng = np.random.default_rng(9)
     X, y = rng.random((1000, 2)), rng.integers(2, size=1000).astype(float)
-    members = [member for member in candidates(1000, 2, 2) if member.name == "forest"]
+    forest = np.array([member.name == "forest" for member in candidates(1000, 2, 2)]) * 1.0
 
     def most_leaves(rows: int) -> int:
-        (model,) = fitted(members, X[:rows], y[:rows], 2, [5])
-        assert model is not None
-        (part,) = model.components
+        (part,) = stacked(X[:rows], y[:rows], 2, forest, trees=5).components
         assert isinstance(part, Trees)
         tree_of = np.searchsorted(part.roots, np.flatnonzero(part.left < 0), "right")
         return int(np.bincount(tree_of).max())
@@ -248,11 +219,3 @@ def test_a_sharp_forest_is_fitted_once_for_both_its_forms() -> None:
     plain, sharp = out_of_fold(members, X, y, 3)
     assert len(fits) == FOLDS
     np.testing.assert_allclose(sharp, apply_link("softmax", 16.0 * plain))
-
-
-def test_labels_that_do_not_vary_give_finite_weights() -> None:
-    """If all labels are equal, weights are nonnegative and add up to 1."""
-    X = np.random.default_rng(5).random((40, 2))
-    weights = stack_weights(candidates(40, 2, 0), X, np.full(40, 3.0), 0)
-    assert weights.sum() == pytest.approx(1.0)
-    assert (weights >= 0.0).all()

@@ -8,19 +8,16 @@ import onnxruntime
 import pytest
 from onnx import ModelProto, TensorProto
 from onnx.helper import make_node, make_tensor_value_info
-from sklearn.ensemble import RandomForestClassifier
 
 from privet.curator.service import Curator
 from privet.learning.estimators import Model
 from privet.learning.export.formats import EXPORTS
 from privet.learning.public_model.onnx import ML
 from privet.learning.task_building.settings import TaskSettings
-from privet.learning.task_building.table import encoded_table, read_table
 from privet.learning.trees import locate
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, InvalidTask
 from privet.protocol.lifecycle import Move
 from privet.protocol.task import Task
-from tests.curator import samples
 from tests.curator.test_service import answer
 from tests.learning.onnx_files import STRIPES, striped, stripes
 from tests.manual_clock import ManualClock
@@ -48,22 +45,6 @@ def striped_task(curator: Curator, onnx: bytes | None, **more: Any) -> Task:
     task = curator.create_task(settings(**more), striped(40, seed=0), onnx)[0].task
     answer(curator, task, [{"x": x, "y": "yes"} for x in MIDDLES[ODD]])
     return task
-
-
-def right(curator: Curator, task: Task) -> float:
-    """The share of all stripes whose class is predicted."""
-    found = curator.predict(task.id, columns=ASKED).predictions.labels(task.label)
-    return float(np.mean((found == "yes") == ODD))
-
-
-def test_predictions_start_from_it(curator: Curator) -> None:
-    """With few reports, all that it knows and nobody could learn from 40 rows is predicted."""
-    brought_along = striped_task(curator, stripes(1))
-    curator.fit(brought_along.id)
-    assert right(curator, brought_along) == 1.0
-    alone = striped_task(curator, None, description="Privet's own model")
-    curator.fit(alone.id)
-    assert right(curator, alone) < 0.75
 
 
 def test_it_is_named_wherever_the_model_is(curator: Curator) -> None:
@@ -133,38 +114,6 @@ def test_exports_hold_it(curator: Curator, number: bool, opset: int) -> None:
         np.testing.assert_allclose(values, getattr(expected, name), atol=1e-5)
     facts = session.get_modelmeta().custom_metadata_map
     assert str(curator.task(task.id).public_model) in facts["public model"]
-
-
-@pytest.mark.slow
-def test_a_converted_forest_goes_all_the_way(curator: Curator) -> None:
-    """Trained on the encoded table, converted, uploaded, fitted and exported, on mixed columns."""
-    to_onnx = pytest.importorskip("skl2onnx").to_onnx
-    given = settings(label="label", features={})
-    table = encoded_table(read_table(samples.survey()), given)
-    *columns, y = (column.to_numpy() for column in table.columns)
-    X = np.stack(columns, axis=1).astype(np.float32).astype(np.float64)
-    forest = RandomForestClassifier(20, random_state=0).fit(X, y)
-    onnx = bytes(
-        to_onnx(forest, X[:1].astype(np.float32), options={"zipmap": False}).SerializeToString()
-    )
-    task = curator.create_task(given, samples.survey(), onnx)[0].task
-    person = {"age": 50, "hours": 40.0, "job": "smith", "member": True}
-    answer(curator, task, [person | {"label": 1}])
-    curator.fit(task.id)
-    fitted = curator.model(task.id)
-    assert fitted.model.base is not None
-    np.testing.assert_allclose(fitted.model.base.predict(X), forest.predict_proba(X), atol=1e-5)
-    session = onnxruntime.InferenceSession(EXPORTS["onnx"].write(task, fitted))
-    texts = {"job": "smith", "member": "1"}
-    record = {
-        f"feature {name}": np.array([[texts.get(name, value)]], dtype=object)
-        if name in texts
-        else np.array([[value]], dtype=np.float64)
-        for name, value in person.items()
-    }
-    (values,) = session.run(["values"], record)
-    expected = curator.predict(task.id, records=[person]).predictions.values
-    np.testing.assert_allclose(values, expected, atol=1e-5)
 
 
 def test_another_model_needs_another_task(curator: Curator) -> None:

@@ -5,14 +5,15 @@ import pytest
 
 from privet.learning.shift.tree_smoothing import smooth
 from privet.protocol.partition import Partition
-from tests.learning.estimators.trees import cells_below, random_tree
+from tests.learning.estimators.trees import random_tree
+from tests.naive import path_to
 
 
 def prior_covariance(tree: Partition, steps: np.ndarray) -> np.ndarray:
     """Two cells share the steps of all nodes that both lie below."""
     below = np.zeros((tree.nodes, tree.cells))
-    for node in range(tree.nodes):
-        below[node, cells_below(tree, node)] = 1.0
+    for cell in range(tree.cells):
+        below[path_to(tree, cell), cell] = 1.0
     return np.asarray(below.T @ np.diag(steps) @ below)
 
 

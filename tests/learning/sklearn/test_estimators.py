@@ -24,11 +24,8 @@ from privet.learning.partitions import GROWERS, Grower
 from privet.learning.partitions.grid import grid as grid_grower
 from privet.learning.sklearn import PrivateTreeClassifier, PrivateTreeRegressor
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Categorical, Classes, Numeric, encode_table
-from tests.curator.small_models import small_public_models
-from tests.learning.onnx_files import stripes, trial_in_this_process
-
-__all__ = ["small_public_models", "trial_in_this_process"]
+from privet.protocol.features import Categorical, Numeric, encode_table
+from tests.learning.onnx_files import stripes
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:fit was given no public records"),
@@ -69,56 +66,54 @@ def test_scikit_learns_own_checks(
     assert set(failed) <= may_fail, failed
 
 
-def test_learns_from_private_records() -> None:
-    """At a large budget many private records beat the few public ones they come with."""
-    X, y = moons(20_000)
-    public = X[:40], y[:40]
-    model = PrivateTreeClassifier(
-        4.0, depth=6, estimator="weighted", estimator_parameters={"weight": 1.0}, random_state=1
-    ).fit(X[40:10_000], y[40:10_000], public=public)
-    alone = clone(model).set_params(estimator="public", estimator_parameters=None)
-    alone.fit(X[40:10_000], y[40:10_000], public=public)
-    test = X[10_000:], y[10_000:]
-    assert model.score(*test) > alone.score(*test) + 0.02
-    assert model.score(*test) > 0.9
-
-
-def test_probabilities_and_intervals_belong_together() -> None:
-    """Probabilities add up to 1, lie in their intervals, and decide the predicted class."""
+@pytest.mark.parametrize("parameters", [{}, {"plain": True}])
+def test_reports_without_information_get_no_credit(parameters: dict[str, Any]) -> None:
+    """At epsilon 0.01 the reports say nothing, and neither smoothing nor trees pass for them."""
     X, y = moons()
-    names = np.array(["no", "yes"])[y]
-    model = PrivateTreeClassifier(2.0, **QUICK, random_state=2).fit(X, names)
-    values = model.predict_proba(X)
-    low, high = model.predict_interval(X)
-    np.testing.assert_allclose(values.sum(axis=1), 1.0)
-    assert ((low <= values) & (values <= high)).all()
-    np.testing.assert_array_equal(model.predict(X), model.classes_[values.argmax(axis=1)])
+    model = PrivateTreeClassifier(0.01, estimator_parameters=parameters, random_state=0)
+    summary = model.fit(X[200:], y[200:], public=(X[:200], y[:200])).summary()
+    assert "The reports made no measurable difference" in summary
+    assert abs(model.private_score_ - model.public_score_) < 0.01
+    assert model.insight_ is not None
+    assert model.insight_.moved < 0.01
 
 
 def test_random_state_says_which_collection_is_simulated() -> None:
-    """The same random_state gives the same model, another one another collection."""
+    """The same random_state gives the same model, another one another collection.
+
+    Probabilities lie in their intervals.
+    """
     X, y = moons()
-    first, again, other = (
-        PrivateTreeClassifier(1.0, **QUICK, random_state=seed).fit(X, y).predict_proba(X)
-        for seed in (3, 3, 4)
+    model, again, other = (
+        PrivateTreeClassifier(2.0, **QUICK, random_state=seed).fit(X, y) for seed in (3, 3, 4)
     )
-    np.testing.assert_array_equal(first, again)
-    assert (first != other).any()
+    values, (low, high) = model.predict_proba(X), model.predict_interval(X)
+    assert ((low <= values) & (values <= high)).all()
+    np.testing.assert_array_equal(values, again.predict_proba(X))
+    assert (values != other.predict_proba(X)).any()
 
 
 def test_grid_search_and_pipelines_work() -> None:
-    """Hyperparameters are plain attributes: search, cross-validation and pipelines use them."""
+    """Hyperparameters are plain attributes: search, cross-validation and pipelines use them.
+
+    A search may give numpy's own numbers. Truth values as classes keep their names.
+    """
     X, y = moons(1000)
-    tree = PrivateTreeClassifier(4.0, **QUICK, random_state=5)
+    epsilon: Any = np.float32(4)
+    tree = PrivateTreeClassifier(epsilon, **QUICK, random_state=5)
     pipeline = make_pipeline(StandardScaler(), tree)
-    search = GridSearchCV(pipeline, {"privatetreeclassifier__depth": [1, 4]}, cv=3).fit(X, y)
+    depths = {"privatetreeclassifier__depth": np.array([1, 4])}
+    search = GridSearchCV(pipeline, depths, cv=3).fit(X, y == 1)
     assert search.best_params_ == {"privatetreeclassifier__depth": 4}
+    task = search.best_estimator_[-1].task_
+    assert (task.epsilon, task.label.classes) == (4.0, ("False", "True"))
+    assert search.predict(X).dtype == np.bool_
     regressor = PrivateTreeRegressor(4.0, **QUICK, random_state=5)
     scores = cross_val_score(regressor, X, y.astype(float), cv=3)
     assert np.isfinite(scores).all()
 
 
-def test_numbers_are_told_around_centres_unless_told_otherwise() -> None:
+def test_numbers_are_reported_around_centres_unless_declined() -> None:
     """The regressor asks as a task does by default, and both ways give possible predictions."""
     X, y = moons(400)
     choices: tuple[Any, ...] = (None, True, np.bool_(False))
@@ -132,23 +127,6 @@ def test_numbers_are_told_around_centres_unless_told_otherwise() -> None:
         assert ((low >= 0.0) & (low <= model.predict(X)) & (high <= 1.0)).all()
 
 
-def test_text_columns_are_categorical() -> None:
-    """A DataFrame's text columns become categories; ranges and categories are the public ones."""
-    rng = np.random.default_rng(6)
-    job = rng.choice(["farmer", "miller", "smith"], 3000)
-    frame = pd.DataFrame({"job": job, "age": rng.integers(18, 80, 3000)})
-    y = (job == "smith").astype(int)
-    public = frame[:100], y[:100]
-    model = PrivateTreeClassifier(3.0, depth=3, **QUICK, random_state=7).fit(
-        frame, y, public=public
-    )
-    assert list(model.feature_names_in_) == ["job", "age"]
-    (job_feature, _) = model.task_.features
-    assert isinstance(job_feature, Categorical)
-    assert job_feature.categories == ("farmer", "miller", "smith")
-    assert model.score(frame, y) > 0.95
-
-
 def test_several_questions_make_one_task() -> None:
     """``questions`` and ``allocation`` are those of a task's settings."""
     X, y = moons()
@@ -159,20 +137,6 @@ def test_several_questions_make_one_task() -> None:
         model.fit(X, y)
     assert model.task_.epsilon == 4.0
     assert [tree.depth for tree in model.task_.trees] == [3, 1]
-
-
-def test_regressor_clips_to_the_declared_range() -> None:
-    """Predictions and intervals stay within the label range, declared or public."""
-    rng = np.random.default_rng(9)
-    X = rng.random((3000, 2))
-    y = 10 * X[:, 0] + rng.normal(size=3000)
-    model = PrivateTreeRegressor(4.0, depth=4, label_range=(2.0, 6.0), **QUICK, random_state=10)
-    values = model.fit(X, y).predict(X)
-    low, high = model.predict_interval(X)
-    assert values.min() >= 2.0
-    assert values.max() <= 6.0
-    assert ((low <= values) & (values <= high)).all()
-    assert np.corrcoef(values, X[:, 0])[0, 1] > 0.8
 
 
 @pytest.mark.parametrize(
@@ -197,39 +161,27 @@ def test_impossible_hyperparameters_raise_when_fitting(
         model.fit(*moons(200))
 
 
-def test_one_class_is_refused() -> None:
-    """Nothing can be learned from records of one class."""
-    with pytest.raises(ValueError, match="one class"):
-        PrivateTreeClassifier().fit([[0.0], [1.0]], [1, 1])
-
-
-def test_numbers_of_numpy_are_numbers() -> None:
-    """A search over parameters gives numpy's own types."""
-    X, y = moons(200)
-    depth: Any = np.int64(2)
-    epsilon: Any = np.float32(2)
-    model = PrivateTreeClassifier(
-        epsilon, depth=depth, min_leaf=depth, **QUICK, random_state=0
-    ).fit(X, y)
-    assert model.task_.epsilon == 2.0
-    assert model.task_.trees[0].depth == 2
-
-
 STRIPED = np.random.default_rng(5).random((2000, 1))
 PARITY = (np.floor(64 * STRIPED[:, 0]) % 2).astype(int)
 
 
-def test_a_public_model_of_ones_own() -> None:
-    """Cells and predictions start from a classifier that is fitted to the encoded public rows.
+@pytest.mark.parametrize("number", [False, True])
+def test_a_public_model_of_ones_own(number: bool) -> None:
+    """Cells and predictions start from an estimator that is fitted to the encoded public rows.
 
-    Nearest neighbours see all stripes in 1 500 public rows; the given estimator is left alone.
+    Nearest neighbours see all stripes in 1 500 public rows, of classes or in a number's units; the
+    given estimator is left alone.
     """
-    own = KNeighborsClassifier(3)
-    model = PrivateTreeClassifier(0.1, public_model=own, random_state=0)
-    model.fit(STRIPED[:100], PARITY[:100], public=(STRIPED[100:1600], PARITY[100:1600]))
-    assert not hasattr(own, "classes_")
-    assert model.score(STRIPED[1600:], PARITY[1600:]) > 0.9
-    assert "KNeighborsClassifier" in str(model.model_.facts["public model"])
+    own = KNeighborsRegressor(3) if number else KNeighborsClassifier(3)
+    given: dict[str, Any] = {"public_model": own, "random_state": 0}
+    model = PrivateTreeClassifier(0.1, **given)
+    if number:
+        model = PrivateTreeRegressor(0.1, **given, label_range=(0.0, 100.0))
+    y = 100.0 * PARITY if number else PARITY
+    model.fit(STRIPED[:100], y[:100], public=(STRIPED[100:1600], y[100:1600]))
+    assert not hasattr(own, "n_features_in_")
+    assert model.score(STRIPED[1600:], y[1600:]) > (0.7 if number else 0.9)
+    assert type(own).__name__ in str(model.model_.facts["public model"])
     assert clone(model).public_model is not own
     with pytest.raises(InvalidRequest, match="skl2onnx"):
         model.model_.to_document()
@@ -244,17 +196,6 @@ def test_a_public_model_in_a_file() -> None:
     again = pickle.loads(pickle.dumps(model))
     assert again.score(STRIPED, PARITY) > 0.98
     assert model.model_.to_document()["base"]["components"][0]["kind"] == "onnx"
-
-
-def test_a_public_model_for_numbers() -> None:
-    """A regressor is fitted to the public rows, in the label's units."""
-    X = STRIPED
-    y = 100.0 * PARITY
-    model = PrivateTreeRegressor(
-        0.1, public_model=KNeighborsRegressor(3), label_range=(0.0, 100.0), random_state=0
-    )
-    model.fit(X[:100], y[:100], public=(X[100:1600], y[100:1600]))
-    assert model.score(X[1600:], y[1600:]) > 0.7
 
 
 @pytest.mark.parametrize("wrong", [KNeighborsRegressor(), "a path", b"no file", LinearSVC()])
@@ -293,21 +234,16 @@ def test_numbers_may_be_missing_without_any_text() -> None:
     holey = X.copy()
     holey[::7, 0] = np.nan
     filled = np.where(np.isnan(holey), np.median(X, axis=0), holey)
-    frame = pd.DataFrame(holey, columns=["a", "b"])
-    forms = {
-        "array": (X, holey, filled),
-        "numbers": (pd.DataFrame(X, columns=["a", "b"]), frame, None),
-        "texts": (pd.DataFrame(X, columns=["a", "b"]).assign(t="x"), frame.assign(t="x"), None),
-    }
-    found = {}
-    for name, (known, given, same) in forms.items():
+    frames = [pd.DataFrame(rows, columns=["a", "b"]) for rows in (X, holey)]
+    forms = [(X, holey), frames, [frame.assign(t="x") for frame in frames]]
+    values = []
+    for public, private in forms:
         model = PrivateTreeClassifier(4.0, depth=2, **QUICK, random_state=0)
-        model.fit(given, y, public=(known, y))
-        found[name] = model.predict_proba(given)
-        if same is not None:
-            np.testing.assert_array_equal(found[name], model.predict_proba(same))
-    np.testing.assert_array_equal(found["array"], found["numbers"])
-    np.testing.assert_array_equal(found["array"], found["texts"])
+        model.fit(private, y, public=(public, y))
+        values.append(model.predict_proba(private))
+        np.testing.assert_array_equal(values[-1], values[0])
+        if private is holey:
+            np.testing.assert_array_equal(values[-1], model.predict_proba(filled))
 
 
 def test_truth_values_are_numbers_and_dates_are_refused() -> None:
@@ -326,13 +262,18 @@ def test_truth_values_are_numbers_and_dates_are_refused() -> None:
         model.fit(frame[50:], y[50:], public=(frame[:50], y[:50]))
 
 
-def test_exports_speak_the_users_words() -> None:
-    """ONNX and JSON name features and classes as the data do, and predict as the estimator does."""
+def test_tasks_and_exports_speak_the_users_words() -> None:
+    """A DataFrame's texts are categories. Task, ONNX and JSON name features and classes as the data
+    do, and exports predict as the estimator does."""
     rng = np.random.default_rng(43)
     frame = pd.DataFrame({"age": rng.integers(18, 80, 300), "job": rng.choice(["a", "b"], 300)})
     answer = pd.Series(np.where(frame["age"] > 50, "yes", "no"), name="answer")
     model = PrivateTreeClassifier(4.0, depth=3, **QUICK, random_state=0)
     model.fit(frame[50:], answer[50:], public=(frame[:50], answer[:50]))
+    assert list(model.feature_names_in_) == ["age", "job"]
+    _, job = model.task_.features
+    assert isinstance(job, Categorical)
+    assert job.categories == ("a", "b")
     session = InferenceSession(model.to_onnx())
     columns = {
         "feature age": frame[["age"]].to_numpy(np.float64),
@@ -342,25 +283,13 @@ def test_exports_speak_the_users_words() -> None:
     np.testing.assert_array_equal(label, model.predict(frame))
     np.testing.assert_allclose(values, model.predict_proba(frame), atol=1e-6)
     document = json.loads(model.to_json())
-    assert document["model"]["label"] == {
-        "kind": "classes",
-        "name": "answer",
-        "classes": ["no", "yes"],
-    }
+    expected = {"kind": "classes", "name": "answer", "classes": ["no", "yes"]}
+    assert document["model"]["label"] == expected
     assert [feature["name"] for feature in document["features"]] == ["age", "job"]
 
 
-def test_truth_values_as_classes_keep_their_names() -> None:
-    """Classes False and True are so called in the task, and predicted as truth values."""
-    X, y = moons(300)
-    model = PrivateTreeClassifier(4.0, depth=2, **QUICK, random_state=0).fit(X, y == 1)
-    assert isinstance(model.task_.label, Classes)
-    assert model.task_.label.classes == ("False", "True")
-    assert model.predict(X).dtype == np.bool_
-
-
-def test_playing_the_public_records_is_not_silent() -> None:
-    """Without ``public`` a warning says how many rows play them, and an attribute which."""
+def test_stand_ins_for_public_records_are_announced() -> None:
+    """Without ``public`` a warning says how many rows stand in for it, and an attribute which."""
     X, y = moons(400)
     model = PrivateTreeClassifier(1.0, **QUICK, random_state=0)
     with pytest.warns(UserWarning, match="so 40 of the 400 records"):
@@ -403,7 +332,10 @@ def test_scores_without_reports_are_those_of_the_public_model() -> None:
 
 
 def test_the_tree_can_be_read() -> None:
-    """Cells, depth, importances, text and drawing are those of the one split that matters."""
+    """Cells, depth, importances, text and drawing are those of the one split that matters.
+
+    A tree without splits explains nothing.
+    """
     rng = np.random.default_rng(44)
     X = pd.DataFrame({"noise": rng.random(4000), "age": rng.random(4000) * 60 + 20})
     y = np.where(X["age"] > 50, "old", "<young>")
@@ -421,15 +353,10 @@ def test_the_tree_can_be_read() -> None:
     assert len(titles) == 2 * model.get_n_leaves()  # every node's, and the picture's own
     assert any("; old 0." in str(title) for title in titles)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
-
-
-def test_one_cell_has_no_importances() -> None:
-    """A tree without splits explains nothing."""
-    X, y = moons(100)
-    model = PrivateTreeClassifier(1.0, depth=0, **QUICK, random_state=0).fit(X, y)
-    assert (model.get_depth(), model.get_n_leaves()) == (0, 1)
-    np.testing.assert_array_equal(model.feature_importances_, [0.0, 0.0])
-    assert model.export_text().startswith("|--- ")
+    whole = clone(model).set_params(depth=0).fit(X[400:], y[400:], public=(X[:400], y[:400]))
+    assert (whole.get_depth(), whole.get_n_leaves()) == (0, 1)
+    np.testing.assert_array_equal(whole.feature_importances_, [0.0, 0.0])
+    assert whole.export_text().startswith("|--- ")
 
 
 @pytest.mark.parametrize(
@@ -451,30 +378,16 @@ def test_what_fit_does_not_take_is_refused_with_the_reason(
             estimator.fit(X, y, **arguments)
 
 
-def registered(patch: pytest.MonkeyPatch) -> PrivateTreeClassifier:
-    """An estimator that uses a grower and an estimator of the program's own."""
-    patch.setitem(GROWERS, "halving", Grower("halving", grid_grower))
-    patch.setitem(ESTIMATORS, "mine", replace(ESTIMATORS["private"]))
-    return PrivateTreeClassifier(4.0, grower="halving", depth=2, estimator="mine")
-
-
 def test_a_pickle_brings_along_what_a_program_registered() -> None:
     """A grower and an estimator of one's own are registered again where they are unknown."""
     with pytest.MonkeyPatch.context() as patch:
-        state = pickle.dumps(registered(patch))
+        patch.setitem(GROWERS, "halving", Grower("halving", grid_grower))
+        patch.setitem(ESTIMATORS, "mine", replace(ESTIMATORS["private"]))
+        own = PrivateTreeClassifier(4.0, grower="halving", depth=2, estimator="mine")
+        state = pickle.dumps(own)
     assert "halving" not in GROWERS
     try:
         again = pickle.loads(state)
         assert again.fit(*moons(300)).task_.trees[0].depth == 2
     finally:
         del GROWERS["halving"], ESTIMATORS["mine"]
-
-
-@pytest.mark.slow
-def test_a_search_over_processes_knows_what_a_program_registered(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Cross-validation in two processes fits with a grower and an estimator of one's own."""
-    tree = registered(monkeypatch)
-    scores = cross_val_score(tree, *moons(300), cv=2, n_jobs=2, error_score="raise")
-    assert np.isfinite(scores).all()

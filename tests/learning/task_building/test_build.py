@@ -19,8 +19,8 @@ def test_max_edge_keeps_the_full_grid_by_default() -> None:
     assert task.tree_of(0).cells == 2**5
 
 
-def test_distilled_cells_follow_what_reports_can_tell_apart() -> None:
-    """Without a depth, the default grower makes the cells that 100 holders can tell apart."""
+def test_distilled_cells_follow_what_reports_can_distinguish() -> None:
+    """Without a depth, the default grower makes the cells that 100 holders can distinguish."""
     settings = TaskSettings(name="survey", label="label", epsilon=1.0, holders=100)
     task, _ = build_task(settings, read_table(samples.survey()))
     assert 1 < task.tree_of(0).cells <= 2 ** distilled_depth(100, 1.0)
@@ -41,7 +41,7 @@ def test_a_mechanism_added_at_run_time_can_be_published(monkeypatch: pytest.Monk
     assert type(line_task(mechanism="other").mechanisms[0]) is Other
 
 
-def test_cells_of_the_public_model_have_numbers_told_around_its_means() -> None:
+def test_numbers_are_reported_around_the_public_models_means() -> None:
     """By default the grower distilled publishes centres, one per cell, and a radius."""
     task = line_task(grower="distilled")
     centring = task.questions[0].centring
@@ -53,7 +53,7 @@ def test_cells_of_the_public_model_have_numbers_told_around_its_means() -> None:
 
 
 def test_numbers_around_centres_get_more_cells() -> None:
-    """Where no depth is given, there are four times as many cells to tell numbers around."""
+    """Where no depth is given, there are four times as many cells to report numbers around."""
     plain, centred = (
         line_task(grower="distilled", depth=None, holders=500, epsilon=4.0, centred=wanted)
         for wanted in (False, None)
@@ -76,7 +76,7 @@ def test_numbers_around_centres_get_more_cells() -> None:
     ],
     ids=["max_edge", "cart", "no", "not this question", "cell alone", "few rows", "levels"],
 )
-def test_numbers_are_told_on_the_whole_range_where_no_centres_are_wanted(
+def test_numbers_are_reported_on_the_whole_range_where_no_centres_are_wanted(
     more: dict[str, Any],
 ) -> None:
     """The papers' growers, who declines, fewer than ten public records, and several levels."""

@@ -8,7 +8,7 @@ import pytest
 from privet.learning.task_building.schema import infer_features, infer_label
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidPublicData
-from privet.protocol.features import Categorical, ColumnValues, Numeric, Range
+from privet.protocol.features import Categorical, Classes, ColumnValues, Numeric
 
 YES_NO = np.array([0.0, 1.0, 1.0, 0.0])
 
@@ -27,46 +27,43 @@ def label(values: ColumnValues, **more: Any) -> Any:
     return infer_label({"y": values}, settings(**more))
 
 
-def test_a_numeric_range_is_that_of_the_public_data() -> None:
-    """LPCT section 4.3: the published range is the least and greatest public value."""
-    assert feature(np.array([3.0, -1.0, 2.0])) == Numeric(name="x", low=-1.0, high=3.0)
+def numeric(low: float, high: float, missing: float | None = None) -> Numeric:
+    return Numeric(name="x", low=low, high=high, missing=missing)
 
 
-def test_declared_ranges_and_stand_ins_win() -> None:
-    """What is declared is published as it is."""
-    declared = feature(np.array([3.0, -1.0]), low=-5, high=5, missing=0)
-    assert declared == Numeric(name="x", low=-5.0, high=5.0, missing=0.0)
+def categorical(*names: str, missing: str | None = None, unknown: str | None = None) -> Categorical:
+    return Categorical(name="x", categories=names, missing=missing, unknown=unknown)
 
 
-def test_missing_numbers_are_stood_in_for_by_the_median() -> None:
-    """A column with missing values publishes its median as the rule for holders, too."""
-    assert feature(np.array([1.0, np.nan, 2.0, 9.0])).missing == 2.0
+A_NUMBER = np.array([3.0, -1.0, 2.0])
+CODES = np.array([2.0, 10.0, 2.0, 10.0])
+A_TO_C = {"categories": ["a", "b", "c"]}
 
 
-def test_texts_become_sorted_categories() -> None:
-    """Texts are sorted alphabetically, numbers written as texts numerically."""
-    assert feature(["b", "a", "b", "a"]) == Categorical(name="x", categories=("a", "b"))
-    assert feature(["10", "9", "10", "9"], kind="categorical").categories == ("9", "10")
+@pytest.mark.parametrize(
+    ("values", "declared", "expected"),
+    [
+        (A_NUMBER, {}, numeric(-1.0, 3.0)),
+        (A_NUMBER, {"low": -5, "high": 5, "missing": 0}, numeric(-5.0, 5.0, 0.0)),
+        (np.array([1.0, np.nan, 2.0, 9.0]), {}, numeric(1.0, 9.0, 2.0)),
+        (["b", "a", "b", "a"], {}, categorical("a", "b")),
+        (["10", "9", "10", "9"], {}, categorical("9", "10")),
+        (["a", None, "b", "a", "b"], {}, categorical("a", "b", "(missing)", missing="(missing)")),
+        (["a", "a", "b"], {}, categorical("a", "b", unknown="a")),
+        (["a", "a", "b"], A_TO_C, categorical("a", "b", "c")),
+        ([True, False, True, False], {}, categorical("False", "True")),
+        (CODES, {"kind": "categorical"}, categorical("2", "10")),
+    ],
+)
+def test_features_are_read_off_public_data_or_declared(
+    values: ColumnValues, declared: dict[str, Any], expected: Numeric | Categorical
+) -> None:
+    """A range is that of the public data (LPCT section 4.3), and categories are sorted.
 
-
-def test_missing_texts_are_a_category_of_their_own() -> None:
-    """A text column with missing values gets one more category, which stands in for them."""
-    found = feature(["a", None, "b", "a", "b"])
-    assert found.categories == ("a", "b", "(missing)")
-    assert found.missing == "(missing)"
-
-
-def test_a_category_seen_once_says_that_others_exist() -> None:
-    """Then the commonest stands in for unlisted ones; otherwise they are refused."""
-    assert feature(["a", "a", "b"]).unknown == "a"
-    assert feature(["a", "a", "b", "b"]).unknown is None
-    assert feature(["a", "a", "b"], categories=["a", "b", "c"]).unknown is None
-
-
-def test_truth_values_and_numbers_can_be_categories() -> None:
-    """Truth values are the categories 0 and 1; numbers become categories when declared so."""
-    assert feature([True, False, True, False]).categories == ("0", "1")
-    assert feature(np.array([2.0, 10.0, 2.0, 10.0]), kind="categorical").categories == ("2", "10")
+    The median stands in for missing numbers, a category of its own for missing texts. A category
+    seen once says that others exist, for which the commonest stands in.
+    """
+    assert feature(values, **declared) == expected
 
 
 def test_ignored_columns_are_left_out() -> None:
@@ -80,6 +77,7 @@ def test_ignored_columns_are_left_out() -> None:
     ("values", "declared", "advice"),
     [
         (np.array([1.0, np.inf]), {}, "Row 2 of the column 'x' is inf"),
+        (np.array([1.0, np.inf]), {"kind": "categorical"}, "Row 2 of the column 'x' is inf"),
         (np.array([np.nan, np.nan]), {}, "has no values"),
         ([None, None], {}, "has no values"),
         ([f"name {i}" for i in range(50)], {}, "50 different texts"),
@@ -116,21 +114,27 @@ def test_settings_must_name_columns_that_exist(more: dict[str, Any], advice: str
         infer_features({"x": np.arange(4.0), "y": YES_NO}, settings(**more))
 
 
-def test_labels_that_are_classes() -> None:
-    """Texts, truth values and few whole numbers are classes, in order."""
-    assert label(["b", "a", "b"]).classes == ("a", "b")
-    assert label([True, False]).classes == ("0", "1")
-    assert label(np.array([10.0, 9.0, 10.0])).classes == ("9", "10")
-    assert label(np.arange(30.0), label_type="classes").slots == 30
-    assert label(["a", "b"], classes=["c", "b", "a"]).classes == ("c", "b", "a")
-
-
-def test_labels_that_are_numbers() -> None:
-    """Many or fractional numbers are a range, and so is whatever is declared to be one."""
-    assert label(np.arange(11.0)) == Range(name="y", low=0.0, high=10.0)
-    assert label(np.array([0.5, 1.0])) == Range(name="y", low=0.5, high=1.0)
-    assert label(YES_NO, label_type="range") == Range(name="y", low=0.0, high=1.0)
-    assert label(YES_NO, label_range=[-1, 2]) == Range(name="y", low=-1.0, high=2.0)
+@pytest.mark.parametrize(
+    ("values", "more", "expected"),
+    [
+        (["b", "a", "b"], {}, ("a", "b")),
+        ([True, False], {}, ("False", "True")),
+        (["true", "FALSE"], {"classes": [False, True]}, ("False", "True")),
+        (np.array([10.0, 9.0, 10.0]), {}, ("9", "10")),
+        (np.arange(12.0), {"label_type": "classes"}, tuple(map(str, range(12)))),
+        (["a", "b"], {"classes": ["c", "b", "a"]}, ("c", "b", "a")),
+        (np.arange(11.0), {}, (0.0, 10.0)),
+        (np.array([0.5, 1.0]), {}, (0.5, 1.0)),
+        (YES_NO, {"label_type": "range"}, (0.0, 1.0)),
+        (YES_NO, {"label_range": [-1, 2]}, (-1.0, 2.0)),
+    ],
+)
+def test_labels_are_classes_or_numbers(
+    values: ColumnValues, more: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
+    """Texts, truth values and few whole numbers are classes, in order; other numbers a range."""
+    found = label(values, **more)
+    assert (found.classes if isinstance(found, Classes) else (found.low, found.high)) == expected
 
 
 @pytest.mark.parametrize(

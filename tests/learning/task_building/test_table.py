@@ -11,6 +11,7 @@ from privet.learning.task_building import table as tables
 from privet.learning.task_building.columns import count_rows
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidPublicData, TooLarge
+from privet.protocol.features import is_missing
 
 
 def parquet(**columns: object) -> bytes:
@@ -21,11 +22,12 @@ def parquet(**columns: object) -> bytes:
 
 def test_csv_columns_have_their_kinds() -> None:
     """Numbers become float arrays; texts and truth values become lists; names are trimmed."""
-    columns = read_table(b"age, job ,ok\n30,nurse,true\n41.5,farmer,False\n")
-    assert list(columns) == ["age", "job", "ok"]
+    columns = read_table(b"age, job ,ok,on\n30,nurse,true,2024-01-05T10:00\n41.5,farmer,False,1\n")
+    assert list(columns) == ["age", "job", "ok", "on"]
     np.testing.assert_array_equal(columns["age"], [30.0, 41.5])
     assert columns["job"] == ["nurse", "farmer"]
     assert columns["ok"] == [True, False]
+    assert columns["on"] == ["2024-01-05T10:00", "1"]
     assert count_rows(columns) == 2
 
 
@@ -34,7 +36,14 @@ def test_missing_values_are_recognised(text: str) -> None:
     """The usual spellings of a missing value are missing in numbers and in texts alike."""
     columns = read_table(f"x,t\n1,a\n{text},{text}\n".encode())
     np.testing.assert_array_equal(columns["x"], [1.0, np.nan])
-    assert columns["t"] == ["a", None]
+    assert list(map(is_missing, columns["t"])) == [False, True]
+
+
+@pytest.mark.parametrize("text", ["inf", "-Infinity", "+INF"])
+def test_endless_numbers_are_numbers(text: str) -> None:
+    """Which no task takes; as a text they would make categories of a column of numbers."""
+    columns = read_table(f"x\n1\n{text}\nNA\n".encode())
+    np.testing.assert_array_equal(np.abs(columns["x"]), [1.0, np.inf, np.nan])
 
 
 def test_csv_details_that_spreadsheets_write() -> None:

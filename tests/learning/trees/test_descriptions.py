@@ -16,10 +16,6 @@ def test_splits_read_in_the_features_own_units() -> None:
     assert describe_split(SPLITS, COLUMNS, 2, left=False) == "age >= 50"
     assert describe_split(SPLITS, COLUMNS, 1, left=True) == "work is not farm"
     assert describe_split(SPLITS, COLUMNS, 1, left=False) == "work is farm"
-
-
-def test_a_path_lists_every_split() -> None:
-    """From the root to the cell; the undivided space needs no words."""
     assert describe_path(SPLITS, COLUMNS, 2) == ["age >= 40", "age < 50"]
     assert describe_path(Partition.root(4), COLUMNS, 0) == []
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privet.protocol.mechanisms.discrete_laplace import CLAMP_SCALES, DiscreteLaplace, fine_steps
+from privet.protocol.mechanisms.discrete_laplace import CLAMP_SCALES, DiscreteLaplace
 from privet.protocol.mechanisms.exact import WORD, exp_below, exp_bounds
 
 USUAL = [
@@ -88,8 +88,3 @@ def test_perturb_follows_the_law() -> None:
             assert first == last
             seen[first] += stop - start
         assert tuple(seen[output] for output in noise.outputs.tolist()) == noise.law(x)
-
-
-def test_fine_steps() -> None:
-    """A 1 is as many steps long, a power of two, as the scale needs to have 16."""
-    assert [fine_steps(Fraction(s)) for s in (0.01, 0.0625, 0.07, 0.25, 2)] == [1, 1, 2, 4, 32]

@@ -17,11 +17,7 @@ from privet.protocol.mechanisms import (
     label_response,
     laplace,
 )
-from privet.protocol.mechanisms.projective_space import (
-    ProjectiveSpace,
-    by_coordinates,
-    by_points,
-)
+from privet.protocol.mechanisms.projective_space import ProjectiveSpace, by_coordinates, by_points
 from tests.protocol.mechanisms.cases import COARSE, USUAL, Case, quick_and
 from tests.protocol.mechanisms.laws import as_array, law, sums_of
 from tests.stat_checks import check_alike, check_covariance, check_frequencies, check_mean

@@ -8,17 +8,17 @@ clipped mean, its mean and its shift determine each other:
     m(shift) = mean of clip(shift + u, -B, B),    mean = c + shift + mean of u.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from privet.protocol.features import Range
-from privet.protocol.label_scale import LabelScale
 
-from ..counts import QuestionCounts
-from ..model import Model
-from ..public_data import Floats, PublicData
-from ..trees import locate
+from .counts import QuestionCounts
+from .model import Model
+from .public_data import Floats, PublicData
+from .trees import locate
 
 SHIFTS = 400
 """Shifts at which m is computed; between them it is interpolated."""
@@ -33,20 +33,27 @@ def unclipped(model: Model, public: PublicData, question: QuestionCounts) -> Mod
     """
     if not isinstance(model.label, Range) or model.span is None or not len(public):
         return model
+    _, distance = public_distances(model.label, public, question)
     scale = question.scale_of(model.label)
-    low, high = (_means(scale, public, model, ends) for ends in (model.low, model.high))
+    centres = (scale.low + scale.width / 2.0)[:, None]
+    low, high = (
+        np.clip(centres + distance(ends - centres), *model.bounds)
+        for ends in (model.low, model.high)
+    )
     return replace(model, low=np.minimum(model.low, low), high=np.maximum(model.high, high))
 
 
-def _means(scale: LabelScale, public: PublicData, model: Model, clipped: Floats) -> Floats:
-    """The means of labels whose clipped means are ``clipped``, both ``(cells, 1)``."""
-    radius, cells = scale.width / 2.0, locate(model.partition, public.X)
-    u = np.clip(public.y, *model.bounds) - scale.low[cells] - radius
+def public_distances(
+    label: Range, public: PublicData, question: QuestionCounts
+) -> tuple[Floats, Callable[[Floats], Floats]]:
+    """The public labels' distances u from their centres, ``(rows,)``, at least one, and the
+    function from the mean of clipped distances to the mean of distances."""
+    scale, cells = question.scale_of(label), locate(question.partition, public.X)
+    radius = scale.width / 2.0
+    u = np.clip(public.y, label.low, label.high) - scale.low[cells] - radius
     if len(u) > MOST_ROWS:
         u = np.quantile(u, (np.arange(MOST_ROWS) + 0.5) / MOST_ROWS)
     furthest = radius + np.abs(u).max()  # everything is clipped
     shifts = np.linspace(-furthest, furthest, SHIFTS)
     m = np.clip(shifts[:, None] + u, -radius, radius).mean(axis=1)
-    centres = (scale.low + radius)[:, None]
-    means = centres + np.interp(clipped - centres, m, shifts) + u.mean()
-    return np.asarray(np.clip(means, *model.bounds))
+    return u, lambda clipped: np.interp(clipped, m, shifts) + u.mean()

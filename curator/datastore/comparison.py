@@ -1,0 +1,88 @@
+"""Whether two databases hold the same reports and sums, bucket by bucket."""
+
+from dataclasses import dataclass, field
+from math import inf
+
+from sqlalchemy import Engine, select
+
+from .backup import check_backup
+from .database import moment
+from .migrate import check_schema
+from .reports import CHECKSUM_MODULUS, checksum_text, sums_checksum, unpacked_checksum, vector_of
+from .schema import buckets, deleted_tasks, sums, tasks
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How two databases differ."""
+
+    differences: tuple[str, ...]
+    """The buckets that do; none if both hold the same reports and sums."""
+    only_newer: bool
+    """Whether one is a backup and the other has counted more since, and nothing else differs."""
+
+
+def compare(left: Engine, right: Engine) -> Comparison:
+    """Compare two databases bucket by bucket."""
+    ours, theirs = _contents(left), _contents(right)
+    earlier, later = sorted((ours, theirs), key=lambda contents: contents.made)
+    differing = [
+        (place, ours.buckets.get(place, Bucket()), theirs.buckets.get(place, Bucket()))
+        for place in sorted(ours.buckets.keys() | theirs.buckets.keys())
+        if ours.buckets.get(place) != theirs.buckets.get(place)
+    ]
+    grown = (
+        task_id in later.deleted
+        or later.buckets.get((task_id, starts), Bucket()).reports
+        > earlier.buckets.get((task_id, starts), Bucket()).reports
+        for (task_id, starts), _, _ in differing
+    )
+    return Comparison(
+        tuple(
+            f"task {task_id[:12]}, bucket {starts}: {bucket} and {other}"
+            for (task_id, starts), bucket, other in differing
+        ),
+        only_newer=bool(differing) and earlier.made < later.made and all(grown),
+    )
+
+
+@dataclass
+class Bucket:
+    """One bucket of a task, over all curators."""
+
+    reports: int = 0
+    ids: int = 0
+    sums: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.reports} reports {checksum_text(self.ids)}, sums {checksum_text(self.sums)}"
+
+
+@dataclass
+class Contents:
+    """What ``compare`` reads of a database."""
+
+    made: float
+    """When, for a backup; a database in use is later than any."""
+    deleted: set[str]
+    """Ids of tasks that were there."""
+    buckets: dict[tuple[str, int], Bucket] = field(default_factory=dict)
+    """(task, start) -> its bucket; the checksum of sums is that of the vectors as they are."""
+
+
+def _contents(source: Engine) -> Contents:
+    mark = check_backup(source)
+    check_schema(source)
+    with moment(source) as connection:
+        deleted = set(connection.scalars(select(deleted_tasks.c.id)))
+        contents = Contents(inf if mark is None else mark.made, deleted)
+        names = dict(iter(connection.execute(select(tasks.c.no, tasks.c.id))))
+        for row in connection.execute(select(buckets)):
+            bucket = contents.buckets.setdefault((names[row.task_no], row.starts), Bucket())
+            bucket.reports += row.reports
+            bucket.ids = (bucket.ids + unpacked_checksum(row.checksum)) % CHECKSUM_MODULUS
+        for row in connection.execute(select(sums)):
+            bucket = contents.buckets.setdefault((names[row.task_no], row.starts), Bucket())
+            weighted = (2 * row.question + 1) * sums_checksum(row.n, vector_of(row.vector))
+            bucket.sums = (bucket.sums + weighted) % CHECKSUM_MODULUS
+    return contents

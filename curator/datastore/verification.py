@@ -1,0 +1,137 @@
+"""Whether what is kept of each task fits together: counts and checksums, recomputed."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+from sqlalchemy import Connection, Engine, func, select
+
+from privet.protocol.task import Task
+
+from .audit import AuditChain, check_chain
+from .database import moment
+from .migrate import check_schema
+from .report_ids import ids_of_task
+from .reports import (
+    CHECKSUM_MODULUS,
+    checksum,
+    checksum_text,
+    sums_checksum,
+    unpacked_checksum,
+    vector_of,
+)
+from .schema import buckets, public_data, sums, tasks
+from .tasks import PUBLIC_MODEL, published_task
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The state of one task's collection, as recomputed."""
+
+    task_id: str
+    name: str
+    reports: int
+    faults: tuple[str, ...]
+    """Inconsistencies, in words; empty if there are none."""
+
+
+def verify(source: Engine) -> list[Finding]:
+    """Recompute counts and checksums of every task from its report ids and sums."""
+    check_schema(source)
+    with moment(source) as connection:
+        return findings(connection)
+
+
+def verify_audit(source: Engine, noted: str = "") -> AuditChain:
+    """Recompute the audit log's chain; see ``check_chain``."""
+    check_schema(source)
+    with moment(source) as connection:
+        return check_chain(connection, noted)
+
+
+def findings(connection: Connection) -> list[Finding]:
+    rows = list(connection.execute(select(tasks).order_by(tasks.c.no)))
+    return [
+        _finding(connection, row.no, row.id, bytes(row.canonical), ids_gone=row.ids_gone)
+        for row in rows
+    ]
+
+
+def _finding(
+    connection: Connection, task_no: int, task_id: str, canonical: bytes, *, ids_gone: bool
+) -> Finding:
+    task = published_task(task_id, canonical)
+    reports, stated = _stated(connection, task_no)
+    faults: list[str] = []
+    if isinstance(task, Task):
+        faults += _public_faults(connection, task_no, task)
+        faults += _sum_faults(connection, task_no, task, reports)
+    if not ids_gone:
+        count = recomputed = 0
+        for ids in ids_of_task(connection, task_no):
+            count += len(ids)
+            recomputed = (recomputed + checksum(ids)) % CHECKSUM_MODULUS
+        if count != reports:
+            faults.append(f"{reports} reports were counted and {count} ids are kept")
+        if recomputed != stated:
+            faults.append(
+                f"the checksum is {checksum_text(stated)} and the ids give "
+                f"{checksum_text(recomputed)}"
+            )
+    return Finding(task_id, task.name, reports, tuple(faults))
+
+
+def _public_faults(connection: Connection, task_no: int, task: Task) -> Iterator[str]:
+    """Where public data and the public model are not those that the task was made with."""
+    of_task = public_data.c.task_no == task_no
+    columns = public_data.c
+    sizes_of = select(
+        columns.rows,
+        func.length(columns.x).label("x"),
+        func.length(columns.y).label("y"),
+        columns.onnx,
+    )
+    row = connection.execute(sizes_of.where(of_task)).one_or_none()
+    if row is None:
+        yield "its public data is missing"
+        return
+    sizes = (row.x, row.y)
+    expected = (8 * row.rows * len(task.columns), 8 * row.rows)
+    if sizes != expected:
+        yield f"its public data has {sizes} bytes of features and labels, not {expected}"
+    settings = connection.scalar(select(tasks.c.settings).where(tasks.c.no == task_no))
+    stated = json.loads(str(settings)).get(PUBLIC_MODEL)
+    digest = None if row.onnx is None else sha256(row.onnx).hexdigest()
+    if stated != digest:
+        yield f"its public model has the SHA-256 {digest}, not {stated}"
+
+
+def _sum_faults(connection: Connection, task_no: int, task: Task, reports: int) -> Iterator[str]:
+    """Where sums do not fit their checksum, the number of reports or their mechanism."""
+    answers = [0] * len(task.questions)
+    for row in connection.execute(select(sums).where(sums.c.task_no == task_no)):
+        answers[row.question] += row.n
+        expected = 8 * task.mechanisms[row.question].sum_size
+        if len(row.vector) != expected:
+            yield f"a sum of question {row.question} has {len(row.vector)} bytes, not {expected}"
+        stated = unpacked_checksum(row.checksum)
+        recomputed = sums_checksum(row.n, vector_of(row.vector))
+        if stated != recomputed:
+            yield (
+                f"the sum of question {row.question} in bucket {row.starts} has the checksum "
+                f"{checksum_text(recomputed)}, not {checksum_text(stated)}"
+            )
+    fits = (
+        all(n == reports for n in answers) if task.allocation == "all" else sum(answers) == reports
+    )
+    if not fits:
+        yield f"{reports} reports were counted and the questions have {answers} answers"
+
+
+def _stated(connection: Connection, task_no: int) -> tuple[int, int]:
+    reports = total = 0
+    for row in connection.execute(select(buckets).where(buckets.c.task_no == task_no)):
+        reports += row.reports
+        total += unpacked_checksum(row.checksum)
+    return reports, total % CHECKSUM_MODULUS

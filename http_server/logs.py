@@ -1,0 +1,128 @@
+"""Logs for programs, of every server: one JSON object per line, without payloads or secrets.
+
+Secrets are hidden at the one place that all lines pass: fields by their names, and in messages and
+tracebacks whatever looks like a token, says ``name=value`` of such a field, or is a secret that the
+settings hold.
+"""
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any
+
+from .request_ids import add_request_id
+
+SECRETS = frozenset(
+    {
+        "address",
+        "admin_token",
+        "authorization",
+        "body",
+        "client",
+        "invitation",
+        "password",
+        "payload",
+        "payloads",
+        "privet-invitation",
+        "privet_admin_token",
+        "token",
+    }
+)
+"""Names of fields whose values are never logged."""
+HIDDEN = "hidden"
+
+_NAMES = "|".join(sorted(SECRETS, key=len, reverse=True))
+_IN_TEXT = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"(?<=://)(?P<kept>[^\s:/@]*:)\S+(?=@)",  # the password in a database's address
+        r"\b(?P<kept>(?:bearer|basic)\s+)[\w.~+/=-]+",
+        rf"(?P<kept>\b(?:{_NAMES})\s*=\s*|['\"](?:{_NAMES})['\"]\s*:\s*)(?!bearer\b|basic\b)"
+        r"(?:b?'[^']*'|b?\"[^\"]*\"|[^\s,;)}\]]+)",
+    )
+)
+_TOKEN = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])(?:[\w-]{43}|[\w-]{22})(?![\w-])")
+"""32 or 16 random bytes, as ``secrets.token_urlsafe`` writes tokens and invitations."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Characters that would act on the terminal that a log is read in."""
+
+_USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "color_message"}
+"""What a record has besides its own fields."""
+
+
+class SecretsHider:
+    """Hides secret fields of an event, and ``known`` secrets wherever they occur."""
+
+    def __init__(self, known: Collection[str] = ()) -> None:
+        self._known = sorted(filter(None, known), key=len, reverse=True)
+
+    def __call__(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: self._hidden(name, value) for name, value in event.items()}
+
+    def _hidden(self, name: str, value: Any) -> Any:
+        if name.lower() in SECRETS or isinstance(value, bytes | bytearray | memoryview):
+            return HIDDEN
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, Mapping):
+            return {key: self._hidden(str(key), part) for key, part in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self._hidden("", part) for part in value]
+        return self._hidden_in_text(str(value))
+
+    def _hidden_in_text(self, text: str) -> str:
+        for secret in self._known:
+            text = text.replace(secret, HIDDEN)
+        for pattern in _IN_TEXT:
+            text = pattern.sub(rf"\g<kept>{HIDDEN}", text)
+        return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _TOKEN.sub(HIDDEN, text))
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object per record: ``event``, fields of its own, level, logger and time."""
+
+    def __init__(self, secrets: Collection[str] = ()) -> None:
+        super().__init__()
+        self._hide = SecretsHider(secrets)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of one record; ``exception`` is a traceback, if there is one."""
+        fields = {name: value for name, value in vars(record).items() if name not in _USUAL}
+        event = {
+            "event": record.getMessage(),
+            **fields,
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat(),
+        }
+        if record.exc_info:
+            event["exception"] = self.formatException(record.exc_info)
+        return json.dumps(self._hide(event))
+
+
+def log_to_stderr(formatter: logging.Formatter, level: str) -> None:
+    """Send all logs of ``level`` and above to standard error; also the end by an error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    handler.addFilter(add_request_id)
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level.upper())
+    logging.captureWarnings(capture=True)
+    sys.excepthook = _log_exception
+    logging.getLogger("uvicorn.access").disabled = True
+
+
+def _log_exception(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """The end of the process by an error, in the form of all logs."""
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+    else:
+        logging.getLogger("privet").critical("stopped by an error", exc_info=(kind, error, trace))

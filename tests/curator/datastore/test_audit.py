@@ -1,0 +1,195 @@
+"""The audit log is one chain, whoever writes to it, and its check notices what was changed."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from hashlib import sha256
+from json import dumps
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, text
+
+from privet.curator.datastore import open_store
+from privet.curator.datastore.audit import AuditChain, AuditEntry
+from privet.curator.datastore.backup import backup, migrate, restore
+from privet.curator.datastore.database import writing
+from privet.curator.datastore.migrate import upgrade
+from privet.curator.datastore.store import Store
+from privet.curator.datastore.verification import verify_audit
+from tests.curator.datastore.made import HOUR, NOW
+from tests.curator.datastore.servers import new_file
+
+Open = Callable[[str], Engine]
+
+
+def entry(action: str, actor: str = "ops", at: float = NOW) -> AuditEntry:
+    """An entry with a subject and a detail that JSON has to escape."""
+    return AuditEntry(at, actor, action, "ä" * 64, {"name": 'Ω "\n', "count": 3, "share": 0.1})
+
+
+def write(connection_of: Engine, *statements: str) -> None:
+    """Change a database by hand."""
+    with writing(connection_of) as connection:
+        for statement in statements:
+            connection.execute(text(statement))
+
+
+def rehashed(engine: Engine) -> str:
+    """The head that the entries have by the published rule, computed without Privet."""
+    digest, times, no = "0" * 64, 0, 0
+    with engine.connect() as connection:
+        for row in connection.execute(text("SELECT * FROM audit ORDER BY no")):
+            own = [row.no, row.at, row.actor, row.action, row.subject, row.detail]
+            digest = sha256(dumps([digest, times, *own]).encode()).hexdigest()
+            times, no = row.times, row.no
+    return f"{no}:{digest}"
+
+
+@pytest.fixture
+def engine(tmp_path: Path, open_database: Open) -> Engine:
+    """A SQLite database with five entries."""
+    url = new_file(tmp_path)
+    with closing(open_store(url)) as store:
+        for number in range(5):
+            store.add_audit(entry(f"act {number}"))
+    return open_database(url)
+
+
+def test_entries_follow_each_other(store: Store) -> None:
+    """Each has the next number and a hash over the one before it, and is listed as it was kept."""
+    assert store.audit(10) == []
+    kept = [store.add_audit(entry(f"act {number}")) for number in range(3)]
+    assert [each.no for each in kept] == [1, 2, 3]
+    assert store.audit(10) == kept[::-1]
+    digest = "0" * 64
+    for before, each in zip((0, 1, 1), kept, strict=True):
+        own = [each.no, each.at, each.actor, each.action, each.subject, dumps(each.detail)]
+        digest = sha256(dumps([digest, before, *own]).encode()).hexdigest()
+        assert each.hash == digest
+
+
+def test_only_the_last_entry_is_counted_up(store: Store) -> None:
+    """What it counted is in the hash of the next, and never changes after that."""
+    first = store.add_audit(entry("failed"), join_since=NOW - HOUR)
+    joined = store.add_audit(entry("failed", at=NOW + 1), join_since=NOW - HOUR)
+    assert (joined.no, joined.hash, joined.times) == (1, first.hash, 2)
+    others = [
+        store.add_audit(entry("failed", at=NOW + 2), join_since=NOW + 1),
+        store.add_audit(entry("failed", actor="eve", at=NOW + 2), join_since=NOW),
+        store.add_audit(entry("made")),
+        store.add_audit(entry("failed", at=NOW + 3), join_since=NOW),
+    ]
+    assert [(each.no, each.times) for each in others] == [(2, 1), (3, 1), (4, 1), (5, 1)]
+    (second, _) = store.audit(2, before=3)
+    own = [2, second.at, "ops", "failed", second.subject, dumps(second.detail)]
+    assert second.hash == sha256(dumps([first.hash, 2, *own]).encode()).hexdigest()
+
+
+def test_curators_add_to_one_chain(url: str, open_database: Open) -> None:
+    """Two that write at once, and count up at once, leave one chain without a gap."""
+    with ExitStack() as stack:
+        stores = [stack.enter_context(closing(open_store(url))) for _ in range(2)]
+
+        def add(number: int) -> None:
+            if number % 3:
+                stores[number % 2].add_audit(entry(f"act {number}"))
+            else:
+                stores[number % 2].add_audit(entry("failed"), join_since=NOW)
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(add, range(120)))
+        listed = stores[0].audit(200)
+    assert [each.no for each in listed] == list(range(len(listed), 0, -1))
+    assert sum(each.times for each in listed) == 120
+    engine = open_database(url)
+    assert verify_audit(engine) == AuditChain(len(listed), rehashed(engine), ())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE audit SET actor = 'eve' WHERE no = 2",
+        "UPDATE audit SET at = at + 1 WHERE no = 5",
+        "UPDATE audit SET detail = 'no JSON' WHERE no = 1",
+        "UPDATE audit SET times = 2 WHERE no = 4",
+        "UPDATE audit SET no = 6 WHERE no = 5",
+        "DELETE FROM audit WHERE no = 1",
+        "DELETE FROM audit WHERE no = 3",
+        "DELETE FROM audit WHERE no > 3",
+        "DELETE FROM audit",
+        "DELETE FROM facts WHERE name = 'audit_head'",
+        "INSERT INTO audit SELECT 6, at, actor, action, subject, detail, times, hash FROM audit "
+        "WHERE no = 5",
+    ],
+)
+def test_what_was_changed_is_noticed(engine: Engine, change: str) -> None:
+    """An entry that is altered, gone, added, or cut off at the end, also once others follow it."""
+    assert verify_audit(engine) == AuditChain(5, rehashed(engine), ())
+    write(engine, change)
+    assert verify_audit(engine).faults
+
+
+def test_a_cut_is_noticed_after_more_entries(engine: Engine) -> None:
+    """What is added after it does not take the place of what is gone."""
+    write(engine, "DELETE FROM audit WHERE no > 3")
+    with closing(open_store(str(engine.url))) as store:
+        assert store.add_audit(entry("later")).no == 6
+    (fault,) = verify_audit(engine).faults
+    assert "entry 6 " in fault
+
+
+def test_only_a_noted_head_shows_another_whole_chain(engine: Engine) -> None:
+    """Whoever may write can make the chain anew; a head that was noted elsewhere is not in it."""
+    noted = verify_audit(engine).head
+    with closing(open_store(str(engine.url))) as store:
+        store.add_audit(entry("later"))
+        assert verify_audit(engine, noted).faults == ()
+        write(engine, "DELETE FROM audit", "DELETE FROM facts")
+        for number in range(7):
+            store.add_audit(entry(f"another act {number}"))
+    assert verify_audit(engine).faults == ()
+    (fault,) = verify_audit(engine, noted).faults
+    assert noted in fault
+
+
+def test_backups_and_restorations_go_on_with_the_chain(
+    url: str, new_url: str, tmp_path: Path, open_database: Open
+) -> None:
+    """In the source, in the copy, in a curator that serves from it, and in what is restored."""
+    with closing(open_store(url)) as store:
+        store.add_audit(entry("act"))
+    source, file = open_database(url), tmp_path / "copy.db"
+    noted = verify_audit(source).head
+    backup(source, file, NOW)
+    copy, target = open_database(f"sqlite:///{file}"), open_database(new_url)
+    assert verify_audit(source, noted).faults == ()
+    assert verify_audit(copy, noted) == AuditChain(1, noted, ())
+    restore(copy, target)
+    open_store(f"sqlite:///{file}").close()
+    for restored in (copy, target):
+        chain = verify_audit(restored, noted)
+        assert (chain.entries, chain.faults, chain.head) == (2, (), rehashed(restored))
+
+
+def test_the_entries_of_an_older_schema_become_a_chain(
+    new_url: str, tmp_path: Path, open_database: Open
+) -> None:
+    """As they are, gaps among them; a backup before the migration is among them too."""
+    engine = open_database(new_url)
+    upgrade(engine, "0007")
+    old = "INSERT INTO audit (no, at, actor, action, subject, detail, times) VALUES "
+    write(engine, old + "(3, 1.5, 'ops', 'one', '', '{}', 7), (9, 2, '', 'two', '', '{}', 1)")
+    if engine.dialect.name == "postgresql":
+        write(engine, "SELECT setval(pg_get_serial_sequence('audit', 'no'), 9)")
+    backup(engine, tmp_path / "old.db", NOW)
+    migrate(engine)
+    with closing(open_store(new_url)) as store:
+        listed = [(each.no, each.action, each.times) for each in store.audit(10)]
+    assert listed == [
+        (11, "schema migrated", 1),
+        (10, "backup made", 1),
+        (9, "two", 1),
+        (3, "one", 7),
+    ]
+    assert verify_audit(engine) == AuditChain(4, rehashed(engine), ())

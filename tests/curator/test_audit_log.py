@@ -1,0 +1,274 @@
+"""Whatever changes state is in the audit log: every call, command and verb is looked at.
+
+A call, a command or a verb of the store that is in no table here fails its test, until somebody
+has said what it leaves in the log.
+"""
+
+import inspect
+import re
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from privet.curator import dashboard
+from privet.curator.app import create_app
+from privet.curator.cli import app as cli
+from privet.curator.cli import database, main
+from privet.curator.datastore import open_engine, open_store
+from privet.curator.datastore.migrate import upgrade
+from privet.curator.datastore.store import Store
+from privet.curator.http import ROUTERS, health, openapi
+from privet.curator.settings import Settings
+from tests.batch_folder import BatchFolder
+from tests.curator import samples
+from tests.curator.cli.conftest import Threads
+from tests.curator.datastore.made import batch_of, open_task, report, task
+from tests.curator.datastore.servers import new_file
+from tests.curator.http.conftest import TOKEN, Http, client_of
+from tests.curator.small_models import small_public_models
+from tests.curator.test_server import start
+from tests.manual_clock import ManualClock
+
+__all__ = ["small_public_models"]
+
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
+
+CALLS: dict[str, str] = {
+    "POST /v1/tasks": "task created",
+    "POST /v1/tasks/{task_id}/close": "task closed",
+    "POST /v1/tasks/{task_id}/open": "task open",
+    "POST /v1/tasks/{task_id}/invitations": "invitations made",
+    "POST /v1/tasks/{task_id}/invitations/revoke": "invitations revoked",
+    "POST /v1/tasks/{task_id}/models": "model fitted",
+    "PUT /v1/tasks/{task_id}/aliases/{alias}": "model promoted",
+    "POST /v1/tasks/{task_id}/predict": "",
+    "PUT /v1/tokens/{name}": "token issued",
+    "DELETE /v1/tokens/{name}": "token revoked",
+    "POST /sign-in": "",
+    "POST /tasks/{task_id}/link": "",
+    "POST /tasks/{task_id}/move": "task closed",
+    "POST /tasks/{task_id}/fit": "model fitted",
+    "POST /tasks/{task_id}/models/{number}/predict": "",
+    "POST /tasks/{task_id}/models/{number}/promote": "model promoted",
+    "POST /new/columns": "",
+    "POST /new/plan": "",
+    "POST /new": "task created",
+    "DELETE /v1/tasks/{task_id}": "task deleted",
+    "POST /sign-out": "",
+}
+"""Calls in the order of a scenario, and what each leaves in the log."""
+REPORTED = {
+    "POST /v1/tasks/{task_id}/reports",
+    "POST /v1/tasks/{task_id}/reports/batch",
+    "POST /v1/tasks/{task_id}/admissions",
+    "POST /v1/tasks/{task_id}/receipts",
+}
+"""What holders and relays send is counted in the status, and not logged one by one; receipts are
+read."""
+COMMANDS = {
+    "serve": {"token issued at a start without one", "signing key set", "signing key rotated"},
+    "backup": {"backup made"},
+    "restore": {"backup restored"},
+    "migrate": {"schema migrated"},
+    "collect": {"reports collected"},
+    "verify": set[str](),
+    "key make": set[str](),
+    "plan": set[str](),
+    "encode": set[str](),
+    "mechanisms": set[str](),
+    "version": set[str](),
+}
+"""Commands that call no curator, and what they leave in the log of a database."""
+VERBS = {
+    "create_task": {"task created"},
+    "move": {"task open", "task closed", "task deleted"},
+    "add_model": {"model fitted"},
+    "name_model": {"model fitted", "model promoted"},
+    "invite": {"invitations made"},
+    "revoke_invitations": {"invitations revoked"},
+    "put_token": {"token issued", "token rotated"},
+    "replace_token": {"token issued at a start without one"},
+    "drop_token": {"token revoked"},
+    "expire": {"task expired", "report ids expired", "admissions expired"},
+    "note": {"signing key set", "signing key rotated", "signing key given up"},
+    "note_first": set[str](),  # keys that the curator draws for itself, once
+    "note_use": set[str](),  # listed with the tokens
+    "add_audit": {"sign-in failed"},
+    **{verb: {"reports collected"} for verb in ("take", "count_rejects", "admit")},
+    "check": set[str](),  # changes nothing
+    "close": set[str](),
+}
+"""Verbs of the store that write, and the acts that use them."""
+READING = {
+    *("audit", "fact", "invitations", "model", "models", "public_data", "status", "sums"),
+    *("task", "tasks", "tokens", "was_deleted"),
+}
+
+
+def state(address: str) -> dict[str, list[Any]]:
+    """All rows of a SQLite database, but the log's own and those about the use of a token."""
+    with closing(sqlite3.connect(address.removeprefix("sqlite:///"))) as connection:
+        tables = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table'"
+        ).fetchall()
+        rows = {name: connection.execute(f"SELECT * FROM {name}").fetchall() for (name,) in tables}
+    own = ("audit_head", "session_key")
+    rows["facts"] = [row for row in rows["facts"] if row[0] not in own]
+    rows["tokens"] = [row[:-1] for row in rows["tokens"]]
+    return {name: sorted(map(repr, found)) for name, found in rows.items() if name != "audit"}
+
+
+def actions(address: str) -> list[str]:
+    """What the log of a database has, the earliest first."""
+    with closing(open_store(address)) as store:
+        return [entry.action for entry in store.audit(1_000)][::-1]
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    """A database with one open task."""
+    made = new_file(tmp_path)
+    with closing(open_store(made)) as store:
+        open_task(store, task(), 0.0)
+    return made
+
+
+@pytest.fixture
+async def http(address: str) -> AsyncIterator[Http]:
+    """A curator over it."""
+    workers = Threads(1, 16)
+    settings = Settings.model_validate({"admin_token": TOKEN})
+    app = create_app(settings, store=open_store(address), clock=ManualClock(), workers=workers)
+    app.state.predictors = workers
+    async with client_of(app) as client:
+        yield client
+    app.state.writer.stop()
+    app.state.rejects.close()
+
+
+def test_every_call_is_in_the_table() -> None:
+    """All that are not mere readings, of the API and of the dashboard."""
+    routers = (*ROUTERS, health.router, openapi.router, *dashboard.ROUTERS)
+    found = {
+        f"{method} {route.path}"  # type: ignore[attr-defined]
+        for router in routers
+        for route in router.routes
+        for method in getattr(route, "methods", ())
+        if method not in {"GET", "HEAD"}
+    }
+    assert found == CALLS.keys() | REPORTED
+
+
+async def test_every_call_that_changes_something_is_logged(http: Http, address: str) -> None:
+    """What it changes, and nothing that it does not."""
+    columns = ("age", "hours", "job", "member", "label")
+    fields = {f"name.{place}": name for place, name in enumerate(columns)}
+    fields |= {f"use.{place}": "on" for place in range(5)}
+    form = {"name": "by form", "label": "label", "epsilon": "1", "holders": "300", **fields}
+    upload = {"files": {"public": ("a.csv", samples.survey(60))}}
+    record = {"columns": {"age": [50], "hours": [40], "job": ["smith"], "member": [True]}}
+    answers = {"field.0": "30", "field.1": "9", "field.2": "nurse", "field.3": "0"}
+    settings = '{"name": "survey", "label": "label", "epsilon": 1, "depth": 2, "grower": "cart"}'
+    asked: dict[str, dict[str, Any]] = {
+        "POST /v1/tasks": {**upload, "data": {"settings": settings}},
+        "POST /v1/tasks/{task_id}/invitations": {"json": {"count": 2}},
+        "POST /v1/tasks/{task_id}/invitations/revoke": {"json": {}},
+        "POST /v1/tasks/{task_id}/models": {"json": {"estimator": "public"}},
+        "PUT /v1/tasks/{task_id}/aliases/{alias}": {"json": {"number": 1}},
+        "POST /v1/tasks/{task_id}/predict": {"json": record},
+        "PUT /v1/tokens/{name}": {"json": {"scope": "reader"}},
+        "POST /sign-in": {"data": {"token": TOKEN}},
+        "POST /tasks/{task_id}/link": {"data": {"relay": "https://relay.example"}},
+        "POST /tasks/{task_id}/move": {"data": {"move": "close"}},
+        "POST /tasks/{task_id}/models/{number}/predict": {"data": answers},
+        "POST /tasks/{task_id}/fit": {"data": {"estimator": "public"}},
+        "POST /tasks/{task_id}/models/{number}/promote": {"data": {}},
+        "POST /new/columns": {**upload, "data": {}},
+        "POST /new/plan": {**upload, "data": form},
+        "POST /new": {**upload, "data": form},
+        "POST /sign-out": {"data": {}},
+    }
+    places, form_token = {"alias": "best", "name": "eye", "number": "2"}, ""
+    for call, action in CALLS.items():
+        method, path = call.split()
+        request = asked.get(call, {})
+        if path.startswith("/v1/"):
+            request["headers"] = http.admin
+        else:
+            request["data"]["form_token"] = form_token
+        before, logged = state(address), actions(address)
+        answer = await http.request(method, path.format(**places), **request)
+        assert answer.status_code in {200, 201, 204, 303}, f"{call}: {answer.text}"
+        assert actions(address)[len(logged) :] == [action] * bool(action), call
+        assert (state(address) != before) == bool(action), call
+        if call == "POST /v1/tasks":
+            places["task_id"] = answer.json()["id"]
+        if call == "POST /sign-in":
+            page = (await http.get("/")).text
+            form_token = re.findall(r'name="form_token" value="(\w+)"', page)[0]
+    for action in ("token issued", "token rotated"):
+        await http.put("/v1/tokens/ops", json={}, headers=http.admin)
+        assert actions(address)[-1] == action
+
+
+def commands(group: typer.Typer, *before: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Every command with its function."""
+    for command in group.registered_commands:
+        assert command.callback is not None
+        name = command.name or command.callback.__name__
+        yield " ".join((*before, name)), command.callback
+    for inner in group.registered_groups:
+        assert inner.typer_instance is not None
+        yield from commands(inner.typer_instance, *before, str(inner.name))
+
+
+def test_every_command_that_changes_a_database_is_logged(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that call a curator act by its calls; the others are in the table."""
+    local = {
+        name for name, made in commands(cli) if "url" not in inspect.signature(made).parameters
+    }
+    assert local == COMMANDS.keys()
+    folder, old = str(tmp_path / "batches"), f"sqlite:///{tmp_path}/old.db"
+    BatchFolder(folder).write(task().id, batch_of([report(task())]))
+    threads = ThreadPoolExecutor(1)  # which need no process to start
+    monkeypatch.setattr(database, "_readers", lambda *_: nullcontext((threads.submit, 1)))
+    engine = open_engine(old)
+    upgrade(engine, "0006")
+    engine.dispose()
+
+    def run(command: str, target: str = address) -> set[str]:
+        before = [] if target != address else actions(address)
+        assert main([*command.split(), "--database", target]) == 0
+        return set(actions(target)[len(before) :])
+
+    found = {"serve": set[str]()}
+    for new in (False, True):
+        assert (start(address, new_signing_key=new) is None) == new
+        Path(address.removeprefix("sqlite:///") + ".key").unlink()
+    found["serve"] = set(actions(address))
+    found["backup"] = run(f"backup {tmp_path}/copy.db")
+    found["restore"] = run(f"restore {tmp_path}/copy.db", f"sqlite:///{tmp_path}/new.db") - {
+        *actions(address)
+    }
+    found["migrate"] = run("migrate", old)
+    found["collect"] = run(f"collect {folder} --jobs 1")
+    found["verify"] = run("verify")
+    assert found == {name: acts for name, acts in COMMANDS.items() if name in found}
+
+
+def test_every_verb_of_the_store_is_in_a_table() -> None:
+    """And every act that the tables name is one that the handbook lists."""
+    assert VERBS.keys() | READING == Store.__abstractmethods__
+    acts = {act for acts in (*VERBS.values(), *COMMANDS.values()) for act in acts}
+    acts |= set(filter(None, CALLS.values()))
+    section = OPERATIONS.read_text().split("## The audit log")[1].split("\n## ")[0]
+    listed = re.findall(r"`([a-z -]+)`", "".join(re.findall(r"^\|.*\|", section, re.MULTILINE)))
+    assert set(listed) == acts

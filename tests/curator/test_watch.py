@@ -1,0 +1,90 @@
+"""What is told of the newest backup and of the proxy's certificate."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from privet.curator import watch as watching
+from privet.curator.datastore.audit import BACKED_UP
+from privet.curator.metrics import Metrics
+from privet.curator.watch import certificate_end, watch
+from privet.protocol.errors import StorageFailed
+from tests.curator.http.checks import values
+from tests.memory_store import MemoryStore
+
+END = datetime(2031, 2, 3, 4, 5, 6, tzinfo=UTC)
+BACKUP, CERTIFICATE = (f"privet_{name}_timestamp_seconds" for name in ("backup", "certificate_end"))
+
+
+@pytest.fixture
+async def address(tmp_path: Path) -> AsyncIterator[str]:
+    """A server with a certificate of its own that ends at ``END``."""
+    key = generate_private_key(SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "curator.example")])
+    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    dated = made.not_valid_before(END - timedelta(days=3_650)).not_valid_after(END)
+    plain = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file = tmp_path / "both.pem"
+    file.write_bytes(plain + dated.sign(key, SHA256()).public_bytes(Encoding.PEM))
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(file)
+
+    async def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(close, "127.0.0.1", 0, ssl=tls) as server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+async def test_the_end_is_that_of_the_certificate_that_is_shown(
+    address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever signed it; and 0 where nobody answers, which the log says."""
+    assert await asyncio.to_thread(certificate_end, address) == END.timestamp()
+    assert caplog.text == ""
+    assert certificate_end("127.0.0.1:1") == 0.0
+    assert "127.0.0.1:1 cannot be seen" in caplog.text
+
+
+async def test_metrics_tell_both_and_go_on_without_the_database(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database that fails leaves what was known, and is asked again."""
+    monkeypatch.setattr(watching, "EVERY_SECONDS", 0.01)
+    metrics, store = Metrics(certified=True), MemoryStore()
+
+    async def told(backup: float) -> None:
+        async with asyncio.timeout(20):
+            while values(metrics.text().decode(), BACKUP) != {(): backup}:
+                await asyncio.sleep(0.01)
+
+    running = asyncio.create_task(watch(metrics, store, address))
+    await told(0.0)
+    store.note(BACKED_UP, "1700000000.5")
+    await told(1_700_000_000.5)
+    fact = store.fact
+
+    def failing(_: str) -> str:
+        raise StorageFailed("gone")
+
+    monkeypatch.setattr(store, "fact", failing)
+    await asyncio.sleep(0.1)
+    await told(1_700_000_000.5)
+    monkeypatch.setattr(store, "fact", fact)
+    store.note(BACKED_UP, "1800000000.0")
+    await told(1_800_000_000.0)
+    assert values(metrics.text().decode(), CERTIFICATE) == {(): END.timestamp()}
+    running.cancel()
+
+
+async def test_there_is_no_end_without_a_certificate() -> None:
+    """Else an alert would sound where nobody asked for it."""
+    assert CERTIFICATE not in Metrics().text().decode()

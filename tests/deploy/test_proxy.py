@@ -1,0 +1,197 @@
+"""The proxy's configuration, as nginx runs it with other ports, a certificate, a server behind."""
+
+import json
+import re
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import NamedTuple
+
+import httpx
+import pytest
+
+PER_ADDRESS = 256
+TLS = ssl.create_default_context()
+TLS.check_hostname, TLS.verify_mode = False, ssl.CERT_NONE
+CONFIGURATION = Path(__file__).parents[2] / "deploy" / "nginx.conf"
+
+pytestmark = pytest.mark.needs("nginx", "openssl")
+
+
+class Echo(BaseHTTPRequestHandler):
+    """Answers with the headers that it got."""
+
+    def do_GET(self) -> None:
+        body = json.dumps({name.lower(): value for name, value in self.headers.items()}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET  # noqa: N815 - the name is http.server's
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+class Proxy(NamedTuple):
+    """Ports of a running proxy."""
+
+    curators: int
+    relay: int
+    plain: int
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    """nginx with its configuration, but for ports, files and names."""
+    folder = tmp_path_factory.mktemp("p")
+    folder.chmod(0o755)
+    names = ("-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem"))
+    kind = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
+    made = ["openssl", "req", "-x509", *kind, "-nodes", "-subj", "/CN=curator.example", *names]
+    subprocess.run(made, check=True, capture_output=True)
+    behind = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    Thread(target=behind.serve_forever, daemon=True).start()
+    ports = Proxy(*free_ports(3))
+    text = CONFIGURATION.read_text(encoding="utf-8")
+    text = text.replace("/tmp/", f"{folder}/").replace("/run/privet/tls", str(folder))
+    text = re.sub(
+        r"http://(curator:8000|relay:8100)", f"http://127.0.0.1:{behind.server_port}", text
+    )
+    for port, free in zip((8443, 8444, 8080), ports, strict=True):
+        text = re.sub(rf"listen {port}\b", f"listen 127.0.0.1:{free}", text)
+    own = folder / "nginx.conf"
+    own.write_text(text, encoding="utf-8")
+    command = ["nginx", "-c", str(own), "-e", "stderr"]
+    checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
+    assert "successful" in checked.stderr, checked.stderr
+    with subprocess.Popen(
+        [*command, "-g", "daemon off; master_process off;"], stderr=subprocess.PIPE
+    ) as running:
+        try:
+            for port in ports:
+                wait_for(port)
+            yield ports
+        finally:
+            running.terminate()
+    behind.shutdown()
+    behind.server_close()
+
+
+def wait_for(port: int) -> None:
+    """Until something listens."""
+    last = time.monotonic() + 30
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except ConnectionRefusedError:
+            assert time.monotonic() < last
+            time.sleep(0.05)
+        else:
+            return
+
+
+@pytest.fixture(scope="module")
+def http() -> Iterator[httpx.Client]:
+    with httpx.Client(verify=TLS) as client:
+        yield client
+
+
+@pytest.mark.parametrize("server", ["curators", "relay"])
+def test_each_request_gets_an_id_that_nobody_chose(
+    proxy: Proxy, http: httpx.Client, server: str
+) -> None:
+    """The caller is told, and what the caller says is dropped; so is what it says of addresses."""
+    url = f"https://127.0.0.1:{getattr(proxy, server)}/v1/tasks"
+    chosen = {"X-Request-ID": "chosen-by-the-caller", "X-Forwarded-For": "192.0.2.1"}
+    ids = set()
+    for method in ("GET", "POST"):
+        answer = http.request(method, f"{url}/{'0' * 64}/reports", headers=chosen)
+        got = answer.json()
+        assert re.fullmatch(r"[0-9a-f]{32}", got["x-request-id"])
+        assert answer.headers["x-request-id"] == got["x-request-id"]
+        assert got["x-forwarded-proto"] == "https"
+        assert got.get("x-forwarded-for") == ("127.0.0.1" if server == "curators" else None)
+        ids.add(got["x-request-id"])
+    assert len(ids) == 2
+
+
+@pytest.mark.parametrize("server", ["curators", "relay"])
+def test_browsers_are_told_to_come_by_tls(proxy: Proxy, http: httpx.Client, server: str) -> None:
+    """Also of what the proxy itself refuses; not those that try a stack of their own."""
+    url = f"https://127.0.0.1:{getattr(proxy, server)}"
+    for path in ("/", "/metrics", f"/v1/tasks/{'0' * 64}/reports"):
+        answer = http.get(url + path, headers={"Host": "curator.example"})
+        assert answer.headers["strict-transport-security"] == "max-age=31536000"
+    own = http.get(url, headers={"Host": "localhost:8443"})
+    assert "strict-transport-security" not in own.headers
+
+
+@pytest.mark.parametrize("server", ["curators", "relay"])
+def test_plain_http_is_sent_to_tls(proxy: Proxy, http: httpx.Client, server: str) -> None:
+    """On the ports of TLS to the same address; on the plain one to that of the name."""
+    port = getattr(proxy, server)
+    answer = http.get(f"http://127.0.0.1:{port}/v1/tasks?x=1")
+    assert answer.status_code == 308
+    assert answer.headers["location"] == f"https://127.0.0.1:{port}/v1/tasks?x=1"
+    plain = http.post(f"http://127.0.0.1:{proxy.plain}/x", headers={"Host": "curator.example"})
+    assert plain.status_code == 308
+    assert plain.headers["location"] == "https://curator.example/x"
+
+
+def test_it_says_that_it_is_alive(proxy: Proxy, http: httpx.Client) -> None:
+    """On the plain port, without asking anybody."""
+    assert http.get(f"http://127.0.0.1:{proxy.plain}/healthz").text == "ok\n"
+
+
+def test_the_image_asks_whether_it_is_alive(proxy: Proxy) -> None:
+    """By the command in the Dockerfile: well while nginx runs, and not where nothing listens."""
+    stage = (CONFIGURATION.parents[1] / "Dockerfile").read_text().split(" AS proxy\n")[1]
+    command = json.loads(stage.split("CMD ", 1)[1].splitlines()[0])
+    for port, alive in ((proxy.plain, True), (free_ports(1)[0], False)):
+        asked = [word.replace("/8080", f"/{port}") for word in command]
+        done = subprocess.run(asked, capture_output=True, timeout=10, check=False)
+        assert (done.returncode == 0) is alive
+
+
+def test_metrics_are_not_for_the_outside(proxy: Proxy, http: httpx.Client) -> None:
+    """Of neither."""
+    for port in (proxy.curators, proxy.relay):
+        assert http.get(f"https://127.0.0.1:{port}/metrics").status_code == 404
+
+
+@pytest.mark.parametrize("server", ["curators", "relay"])
+def test_one_address_does_not_take_all_connections(
+    proxy: Proxy, http: httpx.Client, server: str
+) -> None:
+    """Of those that never finish a head some stay, and others are answered meanwhile."""
+    with ExitStack() as opened:
+        silent = []
+        for _ in range(PER_ADDRESS + 44):
+            connection = opened.enter_context(socket.socket())
+            connection.settimeout(60)
+            connection.bind(("127.0.0.2", 0))
+            connection.connect(("127.0.0.1", getattr(proxy, server)))
+            try:
+                begun = opened.enter_context(TLS.wrap_socket(connection))
+                begun.sendall(b"GET / HTTP/1.1\r\nHost:")
+                silent.append(begun)
+            except OSError:
+                continue
+        assert len(silent) == PER_ADDRESS
+        http.get(f"https://127.0.0.1:{getattr(proxy, server)}")  # from another address
