@@ -4,11 +4,7 @@ What can be checked by the program that reads it is, where that program is insta
 """
 
 import re
-import signal
-import ssl
 import subprocess
-import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +12,6 @@ import pytest
 import yaml
 
 from privet.curator.settings import Settings
-from scripts.compose_test import free_port
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -140,58 +135,6 @@ def test_backups_are_where_no_command_of_compose_removes_them() -> None:
     for name in ("backup", "privet"):
         assert f"{folder}:/data" in stack[name]["volumes"]
     assert "backups" not in yaml.safe_load(STACK.read_text())["volumes"]
-
-
-def certify(folder: Path) -> None:
-    """Make a certificate of its own for the proxy."""
-    names = ("-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem"))
-    kind = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
-    run("openssl", "req", "-x509", *kind, "-nodes", "-subj", "/CN=x", *names)
-
-
-@pytest.fixture
-def proxy_files(tmp_path: Path) -> Path:
-    """The proxy's configuration with all its files in another place, and a certificate."""
-    certify(tmp_path)
-    text = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
-    text = text.replace("/tmp/", f"{tmp_path}/").replace("/run/privet/tls", str(tmp_path))
-    own = tmp_path / "nginx.conf"
-    own.write_text(text.replace("8443", str(free_port())).replace("8444", str(free_port())))
-    return own
-
-
-@pytest.mark.needs("nginx", "openssl")
-def test_nginx_accepts_its_configuration(proxy_files: Path) -> None:
-    """With a certificate in another place."""
-    assert "successful" in run("nginx", "-t", "-c", str(proxy_files))
-
-
-@pytest.mark.needs("nginx", "openssl")
-def test_the_proxy_alone_takes_a_new_certificate(proxy_files: Path) -> None:
-    """At SIGHUP, in the same process."""
-    ports = [int(port) for port in re.findall(r"listen (\d+)", proxy_files.read_text())]
-    command = ["nginx", "-c", str(proxy_files), "-g", "daemon off;"]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as proxy:
-        try:
-            first = [served(port) for port in ports]
-            certify(proxy_files.parent)
-            assert [served(port) for port in ports] == first
-            proxy.send_signal(signal.SIGHUP)
-            end = time.monotonic() + 30
-            while any(served(port) in first for port in ports):
-                assert time.monotonic() < end
-            assert proxy.poll() is None
-        finally:
-            proxy.terminate()
-
-
-def served(port: int) -> str:
-    """The certificate that is shown at a port, as soon as there is one."""
-    for _ in range(200):
-        with suppress(ConnectionError, ssl.SSLError):
-            return ssl.get_server_certificate(("127.0.0.1", port), timeout=30)
-        time.sleep(0.05)
-    raise TimeoutError
 
 
 @pytest.mark.needs("promtool")

@@ -2,12 +2,14 @@
 
 import json
 import re
+import signal
 import socket
 import ssl
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from getpass import getuser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -56,23 +58,25 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-@pytest.fixture(scope="module")
-def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    """nginx with its configuration, but for ports, files and names."""
-    folder = tmp_path_factory.mktemp("p")
-    folder.chmod(0o755)
+def certify(folder: Path) -> None:
+    """Make a certificate of its own for the proxy."""
     names = ("-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem"))
     kind = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
     made = ["openssl", "req", "-x509", *kind, "-nodes", "-subj", "/CN=curator.example", *names]
     subprocess.run(made, check=True, capture_output=True)
-    behind = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
-    Thread(target=behind.serve_forever, daemon=True).start()
+
+
+@contextmanager
+def running(folder: Path, behind: int, how: str) -> Iterator[tuple[Proxy, subprocess.Popen[bytes]]]:
+    """nginx with its configuration, but for ports, files and names; ``behind`` is the port asked.
+
+    ``how`` are directives of how it runs.
+    """
+    certify(folder)
     ports = Proxy(*free_ports(3))
     text = CONFIGURATION.read_text(encoding="utf-8")
     text = text.replace("/tmp/", f"{folder}/").replace("/run/privet/tls", str(folder))
-    text = re.sub(
-        r"http://(curator:8000|relay:8100)", f"http://127.0.0.1:{behind.server_port}", text
-    )
+    text = re.sub(r"http://(curator:8000|relay:8100)", f"http://127.0.0.1:{behind}", text)
     for port, free in zip((8443, 8444, 8080), ports, strict=True):
         text = re.sub(rf"listen {port}\b", f"listen 127.0.0.1:{free}", text)
     own = folder / "nginx.conf"
@@ -80,15 +84,23 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     command = ["nginx", "-c", str(own), "-e", "stderr"]
     checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
     assert "successful" in checked.stderr, checked.stderr
-    with subprocess.Popen(
-        [*command, "-g", "daemon off; master_process off;"], stderr=subprocess.PIPE
-    ) as running:
+    with subprocess.Popen([*command, "-g", f"daemon off; {how}"]) as server:
         try:
             for port in ports:
                 wait_for(port)
-            yield ports
+            yield ports, server
         finally:
-            running.terminate()
+            server.terminate()
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    """In front of an echo."""
+    behind = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    Thread(target=behind.serve_forever, daemon=True).start()
+    folder = tmp_path_factory.mktemp("p")
+    with running(folder, behind.server_port, "master_process off;") as (ports, _):
+        yield ports
     behind.shutdown()
     behind.server_close()
 
@@ -195,3 +207,23 @@ def test_one_address_does_not_take_all_connections(
                 continue
         assert len(silent) == PER_ADDRESS
         http.get(f"https://127.0.0.1:{getattr(proxy, server)}")  # from another address
+
+
+def test_it_takes_a_new_certificate(tmp_path: Path) -> None:
+    """At SIGHUP, in the same process, on both ports of TLS; not before."""
+    user = f"user {getuser()};"  # a worker of root's would be somebody who cannot open its folder
+    with running(tmp_path, free_ports(1)[0], user) as (ports, server):
+        first = [certificate(port) for port in ports[:2]]
+        certify(tmp_path)
+        assert [certificate(port) for port in ports[:2]] == first
+        server.send_signal(signal.SIGHUP)
+        last = time.monotonic() + 30
+        while any(certificate(port) in first for port in ports[:2]):
+            assert time.monotonic() < last
+            time.sleep(0.05)
+        assert server.poll() is None
+
+
+def certificate(port: int) -> str:
+    """What is shown at a port."""
+    return ssl.get_server_certificate(("127.0.0.1", port), timeout=30)

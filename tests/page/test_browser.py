@@ -112,7 +112,7 @@ def fill_in(tab: Any) -> None:
     """A record that fits, by the labels that people read."""
     tab.get_by_label("Age", exact=True).fill("30")
     tab.get_by_label("Hours", exact=True).fill(HOURS)
-    for group, choice in [("Job", "nurse"), ("Member", "1"), ("Label", "0")]:
+    for group, choice in [("Job", "nurse"), ("Member", "True"), ("Label", "0")]:
         tab.get_by_role("group", name=group).get_by_label(choice, exact=True).check()
 
 
