@@ -19,25 +19,24 @@ from privet.protocol.mechanisms.base import Mechanism, Sums
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
+from .looks import ONE_LOOK, factor_at
 from .public_data import Floats, PublicData
 from .trees import locate
 
 Label = Classes | Range
 
-Z95 = 1.959963984540054
-"""scipy.stats.norm.ppf(0.975)"""
-
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimate and its variance."""
+    """An estimate and its variance; a 95 % interval is ``factor`` standard deviations each side."""
 
     value: float
     variance: float
+    factor: float = ONE_LOOK
 
     def interval(self, low: float, high: float) -> "Interval":
         """The value and its 95 % interval, clipped to [``low``, ``high``]."""
-        half = Z95 * sqrt(max(self.variance, 0.0))
+        half = self.factor * sqrt(max(self.variance, 0.0))
         ends = self.value, self.value - half, self.value + half
         return Interval(*(min(max(end, low), high) for end in ends))
 
@@ -57,7 +56,8 @@ class QuestionCounts:
 
     Counts and noise cover only the ``holders`` whose record fits the task, since a misfit has
     neither cell nor label. ``scale`` is the scale on which a numeric label was reported; None is
-    the label's whole range.
+    the label's whole range. With ``planned`` reports at the expected end of a collection, intervals
+    and p-values hold at every look (``looks``); None is for one look.
     """
 
     partition: Partition
@@ -65,12 +65,25 @@ class QuestionCounts:
     sums: Sums
     n: int
     scale: LabelScale | None = field(default=None, kw_only=True)
+    planned: float | None = field(default=None, kw_only=True)
 
     @classmethod
-    def of(cls, task: Task, question: int, sums: Sums, n: int) -> "QuestionCounts":
+    def of(
+        cls, task: Task, question: int, sums: Sums, n: int, planned: float | None = None
+    ) -> "QuestionCounts":
         """The sums of ``n`` answers to one question of a task."""
         tree, scale = task.tree_of(question), task.label_scales[question]
-        return cls(tree, task.mechanisms[question], sums, n, scale=scale)
+        return cls(tree, task.mechanisms[question], sums, n, scale=scale, planned=planned)
+
+    @property
+    def progress(self) -> float | None:
+        """Reports, at least one, over the planned number; None if intervals are for one look."""
+        return None if self.planned is None else max(self.n, 1) / self.planned
+
+    @property
+    def factor(self) -> float:
+        """Standard deviations on each side of a 95 % interval."""
+        return ONE_LOOK if self.progress is None else factor_at(self.progress)
 
     @property
     def centred(self) -> bool:
@@ -95,7 +108,7 @@ class QuestionCounts:
             return Estimate(0.0, 0.0)
         number = self.mechanism.misfits(self.sums, self.n)
         variance = self.mechanism.misfit_variance(self.n, min(max(number, 0.0), self.n))
-        return Estimate(number, variance)
+        return Estimate(number, variance, self.factor)
 
     @cached_property
     def holders(self) -> float:
@@ -126,7 +139,7 @@ class QuestionCounts:
             t = self.plausible[:, 1] / np.maximum(mass, 1e-300)
             rounding = np.minimum(t * (1.0 - t), 1.0 / (2 * self.mechanism.levels - 2) ** 2)
             variance += float(np.diff(weights)[:, 0] ** 2 @ (mass * rounding))
-        return Estimate(mean, max(variance, 0.0) / self.holders**2)
+        return Estimate(mean, max(variance, 0.0) / self.holders**2, self.factor)
 
     @cached_property
     def noise(self) -> Floats:
@@ -179,7 +192,8 @@ def misfit_share(questions: Sequence[QuestionCounts]) -> Estimate | None:
     precision = [question.n**2 / question.misfits.variance for question in answered]
     shares = [question.misfits.value / question.n for question in answered]
     mean = sum(map(mul, precision, shares)) / sum(precision)
-    return Estimate(mean, 1.0 / sum(precision))
+    factor = max(question.factor for question in answered)
+    return Estimate(mean, 1.0 / sum(precision), factor)
 
 
 def public_counts(

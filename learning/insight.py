@@ -24,8 +24,7 @@ expected part of false ones among the differences listed below ``FALSE_DISCOVERY
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import ceil
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import bdtr, ndtr, ndtri
@@ -36,7 +35,6 @@ from privet.protocol.features import Classes, Range
 from .clipping import public_distances
 from .contrasts import contrast_variance
 from .counts import (
-    Z95,
     Estimate,
     Interval,
     Label,
@@ -44,6 +42,7 @@ from .counts import (
     misfit_share,
     public_counts,
 )
+from .looks import p_of_equal_means, p_of_equal_shares, reports_until
 from .model import Model
 from .public_data import Floats, PublicData
 from .trees import locate
@@ -161,7 +160,7 @@ def reports_for(label: Label, question: QuestionCounts, half_width: float) -> in
             centred = weights - weights.mean()
             noise = question.mechanism.linear_variance(centred, REFERENCE, even)
             variances.append(noise / REFERENCE)
-    return ceil(Z95**2 * max(variances) / half_width**2)
+    return reports_until(max(variances) / half_width**2, question.planned)
 
 
 def question_about(model: Model, questions: Sequence[QuestionCounts]) -> QuestionCounts | None:
@@ -198,10 +197,10 @@ def _overall(
                 float(on_scale.var()),
             )
             distance = question.mean(weights - alike)
-            reported = Estimate(alike + distance.value, distance.variance)
+            reported = replace(distance, value=alike + distance.value)
             interval = _unclipped(label, public, question, model, reported)
-        error = np.sqrt(max(reported.variance + spread * (1 / n + 1 / m), 1e-300))
-        p_value = float(2.0 * ndtr(-abs(reported.value - alike) / error))
+        difference, sampled = reported.value - alike, reported.variance + spread / n
+        p_value = float(_mean_p(question, difference, sampled, spread / m))
         row = (interval.value, interval.low, interval.high, expected, p_value)
         rows.append(Comparison(name, *row))
     return tuple(rows)
@@ -232,7 +231,8 @@ def _unclipped(
     slope = float(weights @ (distance(r + step) - distance(r - step))) / (2.0 * step)
     variance = slope**2 * clipped.variance
     variance += (slope - 1.0) ** 2 * float(distances.var()) / len(distances)
-    return Estimate(clipped.value + lost, variance).interval(label.low, label.high)
+    whole = Estimate(clipped.value + lost, variance, clipped.factor)
+    return whole.interval(label.low, label.high)
 
 
 def figure_weights(label: Label, question: QuestionCounts) -> list[tuple[str, Floats]]:
@@ -267,8 +267,8 @@ def _masses(question: QuestionCounts, public_by_cell: Floats) -> list[CellDiffer
     noise = np.maximum(question.noise.sum(axis=(1, 2)), 0.0) / n**2
     share = np.clip(reported, 0.0, 1.0)
     error = np.sqrt(noise + share * (1.0 - share) / n)
-    p = _binomial_p(public_by_cell.sum(axis=1), m, reported, error)
-    half = Z95 * np.sqrt(noise)
+    p = _share_p(question, public_by_cell.sum(axis=1), m, reported, error)
+    half = question.factor * np.sqrt(noise)
     columns = np.stack(
         [*np.clip([reported, reported - half, reported + half], 0.0, 1.0), public, p]
     )
@@ -289,11 +289,10 @@ def _labels(
     error = np.sqrt(np.maximum(contrast_variance(question.noise, t), 0.0)) / mass
     sampled = np.sqrt(error**2 + t * (1.0 - t) / mass)
     if isinstance(label, Classes):
-        grown = (selection - 1.0) * t * (1.0 - t) / np.maximum(rows, 1.0)[:, None]
-        p = _binomial_p(public_by_cell, rows[:, None], share, np.sqrt(sampled**2 + grown))
+        p = _share_p(question, public_by_cell, rows[:, None], share, sampled, selection)
     else:
-        spread = sampled**2 + selection * q * (1.0 - q) / (rows + 1.0)[:, None]
-        p = 2.0 * ndtr(-np.abs(share - q) / np.sqrt(np.maximum(spread, 1e-300)))
+        grown = selection * q * (1.0 - q) / (rows + 1.0)[:, None]
+        p = _mean_p(question, share - q, sampled**2, grown)
     names: tuple[str, ...] = label.classes if isinstance(label, Classes) else ("", label.name)
     if isinstance(label, Range):
         scale = question.scale_of(label)
@@ -303,7 +302,7 @@ def _labels(
     for cell, slot in np.ndindex(*p.shape):
         if mass[cell, 0] <= 1.0 or not names[slot]:
             continue
-        value, half = share[cell, slot], Z95 * error[cell, slot]
+        value, half = share[cell, slot], question.factor * error[cell, slot]
         ends = np.append(np.clip([value, value - half, value + half], 0.0, 1.0), q[cell, slot])
         if isinstance(label, Range):
             ends = low[cell] + width * ends
@@ -311,6 +310,39 @@ def _labels(
         p_value = float(p[cell, slot])
         compared.append(CellDifference(cell, names[slot], reported, least, most, public, p_value))
     return compared
+
+
+def _mean_p(
+    question: QuestionCounts,
+    difference: Floats | float,
+    reported: Floats | float,
+    public: Floats | float,
+) -> Floats:
+    """P-values of estimates that differ, with the variances ``reported`` and ``public``."""
+    if question.progress is not None:
+        return p_of_equal_means(difference, reported, public, question.progress)
+    error = np.sqrt(np.maximum(reported + public, 1e-300))
+    return np.asarray(2.0 * ndtr(-np.abs(difference) / error))
+
+
+def _share_p(
+    question: QuestionCounts,
+    hits: Floats,
+    rows: Floats | float,
+    share: Floats,
+    error: Floats,
+    selection: float = 1.0,
+) -> Floats:
+    """P-values of ``hits`` among ``rows`` public records, and the holders' share up to ``error``.
+
+    Cells grown on these records make them as few as ``selection`` times fewer would be.
+    """
+    if question.progress is not None:
+        fewer = hits / selection, rows / selection
+        return p_of_equal_shares(*fewer, share, error, question.progress)
+    t = np.clip(share, 0.0, 1.0)
+    grown = (selection - 1.0) * t * (1.0 - t) / np.maximum(rows, 1.0)
+    return _binomial_p(hits, rows, share, np.sqrt(error**2 + grown))
 
 
 def _binomial_p(hits: Floats, rows: Floats | float, share: Floats, error: Floats) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 
 from privet.protocol.features import Classes
 
-from .counts import Z95, Estimate, Interval, Label, QuestionCounts, public_counts
+from .counts import Estimate, Interval, Label, QuestionCounts, public_counts
 from .insight import figure_weights
 from .public_data import Floats, PublicData
 from .trees import ancestors, node_depth
@@ -76,8 +76,8 @@ def _ratio(
     most: float,
 ) -> Interval:
     """The weights' mean below the node, over the mass there."""
-    if mass.value <= Z95 * np.sqrt(mass.variance):
+    if mass.value <= mass.factor * np.sqrt(mass.variance):
         return Interval((least + most) / 2.0, least, most)
     value = question.mean(inside * weights).value / mass.value
     contrast = question.mean(inside * (weights - value))
-    return Estimate(value, contrast.variance / mass.value**2).interval(least, most)
+    return Estimate(value, contrast.variance / mass.value**2, mass.factor).interval(least, most)

@@ -10,22 +10,28 @@ the mass is positive, and does not flip where it is not. Intervals are Fieller's
 import numpy as np
 
 from .contrasts import contrast_variance, moments
-from .counts import Z95, QuestionCounts
+from .counts import QuestionCounts
+from .looks import ONE_LOOK
 from .model import SlotEstimates
 from .public_data import Floats
 
 
 def share_estimates(
-    counts: Floats, covariance: Floats, public_share: Floats, influence: Floats
+    counts: Floats,
+    covariance: Floats,
+    public_share: Floats,
+    influence: Floats,
+    factor: float = ONE_LOOK,
 ) -> SlotEstimates:
     """The shares of counts, with standard errors to first order and intervals after Fieller.
 
     ``counts`` and ``influence``, of one report on a share, have shape ``(cells, slots)``,
-    ``covariance`` ``(cells, slots, slots)`` and ``public_share`` ``(cells,)``.
+    ``covariance`` ``(cells, slots, slots)`` and ``public_share`` ``(cells,)``; ``factor`` is
+    that of ``fieller_interval``.
     """
     values = shares(counts, covariance)
     error = np.minimum(np.sqrt(share_variance(values, counts, covariance)), 0.5)
-    low, high = fieller_interval(counts, covariance)
+    low, high = fieller_interval(counts, covariance, factor=factor)
     return SlotEstimates(values, error, low, high, public_share, influence)
 
 
@@ -79,21 +85,24 @@ def share_influence(question: QuestionCounts, counts: Floats) -> Floats:
 
 
 def fieller_interval(
-    counts: Floats, covariance: Floats, holders: Floats | float = 0.0
+    counts: Floats,
+    covariance: Floats,
+    holders: Floats | float = 0.0,
+    factor: float = ONE_LOOK,
 ) -> tuple[Floats, Floats]:
     """Ends of each share's 95 % confidence interval in [0, 1], two arrays ``(cells, slots)``.
 
-    The set of v with (A - v B)^2 <= z^2 Var(A - v B) (Fieller, 1954): exact for normal noise
-    however small the mass is. Where the mass is not distinguished from zero it is all of [0, 1].
-    If ``covariance`` is that of noise alone, ``holders``, ``(cells, 1)``, are how many are in a
-    cell; their sampling adds holders v (1 - v), as in Wilson's interval (1927), which holds also
-    near 0 and 1.
+    The set of v with (A - v B)^2 <= ``factor``^2 Var(A - v B) (Fieller, 1954): exact for normal
+    noise however small the mass is. Where the mass is not distinguished from zero it is all of
+    [0, 1]. If ``covariance`` is that of noise alone, ``holders``, ``(cells, 1)``, are how many are
+    in a cell; their sampling adds holders v (1 - v), as in Wilson's interval (1927), which holds
+    also near 0 and 1.
     """
     of_slot, with_mass, of_mass = moments(covariance)
     mass = counts.sum(axis=1)[:, None]
-    a = mass**2 - Z95**2 * (of_mass[:, None] - holders)
-    b = counts * mass - Z95**2 * (with_mass - holders / 2.0)
-    c = counts**2 - Z95**2 * of_slot
+    a = mass**2 - factor**2 * (of_mass[:, None] - holders)
+    b = counts * mass - factor**2 * (with_mass - holders / 2.0)
+    c = counts**2 - factor**2 * of_slot
     bounded = (a > 0.0) & (mass > 0.0)
     root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
     safe = np.where(bounded, a, 1.0)

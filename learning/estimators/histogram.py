@@ -65,7 +65,8 @@ def fit_histogram(
     change = np.maximum(np.clip(v / mass, 0.0, 1.0) * of_u, of_v) / mass
     influence = np.repeat(np.minimum(change, 1.0)[:, None], 2, axis=1)
     counts = np.stack([u - v, v], axis=1)
-    estimates = share_estimates(counts, covariance, np.zeros(len(u)), influence)
+    factor = max(masses.factor, labelled.factor)
+    estimates = share_estimates(counts, covariance, np.zeros(len(u)), influence, factor)
     if threshold is not None:
         small = u < threshold * np.sqrt(np.maximum(var_u, 0.0))
         t = np.zeros(len(u))

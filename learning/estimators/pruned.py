@@ -99,7 +99,7 @@ def pruned_shares(
     cells = node_sums(tree, np.ones(tree.cells))[nodes][:, None]
     influence = np.minimum(cells * share_influence(deep, counts / used), 1.0)
     influence = np.where(weight_p[:, None] > 0.0, influence, 0.0)
-    return share_estimates(counts, covariance, share, influence)
+    return share_estimates(counts, covariance, share, influence, deep.factor)
 
 
 class Search:

@@ -53,7 +53,7 @@ def fit_weighted(
     mass = np.maximum(used.sum(axis=1), 1e-300)
     public_share = np.clip(weight * counts_q.sum(axis=1) / mass, 0.0, 1.0)
     influence = share_influence(question, used)
-    slots = share_estimates(unbiased, covariance, public_share, influence)
+    slots = share_estimates(unbiased, covariance, public_share, influence, question.factor)
     return to_model(label, question, replace(slots, shares=shares(used, covariance)))
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..counts import Z95, QuestionCounts
+from ..counts import QuestionCounts
 from ..model import SlotEstimates
 from ..public_data import Floats
 from ..ratio import fieller_interval, project_on_simplex
@@ -29,11 +29,11 @@ def estimate_shift(
         posterior = shift_posterior(question.partition, contrasts, expected, prior)
         shares = mean_shares(posterior, numeric=expected.numeric)
     holders = question.plausible.sum(axis=1, keepdims=True)
-    low, high = fieller_interval(question.counts, question.noise, holders)
+    low, high = fieller_interval(question.counts, question.noise, holders, question.factor)
     unmoved = posterior.variance / np.maximum(posterior.prior_variance, 1e-12)
     return SlotEstimates(
         shares=shares,
-        standard_error=(high - low) / (2.0 * Z95),
+        standard_error=(high - low) / (2.0 * question.factor),
         low=low,
         high=high,
         public_share=np.clip(posterior.mean(unmoved).mean(axis=1), 0.0, 1.0),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from privet.learning.counts import Z95
+from privet.learning.looks import ONE_LOOK
 from privet.learning.ratio import fieller_interval, project_on_simplex, share_variance, shares
 
 NOISY_COUNTS = arrays(np.float64, (5, 3), elements=st.floats(-1e6, 1e6, width=32))
@@ -60,7 +60,7 @@ def test_fieller_interval_is_the_set_of_acceptable_ratios(
     v = np.linspace(0, 1, 200_001)
     weights = np.stack([-v, 1 - v], axis=1)
     spread = np.einsum("vi,ij,vj->v", weights, covariance[0], weights) + holders * v * (1 - v)
-    inside = v[(weights @ counts) ** 2 <= Z95**2 * spread]
+    inside = v[(weights @ counts) ** 2 <= ONE_LOOK**2 * spread]
     assert low[0, 1] == pytest.approx(inside.min(), abs=1e-5)
     assert high[0, 1] == pytest.approx(inside.max(), abs=1e-5)
 

@@ -1,0 +1,113 @@
+"""Intervals and tests that hold at every look at a collection while reports come in.
+
+A 95 % interval misses its truth at one look in twenty, and over many looks more often at least
+once. Let S be a sum of n independent contributions of mean 0 and variance v, and z^2 = S^2 / (n v).
+Mixing exp(l S - l^2 n v / 2) over l ~ N(0, x / (n v)), with x = n / rho for a fixed rho, gives
+
+    E(z, x) = (1 + x)^(-1/2) exp(x z^2 / (2 + 2 x)),
+
+a nonnegative martingale that begins at 1 (Robbins, 1970); with the central limit theorem in place
+of normal contributions it is one asymptotically (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
+2024, "Time-uniform central limit theory and asymptotic confidence sequences"). By Ville's
+inequality it reaches 1 / alpha with probability at most alpha at any look ever, so the values with
+
+    z^2 <= (1 + 1 / x) log((1 + x) / alpha^2)
+
+are a confidence set at every look. It is narrowest, ``factor_at(1)`` = 3.04 in place of 1.96, where
+x is ``NARROWEST``, which is put where the collection is planned to end.
+
+E is also an e-value (Vovk and Wang, 2021): that of independent evidence multiplies, and selecting
+1 / E as if they were p-values keeps the expected part of false discoveries under any dependence and
+at any stopping time (Wang and Ramdas, 2022, "e-BH").
+"""
+
+from math import ceil, exp, log
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import betaln
+
+from .public_data import Floats
+
+Looks = Literal["many", "once"]
+ONE_LOOK = 1.959963984540054
+"""Standard deviations on each side of a 95 % interval for one look: ``norm.ppf(0.975)``."""
+LEVEL = 0.05
+NARROWEST = 8.212
+"""The x at which (1 + 1 / x) log((1 + x) / ``LEVEL``^2) is least."""
+SHARES = 101
+"""Shares, from one estimate to the other, at which evidence against one in common is computed."""
+SMALLEST = 1e-12
+
+
+def factor_at(progress: float) -> float:
+    """Standard deviations on each side of a 95 % interval that holds at every look.
+
+    ``progress`` is the number of reports so far over the number that is planned.
+    """
+    x = NARROWEST * progress
+    return float(np.sqrt((1.0 + 1.0 / x) * np.log((1.0 + x) / LEVEL**2)))
+
+
+def reports_until(precision: float, planned: float | None) -> int:
+    """The least n with n / factor^2 at least ``precision``, factor being that of an interval.
+
+    The interval holds at every look at a collection of ``planned`` reports, or at one if None.
+    """
+    if planned is None:
+        return ceil(ONE_LOOK**2 * precision)
+
+    def missing(log_n: float) -> float:
+        return log_n - 2.0 * log(factor_at(exp(log_n) / planned)) - log(precision)
+
+    start = log(precision)
+    return ceil(
+        exp(brentq(missing, start, start + 2.0 * log(factor_at(exp(start) / planned)) + 1.0))
+    )
+
+
+def p_of_equal_means(
+    difference: Floats | float,
+    reported: Floats | float,
+    public: Floats | float,
+    progress: float,
+) -> Floats:
+    """P-values, valid at every look, of estimates that differ by ``difference``.
+
+    ``reported`` and ``public`` are their variances. Evidence against a mean in common is the
+    reports' times the public records', whose one look is the planned end; the mean at which it is
+    least counts.
+    """
+    now, end = NARROWEST * progress, NARROWEST
+    variance = reported * (1.0 + 1.0 / now) + public * (1.0 + 1.0 / end)
+    least = difference**2 / (2.0 * np.maximum(variance, 1e-300))
+    return _p_value(least - (np.log1p(now) + np.log1p(end)) / 2.0)
+
+
+def p_of_equal_shares(
+    hits: Floats, rows: Floats | float, share: Floats, error: Floats, progress: float
+) -> Floats:
+    """P-values, valid at every look, of one share in public records and holders.
+
+    ``hits`` of ``rows`` public records have it, and ``share`` of the holders up to ``error``. As
+    ``p_of_equal_means``, but the public records' evidence against p is the ratio of the binomial
+    law averaged over a beta distribution around p, of ``rows / NARROWEST`` records, to that of p.
+    """
+    hits, rows = np.broadcast_arrays(hits, rows)
+    rows = np.maximum(rows, SMALLEST)[..., None]
+    hits = np.minimum(hits[..., None], rows)
+    steps, public = np.linspace(0.0, 1.0, SHARES), hits / rows
+    p = public + (share[..., None] - public) * steps
+    p = np.clip(p, SMALLEST, 1.0 - SMALLEST)
+    z = (share[..., None] - p) / np.maximum(error, 1e-300)[..., None]
+    x = NARROWEST * progress
+    of_reports = x * z**2 / (2.0 + 2.0 * x) - np.log1p(x) / 2.0
+    a, b = rows / NARROWEST * p, rows / NARROWEST * (1.0 - p)
+    at_p = hits * np.log(p) + (rows - hits) * np.log1p(-p)
+    of_rows = betaln(a + hits, b + rows - hits) - betaln(a, b) - at_p
+    return _p_value((of_reports + of_rows).min(axis=-1))
+
+
+def _p_value(log_evidence: Floats) -> Floats:
+    return np.asarray(np.exp(-np.maximum(log_evidence, 0.0)))
