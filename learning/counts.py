@@ -19,7 +19,7 @@ from privet.protocol.mechanisms.base import Mechanism, Sums
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
-from .looks import ONE_LOOK, factor_at
+from .looks import ONE_LOOK, Looks, factor_at
 from .public_data import Floats, PublicData
 from .trees import locate
 
@@ -79,6 +79,11 @@ class QuestionCounts:
     def progress(self) -> float | None:
         """Reports, at least one, over the planned number; None if intervals are for one look."""
         return None if self.planned is None else max(self.n, 1) / self.planned
+
+    @property
+    def looks(self) -> Looks:
+        """At how many looks intervals and p-values hold."""
+        return "once" if self.planned is None else "many"
 
     @property
     def factor(self) -> float:

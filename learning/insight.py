@@ -42,7 +42,7 @@ from .counts import (
     misfit_share,
     public_counts,
 )
-from .looks import p_of_equal_means, p_of_equal_shares, reports_until
+from .looks import Looks, p_of_equal_means, p_of_equal_shares, reports_until
 from .model import Model
 from .public_data import Floats, PublicData
 from .trees import locate
@@ -93,7 +93,7 @@ class Insight:
     that differ significantly, most significant first. ``moved`` is the mean absolute change of the
     model's values by the reports, over its cells by mass, in shares or in the label's units;
     ``relabelled`` is the number of the ``cells`` in which they changed the likeliest class, None
-    for a numeric label.
+    for a numeric label. ``looks`` says at how many looks intervals and differences hold.
     """
 
     reports: int
@@ -105,6 +105,7 @@ class Insight:
     moved: float
     relabelled: int | None
     sentence: str
+    looks: Looks
 
 
 def insight(
@@ -141,6 +142,7 @@ def insight(
         moved,
         relabelled,
         _sentence(label, overall, differences, moved, relabelled, question.partition.cells),
+        question.looks,
     )
 
 

@@ -31,6 +31,11 @@ from scipy.special import betaln
 from .public_data import Floats
 
 Looks = Literal["many", "once"]
+MEANING: dict[Looks, str] = {
+    "many": "hold together at every look while reports come in",
+    "once": "hold at one look, chosen before the first report",
+}
+"""What 95 % intervals and the list of differences do."""
 ONE_LOOK = 1.959963984540054
 """Standard deviations on each side of a 95 % interval for one look: ``norm.ppf(0.975)``."""
 LEVEL = 0.05

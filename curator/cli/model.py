@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from privet.learning.escaping import csv_cell
+from privet.learning.looks import MEANING
 from privet.learning.task_building.columns import Columns, count_rows
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRecord, InvalidRequest
@@ -158,6 +159,7 @@ def _print_insight(insight: Document) -> None:
     if rows:
         print_table("Cells that differ, the surest first", ("", *columns), rows)
     typer.echo(insight["sentence"])
+    typer.echo(f"Intervals and differences {MEANING[insight['looks']]}.")
 
 
 @remote(_print_insight)

@@ -65,6 +65,9 @@ def create(
     grower: Grower = None,
     mechanism: MechanismName = None,
     holders: Annotated[int | None, typer.Option(help="Reports expected.")] = None,
+    looks: Annotated[
+        str | None, typer.Option(help="Looks at which intervals hold: many or once.")
+    ] = None,
     allocation: Annotated[
         str | None, typer.Option(help="Questions per holder: all or one.")
     ] = None,
@@ -99,6 +102,7 @@ def create(
         "grower": grower,
         "mechanism": mechanism,
         "holders": holders,
+        "looks": looks,
         "allocation": allocation,
         "centred": centred,
         "ignore": ignore or None,

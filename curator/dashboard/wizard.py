@@ -77,6 +77,7 @@ def settings_of(form: FormData) -> TaskSettings:
         "description": fields.get("description", ""),
         "epsilon": _number(fields, "epsilon"),
         "holders": round(_number(fields, "holders")),
+        "looks": "once" if "one_look" in fields else "many",
         "open": "draft" not in fields,
         "invited": "invited" in fields,
         "ignore": [],

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection, Row, exists, insert, select, text, update
 
 from privet.learning.public_data import PublicData
+from privet.learning.task_building.settings import DEFAULT_HOLDERS
 from privet.protocol import wire
 from privet.protocol.errors import InvalidTask, TaskNotFound
 from privet.protocol.lifecycle import Move, TaskState, after
@@ -125,6 +126,14 @@ class StoredTask:
     def quota(self) -> int | None:
         """Maximum number of reports that are counted, if the task has one."""
         return self.settings.get(QUOTA)
+
+    @property
+    def planned(self) -> float | None:
+        """Reports to a question at the planned end, or None if intervals are for one look."""
+        if self.settings.get("looks", "many") == "once":
+            return None
+        holders: int = self.settings.get("holders", DEFAULT_HOLDERS)
+        return holders / len(self.task.questions) if self.task.allocation == "one" else holders
 
     def is_over(self, now: float) -> bool:
         """Whether no report can count any more: it is of an earlier version, or has closed."""

@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect
 from privet.learning.estimators import Model
 from privet.learning.export.formats import EXPORTS
 from privet.learning.insight import Comparison
+from privet.learning.looks import Looks
 from privet.learning.model import FittedModel
 from privet.protocol.errors import (
     InvalidRecord,
@@ -275,6 +276,10 @@ class InsightView(View):
     )
     moved: float = Field(description="How far reports moved the model's values on average.")
     relabelled: int | None = Field(description="Cells whose likeliest class the reports changed.")
+    looks: Looks = Field(
+        description="Whether intervals and differences hold at every look while reports come in, "
+        "or at one that was chosen beforehand."
+    )
 
 
 @router.get(

@@ -10,6 +10,7 @@ import numpy as np
 from privet.learning.escaping import markdown
 from privet.learning.estimators import Model, QuestionCounts
 from privet.learning.insight import insight, question_about
+from privet.learning.looks import MEANING
 from privet.learning.model import FittedModel
 from privet.learning.public_data import PublicData
 from privet.protocol.features import Classes, Range
@@ -135,7 +136,8 @@ def _said(task: Task, model: Model, public: PublicData, questions: Sequence[Ques
         for row in comparison.overall
     ]
     table = _table(("", "holders", "95 % interval", "public records"), rows)
-    return f"## What the holders said\n\n{markdown(comparison.sentence)}\n\n{table}"
+    sentence, looks = markdown(comparison.sentence), MEANING[comparison.looks]
+    return f"## What the holders said\n\n{sentence}\n\n{table}\n\nThese intervals {looks}."
 
 
 def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:

@@ -34,16 +34,18 @@ class UseCases:
 
     def question_counts(self, task_id: str) -> list[QuestionCounts]:
         """Debiased counts of the reports so far, one entry per question."""
-        task = self.store.task(task_id).task
-        return counts_of(task, self.store.sums(task_id))
+        stored = self.store.task(task_id)
+        return counts_of(stored.task, self.store.sums(task_id), stored.planned)
 
     def _document(self, task_id: str, number: int) -> tuple[ModelInfo, bytes]:
         info = self._models.info(task_id, number)
         return info, self.store.model(task_id, info.number)
 
 
-def counts_of(task: Task, sums: Sequence[QuestionSums]) -> list[QuestionCounts]:
+def counts_of(
+    task: Task, sums: Sequence[QuestionSums], planned: float | None
+) -> list[QuestionCounts]:
     return [
-        QuestionCounts.of(task, number, question.vector, question.n)
+        QuestionCounts.of(task, number, question.vector, question.n, planned)
         for number, question in enumerate(sums)
     ]

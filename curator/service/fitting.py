@@ -81,7 +81,7 @@ class FittingCases(UseCases):
         run: Run,
     ) -> tuple[bytes, dict[str, Any]]:
         name = DEFAULT_ESTIMATOR if estimator is None else estimator
-        task, sums = self.store.task(task_id).task, self.store.sums(task_id)
+        stored, sums = self.store.task(task_id), self.store.sums(task_id)
         relayed = self.store.status(task_id).relayed
         if name in ESTIMATORS and ESTIMATORS[name].needs_reports and not any(s.n for s in sums):
             others = [key for key, other in ESTIMATORS.items() if not other.needs_reports]
@@ -93,9 +93,10 @@ class FittingCases(UseCases):
         public = self.store.public_data(task_id)
         return run(
             fit_model,
-            task.canonical,
+            stored.task.canonical,
             public,
             sums,
+            stored.planned,
             relayed,
             name,
             dict(parameters or {}),
@@ -127,12 +128,13 @@ def fit_model(
     canonical: bytes,
     public: PublicData,
     sums: Sequence[QuestionSums],
+    planned: float | None,
     relayed: Mapping[str, int],
     estimator: str,
     parameters: Mapping[str, Any],
 ) -> tuple[bytes, dict[str, Any]]:
     task = Task.parse(canonical)
-    model = fit(estimator, task.label, public, counts_of(task, sums), **parameters)
+    model = fit(estimator, task.label, public, counts_of(task, sums, planned), **parameters)
     return json.dumps(model.to_document()).encode(), summary_of(model, relayed)
 
 

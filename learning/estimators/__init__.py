@@ -17,6 +17,7 @@ from privet.protocol.features import Classes
 
 from ..clipping import unclipped
 from ..counts import Label, QuestionCounts, misfit_share
+from ..looks import MEANING
 from ..model import Model, Predictions
 from ..public_data import PublicData
 from ..public_model.base import BaseModel, from_onnx
@@ -92,6 +93,7 @@ def fit(
     unasked = [replace(question, sums=np.zeros_like(question.sums), n=0) for question in questions]
     without = estimator.function(label, public, unasked, **given).values
     facts = dict(model.facts) if base is None else {**model.facts, "public model": base.name}
+    facts["95 % intervals"] = MEANING[questions[-1].looks]
     share = misfit_share(questions)
     if share is not None:
         part = share.interval(0.0, 1.0)

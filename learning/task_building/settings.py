@@ -18,6 +18,7 @@ from privet.protocol.features import Name, category_text
 from privet.protocol.limits import DEEPEST, MAX_CLASSES, MAX_QUESTIONS
 from privet.protocol.wire import first_fault
 
+from ..looks import Looks
 from .columns import MAX_ROWS
 
 DEFAULT_HOLDERS = 10_000
@@ -125,7 +126,15 @@ class TaskSettings(Settings):
     parameters: dict[str, int | float | str] = Field(
         default_factory=dict, description="Parameters of the mechanism."
     )
-    holders: Count = Field(default=DEFAULT_HOLDERS, description="Reports expected, for the depth.")
+    holders: Count = Field(
+        default=DEFAULT_HOLDERS,
+        description="Reports expected: for the depth, and where intervals are narrowest.",
+    )
+    looks: Looks = Field(
+        default="many",
+        description="Whether intervals hold at every look while reports come in, or at one chosen "
+        "beforehand, and are narrower.",
+    )
     allocation: Literal["all", "one"] = Field(
         default="all", description="Whether a holder answers all questions, or one by chance."
     )

@@ -223,4 +223,4 @@ def summarized(experiment: Experiment, scores: pd.DataFrame) -> pd.DataFrame:
     return table.loc[chosen].reset_index(drop=True)[[*experiment.key, *wanted, *point]]
 
 
-MEASURES = ("score", "brier", "log_loss", "coverage", "seconds")
+MEASURES = ("score", "found", "brier", "log_loss", "coverage", "seconds")

@@ -10,9 +10,11 @@ from scripts.reproduce.ablations import ABLATIONS, DESIGNS
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION
 from scripts.reproduce.derived import mechanisms_noise, rank_sums, what_shifts_show
-from scripts.reproduce.experiment import Experiment, jobs, printed
+from scripts.reproduce.experiment import Experiment, Job, jobs, printed
 from scripts.reproduce.methods import COMPARED, TIMED
 from scripts.reproduce.problems import SHIFTS, SIZES
+from scripts.reproduce.statements import COLLECTIONS as DIFFERENCES
+from scripts.reproduce.statements import EVERY, LOOKED_AT, LOOKS, NORMAL, ONE
 
 LARGEST = 64.0
 """The protocol's largest ε, for the papers' 1000."""
@@ -378,6 +380,32 @@ OURS = [
         panels=("shift",),
         series=tuple(CASES),
         replications=4,
+    ),
+    Experiment(
+        "statements-differences",
+        "Part of the collections with a false difference listed, and of the changed cells found",
+        tuple(
+            Job("collection", "list differences", epsilon, tuple(settings.items()))
+            for epsilon, settings in DIFFERENCES
+        ),
+        x="collection",
+        series=(NORMAL, ONE, EVERY),
+        best="min",
+        measures=("score", "found"),
+        replications=200,
+    ),
+    Experiment(
+        "statements-looks",
+        f"Part of the collections with a false statement at any of {LOOKS} looks",
+        tuple(
+            Job("collection", "look often", epsilon, tuple(LOOKED_AT.items())) for epsilon in THREE
+        ),
+        x="statement",
+        line=("series",),
+        panels=("epsilon",),
+        series=(ONE, EVERY),
+        best="min",
+        replications=200,
     ),
     Experiment(
         "ablations",

@@ -18,6 +18,7 @@ PAGES = {
     "tables/regression.md": ("accuracy-numbers",),
     "tables/shifts.md": ("shifts",),
     "tables/coverage.md": ("coverage",),
+    "tables/statements.md": ("statements",),
     "tables/ablations.md": ("ablations",),
     "tables/lpct-figures.md": ("lpct-figure",),
     "tables/lpct-tables.md": ("lpct-table",),

@@ -28,6 +28,7 @@ from scripts.reproduce.datasets import (
     wines,
 )
 from scripts.reproduce.lpct_design import LABEL, draw, eta, fine_grid
+from scripts.reproduce.statements import Collection
 
 TEST_POINTS = 10_000
 SINE_RANGE = (-5.0, 5.0)
@@ -161,6 +162,7 @@ PROBLEMS: dict[str, Problem] = {
     "sine": Problem(sine),
     "noisy threshold": Problem(noisy_threshold),
     "16 cells": Problem(lambda _folder, _seed, **settings: Population(**settings)),
+    "collection": Problem(lambda _folder, _seed, **settings: Collection(**settings)),
     "quadrants": Problem(lambda _folder, _seed, **settings: Quadrants(**settings)),
     "portion of diabetes": Problem(partial(portion, name="diabetes"), files_of("diabetes")),
     "mixed wine": Problem(wines, (*files_of("wine_white"), *files_of("wine_red"))),

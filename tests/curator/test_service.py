@@ -11,6 +11,7 @@ import pytest
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.service import STEP, Curator
 from privet.learning.estimators import ESTIMATORS
+from privet.learning.looks import MEANING, ONE_LOOK, factor_at
 from privet.learning.mechanism_comparison import choose
 from privet.learning.partitions import GROWERS
 from privet.learning.task_building.settings import TaskSettings
@@ -344,6 +345,28 @@ def test_models_are_compared_on_the_public_records(curator: Curator) -> None:
     assert (same.same_label, same.mean, same.largest, same.outside) == (1.0, 0.0, 0.0, 0.0)
     assert 0 < other.mean <= other.largest <= 1
     assert other.records == same.records > 10
+
+
+@pytest.mark.parametrize(("allocation", "planned"), [("all", 50), ("one", 25)])
+def test_a_task_says_at_how_many_looks_its_intervals_hold(
+    clock: ManualClock, allocation: str, planned: float
+) -> None:
+    """At every look unless it was made for one; wider then, by where the collection stands."""
+    records = [{"age": 30, "hours": 7.5, "job": "nurse", "member": False, "label": 0}] * 40
+    questions = [{"depth": 1}, {"depth": 2}]
+    for looks in ("many", "once"):
+        curator = Curator(MemoryStore(), clock)
+        plan = {"holders": 50, "looks": looks, "allocation": allocation, "questions": questions}
+        task = survey_task(curator, epsilon=20.0, **plan)
+        answer(curator, task, records)
+        fitted = curator.fit(task.id, "pruned")
+        model = curator.model(task.id, fitted.number).model
+        assert model.facts["95 % intervals"] == MEANING[looks]
+        _, insight, _ = curator.insight(task.id)
+        assert insight.looks == looks
+        asked = next(q for q in curator.question_counts(task.id) if q.n == insight.reports)
+        expected = ONE_LOOK if looks == "once" else factor_at(asked.n / planned)
+        assert asked.factor == expected
 
 
 def test_fitting_needs_reports_unless_the_estimator_does_not(curator: Curator) -> None:

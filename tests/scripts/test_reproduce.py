@@ -260,6 +260,9 @@ def test_every_method_runs_and_says_how_good_it_is(name: str) -> None:
         split = PROBLEMS[job.problem](Path(), 0, **dict(job.settings))
     elif job.problem == "quadrants":
         split = PROBLEMS["quadrants"](Path(), 0, holders=1000, shift=0.1)
+    elif job.problem == "collection":
+        small = {"holders": 2_000, "rows": 60, "depth": 3}
+        split = PROBLEMS[job.problem](Path(), 0, **{**dict(job.settings), **small})
     elif numeric:
         split = PROBLEMS["sine"](Path(), 0, n_private=300, n_public=60, n_test=100)
     else:

@@ -1,0 +1,208 @@
+"""How often something false is said of a collection, at one look and at any of many.
+
+Public records and holders come from one population, so every difference that is listed between them
+is false; or in one cell of eight the holders' classes have changed places, which is to be found.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from privet.learning.counts import QuestionCounts
+from privet.learning.estimators import fit
+from privet.learning.insight import FALSE_DISCOVERY_RATE, cell_differences
+from privet.learning.partitions import GROWERS
+from privet.learning.public_data import PublicData
+from privet.learning.ratio import fieller_interval
+from privet.learning.trees import locate
+from privet.protocol.features import Classes
+from privet.protocol.mechanisms import SubsetSelection
+from privet.protocol.partition import Partition
+from scripts.reproduce.contestants import Scored
+from scripts.reproduce.coverage import grid, public_rows
+
+Floats = NDArray[np.float64]
+Setting = float | str
+Counts = NDArray[np.int64]
+
+COLUMNS, EIGHTH = 6, 8
+LOOKS, FIRST, LAST = 1_000, 0.01, 2.0
+"""Looks at a collection, the first and the last by what part of the planned reports are there."""
+STATEMENTS = ("overall share", "list of differences", "share in a cell")
+ONE, EVERY, NORMAL = "once", "many", "normal test"
+"""What ``looks`` may be, and a test for comparison."""
+COLLECTIONS: tuple[tuple[float, dict[str, Setting]], ...] = (
+    (2.0, {"holders": 4_000, "rows": 200, "depth": 4, "classes": 2, "cells": "even"}),
+    (8.0, {"holders": 50_000, "rows": 200, "depth": 4, "classes": 2, "cells": "even"}),
+    (4.0, {"holders": 50_000, "rows": 200, "depth": 7, "classes": 2, "cells": "1/k"}),
+    (4.0, {"holders": 50_000, "rows": 1_000, "depth": 7, "classes": 2, "cells": "even"}),
+    (4.0, {"holders": 50_000, "rows": 200, "depth": 5, "classes": 5, "cells": "even"}),
+    (8.0, {"holders": 100_000, "rows": 1_000, "depth": 10, "classes": 2, "cells": "even"}),
+    (2.0, {"holders": 4_000, "rows": 1_000, "depth": 4, "classes": 2, "cells": "distilled"}),
+    (4.0, {"holders": 20_000, "rows": 200, "depth": 4, "classes": 2, "cells": "distilled"}),
+    (4.0, {"holders": 20_000, "rows": 20, "depth": 4, "classes": 2, "cells": "distilled"}),
+    (4.0, {"holders": 20_000, "rows": 200, "depth": 6, "classes": 2, "cells": "cart"}),
+)
+"""Epsilon, and the settings of a ``Collection``."""
+LOOKED_AT: dict[str, Setting] = {
+    "holders": 20_000,
+    "rows": 1_000,
+    "depth": 3,
+    "classes": 2,
+    "cells": "even",
+}
+
+
+@dataclass(frozen=True)
+class Collection:
+    """``holders`` in ``2**depth`` cells, and ``rows`` public records.
+
+    ``cells`` are "even", "1/k" by mass, or grown on the public records by the grower named.
+    """
+
+    holders: int
+    rows: int
+    depth: int
+    classes: int
+    cells: str
+
+    def __str__(self) -> str:
+        numbers = f"{self.classes} classes, {self.rows} rows, {self.holders} holders"
+        return f"{2**self.depth} cells, {self.cells}, {numbers}"
+
+    @property
+    def label(self) -> Classes:
+        """The label."""
+        return Classes(name="y", classes=tuple("abcdefgh"[: self.classes]))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A tree with counts, ``(cells, slots)``, of public records and of two populations' holders."""
+
+    tree: Partition
+    public: Floats
+    alike: Counts
+    changed: Counts
+    selection: float
+
+
+def list_differences(of: Collection, epsilon: float, seed: int) -> Iterator[Scored]:
+    """Whether anything false is listed, and what part of the changed cells."""
+    rng = np.random.default_rng([seed, of.holders, of.rows, of.depth])
+    drawn = grown(of, rng) if of.cells in GROWERS else fixed(of, rng)
+    mechanism = SubsetSelection.create(epsilon, drawn.tree.cells, of.classes)
+    listed: dict[str, list[set[int]]] = {ONE: [], EVERY: [], NORMAL: []}
+    for counts in (drawn.alike, drawn.changed):
+        n = int(counts.sum())
+        one = QuestionCounts(drawn.tree, mechanism, mechanism.simulate(counts, rng), n)
+        for name, question in ((ONE, one), (EVERY, replace(one, planned=of.holders))):
+            differences = cell_differences(of.label, question, drawn.public, drawn.selection)
+            listed[name].append({difference.cell for difference in differences})
+        listed[NORMAL].append(by_normal_test(one, drawn.public))
+    changed = set(range(0, drawn.tree.cells, EIGHTH))
+    for name, (false, found) in listed.items():
+        yield (
+            name,
+            {"collection": f"{of}, ε = {epsilon:g}"},
+            {"score": float(bool(false)), "found": len(found & changed) / len(changed)},
+        )
+
+
+def fixed(of: Collection, rng: np.random.Generator) -> Drawn:
+    """Cells that know no label."""
+    tree = grid(public_rows(of.label, 0), of.depth)
+    mass = np.ones(tree.cells) if of.cells == "even" else 1.0 / np.arange(1.0, tree.cells + 1.0)
+    share = rng.dirichlet(np.full(of.classes, 2.0), tree.cells)
+    other = share.copy()
+    other[::EIGHTH] = np.roll(share[::EIGHTH], 1, axis=1)
+    public, alike, changed = (
+        rng.multinomial(rows, (mass[:, None] * law / mass.sum()).ravel()).reshape(share.shape)
+        for rows, law in ((of.rows, share), (of.holders, share), (of.holders, other))
+    )
+    return Drawn(tree, public.astype(float), alike, changed, 1.0)
+
+
+def grown(of: Collection, rng: np.random.Generator) -> Drawn:
+    """Cells grown on the public records that they are compared with."""
+    public, holders = some_rows(of, of.rows, rng), some_rows(of, of.holders, rng)
+    tree = GROWERS[of.cells](
+        public.X, public.y, depth=of.depth, classes=of.classes, rng=np.random.default_rng(0)
+    )
+    cells, y = locate(tree, holders.X), holders.y.astype(int)
+    moved = np.where(cells % EIGHTH == 0, (y + 1) % of.classes, y)
+    in_public = counted(locate(tree, public.X), public.y.astype(int), tree.cells, of.classes)
+    alike, changed = (counted(cells, labels, tree.cells, of.classes) for labels in (y, moved))
+    mechanism = SubsetSelection.create(8.0, tree.cells, of.classes)
+    some = QuestionCounts(tree, mechanism, mechanism.simulate(alike, rng), of.holders)
+    selection = fit("private", of.label, public, [some]).selection
+    return Drawn(tree, in_public.astype(float), alike, changed, selection)
+
+
+def some_rows(of: Collection, rows: int, rng: np.random.Generator) -> PublicData:
+    """Uniform rows whose label leans to the last class with the first column."""
+    X = rng.random((rows, COLUMNS))
+    leans = rng.random(rows) < 0.2 + 0.6 * X[:, 0]
+    other = rng.integers(of.classes - 1, size=rows)
+    return PublicData(X, np.where(leans, of.classes - 1, other).astype(float))
+
+
+def counted(cells: NDArray[np.integer], y: NDArray[np.integer], k: int, slots: int) -> Counts:
+    """Rows per cell and class."""
+    return np.bincount(cells * slots + y, minlength=k * slots).reshape(k, slots)
+
+
+def by_normal_test(question: QuestionCounts, public: Floats) -> set[int]:
+    """Cells listed by the textbook's test of two shares, with Benjamini and Hochberg's rule."""
+    n, m, rows = question.holders, public.sum(), public.sum(axis=1)
+    mass, q = question.counts.sum(axis=1), (public + 1.0 / public.shape[1]) / (rows + 1.0)[:, None]
+    u, v = mass / n, rows / m
+    of_mass = question.noise.sum(axis=(1, 2)) / n**2 + u.clip(0.0) / n + v / m
+    share = question.counts / np.maximum(mass, 1.0)[:, None]
+    t = share.clip(0.0, 1.0)
+    noise = np.diagonal(question.noise, axis1=1, axis2=2) / np.maximum(mass, 1.0)[:, None] ** 2
+    of_label = noise + t * (1.0 - t) / np.maximum(mass, 1.0)[:, None]
+    of_label += q * (1.0 - q) / (rows + 1.0)[:, None]
+    z = np.column_stack([(u - v) / np.sqrt(of_mass + 1e-12), (share - q) / np.sqrt(of_label)])
+    p = 2.0 * ndtr(-np.abs(z))
+    ordered = np.sort(p.ravel())
+    passing = ordered <= FALSE_DISCOVERY_RATE * np.arange(1, p.size + 1) / p.size
+    if not passing.any():
+        return set()
+    return set(np.flatnonzero((p <= ordered[passing][-1]).any(axis=1)).tolist())
+
+
+def look_often(of: Collection, epsilon: float, seed: int) -> Iterator[Scored]:
+    """Whether a statement was false at any of ``LOOKS`` looks; the share of cells for cells."""
+    rng = np.random.default_rng([seed, of.holders])
+    tree = grid(public_rows(of.label, 0), of.depth)
+    mechanism = SubsetSelection.create(epsilon, tree.cells, of.classes)
+    mass, share = rng.dirichlet(np.full(tree.cells, 3.0)), rng.uniform(0.1, 0.9, tree.cells)
+    law = np.stack([mass * (1.0 - share), mass * share], axis=1)
+    public = rng.multinomial(of.rows, law.ravel()).reshape(law.shape).astype(float)
+    weights = np.tile([0.0, 1.0], (tree.cells, 1))
+    counts, sums, n = np.zeros(law.shape, np.int64), np.zeros(mechanism.sum_size, np.int64), 0
+    settings = {ONE: None, EVERY: of.holders}
+    false = {name: np.zeros(2 + tree.cells, dtype=bool) for name in settings}
+    for until in np.unique((of.holders * np.geomspace(FIRST, LAST, LOOKS)).astype(int)):
+        arrived = rng.multinomial(until - n, law.ravel()).reshape(law.shape)
+        counts, sums, n = counts + arrived, sums + mechanism.simulate(arrived, rng), int(until)
+        truth = counts[:, 1].sum() / n
+        once = QuestionCounts(tree, mechanism, sums, n)
+        for name, planned in settings.items():
+            question = replace(once, planned=planned)
+            overall = question.mean(weights).interval(0.0, 1.0)
+            holders = question.plausible.sum(axis=1, keepdims=True)
+            low, high = fieller_interval(question.counts, question.noise, holders, question.factor)
+            false[name] |= [
+                not overall.low <= truth <= overall.high,
+                bool(cell_differences(of.label, question, public, 1.0)),
+                *((share < low[:, 1]) | (high[:, 1] < share)),
+            ]
+    for name, ever in false.items():
+        parts = float(ever[0]), float(ever[1]), float(ever[2:].mean())
+        for statement, part in zip(STATEMENTS, parts, strict=True):
+            yield name, {"statement": statement}, {"score": part}
