@@ -133,17 +133,13 @@ class QuestionCounts:
         """Mean of ``weights``, ``(cells, slots)``, over the holders whose record fits.
 
         The variance is to first order, without the slight correlation of counts and misfits that
-        some mechanisms have. Rounding a number t in [0, 1] at random to one of L levels adds
-        at most min(t (1 - t), 1 / (2 L - 2)^2), which is largest where all of a cell are equal.
+        some mechanisms have.
         """
         mean = float((weights * self.counts).sum()) / self.holders
         variance = self.mechanism.linear_variance(weights, self.n, self.plausible)
         variance += mean**2 * self.misfits.variance
         if self.scale is not None:
-            mass = self.plausible.sum(axis=1)
-            t = self.plausible[:, 1] / np.maximum(mass, 1e-300)
-            rounding = np.minimum(t * (1.0 - t), 1.0 / (2 * self.mechanism.levels - 2) ** 2)
-            variance += float(np.diff(weights)[:, 0] ** 2 @ (mass * rounding))
+            variance += rounding_variance(self.mechanism, weights, self.plausible)
         return Estimate(mean, max(variance, 0.0) / self.holders**2, self.factor)
 
     @cached_property
@@ -183,6 +179,18 @@ class QuestionCounts:
         first_cell[:, 0, :] = np.eye(self.mechanism.slots)
         low, high = np.array([self.mechanism.influence(unit) for unit in first_cell]).T
         return low, high
+
+
+def rounding_variance(mechanism: Mechanism, weights: Floats, counts: Floats) -> float:
+    """What rounding numbers to levels adds at most to the variance of sum(weights * counts).
+
+    Rounding t in [0, 1] at random to one of L levels has a variance of at most
+    min(t (1 - t), 1 / (2 L - 2)^2), which is largest where all of a cell are equal.
+    """
+    mass = counts.sum(axis=1)
+    t = counts[:, 1] / np.maximum(mass, 1e-300)
+    rounding = np.minimum(t * (1.0 - t), 1.0 / (2 * mechanism.levels - 2) ** 2)
+    return float(np.diff(weights)[:, 0] ** 2 @ (mass * rounding))
 
 
 def misfit_share(questions: Sequence[QuestionCounts]) -> Estimate | None:

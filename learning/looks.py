@@ -21,12 +21,12 @@ E is also an e-value (Vovk and Wang, 2021): that of independent evidence multipl
 at any stopping time (Wang and Ramdas, 2022, "e-BH").
 """
 
-from math import ceil, exp, log
+from math import ceil, exp, log, log1p, sqrt
 from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import betaln
+from scipy.special import betaln, ndtri
 
 from .public_data import Floats
 
@@ -70,6 +70,20 @@ def reports_until(precision: float, planned: float | None) -> int:
     return ceil(
         exp(brentq(missing, start, start + 2.0 * log(factor_at(exp(start) / planned)) + 1.0))
     )
+
+
+def critical_difference(
+    reported: float, public: float, tests: int, progress: float | None
+) -> float:
+    """The least difference of two estimates with these variances that one of ``tests`` finds.
+
+    By ``p_of_equal_means`` at ``progress``, or in one look if None.
+    """
+    if progress is None:
+        return -float(ndtri(LEVEL / tests / 2.0)) * sqrt(reported + public)
+    now, end = NARROWEST * progress, NARROWEST
+    variance = reported * (1.0 + 1.0 / now) + public * (1.0 + 1.0 / end)
+    return sqrt(variance * (2.0 * log(tests / LEVEL) + log1p(now) + log1p(end)))
 
 
 def p_of_equal_means(

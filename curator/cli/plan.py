@@ -15,8 +15,8 @@ from .output import err, out, print_facts, print_json, shown
 if TYPE_CHECKING:
     from privet.learning.planning import Plan
 
-BAR = 30
-"""Characters of the longest bar."""
+BAR = 10
+"""Characters of a bar for certainty."""
 
 
 def plan(
@@ -41,10 +41,22 @@ def plan(
         str | None,
         typer.Option(help="Estimator to plan for; by default that of a fit."),
     ] = None,
+    target_shift: Annotated[
+        float | None,
+        typer.Option(help="Shift to be shown: a share, by default .05, or in the label's units."),
+    ] = None,
+    power: Annotated[float, typer.Option(help="Probability of showing it.")] = 0.8,
+    half_width: Annotated[
+        float | None,
+        typer.Option(help="Precision of overall figures: a share, by default .02, or in units."),
+    ] = None,
+    board: Annotated[
+        bool, typer.Option("--board", help="Print a paragraph for an ethics board instead.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the simulations.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """From public data alone: what to expect, which shifts reports would show, and their worth."""
+    """From public data alone: what reports would show, what that takes, and what it is worth."""
     from privet.learning.planning import plan as make_plan
 
     named = {"grower": grower, "depth": depth, "mechanism": mechanism, "ignore": ignore or None}
@@ -55,6 +67,9 @@ def plan(
             label=label,
             epsilon=epsilon,
             holders=holders,
+            target_shift=target_shift,
+            power=power,
+            half_width=half_width,
             estimator=estimator,
             simulation_seed=seed,
             **settings,
@@ -62,69 +77,47 @@ def plan(
         )
     if as_json:
         print_json(result.to_document())
+    elif board:
+        typer.echo(result.board)
     else:
         print_plan(result)
 
 
 def print_plan(plan: "Plan") -> None:
-    """The plan in words, with a table of other numbers of holders and other epsilons."""
-    title = f"{plan.holders:,} holders at epsilon {plan.epsilon:g}".replace(",", " ")
-    facts = {
-        f"expected {plan.score}, if fair": f"{plan.expected.value:.4g} "
-        f"± {plan.expected.standard_error:.2g}",
-        "questions": "; ".join(
-            f"{question['mechanism']} over {question['cells']} cells" for question in plan.questions
-        ),
-        "report": f"{plan.report_bytes} bytes",
-        "verdict": str(plan.verdict),
+    """The plan's answers, what variations of it show, and what reports are worth."""
+    for answer in plan.answers:
+        out().print(answer, highlight=False)
+    out().print(variations(plan))
+    gains = {
+        sentence: f"{100 * gain.value:+.1f} ± {100 * gain.standard_error:.1f}"
+        for sentence, gain in plan.gains.items()
     }
-    print_facts(title, facts)
-    out().print(prospects(plan))
-    print_facts("Largest gain", bars(plan))
-    out().print(plan.reason, highlight=False)
+    print_facts(f"What the reports are worth, in {plan.unit}", gains)
 
 
-def prospects(plan: "Plan") -> Table:
-    """Smallest shifts found, and gains by what misleads."""
-    unit = "points" if plan.score == "accuracy" else "% of the variance"
+def variations(plan: "Plan") -> Table:
+    """What other numbers of holders and other epsilons show."""
     table = Table(
-        title=f"Smallest shifts that reports reveal, and gains in {unit}",
+        title=f"Power to show {plan.amount(plan.target_shift)}, and what is shown with "
+        f"{plan.power:.0%}",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         padding=(0, 1, 0, 0),
     )
-    for heading in ("holders", "ε", "cells", "overall", "in a cell", *plan.here.gains):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for prospect in plan.prospects:
+    for heading in ("holders", "ε", "power", "", "± overall", "shift", "in a cell"):
+        table.add_column(heading, justify="left" if not heading else "right", no_wrap=True)
+    for prospect in plan.others:
+        at = prospect.holders == plan.holders and prospect.epsilon == plan.epsilon
         table.add_row(
             shown(prospect.holders),
             f"{prospect.epsilon:g}",
-            str(prospect.cells),
-            _shift(plan, prospect.overall_shift),
-            _shift(plan, prospect.cell_shift),
-            *map(percent, prospect.gains.values()),
+            f"{prospect.power:.0%}",
+            "█" * round(BAR * prospect.power) + ("◀" if at else ""),
+            plan.amount(prospect.half_width),
+            *(
+                "none" if shift is None else plan.amount(shift)
+                for shift in (prospect.overall_shift, prospect.cell_shift)
+            ),
         )
     return table
-
-
-def bars(plan: "Plan") -> dict[str, str]:
-    """A bar for the largest gain of each, by holders and epsilon."""
-    best = [max(*prospect.gains.values(), 0.0) for prospect in plan.prospects]
-    longest = max(*best, 1e-9)
-    return {
-        f"{shown(prospect.holders)}, ε = {prospect.epsilon:g}": "█" * round(BAR * gain / longest)
-        + (" ◀ you are here" if prospect is plan.here else "")
-        for prospect, gain in zip(plan.prospects, best, strict=True)
-    }
-
-
-def percent(gain: float) -> str:
-    """A gain in percent, with its sign."""
-    return f"{round(100.0 * gain, 1) + 0.0:+.1f}"  # never -0.0
-
-
-def _shift(plan: "Plan", shift: float | None) -> str:
-    if shift is None:
-        return "none"
-    return f"{100 * shift:.1f}" if plan.score == "accuracy" else f"{shift:.3g}"

@@ -1,6 +1,6 @@
 """Planning a collection from public records: see ``planner``."""
 
-from .outcome import Figure, Plan, Prospect, Verdict
+from .outcome import Figure, Needed, Plan, Prospect
 from .planner import plan
 
-__all__ = ["Figure", "Plan", "Prospect", "Verdict", "plan"]
+__all__ = ["Figure", "Needed", "Plan", "Prospect", "plan"]

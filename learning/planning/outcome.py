@@ -1,13 +1,13 @@
-"""The result of planning, and how a notebook shows it."""
+"""The result of planning, and how it is told."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from html import escape
-from math import sqrt
+from math import exp, sqrt
 from typing import Any
 
 from ..display.tree import pyplot
+from ..looks import Looks
 from ..public_data import Floats
 
 
@@ -19,34 +19,35 @@ class Figure:
     standard_error: float
 
     @classmethod
-    def of(cls, per_row: Floats) -> "Figure":
-        """Mean and standard error over independent rows."""
-        return cls(float(per_row.mean()), float(per_row.std(ddof=1) / sqrt(len(per_row))))
-
-
-class Verdict(StrEnum):
-    """Whether to collect private reports."""
-
-    COLLECT = "collect if the public data may mislead"
-    DO_NOT_COLLECT = "do not collect"
+    def of(cls, values: Floats) -> "Figure":
+        """Mean and standard error of independent values."""
+        return cls(float(values.mean()), float(values.std(ddof=1) / sqrt(len(values))))
 
 
 @dataclass(frozen=True)
 class Prospect:
-    """What ``holders`` reports at ``epsilon`` would reveal, and what they would be worth.
+    """What ``holders`` reports at ``epsilon`` would show.
 
-    ``overall_shift`` and ``cell_shift`` are the smallest differences between holders and public
-    records that are found with probability ``POWER``: of a class's share, or of a mean in the
-    label's units; None where the largest possible one is not. ``gains`` are by scenario, in
-    accuracy or in parts of a number's variance.
+    ``half_width`` is that of the widest overall 95 % interval. ``overall_shift`` and ``cell_shift``
+    are the smallest differences between holders and public records that are shown with the plan's
+    power, of a class's share, or of a mean in the label's units; None where the largest possible
+    one is not. ``power`` is the probability that the plan's target is shown.
     """
 
     holders: int
     epsilon: float
-    cells: int
+    half_width: float
     overall_shift: float | None
     cell_shift: float | None
-    gains: Mapping[str, float]
+    power: float
+
+
+@dataclass(frozen=True)
+class Needed:
+    """The fewest holders at the plan's epsilon, and the least epsilon for its holders, or None."""
+
+    holders: int | None
+    epsilon: float | None
 
 
 @dataclass(frozen=True)
@@ -54,78 +55,165 @@ class Plan:
     """What to expect of ``holders`` reports at ``epsilon`` beside ``public_records``.
 
     ``expected`` is the ``score``, the accuracy or the mean squared error of a number, if the public
-    records are fair. ``here`` is this plan, and ``others`` vary its holders or its epsilon.
-    ``questions`` are the published questions' mechanisms and cells.
+    records are fair. ``here`` is this plan, and ``others`` vary its holders and its epsilon.
+    ``for_shift`` is what shows a shift of ``target_shift`` with probability ``power``, and
+    ``for_width`` what overall figures to plus or minus ``half_width`` take; the published task
+    reaches that after ``stop_after`` reports. ``gains`` are what
+    reports are worth, in accuracy or parts of a number's variance, by a sentence that says how
+    holders differ. ``questions`` are the published questions' mechanisms and cells.
     """
 
     score: str
+    label: str
     public_records: int
     holders: int
     epsilon: float
+    looks: Looks
     estimator: str
     questions: tuple[dict[str, Any], ...]
     report_bytes: int
     expected: Figure
     here: Prospect
     others: tuple[Prospect, ...]
-    verdict: Verdict
-    reason: str
+    target_shift: float
+    power: float
+    for_shift: Needed
+    half_width: float
+    for_width: Needed
+    stop_after: int
+    gains: Mapping[str, Figure]
 
     def to_document(self) -> dict[str, Any]:
         """The plan as JSON values."""
-        return {**asdict(self), "verdict": str(self.verdict)}
-
-    @property
-    def prospects(self) -> list[Prospect]:
-        """The plan and its variations, by epsilon and holders."""
-        return sorted(
-            [self.here, *self.others], key=lambda prospect: (prospect.epsilon, prospect.holders)
-        )
+        return {**asdict(self), "enough": self.enough, "answers": self.answers, "board": self.board}
 
     @property
     def unit(self) -> str:
         """The unit of gains, which are shown times 100."""
         return "points of accuracy" if self.score == "accuracy" else "% of the label's variance"
 
+    @property
+    def enough(self) -> bool:
+        """Whether the planned collection shows the target with the power that is asked for."""
+        return self.here.power >= self.power
+
+    @property
+    def answers(self) -> list[str]:
+        """What the plan says, in sentences."""
+        here, of = self.here, f"{_number(self.holders)} holders at ε = {self.epsilon:g}"
+        name = "accuracy" if self.score == "accuracy" else "a mean squared error of"
+        fair = (
+            f"If the public data are fair, expect {name} {self.expected.value:.3g} ± "
+            f"{self.expected.standard_error:.1g} from them alone, and no more from the reports."
+        )
+        enough = "are enough" if self.enough else "are too few"
+        shift = (
+            f"To show that holders and public records differ by {self.amount(self.target_shift)} "
+            f"overall, {of} {enough}: {self.here.power:.0%} of such collections do. "
+            f"{self._needed(self.for_shift, f'{self.power:.0%}')}"
+        )
+        cell = "no shift" if here.cell_shift is None else self.amount(here.cell_shift)
+        local = f"In a single cell they show {cell}{'' if here.cell_shift is None else ' or more'}."
+        when = "at every look" if self.looks == "many" else "at one look, set beforehand"
+        width = (
+            f"They tell every overall figure to ± {self.amount(here.half_width)} {when}. "
+            f"{self._needed(self.for_width, f'± {self.amount(self.half_width)}')}"
+        )
+        return [fair, shift, local, width, self._stopping()]
+
+    def _needed(self, needed: Needed, what: str) -> str:
+        if needed.holders is None and needed.epsilon is None:
+            return f"Neither more holders nor a larger ε gives {what}: more public records may."
+        ways = []
+        if needed.holders is not None:
+            ways.append(f"{_number(needed.holders)} holders at ε = {self.epsilon:g}")
+        if needed.epsilon is not None:
+            ways.append(f"ε = {needed.epsilon:.2g} with {_number(self.holders)} holders")
+        return f"For {what} it takes {', or '.join(ways)}."
+
+    def _stopping(self) -> str:
+        if self.looks == "once":
+            return "Stop when the planned reports are there: looks before that prove nothing."
+        return (
+            f"Stop at ± {self.amount(self.half_width)}, expected after "
+            f"{_number(self.stop_after)} reports, or as soon as the difference that matters "
+            "is listed: looking early or often does no harm."
+        )
+
+    @property
+    def board(self) -> str:
+        """A paragraph for an ethics board or a data protection officer, to be completed."""
+        odds = exp(min(self.epsilon, 50.0))
+        shift = self.amount(self.target_shift)
+        return (
+            f"We ask about {_number(self.holders)} people for {self.label} and never receive what "
+            f"they answer. Each device sends one message of at most {self.report_bytes} bytes, in "
+            "which the answer and the features are changed at random (local differential privacy, "
+            f"ε = {self.epsilon:g}). Somebody who sees the message and thinks two records equally "
+            f"likely can be at most {odds / (1.0 + odds):.1%} sure which of them it comes from, "
+            "whatever else they know; this holds against us too, and for as long as the message "
+            "exists. Messages are added up when they arrive, and only their sums are kept. With "
+            f"this number of people and this ε, a difference of {shift} between them and our "
+            f"{_number(self.public_records)} public records is found with a probability of "
+            f"{self.here.power:.0%}. A smaller ε would protect more and find less; fewer people "
+            "would not protect more."
+        )
+
+    def amount(self, shift: float) -> str:
+        """A shift in points, or in the label's units."""
+        return f"{100 * shift:.1f} points" if self.score == "accuracy" else f"{shift:.3g}"
+
     def plot(self, ax: Any = None) -> Any:
-        """One row of gains per shift, a colour for each number of holders and epsilon.
+        """The power to show the target by the number of holders, a line for each epsilon.
 
         Drawn into matplotlib's ``ax``, or into a figure of its own; returns the axes. Raises
         ``ImportError`` without matplotlib.
         """
         if ax is None:
-            _, ax = pyplot().subplots(figsize=(7.0, 3.0), layout="constrained")
-        for prospect in self.prospects:
-            ax.plot(
-                [100 * gain for gain in prospect.gains.values()],
-                list(prospect.gains),
-                "s" if prospect is self.here else "o",
-                alpha=0.8,
-                label=f"{prospect.holders:,}, ε = {prospect.epsilon:g}",
-            )
-        ax.axvline(0.0, color="0.6", linewidth=0.8)
-        ax.margins(y=0.15)
-        ax.set_xlabel(f"gain in {self.unit}")
-        ax.legend(title="holders", fontsize="small")
+            _, ax = pyplot().subplots(figsize=(6.0, 3.5), layout="constrained")
+        for epsilon in sorted({prospect.epsilon for prospect in self.others}):
+            line = [prospect for prospect in self.others if prospect.epsilon == epsilon]
+            powers = [prospect.power for prospect in line]
+            ax.plot([p.holders for p in line], powers, "o-", label=f"ε = {epsilon:g}")
+        ax.plot([self.holders], [self.here.power], "ks", label="this plan")
+        ax.axhline(self.power, color="0.6", linewidth=0.8)
+        ax.set(xscale="log", xlabel="holders", ylim=(0.0, 1.02))
+        ax.set_ylabel(f"power to show {self.amount(self.target_shift)}")
+        ax.legend(fontsize="small")
         return ax
 
     def _repr_html_(self) -> str:
-        """The reason and a table of gains, in a notebook."""
-        rows = [
+        """The answers, what the plan and its variations show, and the gains, in a notebook."""
+        headings = ("holders", "ε", "power", "± overall", "shift overall", "shift in a cell")
+        shown = [
             (
-                f"{prospect.holders:,}",
-                f"{prospect.epsilon:g}",
-                prospect.cells,
-                *(f"{100.0 * gain:+.1f}" for gain in prospect.gains.values()),
+                _number(each.holders),
+                f"{each.epsilon:g}",
+                f"{each.power:.0%}",
+                self.amount(each.half_width),
+                "none" if each.overall_shift is None else self.amount(each.overall_shift),
+                "none" if each.cell_shift is None else self.amount(each.cell_shift),
             )
-            for prospect in self.prospects
+            for each in self.others
+        ]
+        gains = [
+            (sentence, f"{100 * gain.value:+.1f} ± {100 * gain.standard_error:.1f}")
+            for sentence, gain in self.gains.items()
         ]
         return (
-            f"<p>{escape(self.reason)}</p><table><caption>Gains in {self.unit}</caption><thead>"
-            f"{_row('th', ('holders', 'ε', 'cells', *self.here.gains))}</thead>"
-            f"<tbody>{''.join(_row('td', row) for row in rows)}</tbody></table>"
+            f"{''.join(f'<p>{escape(answer)}</p>' for answer in self.answers)}"
+            f"{_table(headings, shown)}{_table(('if', f'gain in {self.unit}'), gains)}"
         )
 
 
-def _row(tag: str, cells: Iterable[object]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
+def _number(value: int) -> str:
+    return f"{value:,}".replace(",", " ")
+
+
+def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    body = "".join(_row("td", row) for row in rows)
+    return f"<table><thead>{_row('th', headings)}</thead><tbody>{body}</tbody></table>"
+
+
+def _row(tag: str, cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"

@@ -3,13 +3,8 @@
 **Score without shift.** The stacked public model is cross-validated; where the holders are like the
 public records, reports hardly improve it (docs/accuracy.md), so that is the score to expect.
 
-**Shifts that reports reveal.** In closed form from the mechanism's variances: what ``privet
-insight`` would find with probability ``POWER``. For the label's share or mean overall, and in one
-cell, a difference delta has the standard deviation sd of the test's statistic, and
-
-    delta = (z(level / 2) + z(1 - POWER)) sd,
-
-the level being ``insight``'s after its correction for several tests.
+**Shifts that reports show**, in closed form (``detection``), and the fewest holders and the least
+epsilon with which they show the shift that is asked for.
 
 **What reports are worth under shift.** Each scenario has holders who differ from the public records
 in a known way (``populations``); their reports are simulated exactly in distribution, and the
@@ -18,51 +13,52 @@ rows' values as often as public rows repeat. There is no noise but that of repor
 """
 
 import json
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil, sqrt
+from math import ceil, floor, log10, sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from privet.protocol.errors import InvalidPublicData, InvalidRequest
 from privet.protocol.features import Classes
-from privet.protocol.label_scale import LabelScale
 from privet.protocol.task import Task
 
-from ..contrasts import contrast_variance
 from ..counts import Label
 from ..estimators import DEFAULT_ESTIMATOR, ESTIMATORS, fit
-from ..insight import FALSE_DISCOVERY_RATE
+from ..looks import reports_until
 from ..public_data import Floats, PublicData
 from ..public_model.base import BaseModel
 from ..public_model.knowledge import Knowledge
-from ..selection import selection_factor
 from ..simulation import simulate_counts
 from ..task_building.build import build_encoded, check_names, encode_columns
 from ..task_building.columns import Columns
 from ..task_building.settings import TaskSettings
 from ..trees import locate
-from .outcome import Figure, Plan, Prospect, Verdict
-from .populations import Population, few_rows
+from .detection import (
+    LEAST_EPSILON,
+    MOST_EPSILON,
+    MOST_HOLDERS,
+    Detection,
+    detection,
+    least,
+)
+from .outcome import Figure, Needed, Plan, Prospect
+from .populations import LOWER, OTHERS, RARE, Population, few_rows
 
-POWER = 0.8
-"""The usual one."""
-WORTHWHILE = 0.01
-"""A gain worth asking for: a point of accuracy, or a percent of a number's variance."""
-HOLDER_STEPS = (0.1, 10.0)
-EPSILON_STEPS = (0.5, 2.0)
-"""Multiples of the planned holders and epsilon that are shown beside the plan."""
+POWER, TARGET, WIDTH = 0.8, 0.05, 0.02
+"""What is asked for by default: shift and half-width in shares, or in parts of a number's range."""
+HOLDER_STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)
+EPSILON_STEPS = (0.5, 1.0, 2.0)
+"""Multiples of the planned holders and epsilon that are shown."""
 FEWEST_RECORDS = 20
 FEWEST_OF_A_CLASS = 5
 MOST_RECORDS = 3000
 """Maximum number of public records; of more a random sample is used."""
 MOST_POINTS = 4000
-DRAWS = 2
+DRAWS = 5
 """Collections simulated per gain."""
 
 
@@ -72,6 +68,9 @@ def plan(
     label: str,
     epsilon: float,
     holders: int,
+    target_shift: float | None = None,
+    power: float = POWER,
+    half_width: float | None = None,
     estimator: str | None = None,
     simulation_seed: int = 0,
     **settings: Any,
@@ -79,8 +78,11 @@ def plan(
     """What ``holders`` reports at ``epsilon`` would add to these public records.
 
     ``public`` is a CSV or Parquet file, its bytes, a DataFrame, or columns by name; ``settings``
-    are the task's other settings (docs/api.md), with the same defaults. Raises ``InvalidRequest``
-    for impossible settings and ``InvalidPublicData`` for too few records.
+    are the task's other settings (docs/api.md), with the same defaults. The plan says what it takes
+    to show a shift of ``target_shift`` with probability ``power``, and to know every overall figure
+    to plus or minus ``half_width``: in shares, .05 and .02 by default, or in the label's units,
+    that part of its range. Raises ``InvalidRequest`` for impossible settings and
+    ``InvalidPublicData`` for too few records.
     """
     values = {"name": "plan", "label": label, "epsilon": epsilon, "holders": holders, **settings}
     checked = TaskSettings.parse(json.dumps(values))
@@ -89,7 +91,12 @@ def plan(
     if estimator not in ESTIMATORS:
         listed = ", ".join(sorted(ESTIMATORS))
         raise InvalidRequest(f"Unknown estimator {estimator!r}: choose among {listed}.")
-    return Planner(checked, _columns(public), estimator, simulation_seed).plan()
+    wishes = {"power": power, "target_shift": target_shift, "half_width": half_width}
+    for name, wish in wishes.items():
+        if wish is not None and not 0.0 < wish < (1.0 if name == "power" else np.inf):
+            raise InvalidRequest(f"{name} is {wish:g}: give one above 0, and a power below 1.")
+    planner = Planner(checked, _columns(public), estimator, simulation_seed)
+    return planner.plan(target_shift, power, half_width)
 
 
 def _columns(public: Any) -> Columns:
@@ -149,17 +156,16 @@ class Planner:
             some = PublicData(public.X[rows], public.y[rows])
             yield name, Scenario(some, self.stack(some), population)
         volunteers = population.volunteers(sqrt(self.variance))
-        yield "volunteers", replace(self.fair, population=volunteers)
-        yield "changed", replace(self.fair, population=population.changed())
+        yield RARE if self.slots else LOWER, replace(self.fair, population=volunteers)
+        yield OTHERS, replace(self.fair, population=population.changed())
 
-    def plan(self) -> Plan:
-        """The plan for these settings and its variations."""
-        settings = self.settings
+    def plan(self, target_shift: float | None, power: float, half_width: float | None) -> Plan:
+        """The plan for these settings and its variations; raises as the function ``plan``."""
+        settings, label = self.settings, self.label
+        unit = 1.0 if isinstance(label, Classes) else label.high - label.low
+        target = TARGET * unit if target_shift is None else target_shift
+        width = WIDTH * unit if half_width is None else half_width
         task = self.task(settings, self.fair)
-        here = self.prospect(settings)
-        n, epsilon = settings.holders, settings.epsilon
-        others = [_changed(settings, n * step, epsilon) for step in HOLDER_STEPS]
-        others += [_changed(settings, n, epsilon * step) for step in EPSILON_STEPS]
         expected = Figure.of(self.losses)
         if self.slots:
             expected = Figure(1.0 - expected.value, expected.standard_error)
@@ -167,21 +173,34 @@ class Planner:
             {"mechanism": mechanism.name, "cells": mechanism.cells, "bytes": mechanism.report_bytes}
             for mechanism in task.mechanisms
         )
-        worthwhile = max(here.gains.values()) >= WORTHWHILE
-        verdict = Verdict.COLLECT if worthwhile else Verdict.DO_NOT_COLLECT
+        others = [
+            self.prospect(settings.holders * holders, settings.epsilon * epsilon, target, power)
+            for epsilon in EPSILON_STEPS
+            for holders in HOLDER_STEPS
+            if settings.epsilon * epsilon <= MOST_EPSILON or epsilon == 1.0
+        ]
+        spread = self.detection(settings.holders, settings.epsilon).variance
+        planned = settings.holders if settings.looks == "many" else None
         return Plan(
             score="accuracy" if self.slots else "mean squared error",
+            label=label.name,
             public_records=self.records,
-            holders=n,
-            epsilon=epsilon,
+            holders=settings.holders,
+            epsilon=settings.epsilon,
+            looks=settings.looks,
             estimator=self.estimator,
             questions=questions,
             report_bytes=task.longest_report,
             expected=expected,
-            here=here,
-            others=tuple(map(self.prospect, others)),
-            verdict=verdict,
-            reason=self._reason(expected, here, verdict),
+            here=self.prospect(settings.holders, settings.epsilon, target, power),
+            others=tuple(others),
+            target_shift=target,
+            power=power,
+            for_shift=self.needed(lambda found: found.overall.power(target) >= power),
+            half_width=width,
+            for_width=self.needed(lambda found: found.half_width <= width),
+            stop_after=reports_until(spread / width**2, planned),
+            gains={name: self.gain(task, scenario) for name, scenario in self.shifts.items()},
         )
 
     def stack(self, public: PublicData) -> BaseModel:
@@ -196,34 +215,57 @@ class Planner:
         public, base = scenario.public, scenario.base
         return build_encoded(settings, self.features, self.label, public, base)
 
-    def prospect(self, settings: TaskSettings) -> Prospect:
-        """What a collection with these settings would reveal and be worth."""
-        task = self.task(settings, self.fair)
-        gains = {}
-        for name, scenario in self.shifts.items():
-            republished = scenario.base is not self.fair.base
-            published = self.task(settings, scenario) if republished else task
-            gains[name] = self.gain(settings, published, scenario)
-        cells = task.mechanisms[_asking(task)].cells
-        overall, in_cell = self.detectable(task, settings.holders)
-        return Prospect(settings.holders, settings.epsilon, cells, overall, in_cell, gains)
+    def detection(self, holders: float, epsilon: float) -> Detection:
+        """What so many holders show at this epsilon."""
+        settings = _changed(self.settings, holders, epsilon)
+        return detection(
+            self.task(settings, self.fair),
+            settings.holders,
+            settings.looks,
+            public=self.fair.public,
+            records=self.records,
+            population=self.fair.population,
+            variance=self.variance,
+        )
 
-    def gain(self, settings: TaskSettings, task: Task, scenario: "Scenario") -> float:
-        """Mean improvement over the public model by the reports, of ``DRAWS`` collections."""
+    def prospect(self, holders: float, epsilon: float, target: float, power: float) -> Prospect:
+        """The same in figures: what is shown with probability ``power``, and the target's power."""
+        found = self.detection(holders, epsilon)
+        return Prospect(
+            max(1, round(holders)),
+            epsilon,
+            found.half_width,
+            found.overall.smallest(power),
+            found.cell.smallest(power),
+            found.overall.power(target),
+        )
+
+    def needed(self, enough: Callable[[Detection], bool]) -> Needed:
+        """The fewest holders at the planned epsilon, and the least epsilon for as many holders."""
+        n, epsilon = self.settings.holders, self.settings.epsilon
+        holders = least(lambda some: enough(self.detection(some, epsilon)), 10.0, MOST_HOLDERS)
+        return Needed(
+            None if holders is None else _rounded_up(holders),
+            least(lambda some: enough(self.detection(n, some)), LEAST_EPSILON, MOST_EPSILON),
+        )
+
+    def gain(self, task: Task, scenario: "Scenario") -> Figure:
+        """Improvement over the public model by the reports, over ``DRAWS`` collections."""
         base, population, scores = scenario.base, scenario.population, scenario.scores
-        case = f"{settings.holders} {settings.epsilon}".encode()
-        rng = np.random.default_rng([self.seed, zlib.crc32(case)])
+        if base is not self.fair.base:
+            task = self.task(self.settings, scenario)
+        rng = np.random.default_rng(self.seed)
         starts_from = base if ESTIMATORS[self.estimator].takes_base else None
         lost = []
         for _ in range(DRAWS):
-            copies = rng.multinomial(settings.holders, population.weights)
+            copies = rng.multinomial(self.settings.holders, population.weights)
             X, y, copies = self._holders(population, copies, rng)
             counts = simulate_counts(task, X, y, rng, copies=copies)
             model = fit(self.estimator, self.label, scenario.public, counts, starts_from)
             predicted = model.predict_from(locate(model.partition, population.points), scores)
             lost.append(self._loss(population, predicted.values))
-        gained = self._loss(population, scores) - float(np.mean(lost))
-        return gained if self.slots else gained / self.variance
+        gained = self._loss(population, scores) - np.array(lost)
+        return Figure.of(gained if self.slots else gained / self.variance)
 
     def _holders(
         self, population: Population, copies: Any, rng: np.random.Generator
@@ -243,77 +285,6 @@ class Planner:
             right = population.truth[np.arange(len(predicted)), predicted.argmax(axis=1)]
             return float(population.weights @ (1.0 - right))
         return float(population.weights @ (predicted[:, 0] - population.truth[:, 0]) ** 2)
-
-    def detectable(self, task: Task, holders: int) -> tuple[float | None, float | None]:
-        """The smallest shifts, overall and in a cell of median noise, that ``insight`` finds."""
-        place, label, population = _asking(task), self.label, self.fair.population
-        mechanism, tree = task.mechanisms[place], task.tree_of(place)
-        n = holders / len(task.questions) if task.allocation == "one" else holders
-        cells, m = locate(tree, population.points), self.records
-        points = np.bincount(cells, minlength=tree.cells) + 0.5
-        w = points / points.sum()
-        sums = np.stack(
-            [np.bincount(cells, t, minlength=tree.cells) for t in population.truth.T], axis=1
-        )
-        q = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
-        selection = selection_factor(label, self.fair.public, tree, q)
-        if isinstance(label, Classes):
-            width, largest, tests = 1.0, 1.0, tree.cells * (1 + label.slots)
-            q /= q.sum(axis=1, keepdims=True)
-            units = [np.broadcast_to(row, q.shape) for row in np.eye(label.slots)]
-            spread = (w @ q) * (1.0 - w @ q)
-        else:
-            scale = task.label_scales[place] or LabelScale.of(label, tree.cells)
-            width, largest, tests = scale.width, label.high - label.low, 2 * tree.cells
-            t = scale.to_unit(np.arange(tree.cells), q[:, 0])
-            q = np.stack([1.0 - t, t], axis=1)
-            low = np.broadcast_to(scale.low, tree.cells)
-            ends = np.stack([low, low + width], axis=1)
-            units, spread = [ends - self.fair.public.y.mean()], np.array([self.variance])
-        counts, size = n * w[:, None] * q, n * w[:, None]
-        noise = [mechanism.linear_variance(unit, ceil(n), counts) / n**2 for unit in units]
-        overall = float(np.sqrt(np.array(noise) + spread * (1 / n + 1 / m)).max())
-        variance = contrast_variance(mechanism.slot_covariance(ceil(n), counts), q)
-        variance += size * q * (1.0 - q) * (1.0 + selection * size / (m * w + 1.0)[:, None])
-        in_cell = width * np.sqrt(np.maximum(variance, 0.0)) / size
-        everywhere = _smallest(overall, len(units))
-        local = _smallest(float(np.median(in_cell.max(axis=1))), tests)
-        return (
-            everywhere if everywhere < largest else None,
-            local if local < largest else None,
-        )
-
-    def _reason(self, expected: Figure, here: Prospect, verdict: Verdict) -> str:
-        """The verdict in words, with its figures."""
-        name = "accuracy" if self.slots else "a mean squared error of"
-        fair_case = (
-            f"If the public data are fair, expect {name} {expected.value:.4g} ± "
-            f"{expected.standard_error:.2g} from them alone, and nothing more from the reports."
-        )
-        if verdict is Verdict.DO_NOT_COLLECT:
-            little = "a point" if self.slots else "a percent of the variance"
-            return (
-                f"{fair_case} Nor would the reports gain {little} under any shift that was tried, "
-                "which is what they are for: use the public model, or plan with more holders or a "
-                "larger epsilon."
-            )
-        if here.overall_shift is None:
-            detection = "If they mislead, the reports do not show by how much"
-        else:
-            amount = self._amount(here.overall_shift)
-            detection = f"If they are off by {amount} or more, the reports show it"
-            if here.cell_shift is not None:
-                detection += (
-                    f", as they show {self._amount(here.cell_shift)} or more in a single cell"
-                )
-        gains = [
-            f"{round(100.0 * gain, 1) + 0.0:+.1f} ({shift})" for shift, gain in here.gains.items()
-        ]
-        unit = "points of accuracy" if self.slots else "percent of the label's variance"
-        return f"{fair_case} {detection}; expect {', '.join(gains)} {unit} from them."
-
-    def _amount(self, shift: float) -> str:
-        return f"{100 * shift:.1f} points" if self.slots else f"{shift:.3g}"
 
 
 def check_enough(label: Label, public: PublicData) -> None:
@@ -350,18 +321,10 @@ def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
     return stacking.weights_for(members, by_member, y, slots), predicted
 
 
-def _smallest(deviation: float, tests: int) -> float:
-    """The difference that one of ``tests`` finds with probability ``POWER``."""
-    level = FALSE_DISCOVERY_RATE / tests
-    return float(-ndtri(level / 2.0) - ndtri(1.0 - POWER)) * deviation
-
-
-def _asking(task: Task) -> int:
-    """The first question that asks for the label."""
-    asked = [question.asks for question in task.questions]
-    if "label" not in asked:
-        raise InvalidRequest("No question asks for the label: plan a task with one that does.")
-    return asked.index("label")
+def _rounded_up(number: float) -> int:
+    """To two digits."""
+    step: int = 10 ** max(0, floor(log10(number)) - 1)
+    return int(ceil(number / step) * step)
 
 
 def _changed(settings: TaskSettings, holders: float, epsilon: float) -> TaskSettings:

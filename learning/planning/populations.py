@@ -1,9 +1,9 @@
 """Public data that mislead, made from fair ones: as ``scripts.reproduce`` measures.
 
-In each scenario the holders' records are reference points x with weights, and their labels follow
-a law given x. Where public records are *scarce* or *tilted*, the law is the public model f of all
-of them, and the public data are some of them. Where they are *volunteers* or *changed*, they are
-all there, and the holders' law is f changed in a known way.
+In each scenario, which a sentence names, the holders' records are reference points x with weights,
+and their labels follow a law given x. Where public records are ``SCARCE`` or ``TILTED``, the law is
+the public model f of all of them, and the public data are some of them. Where the holders are
+others, the public data are all there, and the holders' law is f changed in a known way.
 """
 
 from collections.abc import Iterator
@@ -24,6 +24,12 @@ CHANGED = 0.3
 """Changed: fraction of the population, at one end of that component, with other labels."""
 FEW = 0.25
 """Scarce and tilted: fraction of public records kept."""
+
+SCARCE = "Public records are a quarter as many."
+TILTED = "Public records are a quarter as many, and most come from people of one kind."
+RARE = "Holders give the rarest answer more often: its odds are 4.5 times as high."
+LOWER = "Holders' numbers are higher, by half a standard deviation."
+OTHERS = "Three holders in ten, of one kind, answer otherwise than public records of that kind do."
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +72,7 @@ def few_rows(
 ) -> Iterator[tuple[str, NDArray[np.intp]]]:
     """The public rows kept where they are scarce, and where they are tilted."""
     size = min(max(least, round(FEW * len(X))), len(X))
-    for name, tilt in (("scarce", 0.0), ("tilted", TILT)):
+    for name, tilt in ((SCARCE, 0.0), (TILTED, TILT)):
         chance = np.exp(tilt * place_of(X))
         yield name, rng.choice(len(X), size, replace=False, p=chance / chance.sum())
 

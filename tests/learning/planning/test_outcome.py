@@ -1,48 +1,86 @@
-"""A plan shows itself in a notebook, in numbers and as a drawing."""
+"""A plan answers in sentences, in a notebook's tables, and as a drawing."""
+
+from dataclasses import replace
 
 import pytest
 
-from privet.learning.planning import Figure, Plan, Prospect, Verdict
+from privet.learning.planning import Figure, Needed, Plan, Prospect
 
-GAINS = {"scarce": 0.001, "<volunteers>": 0.05}
+HERE = Prospect(10_000, 1.0, 0.015, 0.04, 0.1, 0.9)
 PLAN = Plan(
     score="accuracy",
-    public_records=200,
+    label="ill",
+    public_records=1_200,
     holders=10_000,
     epsilon=1.0,
+    looks="many",
     estimator="drift",
     questions=({"mechanism": "subset", "cells": 8},),
     report_bytes=86,
     expected=Figure(0.8, 0.01),
-    here=Prospect(10_000, 1.0, 8, 0.02, 0.1, GAINS),
-    others=(Prospect(10_000, 0.5, 8, 0.04, 0.2, dict.fromkeys(GAINS, -0.01)),),
-    verdict=Verdict.COLLECT,
-    reason="Expect 5 < 6.",
+    here=HERE,
+    others=(Prospect(1_000, 1.0, 0.05, None, None, 0.3), HERE),
+    target_shift=0.05,
+    power=0.8,
+    for_shift=Needed(7_400, 0.8),
+    half_width=0.02,
+    for_width=Needed(6_000, 0.7),
+    stop_after=5_500,
+    gains={"They are <others>.": Figure(0.051, 0.004)},
 )
 
 
-def test_a_plan_is_a_table_in_a_notebook() -> None:
-    """Sorted by epsilon and holders, with names from elsewhere as text."""
-    shown = PLAN._repr_html_()
-    assert "<p>Expect 5 &lt; 6.</p>" in shown
-    assert "<th>&lt;volunteers&gt;</th>" in shown
-    rows = [row.split("</tr>")[0] for row in shown.split("<tr>")[2:]]
-    assert rows == [
-        "<td>10,000</td><td>0.5</td><td>8</td><td>-1.0</td><td>-1.0</td>",
-        "<td>10,000</td><td>1</td><td>8</td><td>+0.1</td><td>+5.0</td>",
+def test_a_plan_answers_what_was_asked() -> None:
+    """Whether the collection is enough, what would be, and when to stop."""
+    assert PLAN.enough
+    assert PLAN.answers == [
+        "If the public data are fair, expect accuracy 0.8 ± 0.01 from them alone, and no more from "
+        "the reports.",
+        "To show that holders and public records differ by 5.0 points overall, 10 000 holders at "
+        "ε = 1 are enough: 90% of such collections do. For 80% it takes 7 400 holders at ε = 1, or "
+        "ε = 0.8 with 10 000 holders.",
+        "In a single cell they show 10.0 points or more.",
+        "They tell every overall figure to ± 1.5 points at every look. For ± 2.0 points it takes "
+        "6 000 holders at ε = 1, or ε = 0.7 with 10 000 holders.",
+        "Stop at ± 2.0 points, expected after 5 500 reports, or as soon as the difference that "
+        "matters is listed: looking early or often does no harm.",
     ]
 
 
+def test_a_plan_says_what_nothing_gives() -> None:
+    """Where more holders do not help it says so, and one look is not to be repeated."""
+    alone = replace(PLAN, looks="once", here=replace(HERE, power=0.1), for_shift=Needed(None, None))
+    said = " ".join(alone.answers)
+    assert not alone.enough
+    assert "are too few" in said
+    assert "Neither more holders nor a larger ε gives 80%: more public records may." in said
+    assert "at one look, set beforehand" in said
+    assert "looks before that prove nothing" in said
+
+
+def test_the_paragraph_for_a_board_has_the_plans_figures() -> None:
+    """At epsilon 1 the surest guess between two records is right with e / (1 + e)."""
+    for words in ("10 000 people", "86 bytes", "ε = 1", "73.1%", "5.0 points", "1 200", "90%"):
+        assert words in PLAN.board
+
+
+def test_a_plan_is_tables_in_a_notebook() -> None:
+    """With names from elsewhere as text."""
+    shown = PLAN._repr_html_()
+    assert "<td>1 000</td><td>1</td><td>30%</td><td>5.0 points</td><td>none</td>" in shown
+    assert "<td>They are &lt;others&gt;.</td><td>+5.1 ± 0.4</td>" in shown
+
+
 @pytest.mark.slow
-def test_a_plan_draws_its_gains() -> None:
-    """A point for each shift and variation, in points of accuracy."""
+def test_a_plan_draws_its_power() -> None:
+    """A line for each epsilon, and this plan on it."""
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("Agg")
     _, ax = plt.subplots()
     assert PLAN.plot(ax) is ax
-    other, here = ax.get_lines()[:2]
-    assert list(here.get_xdata()) == [0.1, 5.0]
-    assert here.get_label() == "10,000, ε = 1"
-    assert (here.get_marker(), other.get_marker()) == ("s", "o")
-    assert ax.get_xlabel() == "gain in points of accuracy"
+    line, here, *_ = ax.get_lines()
+    assert list(line.get_xdata()) == [1_000, 10_000]
+    assert list(line.get_ydata()) == [0.3, 0.9]
+    assert (list(here.get_xdata()), here.get_label()) == ([10_000], "this plan")
+    assert ax.get_ylabel() == "power to show 5.0 points"
     plt.close("all")

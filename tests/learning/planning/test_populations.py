@@ -7,6 +7,8 @@ from privet.learning.planning.populations import (
     CHANGED,
     HIGHER,
     RARER,
+    SCARCE,
+    TILTED,
     Population,
     few_rows,
     place_of,
@@ -55,5 +57,5 @@ def test_few_rows_are_chosen_by_chance_or_by_tilt() -> None:
     chosen = dict(few_rows(POINTS, 20, np.random.default_rng(1)))
     assert [len(set(rows.tolist())) for rows in chosen.values()] == [125, 125]
     place = place_of(POINTS)
-    assert place[chosen["tilted"]].mean() > place[chosen["scarce"]].mean() + 0.15
+    assert place[chosen[TILTED]].mean() > place[chosen[SCARCE]].mean() + 0.15
     assert all(len(rows) == 10 for _, rows in few_rows(POINTS[:10], 20, rng))

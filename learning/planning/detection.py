@@ -1,0 +1,175 @@
+"""What a collection shows, in closed form from the mechanism's variances.
+
+The share of a class, or the mean of a number, differs between holders and public records by delta.
+``privet insight`` tells it with the probability
+
+    power = Phi((delta - critical) / sd),
+
+sd being the standard deviation of the estimated difference, and critical what the test asks for
+after its correction for several tests, at one look or at every look (``looks``).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, sqrt
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes
+from privet.protocol.label_scale import LabelScale
+from privet.protocol.task import Task
+
+from ..contrasts import contrast_variance
+from ..counts import Label, rounding_variance
+from ..looks import ONE_LOOK, Looks, critical_difference, factor_at
+from ..public_data import PublicData
+from ..selection import selection_factor
+from ..trees import locate
+from .populations import Population
+
+MOST_HOLDERS = 1e9
+LEAST_EPSILON, MOST_EPSILON = 0.01, 16.0
+"""Bounds of what is searched."""
+FINE = 1.01
+"""A search ends where the next step is by less than this factor."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference to be told, with the variances of both estimates.
+
+    It is one of ``tests``, and ``largest`` is the greatest that there can be.
+    """
+
+    reported: float
+    public: float
+    tests: int
+    largest: float
+    looks: Looks
+
+    @cached_property
+    def critical(self) -> float:
+        """The least estimated difference that is told."""
+        progress = 1.0 if self.looks == "many" else None
+        return critical_difference(self.reported, self.public, self.tests, progress)
+
+    def power(self, delta: float) -> float:
+        """The probability with which a difference of ``delta`` is told."""
+        return float(ndtr((delta - self.critical) / sqrt(self.reported + self.public)))
+
+    def smallest(self, power: float) -> float | None:
+        """The difference that is told with probability ``power``; None above ``largest``."""
+        delta = self.critical + float(ndtri(power)) * sqrt(self.reported + self.public)
+        return delta if delta < self.largest else None
+
+
+@dataclass(frozen=True)
+class Detection:
+    """What a collection tells: a difference ``overall``, and one in a ``cell`` of median noise.
+
+    ``half_width`` is that of the widest overall 95 % interval, and ``variance`` its figure's noise
+    times the number of holders.
+    """
+
+    overall: Difference
+    cell: Difference
+    half_width: float
+    variance: float
+
+
+def detection(
+    task: Task,
+    holders: float,
+    looks: Looks,
+    *,
+    public: PublicData,
+    records: int,
+    population: Population,
+    variance: float,
+) -> Detection:
+    """What ``holders`` answers to a task tell beside ``records`` public ones.
+
+    ``population`` has the law of labels, ``public`` the rows that cells were grown on, whose labels
+    have a ``variance``.
+    """
+    place, label = asking(task), task.label
+    mechanism, tree = task.mechanisms[place], task.tree_of(place)
+    n = holders / len(task.questions) if task.allocation == "one" else holders
+    cells, m = locate(tree, population.points), records
+    points = np.bincount(cells, minlength=tree.cells) + 0.5
+    w = points / points.sum()
+    sums = np.stack(
+        [np.bincount(cells, t, minlength=tree.cells) for t in population.truth.T], axis=1
+    )
+    q = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
+    selection = selection_factor(label, public, tree, q)
+    if isinstance(label, Classes):
+        width, tests = 1.0, tree.cells * (1 + label.slots)
+        q /= q.sum(axis=1, keepdims=True)
+        units = [np.broadcast_to(row, q.shape) for row in np.eye(label.slots)]
+        spread = (w @ q) * (1.0 - w @ q)
+    else:
+        scale = task.label_scales[place] or LabelScale.of(label, tree.cells)
+        width, tests = scale.width, 2 * tree.cells
+        t = scale.to_unit(np.arange(tree.cells), q[:, 0])
+        q = np.stack([1.0 - t, t], axis=1)
+        low = np.broadcast_to(scale.low, tree.cells)
+        units = [np.stack([low, low + width], axis=1) - public.y.mean()]
+        spread = np.array([variance])
+    counts, size = n * w[:, None] * q, n * w[:, None]
+    noise = np.array([mechanism.linear_variance(unit, ceil(n), counts) for unit in units])
+    if not isinstance(label, Classes):
+        noise += [rounding_variance(mechanism, unit, counts) for unit in units]
+    worst = int((noise / n**2 + spread / n).argmax())
+    in_cell = contrast_variance(mechanism.slot_covariance(ceil(n), counts), q)
+    in_cell = (width / size) ** 2 * (np.maximum(in_cell, 0.0) + size * q * (1.0 - q))
+    of_rows = width**2 * selection * q * (1.0 - q) / (m * w + 1.0)[:, None]
+    total = (in_cell + of_rows).max(axis=1)
+    middle = int(np.argsort(total)[len(total) // 2])
+    slot = int((in_cell + of_rows)[middle].argmax())
+    factor = ONE_LOOK if looks == "once" else factor_at(1.0)
+    return Detection(
+        Difference(
+            float(noise[worst] / n**2 + spread[worst] / n),
+            float(spread[worst] / m),
+            len(units),
+            _largest(label),
+            looks,
+        ),
+        Difference(
+            float(in_cell[middle, slot]),
+            float(of_rows[middle, slot]),
+            tests,
+            _largest(label),
+            looks,
+        ),
+        factor * sqrt(float(noise.max())) / n,
+        float(noise.max()) / n**2 * holders,
+    )
+
+
+def least(enough: Callable[[float], bool], low: float, high: float) -> float | None:
+    """The least value from ``low`` to ``high`` that is ``enough``, as all above it are, or None."""
+    if not enough(high):
+        return None
+    if enough(low):
+        return low
+    while high / low > FINE:
+        middle = sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def asking(task: Task) -> int:
+    """The first question that asks for the label; raises ``InvalidRequest`` without one."""
+    asked = [question.asks for question in task.questions]
+    if "label" not in asked:
+        raise InvalidRequest("No question asks for the label: plan a task with one that does.")
+    return asked.index("label")
+
+
+def _largest(label: Label) -> float:
+    return 1.0 if isinstance(label, Classes) else label.high - label.low
