@@ -7,7 +7,6 @@ removed. An admission whose batch does not come is forgotten by the same time, a
 serve again.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -67,10 +66,9 @@ def due(
     return Removal.TASK if keep_tasks is not None and closes + keep_tasks <= seen else None
 
 
-class ExpiryStore(ABC):
+class ExpiryStore(Database):
     """The verb of expiry."""
 
-    @abstractmethod
     def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
         """One round: mark what may go, and remove what was marked ``GRACE_SECONDS`` ago.
 
@@ -79,12 +77,6 @@ class ExpiryStore(ABC):
         is that of ``seen_time``, so no single ``now`` removes anything. What is not due any more
         loses its mark. Admissions are forgotten after ``HOLD_SECONDS``.
         """
-
-
-class SqlExpiry(Database, ExpiryStore):
-    """Expiry in SQL."""
-
-    def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
         with self.writing() as connection:
             time = _bring_forward(connection, now)
             ripe = _mark(connection, time, keep_ids, keep_tasks)

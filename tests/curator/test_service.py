@@ -1,4 +1,4 @@
-"""The curator's use cases over the store in memory, with a clock that the test moves."""
+"""The curator's use cases over a store, with a clock that the test moves."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -32,9 +32,9 @@ from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.report import make_report
 from privet.protocol.task import Task
 from tests.curator import samples
+from tests.curator.datastore.servers import new_store
 from tests.end_to_end.population import thirds
 from tests.manual_clock import ManualClock
-from tests.memory_store import MemoryStore
 from tests.naive import path_to
 from tests.stat_checks import check_frequencies
 
@@ -46,7 +46,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def curator(clock: ManualClock) -> Curator:
-    return Curator(MemoryStore(), clock)
+    return Curator(new_store(), clock)
 
 
 def settings(**more: Any) -> TaskSettings:

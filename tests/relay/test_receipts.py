@@ -49,7 +49,7 @@ async def answered(relay: Setting, count: int) -> tuple[list[Holder], list[Ledge
     return holders, [await own.answer(relay.address.url, RECORD) for own in holders]
 
 
-@pytest.mark.parametrize("count", [1, 150])
+@pytest.mark.parametrize("count", [1, 70])
 async def test_every_holder_sees_that_its_report_counts(relay: Setting, count: int) -> None:
     """By the curator's key; the curator is not asked, and no other key nor report is shown so."""
     holders, answers = await answered(relay, count)

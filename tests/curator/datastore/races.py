@@ -22,6 +22,14 @@ READING = {
     *("model", "tokens", "audit", "fact"),
 }
 """The verbs that change nothing."""
+
+
+def verbs() -> set[str]:
+    """Every verb of the store."""
+    own = {name for part in Store.__mro__ for name in vars(part) if not name.startswith("_")}
+    return own - {"reading", "writing", "lock", "failing"}
+
+
 ADMISSION = bytes(16)
 Keep = tuple[float, float | None]
 IDS_GO: Keep = (0.0, None)

@@ -24,7 +24,7 @@ from privet.curator.datastore.expiry import Expired
 from privet.curator.datastore.migrate import head, upgrade, upgrade_in
 from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import metadata
-from privet.curator.datastore.store import SqlStore, Store
+from privet.curator.datastore.store import Store
 from privet.curator.datastore.verification import verify
 from privet.protocol.errors import StorageFailed
 from privet.protocol.task import Task
@@ -397,7 +397,6 @@ def test_a_migration_keeps_transactions_apart(postgres_url: str, open_database: 
     """It waits for those that are under way; those that begin meanwhile are refused at once."""
     engine = open_database(postgres_url)
     with closing(open_store(postgres_url)) as store, ThreadPoolExecutor(1) as pool:
-        assert isinstance(store, SqlStore)
         cached = open_task(store, task())
         alone, go_on = threading.Event(), threading.Event()
 

@@ -29,10 +29,10 @@ from privet.protocol.errors import (
 from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
+from tests.curator.datastore.servers import new_store
 from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import TOKEN, Http, serving
 from tests.manual_clock import ManualClock
-from tests.memory_store import MemoryStore
 
 JSON = {"Content-Type": "application/json"}
 PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True}
@@ -239,7 +239,7 @@ async def test_nothing_is_read_of_a_stranger(
 ) -> None:
     """A body that never ends is not waited for, nor parsed, before the token is looked at."""
     settings = Settings.model_validate({"admin_token": TOKEN, "guard_models": True})
-    app = create_app(settings, store=MemoryStore(), clock=clock, workers=workers)
+    app = create_app(settings, store=new_store(), clock=clock, workers=workers)
     read = []
 
     async def receive() -> dict[str, object]:
