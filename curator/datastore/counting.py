@@ -155,7 +155,7 @@ class Counting:
     starts: int
 
     def take(self, groups: Sequence[ReportGroup]) -> list[Outcomes]:
-        """Claim ids and add sums for every group; see there.
+        """Claim ids and add sums for every group; see ``ReportStore.take``.
 
         Raises ``NeedsExclusiveLock`` before anything was written if a task turns out to have
         invitations or a quota; it is in ``exclusive`` from then on.
