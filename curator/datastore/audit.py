@@ -16,7 +16,7 @@ from hashlib import sha256
 from math import inf
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, inspect, select, text, update
+from sqlalchemy import Connection, Row, insert, select, text, update
 
 from . import schema
 from .database import Database
@@ -133,13 +133,8 @@ def chained(last: AuditEntry, entry: AuditEntry) -> AuditEntry:
 
 
 def insert_audit(connection: Connection, entry: AuditEntry) -> None:
-    """Append an entry, also to the log of an older schema, which is no chain yet."""
-    columns = {column["name"] for column in inspect(connection).get_columns("audit")}
-    if "hash" in columns:
-        _append(connection, entry, _last(connection))
-    else:
-        values = {name: v for name, v in _values(entry).items() if name in columns - {"no"}}
-        connection.execute(insert(schema.audit).values(values))
+    """Append an entry within a transaction."""
+    _append(connection, entry, _last(connection))
 
 
 def check_chain(connection: Connection, noted: str = "") -> AuditChain:

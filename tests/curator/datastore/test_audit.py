@@ -12,9 +12,8 @@ from sqlalchemy import Engine, text
 
 from privet.curator.datastore import open_store
 from privet.curator.datastore.audit import AuditChain, AuditEntry
-from privet.curator.datastore.backup import backup, migrate, restore
+from privet.curator.datastore.backup import backup, restore
 from privet.curator.datastore.database import writing
-from privet.curator.datastore.migrate import upgrade
 from privet.curator.datastore.store import Store
 from privet.curator.datastore.verification import verify_audit
 from tests.curator.datastore.made import HOUR, NOW
@@ -170,26 +169,3 @@ def test_backups_and_restorations_go_on_with_the_chain(
     for restored in (copy, target):
         chain = verify_audit(restored, noted)
         assert (chain.entries, chain.faults, chain.head) == (2, (), rehashed(restored))
-
-
-def test_the_entries_of_an_older_schema_become_a_chain(
-    new_url: str, tmp_path: Path, open_database: Open
-) -> None:
-    """As they are, gaps among them; a backup before the migration is among them too."""
-    engine = open_database(new_url)
-    upgrade(engine, "0007")
-    old = "INSERT INTO audit (no, at, actor, action, subject, detail, times) VALUES "
-    write(engine, old + "(3, 1.5, 'ops', 'one', '', '{}', 7), (9, 2, '', 'two', '', '{}', 1)")
-    if engine.dialect.name == "postgresql":
-        write(engine, "SELECT setval(pg_get_serial_sequence('audit', 'no'), 9)")
-    backup(engine, tmp_path / "old.db", NOW)
-    migrate(engine)
-    with closing(open_store(new_url)) as store:
-        listed = [(each.no, each.action, each.times) for each in store.audit(10)]
-    assert listed == [
-        (11, "schema migrated", 1),
-        (10, "backup made", 1),
-        (9, "two", 1),
-        (3, "one", 7),
-    ]
-    assert verify_audit(engine) == AuditChain(4, rehashed(engine), ())

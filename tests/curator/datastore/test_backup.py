@@ -7,13 +7,13 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from sqlalchemy import Engine, inspect, select, text, update
+from sqlalchemy import Engine, select, text, update
 from sqlalchemy.exc import OperationalError
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.audit import BACKED_UP, RESTORED
-from privet.curator.datastore.backup import backup, check_backup, migrate, restore
+from privet.curator.datastore.backup import backup, check_backup, restore
 from privet.curator.datastore.comparison import compare
 from privet.curator.datastore.database import writing
 from privet.curator.datastore.reports import Outcome
@@ -204,32 +204,6 @@ def test_a_backup_that_lost_rows_is_refused(file_source: Engine, backed_up: Back
     change(copy, "DELETE FROM tasks")
     with pytest.raises(StorageFailed, match="another backup"):
         check_backup(copy)
-
-
-def as_of_earlier_versions(engine: Engine) -> None:
-    """Make a backup one of a version that wrote no digests."""
-    change(engine, "ALTER TABLE backup DROP COLUMN digest")
-
-
-def test_a_backup_of_an_earlier_version_has_no_digest(
-    file_source: Engine, tmp_path: Path, backed_up: BackUp, open_database: Open
-) -> None:
-    """It says so, before and after a migration; lost rows and sums that do not fit are refused."""
-    copy = backed_up(file_source)
-    as_of_earlier_versions(copy)
-    migrate(copy)
-    mark = check_backup(copy)
-    assert mark is not None
-    assert (mark.made, mark.digest) == (NOW, None)
-    target = open_database(f"sqlite:///{tmp_path}/target.db")
-    restore(copy, target)
-    assert compare(copy, target).differences == ()
-    other = open_database(f"sqlite:///{tmp_path}/other.db")
-    for damage in ("UPDATE sums SET n = n + 1", "DELETE FROM models"):
-        change(copy, damage)
-        with pytest.raises(StorageFailed, match="another backup"):
-            restore(copy, other)
-    assert inspect(other).get_table_names() == []
 
 
 def test_a_backup_is_restored_into_either_database(
