@@ -14,19 +14,13 @@ from sqlalchemy import delete, update
 from privet.client import Holder, LedgerEntry, MemoryLedger, ReportClient, ReportState, Retry
 from privet.curator.datastore.schema import admissions, invitations
 from privet.protocol.errors import NotAdmitted, PrivetError
-from privet.relay import task_watch
 from privet.relay.spool import Spool
 from tests.client.fakes import problem
 from tests.curator.datastore.made import batch_of, report
 from tests.relay.real_curator import CURATOR, PEER, RECORD, Curator, Setting, relaying, rows
 
+pytestmark = pytest.mark.usefixtures("always_looking")
 LEAST = 4
-
-
-@pytest.fixture(autouse=True)
-def _always_looking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_watch, "SHORTEST", 0.0)
-    monkeypatch.setattr(task_watch, "LONGEST", 0.0)
 
 
 @pytest.fixture

@@ -1,12 +1,9 @@
 """The call for one report, over HTTP without a network."""
 
 import asyncio
-import hashlib
-import json
 from collections.abc import AsyncIterator
 
 import httpx
-import pytest
 
 from privet.curator.app import CuratorApp
 from privet.curator.collection.task_cache import CachedTask
@@ -64,16 +61,6 @@ async def test_json_counts_as_the_same_report(
     assert (await http.post(path(cached), json=own.to_json())).status_code == 201
     assert (await send(http, cached, own.pack())).status_code == 200
     assert kept(store, cached.task) == total(cached.task, [own])
-
-
-async def test_many_reports_at_once_all_count(
-    http: httpx.AsyncClient, store: Store, cached: CachedTask
-) -> None:
-    """Reports that wait together, repeats among them, are each counted once."""
-    reports = [report(cached.task) for _ in range(60)]
-    answers = await asyncio.gather(*[send(http, cached, own.pack()) for own in reports * 2])
-    assert sorted(answer.status_code for answer in answers) == [200] * 60 + [201] * 60
-    assert kept(store, cached.task) == total(cached.task, reports)
 
 
 async def test_another_report_under_an_id_is_refused(
@@ -139,47 +126,6 @@ async def test_a_bad_report_does_not_spoil_its_group(
     assert kept(store, cached.task) == total(cached.task, good)
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"version": 1}', b"[" * 60_000, b"\xff"])
-async def test_bad_json_is_refused(
-    http: httpx.AsyncClient, cached: CachedTask, body: bytes
-) -> None:
-    """What is not a JSON report is a 400 that says so."""
-    headers = {"content-type": "application/json"}
-    answer = await http.post(path(cached), content=body, headers=headers)
-    assert refused(answer, 400, "malformed-report")
-
-
-@pytest.mark.parametrize(
-    "kind",
-    ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "application/msgpack"],
-)
-async def test_another_content_type_is_refused(
-    http: httpx.AsyncClient, store: Store, cached: CachedTask, kind: str
-) -> None:
-    """415 that names what to send, whatever the body is."""
-    own = report(cached.task)
-    answer = await http.post(path(cached), content=own.pack(), headers={"content-type": kind})
-    assert refused(answer, 415, "unsupported-media-type")
-    assert REPORT_MEDIA_TYPE in answer.json()["detail"]
-    assert store.status(cached.id).reports == 0
-
-
-async def test_content_types_of_reports(http: httpx.AsyncClient, cached: CachedTask) -> None:
-    """The report's own type, in any case and with parameters, JSON, and none at all."""
-    binary, in_json = report(cached.task).pack(), json.dumps(report(cached.task).to_json())
-    cases: list[tuple[str | bytes, str | None]] = [
-        (binary, REPORT_MEDIA_TYPE),
-        (binary, REPORT_MEDIA_TYPE.upper()),
-        (binary, None),
-        (in_json, "application/json"),
-        (in_json, "Application/JSON; charset=utf-8"),
-    ]
-    for body, kind in cases:
-        headers = {} if kind is None else {"content-type": kind}
-        answer = await http.post(path(cached), content=body, headers=headers)
-        assert answer.status_code in (200, 201), kind
-
-
 async def test_one_answer_of_several_questions(http: httpx.AsyncClient, store: Store) -> None:
     """Where each holder answers one question, each report counts for its own."""
     made = task(questions=3, allocation="one")
@@ -211,48 +157,6 @@ async def test_tasks_that_take_no_reports_say_why(
         assert answer.status_code == status
 
 
-async def test_an_invited_report_counts_once(
-    http: httpx.AsyncClient, store: Store, cached: CachedTask
-) -> None:
-    """With invitations a report needs an unused one; its replay does not."""
-    store.invite(cached.id, [hashlib.sha256(b"golden").digest()])
-    first, second = report(cached.task), report(cached.task)
-    assert refused(await send(http, cached, first.pack()), 401, "not-authorized")
-    headers = BINARY | {"privet-invitation": "golden"}
-    answer = await http.post(path(cached), content=first.pack(), headers=headers)
-    assert answer.status_code == 201
-    answer = await http.post(path(cached), content=second.pack(), headers=headers)
-    assert refused(answer, 401, "not-authorized")
-    assert (await send(http, cached, first.pack())).status_code == 200
-
-
-async def test_a_body_without_a_length_is_bounded(
-    http: httpx.AsyncClient, cached: CachedTask
-) -> None:
-    """A stream that goes on too long is refused while it runs."""
-    sent = 0
-
-    async def endless() -> AsyncIterator[bytes]:
-        nonlocal sent
-        while True:
-            sent += 2**16
-            yield bytes(2**16)
-
-    answer = await http.post(path(cached), content=endless(), headers=BINARY)
-    assert refused(answer, 413, "too-large")
-    assert sent <= cached.max_body_bytes + 2**17
-
-
-async def test_a_body_is_bounded_by_its_task(http: httpx.AsyncClient, cached: CachedTask) -> None:
-    """Two of its longest reports and 64 KiB, in either form, as docs/protocol.md says."""
-    limit = 2 * cached.task.longest_report + 65_536
-    for kind in (REPORT_MEDIA_TYPE, "application/json"):
-        for size, status in ((limit, 400), (limit + 1, 413)):
-            headers = {"content-type": kind}
-            answer = await http.post(path(cached), content=b"\xc1" * size, headers=headers)
-            assert answer.status_code == status
-
-
 async def test_a_body_in_pieces_counts(http: httpx.AsyncClient, cached: CachedTask) -> None:
     """A report that arrives byte by byte is the same report."""
     packed = report(cached.task).pack()
@@ -271,18 +175,6 @@ async def test_other_methods_are_refused(http: httpx.AsyncClient, cached: Cached
         answer = await http.get(address)
         assert answer.status_code == 405
         assert "POST" in answer.headers["allow"]
-
-
-async def test_answers_carry_security_headers(http: httpx.AsyncClient, cached: CachedTask) -> None:
-    """Receipts, problems and framework answers all tell browsers to keep out."""
-    answers = [
-        await send(http, cached, report(cached.task).pack()),
-        await send(http, cached, b""),
-        await http.get("/healthz"),
-    ]
-    for answer in answers:
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
 
 
 async def test_metrics_and_readiness_tell_of_reports(

@@ -319,6 +319,13 @@ RACES = {
         1,
         before=with_a_token,
     ),
+    "replace_token, none": Race(
+        lambda store, made, which: store.replace_token(None, token(made, which)),
+        (False, True),
+        kept_tokens,
+        1,
+        before=lambda store, made: None,
+    ),
     "drop_token": Race(
         lambda store, made, _: store.drop_token(made.id),
         (False, True),

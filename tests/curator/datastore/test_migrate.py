@@ -16,11 +16,9 @@ from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import migrate as migrate_module
 from privet.curator.datastore import open_store, postgres
 from privet.curator.datastore.backup import backup, check_backup, migrate, restore
-from privet.curator.datastore.expiry import Expired
 from privet.curator.datastore.migrate import head, upgrade, upgrade_in
 from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import metadata
-from privet.curator.datastore.store import Store
 from privet.curator.datastore.verification import verify
 from privet.protocol.errors import StorageFailed
 from tests.curator.datastore.made import NOW, fill, group, kept, open_task, report, task
@@ -387,25 +385,5 @@ def test_each_statement_sees_what_was_committed_before(open_database: Open) -> N
         )
         with closing(open_store(url)) as store, store.writing() as connection:
             assert connection.scalar(text("SHOW transaction_isolation")) == "read committed"
-    finally:
-        drop_database(url)
-
-
-def test_curators_may_start_together() -> None:
-    """Of several that start at once on an empty database all come up, note a key and expire."""
-    url, barrier = new_database(), threading.Barrier(4)
-
-    def started(_: int) -> Store:
-        store = open_store(url)
-        barrier.wait(30)
-        store.note("signing_key", "ab")
-        assert store.expire(NOW, 1.0, None) == Expired(0, 0)
-        return store
-
-    try:
-        with ThreadPoolExecutor(4) as pool:
-            for store in pool.map(started, range(4)):
-                assert store.tasks() == []
-                store.close()
     finally:
         drop_database(url)

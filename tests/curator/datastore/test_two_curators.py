@@ -13,7 +13,7 @@ from privet.curator.datastore.removal import remove_task
 from privet.curator.datastore.schema import OF_A_TASK, id_pages, leftovers, tasks
 from privet.curator.datastore.schema import report_ids as id_rows
 from privet.curator.datastore.store import Store
-from privet.curator.datastore.verification import verify
+from privet.curator.datastore.verification import verify, verify_audit
 from tests.curator.datastore.made import NOW, open_task
 from tests.curator.datastore.races import RACES, READING, task_of, verbs
 
@@ -72,6 +72,7 @@ def test_nothing_is_added_to_a_task_that_is_being_deleted(url: str) -> None:
 def assert_in_order(store: Store) -> None:
     """Counts fit, nothing is kept about tasks that are gone, and no ids that are of no use."""
     assert [found.faults for found in verify(store.engine) if found.faults] == []
+    assert verify_audit(store.engine).faults == ()
     with store.engine.connect() as connection:
         for table in OF_A_TASK:
             of_none = table.c.task_no.not_in(select(tasks.c.no))

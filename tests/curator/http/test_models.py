@@ -129,6 +129,7 @@ async def test_columns_say_the_same_as_records(http: Http) -> None:
     rows = (await http.post(address, json={"records": people})).json()["predictions"]
     table = (await http.post(address, json={"columns": columns})).json()
     assert table["classes"] == ["0", "1"]
+    assert (await http.post(address, json={"records": []})).json()["predictions"] == []
     for i, row in enumerate(rows):
         assert row["label"] == table["label"][i]
         assert list(row["probabilities"].values()) == table["values"][i]
@@ -274,14 +275,27 @@ async def test_other_calls_take_small_json_only() -> None:
         await StrictRequest({"type": "http", "headers": []}, receive).json()
 
 
-async def test_an_infinite_number_in_disguise_is_refused(http: Http) -> None:
-    """1e999 is JSON but no finite number."""
+RECORD = b'{"records": [{"age": N, "hours": 1, "job": "smith", "member": true}]}'
+COLUMNS = b'{"columns": {"age": [N, 1], "hours": [1, 1], "job": ["smith", N], "member": [1, 0]}}'
+WEIGHT = b'{"estimator": "weighted", "parameters": {"weight": N}}'
+
+
+@pytest.mark.parametrize("number", [b"1e999", b"9" * 400, b"9" * 5_000], ids=len)
+async def test_numbers_beyond_all_floats_are_refused(http: Http, number: bytes) -> None:
+    """They are JSON; those of thousands of digits are not even read."""
     task_id = await http.task()
     await http.fit(task_id, estimator="public")
-    body = b'{"records": [{"age": 1e999, "hours": 1, "job": "smith", "member": true}]}'
-    headers = {"Content-Type": "application/json"}
-    response = await http.post(f"/v1/tasks/{task_id}/predict", content=body, headers=headers)
-    assert_problem(response, InvalidRecord, "finite")
+    await report(http, task_id, {**PERSON, "label": 1})
+    readable = len(number) < 4_300
+    for call, content, error in (
+        ("predict", RECORD, InvalidRecord),
+        ("predict", COLUMNS, InvalidRecord),
+        ("models", WEIGHT, InvalidRequest),
+        ("invitations", b'{"count": N}', InvalidRequest),
+    ):
+        body, headers = content.replace(b"N", number), http.admin | JSON
+        answer = await http.post(f"/v1/tasks/{task_id}/{call}", content=body, headers=headers)
+        assert_problem(answer, error if readable else InvalidRequest)
 
 
 async def test_export_is_a_file_with_the_whole_model(http: Http) -> None:
