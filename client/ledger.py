@@ -187,15 +187,12 @@ class MemoryLedger(Ledger):
         self._lock = threading.Lock()
 
     def caps(self, subject: str) -> Caps:
-        """See ``Ledger.caps``."""
         return self._caps.get(subject, self._default)
 
     def set_caps(self, subject: str, caps: Caps) -> None:
-        """See ``Ledger.set_caps``."""
         self._caps[subject] = caps
 
     def find(self, subject: str, task: str) -> LedgerEntry | None:
-        """See ``Ledger.find``."""
         return self._answers.get(subject, {}).get(task)
 
     def keep(self, answer: LedgerEntry) -> LedgerEntry:
@@ -209,14 +206,12 @@ class MemoryLedger(Ledger):
             return mine[answer.task]
 
     def settle(self, answer: LedgerEntry) -> LedgerEntry:
-        """See ``Ledger.settle``."""
         with self._lock:
             mine = self._answers[answer.subject]
             mine[answer.task] = _newer(mine[answer.task], answer)
             return mine[answer.task]
 
     def answers(self, subject: str | None = None) -> list[LedgerEntry]:
-        """See ``Ledger.answers``."""
         subjects = list(self._answers) if subject is None else [subject]
         answers = [answer for s in subjects for answer in self._answers.get(s, {}).values()]
         return sorted(answers, key=lambda answer: answer.drawn)
@@ -235,25 +230,21 @@ class SqliteLedger(Ledger):
         self.path = path if path is not None else default_path()
 
     def caps(self, subject: str) -> Caps:
-        """See ``Ledger.caps``."""
         if not self.path.exists():
             return Caps()
         with self._transaction() as db:
             return _caps(db, subject)
 
     def set_caps(self, subject: str, caps: Caps) -> None:
-        """See ``Ledger.set_caps``."""
         with self._transaction() as db:
             row = (subject, caps.task, caps.year)
             db.execute("INSERT OR REPLACE INTO caps VALUES (?, ?, ?)", row)
 
     def find(self, subject: str, task: str) -> LedgerEntry | None:
-        """See ``Ledger.find``."""
         with self._transaction() as db:
             return _find(db, subject, task)
 
     def keep(self, answer: LedgerEntry) -> LedgerEntry:
-        """See ``Ledger.keep``."""
         with self._transaction() as db:
             kept = _find(db, answer.subject, answer.task)
             if kept is None:
@@ -263,7 +254,6 @@ class SqliteLedger(Ledger):
             return kept or answer
 
     def settle(self, answer: LedgerEntry) -> LedgerEntry:
-        """See ``Ledger.settle``."""
         with self._transaction() as db:
             kept = _find(db, answer.subject, answer.task)
             if kept is None:
@@ -275,7 +265,6 @@ class SqliteLedger(Ledger):
             return newer
 
     def answers(self, subject: str | None = None) -> list[LedgerEntry]:
-        """See ``Ledger.answers``."""
         if not self.path.exists():
             return []
         with self._transaction() as db:

@@ -92,7 +92,7 @@ class ReportGroup:
     admissions: tuple[bytes, ...] = ()
     """Admissions that a relay's batch names instead; see ``InvitationStore.admit``."""
     relay: str = ""
-    """Name of the token that a batch came with; empty for reports that came singly."""
+    """Name of the token that a batch came with; empty for reports that were sent directly."""
     total: Addition | None = None
     """What all reports add, if it was computed before the transaction."""
 

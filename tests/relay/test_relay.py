@@ -22,13 +22,11 @@ from privet.protocol import wire
 from privet.protocol.batch import BATCH_VERSION, Batch
 from privet.protocol.errors import (
     PROBLEMS,
-    MalformedReport,
     Overloaded,
     PrivetError,
     StorageFailed,
     TaskNotFound,
     TooManyRequests,
-    WrongQuestions,
 )
 from privet.protocol.report import Report, make_report
 from privet.protocol.signature import SIGNATURE_HEADER, Signature
@@ -252,7 +250,7 @@ async def test_what_was_sealed_is_sent_again_alone(tmp_path: Path) -> None:
 
 
 async def test_batches_of_another_relay_are_kept_and_sent_on(tmp_path: Path) -> None:
-    """Held until delivered; impossible ones are named; what is no batch is refused."""
+    """Held until delivered; impossible ones are named."""
     curator = BatchCurator(ONE)
     async with relaying(curator, tmp_path / "spool", least=4) as (relay, forwarder, _):
         address = relay.address(f"{RELAY}/v1/tasks/{ONE.id}")
@@ -275,12 +273,6 @@ async def test_batches_of_another_relay_are_kept_and_sent_on(tmp_path: Path) -> 
         await forwarder.forward()
         assert [c["question"] for c in curator.batches] == [1]
         assert sorted(curator.batches[0]["ids"]) == list(range(16, 80))
-        for fault in ({"version": 1}, {"question": 2}, {"ids": b""}, {"ids": b"7" * 17}, {"a": 1}):
-            with pytest.raises((MalformedReport, WrongQuestions)):
-                await relay.send_batch(address, wire.pack({**columns, **fault}))
-        for body in (b"", b"\xc1", wire.pack({**columns, "ids": 7}), wire.pack([1])):
-            with pytest.raises(MalformedReport):
-                await relay.send_batch(address, body)
 
 
 A, B = bytes(16), bytes([1]) * 16
