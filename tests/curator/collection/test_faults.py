@@ -12,9 +12,11 @@ from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.store import Store
 from privet.http_server import readiness
-from tests.curator.collection.test_upload import refused, send
+from privet.protocol.errors import StorageFailed
+from tests.curator.collection.test_upload import send
 from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
 from tests.curator.datastore.servers import new_file
+from tests.curator.http.checks import assert_problem
 
 
 class Limited:
@@ -65,7 +67,7 @@ async def test_a_failed_commit_counts_nothing(
     limited.set(pragma)
     failed = await fail(http, cached)
     answer = await send(http, cached, failed[-1].pack())
-    assert refused(answer, 503, "storage-failed")
+    assert_problem(answer, StorageFailed)
     assert answer.headers["retry-after"]
     assert (await http.get("/healthz")).status_code == 200
     limited.set(None)

@@ -8,11 +8,22 @@ import httpx
 from privet.curator.app import CuratorApp
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.store import Store
-from privet.protocol.errors import PROBLEM_BASE
+from privet.protocol.errors import (
+    MalformedReport,
+    PrivetError,
+    ReportConflict,
+    TaskMismatch,
+    TaskNotFound,
+    TaskNotOpen,
+    TooLarge,
+    WrongPayload,
+    WrongQuestions,
+)
 from privet.protocol.lifecycle import Move
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from tests.curator.collection.conftest import ADMIN
 from tests.curator.datastore.made import NOW, conflicting, kept, open_task, report, task, total
+from tests.curator.http.checks import assert_problem
 from tests.manual_clock import ManualClock
 
 BINARY = {"content-type": REPORT_MEDIA_TYPE}
@@ -26,19 +37,6 @@ def path(cached: CachedTask) -> str:
 async def send(http: httpx.AsyncClient, cached: CachedTask, body: bytes) -> httpx.Response:
     """Post one binary report."""
     return await http.post(path(cached), content=body, headers=BINARY)
-
-
-def refused(response: httpx.Response, status: int, name: str) -> bool:
-    """Whether it is a whole problem document of that type that says what to do."""
-    document = response.json()
-    assert response.headers["content-type"] == "application/problem+json"
-    assert document["instance"] == response.request.url.path
-    assert len(document["detail"]) > 20
-    return (response.status_code, document["type"], document["status"]) == (
-        status,
-        PROBLEM_BASE + name,
-        status,
-    )
 
 
 async def test_a_report_counts_once(
@@ -70,12 +68,12 @@ async def test_another_report_under_an_id_is_refused(
     own = report(cached.task)
     await send(http, cached, own.pack())
     other = conflicting(cached.task, own).pack()
-    assert refused(await send(http, cached, other), 409, "report-conflict")
+    assert_problem(await send(http, cached, other), ReportConflict)
     assert kept(store, cached.task) == total(cached.task, [own])
 
 
-def bad_bodies(cached: CachedTask) -> list[tuple[bytes, int, str]]:
-    """(body, status, problem) of reports that must not count."""
+def bad_bodies(cached: CachedTask) -> list[tuple[bytes, type[PrivetError]]]:
+    """(body, error) of reports that must not count."""
     good = report(cached.task)
     packed = good.pack()
     foreign = good.model_copy(update={"task": bytes(32)})
@@ -84,19 +82,19 @@ def bad_bodies(cached: CachedTask) -> list[tuple[bytes, int, str]]:
     twice = good.model_copy(update={"answers": ((0, good.answers[0][1]), (1, b"x"))})
     impossible = good.model_copy(update={"answers": ((0, b"\xff" * len(good.answers[0][1])),)})
     return [
-        (b"", 400, "malformed-report"),
-        (b"\xc1", 400, "malformed-report"),
-        (packed[:-1], 400, "malformed-report"),
-        (packed + b"\x00", 400, "malformed-report"),
-        (packed.replace(b"version\x01", b"version\x02"), 400, "malformed-report"),
-        (b"\x93" * 1000, 400, "malformed-report"),
-        (foreign.pack(), 422, "task-mismatch"),
-        (long.pack(), 422, "wrong-payload"),
-        (impossible.pack(), 422, "wrong-payload"),
-        (wrong.pack(), 422, "wrong-questions"),
-        (twice.pack(), 422, "wrong-questions"),
-        (bytes(cached.max_body_bytes), 400, "malformed-report"),
-        (bytes(cached.max_body_bytes + 1), 413, "too-large"),
+        (b"", MalformedReport),
+        (b"\xc1", MalformedReport),
+        (packed[:-1], MalformedReport),
+        (packed + b"\x00", MalformedReport),
+        (packed.replace(b"version\x01", b"version\x02"), MalformedReport),
+        (b"\x93" * 1000, MalformedReport),
+        (foreign.pack(), TaskMismatch),
+        (long.pack(), WrongPayload),
+        (impossible.pack(), WrongPayload),
+        (wrong.pack(), WrongQuestions),
+        (twice.pack(), WrongQuestions),
+        (bytes(cached.max_body_bytes), MalformedReport),
+        (bytes(cached.max_body_bytes + 1), TooLarge),
     ]
 
 
@@ -105,8 +103,8 @@ async def test_bad_reports_change_nothing(
 ) -> None:
     """Each bad body has its problem, adds nothing, and is counted under its reason."""
     cases = bad_bodies(cached)
-    for body, status, name in cases:
-        assert refused(await send(http, cached, body), status, name), body[:40]
+    for body, error in cases:
+        assert_problem(await send(http, cached, body), error)
     assert kept(store, cached.task) == total(cached.task, [])
     app.state.rejects.close()
     rejects = store.status(cached.id).rejects
@@ -145,11 +143,11 @@ async def test_tasks_that_take_no_reports_say_why(
     store.move(cached.id, Move.CLOSE, NOW)
     assert (await send(http, cached, own.pack())).status_code == 200
     late = report(cached.task)
-    assert refused(await send(http, cached, late.pack()), 409, "task-not-open")
+    assert_problem(await send(http, cached, late.pack()), TaskNotOpen)
     store.move(cached.id, Move.OPEN, NOW)
     assert (await send(http, cached, late.pack())).status_code == 201
     store.move(cached.id, Move.DELETE, NOW)
-    assert refused(await send(http, cached, own.pack()), 404, "task-not-found")
+    assert_problem(await send(http, cached, own.pack()), TaskNotFound)
     dated = open_task(store, task("dated", opens=int(NOW) + 10, closes=int(NOW) + 20))
     for moment, status in [(0, 409), (10, 201), (19, 201), (20, 409)]:
         clock.move_to(NOW + moment)
