@@ -28,6 +28,7 @@ from privet.client.holder import check_promise
 from privet.protocol.errors import (
     InvalidRequest,
     Overloaded,
+    ReportNotFound,
     TaskNotFound,
     TaskNotOpen,
 )
@@ -303,6 +304,31 @@ async def test_a_restored_curator_is_sent_again_what_it_had_counted(again: bool)
     for postponed in await Holder(busy.client(), ledger).resend():
         assert (postponed.state, postponed.reason) == (ReportState.DRAWN, "Later.")
     assert ledger.answers() == [answered]
+
+
+@pytest.mark.parametrize("state", [ReportState.COUNTED, ReportState.HELD])
+async def test_resend_goes_on_where_nobody_answers(
+    ledger: SqliteLedger, state: ReportState
+) -> None:
+    """A curator that does not say asks for nothing; at a relay the answer is not sent unasked."""
+    await undelivered(ledger)
+    (kept,) = ledger.answers()
+    kept = ledger.settle(replace(kept, state=state))
+    network = Network([httpx.ConnectError("refused")])
+    outcomes = await Holder(network.client(), ledger).resend()
+    assert {request.method for request in network.requests} == {"GET"}
+    assert [outcome.counted for outcome in outcomes] == [False] * (not kept.counted)
+
+
+async def test_what_a_relay_no_longer_has_is_sent_again(ledger: SqliteLedger) -> None:
+    """The same bytes, once it has said so."""
+    await undelivered(ledger)
+    (kept,) = ledger.answers()
+    ledger.settle(replace(kept, state=ReportState.HELD))
+    network = Network([problem(ReportNotFound("No such report.")), receipt])
+    (sent,) = await Holder(network.client(), ledger).resend()
+    assert sent.counted
+    assert [request.content for request in network.requests] == [b"", kept.report]
 
 
 @pytest.mark.parametrize(
