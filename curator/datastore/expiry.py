@@ -56,11 +56,9 @@ def seen_time(before: float | None, now: float) -> float:
 
 
 def due(
-    closes: int | None, seen: float, keep_ids: float, keep_tasks: float | None, *, ids_gone: bool
+    closes: int, seen: float, keep_ids: float, keep_tasks: float | None, *, ids_gone: bool
 ) -> Removal | None:
     """What should go of a task that ends at ``closes``, see ``ExpiryStore.expire``."""
-    if closes is None:
-        return None
     if closes + keep_ids <= seen and not ids_gone:
         return Removal.IDS
     return Removal.TASK if keep_tasks is not None and closes + keep_tasks <= seen else None
