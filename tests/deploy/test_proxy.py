@@ -16,8 +16,6 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from tests.deploy.test_files import certify
-
 PER_ADDRESS = 256
 TLS = ssl.create_default_context()
 TLS.check_hostname, TLS.verify_mode = False, ssl.CERT_NONE
@@ -63,7 +61,10 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     """nginx with its configuration, but for ports, files and names."""
     folder = tmp_path_factory.mktemp("p")
     folder.chmod(0o755)
-    certify(folder)
+    names = ("-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem"))
+    kind = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
+    made = ["openssl", "req", "-x509", *kind, "-nodes", "-subj", "/CN=curator.example", *names]
+    subprocess.run(made, check=True, capture_output=True)
     behind = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
     Thread(target=behind.serve_forever, daemon=True).start()
     ports = Proxy(*free_ports(3))
