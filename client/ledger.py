@@ -58,34 +58,6 @@ CREATE TABLE caps (
 """
 COLUMNS = "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason"
 NAMES = COLUMNS.split(", ")
-FROM_VERSION_1 = (
-    "ALTER TABLE answers RENAME COLUMN fault TO reason",
-    "ALTER TABLE answers ADD COLUMN state TEXT NOT NULL DEFAULT 'drawn'",
-    "UPDATE answers SET state = 'counted' WHERE counted",
-    "ALTER TABLE answers DROP COLUMN counted",
-)
-FROM_VERSION_3 = (
-    """
-    UPDATE answers SET task = 'withdrawn ' || task, url = '', report = x'', state = 'counted'
-    WHERE state IN ('drawn', 'refused') AND questions <> '' AND EXISTS (
-        SELECT * FROM answers AS other,
-            json_each('["' || replace(answers.questions, ' ', '", "') || '"]') AS question
-        WHERE other.subject = answers.subject AND other.task <> answers.task
-            AND instr(other.questions, substr(question.value, 33))
-    )
-    """,
-    "ALTER TABLE answers DROP COLUMN questions",
-)
-"""In version 3 a payload may be in the answers to several tasks. Those that nobody has taken are
-withdrawn: never sent, paid for as before, and their tasks can be answered anew."""
-STEPS = {
-    0: (SCHEMA, CAPS),
-    1: (*FROM_VERSION_1, CAPS),
-    2: (CAPS,),
-    3: FROM_VERSION_3,
-    SCHEMA_VERSION: (),
-}
-"""What makes a ledger of each version one of today's."""
 
 
 class ReportState(StrEnum):
@@ -215,15 +187,12 @@ class MemoryLedger(Ledger):
         self._lock = threading.Lock()
 
     def caps(self, subject: str) -> Caps:
-        """See ``Ledger.caps``."""
         return self._caps.get(subject, self._default)
 
     def set_caps(self, subject: str, caps: Caps) -> None:
-        """See ``Ledger.set_caps``."""
         self._caps[subject] = caps
 
     def find(self, subject: str, task: str) -> LedgerEntry | None:
-        """See ``Ledger.find``."""
         return self._answers.get(subject, {}).get(task)
 
     def keep(self, answer: LedgerEntry) -> LedgerEntry:
@@ -237,14 +206,12 @@ class MemoryLedger(Ledger):
             return mine[answer.task]
 
     def settle(self, answer: LedgerEntry) -> LedgerEntry:
-        """See ``Ledger.settle``."""
         with self._lock:
             mine = self._answers[answer.subject]
             mine[answer.task] = _newer(mine[answer.task], answer)
             return mine[answer.task]
 
     def answers(self, subject: str | None = None) -> list[LedgerEntry]:
-        """See ``Ledger.answers``."""
         subjects = list(self._answers) if subject is None else [subject]
         answers = [answer for s in subjects for answer in self._answers.get(s, {}).values()]
         return sorted(answers, key=lambda answer: answer.drawn)
@@ -263,25 +230,21 @@ class SqliteLedger(Ledger):
         self.path = path if path is not None else default_path()
 
     def caps(self, subject: str) -> Caps:
-        """See ``Ledger.caps``."""
         if not self.path.exists():
             return Caps()
         with self._transaction() as db:
             return _caps(db, subject)
 
     def set_caps(self, subject: str, caps: Caps) -> None:
-        """See ``Ledger.set_caps``."""
         with self._transaction() as db:
             row = (subject, caps.task, caps.year)
             db.execute("INSERT OR REPLACE INTO caps VALUES (?, ?, ?)", row)
 
     def find(self, subject: str, task: str) -> LedgerEntry | None:
-        """See ``Ledger.find``."""
         with self._transaction() as db:
             return _find(db, subject, task)
 
     def keep(self, answer: LedgerEntry) -> LedgerEntry:
-        """See ``Ledger.keep``."""
         with self._transaction() as db:
             kept = _find(db, answer.subject, answer.task)
             if kept is None:
@@ -291,7 +254,6 @@ class SqliteLedger(Ledger):
             return kept or answer
 
     def settle(self, answer: LedgerEntry) -> LedgerEntry:
-        """See ``Ledger.settle``."""
         with self._transaction() as db:
             kept = _find(db, answer.subject, answer.task)
             if kept is None:
@@ -303,7 +265,6 @@ class SqliteLedger(Ledger):
             return newer
 
     def answers(self, subject: str | None = None) -> list[LedgerEntry]:
-        """See ``Ledger.answers``."""
         if not self.path.exists():
             return []
         with self._transaction() as db:
@@ -318,7 +279,7 @@ class SqliteLedger(Ledger):
             with closing(connection) as db:
                 db.execute("PRAGMA synchronous = EXTRA")
                 db.execute("BEGIN IMMEDIATE")
-                self._migrate(db)
+                self._prepare(db)
                 yield db
                 db.execute("COMMIT")
         except (sqlite3.Error, OSError) as error:
@@ -335,16 +296,17 @@ class SqliteLedger(Ledger):
         elif stat.S_IMODE(self.path.stat().st_mode) & OTHERS:
             self.path.chmod(0o600)
 
-    def _migrate(self, db: sqlite3.Connection) -> None:
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        """Create the tables of an empty file."""
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version not in STEPS:
+        if version == 0:
+            for statement in (SCHEMA, CAPS, f"PRAGMA user_version = {SCHEMA_VERSION}"):
+                db.execute(statement)
+        elif version != SCHEMA_VERSION:
             raise LedgerFailed(
-                f"The ledger {self.path} is of version {version} and this program knows "
-                f"{SCHEMA_VERSION}: update it. Nothing was sent."
+                f"The ledger {self.path} is of version {version} and this program reads "
+                f"{SCHEMA_VERSION}: use the program that wrote it. Nothing was sent."
             )
-        for step in STEPS[version]:
-            db.execute(step)
-        db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def default_path() -> Path:

@@ -17,7 +17,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from http.cookiejar import CookieJar
 from secrets import SystemRandom
-from typing import Self
+from typing import Self, TypeVar
 
 import httpx
 from pydantic import BaseModel, ValidationError
@@ -48,6 +48,7 @@ DELIVERED = frozenset({200, 201, 202})
 CHECK_ADDRESS = "check that the address is a Privet curator's"
 
 Sleep = Callable[[float], Awaitable[None]]
+Form = TypeVar("Form", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -186,10 +187,7 @@ class ReportClient:
             headers["Privet-Invitation"] = invitation
         call = Call("POST", address.reports, headers, report, MAX_ANSWER_BYTES)
         reply = await self._persist(call, self._retry, DELIVERED)
-        try:
-            receipt = Receipt.model_validate_json(reply.body)
-        except ValidationError:
-            raise _unexpected(reply, "no receipt") from None
+        receipt = _read_as(Receipt, reply, "no receipt")
         if receipt.report != report_id:
             raise _unexpected(reply, "a receipt for another report")
         held = reply.status == HTTPStatus.ACCEPTED
@@ -204,10 +202,7 @@ class ReportClient:
         url = f"{address.reports}/{report_id}"
         call = Call("GET", url, {"Accept": "application/json"}, None, MAX_ANSWER_BYTES)
         reply = await self._persist(call, self._retry)
-        try:
-            fate = Fate.model_validate_json(reply.body)
-        except ValidationError:
-            raise _unexpected(reply, "no report's fate") from None
+        fate = _read_as(Fate, reply, "no report's fate")
         if fate.report != report_id:
             raise _unexpected(reply, "another report's fate")
         return fate
@@ -220,11 +215,7 @@ class ReportClient:
         """
         headers = {"Content-Type": REPORT_MEDIA_TYPE, "Accept": "application/json"}
         call = Call("POST", f"{address.url}/receipts", headers, report, MAX_ANSWER_BYTES)
-        reply = await self._persist(call, self._retry)
-        try:
-            return SignedReceipt.model_validate_json(reply.body)
-        except ValidationError:
-            raise _unexpected(reply, "no receipt") from None
+        return _read_as(SignedReceipt, await self._persist(call, self._retry), "no receipt")
 
     async def send_batch(
         self, address: TaskAddress, batch: bytes, *, receipts: bool = False
@@ -260,21 +251,17 @@ class ReportClient:
 
         Raises what was answered, or ``CuratorUnreachable``.
         """
-        return await self._status(address, self._retry)
+        return (await self._status(address, self._retry)).body
 
     async def collection(self, address: TaskAddress) -> CollectionStatus:
         """Whether a task takes reports, asked once; raises as ``status`` does."""
-        document = await self._status(address, replace(self._retry, attempts=1))
-        try:
-            return CollectionStatus.model_validate_json(document)
-        except ValidationError:
-            raise UnexpectedAnswer(f"{address.url}/status is not a curator's status.") from None
+        reply = await self._status(address, replace(self._retry, attempts=1))
+        return _read_as(CollectionStatus, reply, "no curator's status")
 
-    async def _status(self, address: TaskAddress, retry: Retry) -> bytes:
+    async def _status(self, address: TaskAddress, retry: Retry) -> Reply:
         headers = {"Accept": "application/json"}
         call = Call("GET", f"{address.url}/status", headers, None, MAX_STATUS_BYTES)
-        reply = await self._persist(call, retry)
-        return reply.body
+        return await self._persist(call, retry)
 
     async def _fetch(self, address: TaskAddress) -> Offer:
         """Few attempts: nothing is lost if this fails, and somebody may be waiting for it."""
@@ -400,6 +387,14 @@ async def _read(response: httpx.Response, url: str, limit: int) -> Reply:
         signature=response.headers.get(SIGNATURE_HEADER),
         body=bytes(body),
     )
+
+
+def _read_as(form: type[Form], reply: Reply, otherwise: str) -> Form:
+    """The document in a reply; raises ``UnexpectedAnswer`` if it has another form."""
+    try:
+        return form.model_validate_json(reply.body)
+    except ValidationError:
+        raise _unexpected(reply, otherwise) from None
 
 
 def _unexpected(reply: Reply, what: str) -> UnexpectedAnswer:

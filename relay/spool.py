@@ -8,7 +8,7 @@ reports that a second, larger batch would have added. Every change is durable be
 
 Where holders are invited, some of the reports that wait are drawn first, and the curator is asked
 about their invitations alone; those that it takes leave their reports for good, which then wait to
-be sealed. A report that went out is never sent in other company, whatever the curator answers.
+be sealed. A report that went out is never sent in another batch, whatever the curator answers.
 
 What became of a report that a holder sent here is kept for a while after it has left, under a hash
 of its id: neither its payload nor the id itself stays.

@@ -1,9 +1,9 @@
 """The demonstration's steps as separate programs, for the compose files.
 
-``setup`` publishes the task and deals the holders' records out into shards, ``holders`` answers
+``setup`` publishes the task and divides the holders' records into shards, ``holders`` answers
 for one shard after another until none is left, ``report`` fits the model and prints the table. A
 shard belongs to the agent that could rename it, so any number of agents may run. An agent that
-died takes its shard up again when it is started anew: a ledger next to the shard keeps the answers
+died continues its shard when it is started again: a ledger next to the shard keeps the answers
 that were drawn, so that each goes out again byte for byte and counts once.
 """
 
@@ -48,7 +48,7 @@ def setup() -> None:
         records = population.holders[number::SHARD_COUNT]
         (FOLDER / f"{number:03d}.todo").write_text(json.dumps(records), encoding="utf-8")
     (FOLDER / "task.url").write_text(task_url, encoding="utf-8")
-    console.print(f"Published {task_url} and dealt {len(population.holders)} records.")
+    console.print(f"Published {task_url} and distributed {len(population.holders)} records.")
 
 
 @app.command()

@@ -141,11 +141,6 @@ def verify(
 
 def _description(mark: "Mark") -> str:
     moment = f"{datetime.fromtimestamp(mark.made, UTC):%Y-%m-%d %H:%M} UTC"
-    if mark.digest is None:
-        return (
-            f"A backup of {moment} without a digest, from an earlier version: it has all its rows, "
-            "and their sums fit, but other changes would not be noticed. Make a new one."
-        )
     return f"A whole backup of {moment}, SHA-256 {mark.digest}."
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from privet.protocol.limits import DEEPEST
 
-from .options import AsJson, Grower, Ignore, Label, MechanismName, parsed
+from .options import AsJson, Grower, Ignore, Label, MechanismName, Setting, parsed
 from .output import err, out, print_facts, print_json, shown
 
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ def plan(
     ] = None,
     mechanism: MechanismName = None,
     ignore: Ignore = None,
-    more: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=JSON", help="Any other setting of the task."),
-    ] = None,
+    more: Setting = None,
     estimator: Annotated[
         str | None,
         typer.Option(help="Estimator to plan for; by default that of a fit."),

@@ -1,4 +1,4 @@
-"""Storage: the interface ``Store``, on SQLite and on PostgreSQL."""
+"""Storage: the ``Store``, on SQLite and on PostgreSQL."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from privet.protocol.errors import StorageFailed
 from . import sqlite
 from .database import BACKENDS, Backend
 from .migrate import head, prepare
-from .store import SqlStore, Store
+from .store import Store
 
 __all__ = [
     "BACKENDS",
@@ -24,14 +24,14 @@ __all__ = [
 ]
 
 
-def open_store(url: str, bucket_seconds: int = 86_400) -> SqlStore:
+def open_store(url: str, bucket_seconds: int = 86_400) -> Store:
     """The store at ``url``: ``sqlite:///file.db`` or ``postgresql://host/name``.
 
     An empty database is given its tables. Raises ``StorageFailed`` for an unknown scheme, a
     database that cannot be opened or written, and a schema that this version does not know.
     """
     parsed, backend = _parsed(url)
-    store = SqlStore(parsed, backend, head(), bucket_seconds)
+    store = Store(parsed, backend, head(), bucket_seconds)
     try:
         prepare(store)
     except StorageFailed:

@@ -10,14 +10,13 @@ while it is the last. The fact ``HEAD`` names the last one.
 """
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import inf
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, inspect, select, text, update
+from sqlalchemy import Connection, Row, insert, select, text, update
 
 from . import schema
 from .database import Database
@@ -72,42 +71,15 @@ class AuditChain:
     """What does not fit, in words."""
 
 
-class AuditStore(ABC):
+class AuditStore(Database):
     """The verbs of the audit log and of facts."""
 
-    @abstractmethod
     def add_audit(self, entry: AuditEntry, join_since: float | None = None) -> AuditEntry:
         """Keep an entry for good, after all others; as it is kept, with its number and hash.
 
         With ``join_since`` the last entry is counted up instead, if it is of the same actor and
         action, and since then.
         """
-
-    @abstractmethod
-    def audit(self, limit: int, before: int | None = None) -> list[AuditEntry]:
-        """At most ``limit`` entries, the latest first, of those that came before number ``before``
-        if it is given."""
-
-    @abstractmethod
-    def fact(self, name: str) -> str | None:
-        """What is noted under ``name`` about the whole database; None if nothing is."""
-
-    @abstractmethod
-    def note(self, name: str, value: str) -> None:
-        """Note a fact, in place of any earlier one of that name."""
-
-    @abstractmethod
-    def note_first(self, name: str, value: str) -> str:
-        """Note a fact unless there is one of that name; the one that is there from now on.
-
-        Of several that do so at once all get the same.
-        """
-
-
-class SqlAudit(Database, AuditStore):
-    """The audit log and facts in SQL."""
-
-    def add_audit(self, entry: AuditEntry, join_since: float | None = None) -> AuditEntry:
         table = schema.audit
         with self.writing() as connection:
             last = _last(connection)
@@ -119,6 +91,8 @@ class SqlAudit(Database, AuditStore):
             return counted
 
     def audit(self, limit: int, before: int | None = None) -> list[AuditEntry]:
+        """At most ``limit`` entries, the latest first, of those that came before number ``before``
+        if it is given."""
         table = schema.audit
         query = select(table).order_by(table.c.no.desc()).limit(limit)
         if before is not None:
@@ -127,14 +101,20 @@ class SqlAudit(Database, AuditStore):
             return [_entry(row) for row in connection.execute(query)]
 
     def fact(self, name: str) -> str | None:
+        """What is noted under ``name`` about the whole database; None if nothing is."""
         with self.reading() as connection:
             return _fact(connection, name)
 
     def note(self, name: str, value: str) -> None:
+        """Note a fact, in place of any earlier one of that name."""
         with self.writing() as connection:
             connection.execute(text(NOTE), {"name": name, "value": value})
 
     def note_first(self, name: str, value: str) -> str:
+        """Note a fact unless there is one of that name; the one that is there from now on.
+
+        Of several that do so at once all get the same.
+        """
         with self.writing() as connection:
             connection.execute(text(NOTE_FIRST), {"name": name, "value": value})
         return self.fact(name) or value
@@ -153,13 +133,8 @@ def chained(last: AuditEntry, entry: AuditEntry) -> AuditEntry:
 
 
 def insert_audit(connection: Connection, entry: AuditEntry) -> None:
-    """Append an entry, also to the log of an older schema, which is no chain yet."""
-    columns = {column["name"] for column in inspect(connection).get_columns("audit")}
-    if "hash" in columns:
-        _append(connection, entry, _last(connection))
-    else:
-        values = {name: v for name, v in _values(entry).items() if name in columns - {"no"}}
-        connection.execute(insert(schema.audit).values(values))
+    """Append an entry within a transaction."""
+    _append(connection, entry, _last(connection))
 
 
 def check_chain(connection: Connection, noted: str = "") -> AuditChain:

@@ -40,7 +40,7 @@ from . import sqlite
 from .audit import BACKED_UP, NOTE, AuditEntry, insert_audit, note_restored
 from .database import moment, writing
 from .migrate import migrating, naming_failures, revision_of, upgrade_in
-from .schema import audit, backup_mark
+from .schema import backup_mark
 from .verification import findings
 
 log = logging.getLogger(__name__)
@@ -60,8 +60,8 @@ class Mark:
 
     made: float
     """When, Unix time."""
-    digest: str | None
-    """SHA-256 of all that is in it, in hex; None in those of versions that wrote none."""
+    digest: str
+    """SHA-256 of all that is in it, in hex."""
 
 
 def backup(source: Engine, file: Path, now: float) -> int:
@@ -75,18 +75,16 @@ def backup(source: Engine, file: Path, now: float) -> int:
         with moment(source) as reading:
             copied = _copy(reading, out)
         backup_mark.create(out)
-        _write_mark(out, now, with_digest=True)
+        _write_mark(out, now)
     with source.connect() as connection:
-        audited = audit.name in inspect(connection).get_table_names()
         revision = revision_of(connection)
-    if audited:  # an older schema has no such log
-        entry = AuditEntry(now, "", "backup made", "", {"file": file.name, "rows": copied})
-        try:
-            with writing(source, revision) as connection:
-                insert_audit(connection, entry)
-                connection.execute(text(NOTE), {"name": BACKED_UP, "value": repr(now)})
-        except (SQLAlchemyError, StorageFailed) as error:  # readers make backups too
-            log.warning("The backup is not in the audit log: %s", error.__cause__ or error)
+    entry = AuditEntry(now, "", "backup made", "", {"file": file.name, "rows": copied})
+    try:
+        with writing(source, revision) as connection:
+            insert_audit(connection, entry)
+            connection.execute(text(NOTE), {"name": BACKED_UP, "value": repr(now)})
+    except (SQLAlchemyError, StorageFailed) as error:  # readers make backups too
+        log.warning("The backup is not in the audit log: %s", error.__cause__ or error)
     return copied
 
 
@@ -94,8 +92,7 @@ def migrate(engine: Engine, *, rolling: bool = False) -> None:
     """Bring a database to this version's schema, in one transaction; a backup stays one.
 
     Raises ``StorageFailed`` for a schema that this version does not know, for a backup that is
-    damaged, and as ``migrating`` does while others use the database. A backup without a digest gets
-    none, since nobody knows whether it is damaged.
+    damaged, and as ``migrating`` does while others use the database.
     """
     with migrating(engine, rolling=rolling) as connection:
         mark = _checked(connection)
@@ -106,7 +103,7 @@ def migrate(engine: Engine, *, rolling: bool = False) -> None:
             detail = {"from": before, "to": after}
             insert_audit(connection, AuditEntry(time.time(), "", "schema migrated", "", detail))
         if mark is not None:
-            _write_mark(connection, mark.made, with_digest=mark.digest is not None)
+            _write_mark(connection, mark.made)
 
 
 def restore(source: Engine, target: Engine) -> float:
@@ -155,13 +152,6 @@ def _checked(connection: Connection) -> Mark | None:
         return None
     rows = connection.execute(select(text("*")).select_from(backup_mark)).mappings().all()
     mark: dict[str, Any] = dict(rows[0]) if len(rows) == 1 else {}
-    if mark.keys() == {"made", "rows"}:  # of an earlier version
-        there = _rows(connection)
-        if there != mark["rows"]:
-            raise StorageFailed(
-                f"The backup was made with {mark['rows']} rows and has {there}: use another backup."
-            )
-        return Mark(mark["made"], None)
     if mark.get("digest") != _digest(connection, mark):
         raise StorageFailed(
             "The backup is not as it was written, its digest is another: use another backup."
@@ -169,12 +159,10 @@ def _checked(connection: Connection) -> Mark | None:
     return Mark(mark["made"], mark["digest"].hex())
 
 
-def _write_mark(connection: Connection, made: float, *, with_digest: bool) -> None:
+def _write_mark(connection: Connection, made: float) -> None:
     mark: dict[str, Any] = {"made": made, "rows": _rows(connection)}
-    if with_digest:
-        mark["digest"] = _digest(connection, mark)
     connection.execute(delete(backup_mark))
-    connection.execute(insert(backup_mark).values(mark))
+    connection.execute(insert(backup_mark).values(mark | {"digest": _digest(connection, mark)}))
 
 
 def _digest(connection: Connection, mark: Mapping[str, Any]) -> bytes:

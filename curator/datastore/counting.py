@@ -23,7 +23,6 @@ from .reports import (
     Outcome,
     Outcomes,
     ReportGroup,
-    ReportStore,
     is_open,
     packed_checksum,
     sums_checksum,
@@ -88,8 +87,8 @@ class NeedsExclusiveLock(Exception):
     """A task that was locked together with others has invitations or a quota."""
 
 
-class SqlReports(Database, ReportStore):
-    """Counting in SQL."""
+class ReportStore(Database):
+    """The verb that counts reports."""
 
     def __init__(
         self, url: URL, backend: Backend, revision: str, bucket_seconds: int = 86_400
@@ -100,6 +99,18 @@ class SqlReports(Database, ReportStore):
         self._taking = threading.Lock()
 
     def take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
+        """Claim ids and add sums, all groups in one durable transaction; outcomes per group.
+
+        An id that is new to its task is COUNTED. One that is known is REPLAYED if its fingerprint
+        is the same and a CONFLICT otherwise, and adds nothing. New reports for a task that takes
+        none at ``now`` are NOT_OPEN, and those beyond its quota OVER_QUOTA; reports for a task that
+        is not there are NO_TASK. Of several reports under one id in a group the first decides.
+        Every group is for a different task.
+
+        In a task with invitations, a new report whose invitation is absent, unknown, held or used
+        is NOT_INVITED. A group that names admissions needs one held invitation for each new report
+        instead, or all its new ones are NOT_ADMITTED; what they hold is then used up.
+        """
         with self._taking:
             while True:
                 try:

@@ -7,7 +7,6 @@ removed. An admission whose batch does not come is forgotten by the same time, a
 serve again.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -57,20 +56,17 @@ def seen_time(before: float | None, now: float) -> float:
 
 
 def due(
-    closes: int | None, seen: float, keep_ids: float, keep_tasks: float | None, *, ids_gone: bool
+    closes: int, seen: float, keep_ids: float, keep_tasks: float | None, *, ids_gone: bool
 ) -> Removal | None:
     """What should go of a task that ends at ``closes``, see ``ExpiryStore.expire``."""
-    if closes is None:
-        return None
     if closes + keep_ids <= seen and not ids_gone:
         return Removal.IDS
     return Removal.TASK if keep_tasks is not None and closes + keep_tasks <= seen else None
 
 
-class ExpiryStore(ABC):
+class ExpiryStore(Database):
     """The verb of expiry."""
 
-    @abstractmethod
     def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
         """One round: mark what may go, and remove what was marked ``GRACE_SECONDS`` ago.
 
@@ -79,12 +75,6 @@ class ExpiryStore(ABC):
         is that of ``seen_time``, so no single ``now`` removes anything. What is not due any more
         loses its mark. Admissions are forgotten after ``HOLD_SECONDS``.
         """
-
-
-class SqlExpiry(Database, ExpiryStore):
-    """Expiry in SQL."""
-
-    def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
         with self.writing() as connection:
             time = _bring_forward(connection, now)
             ripe = _mark(connection, time, keep_ids, keep_tasks)

@@ -1,6 +1,5 @@
 """Invitations, and the admissions that hold them for a relay's batch."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -50,10 +49,9 @@ def other_invitations() -> InvalidRequest:
     return InvalidRequest("An admission of this id has other invitations: draw a new id.")
 
 
-class InvitationStore(ABC):
+class InvitationStore(Database):
     """The verbs of invitations."""
 
-    @abstractmethod
     def invite(self, task_id: str, digests: Sequence[bytes], expires: float | None = None) -> None:
         """Keep invitations until ``expires``; from then on the task counts invited reports only.
 
@@ -61,35 +59,6 @@ class InvitationStore(ABC):
         is ``hidden(digest)``. Each serves for one report; one that is kept already stays as it is.
         Raises ``TaskNotFound``.
         """
-
-    @abstractmethod
-    def admit(
-        self, task_id: str, admission: bytes, digests: Sequence[bytes], now: float
-    ) -> list[bytes]:
-        """Hold the unused invitations among ``digests`` for a batch to come; returns the others.
-
-        From then on they serve for no other report. The same admission again has the same answer
-        until its batch is counted; ``expire`` makes its invitations unused again ``HOLD_SECONDS``
-        after it was made. Raises ``TaskNotFound``, ``TaskNotOpen`` if the task takes no reports at
-        ``now``, and ``InvalidRequest`` if the admission holds other invitations.
-        """
-
-    @abstractmethod
-    def revoke_invitations(self, task_id: str, digests: Sequence[bytes] | None = None) -> int:
-        """Revoke the unused ones of these invitations, or of all; return how many they were.
-
-        Raises ``TaskNotFound``.
-        """
-
-    @abstractmethod
-    def invitations(self, task_id: str, now: float) -> InvitationCounts:
-        """What became of a task's invitations; raises ``TaskNotFound``."""
-
-
-class SqlInvitations(Database, InvitationStore):
-    """Invitations in SQL."""
-
-    def invite(self, task_id: str, digests: Sequence[bytes], expires: float | None = None) -> None:
         tasks = schema.tasks
         with self.writing(locked=[task_id]) as connection:
             task_no = need_task(connection, task_id).no
@@ -101,6 +70,13 @@ class SqlInvitations(Database, InvitationStore):
     def admit(
         self, task_id: str, admission: bytes, digests: Sequence[bytes], now: float
     ) -> list[bytes]:
+        """Hold the unused invitations among ``digests`` for a batch to come; returns the others.
+
+        From then on they serve for no other report. The same admission again has the same answer
+        until its batch is counted; ``expire`` makes its invitations unused again ``HOLD_SECONDS``
+        after it was made. Raises ``TaskNotFound``, ``TaskNotOpen`` if the task takes no reports at
+        ``now``, and ``InvalidRequest`` if the admission holds other invitations.
+        """
         table = schema.admissions
         asked = sha256(b"".join(digests)).digest()
         with self.writing(locked=[task_id]) as connection:
@@ -124,6 +100,10 @@ class SqlInvitations(Database, InvitationStore):
         return [digest for digest in digests if hidden(digest) not in held]
 
     def revoke_invitations(self, task_id: str, digests: Sequence[bytes] | None = None) -> int:
+        """Revoke the unused ones of these invitations, or of all; return how many they were.
+
+        Raises ``TaskNotFound``.
+        """
         table = schema.invitations
         with self.writing(locked=[task_id]) as connection:
             unused = (table.c.task_no == need_task(connection, task_id).no) & table.c.unused
@@ -135,6 +115,7 @@ class SqlInvitations(Database, InvitationStore):
             return sum(connection.execute(revoke.where(part)).rowcount for part in parts)
 
     def invitations(self, task_id: str, now: float) -> InvitationCounts:
+        """What became of a task's invitations; raises ``TaskNotFound``."""
         table = schema.invitations
         with self.reading() as connection:
             of_task = table.c.task_no == need_task(connection, task_id).no

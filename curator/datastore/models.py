@@ -1,7 +1,6 @@
 """Fitted models as they are kept: numbered documents that never change, and their aliases."""
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -36,37 +35,13 @@ def no_model(number: int) -> ModelNotFound:
     )
 
 
-class ModelStore(ABC):
+class ModelStore(Database):
     """The verbs of models."""
 
-    @abstractmethod
     def add_model(
         self, task_id: str, document: bytes, summary: Mapping[str, Any], now: float
     ) -> ModelInfo:
         """Store a fitted model permanently under the next number. Raises ``TaskNotFound``."""
-
-    @abstractmethod
-    def name_model(self, task_id: str, alias: str, number: int) -> None:
-        """Let ``alias`` stand for a model, and no longer for any other of the task.
-
-        Raises ``TaskNotFound`` or ``ModelNotFound``.
-        """
-
-    @abstractmethod
-    def models(self, task_id: str) -> list[ModelInfo]:
-        """The task's models, oldest first, without reading them; raises ``TaskNotFound``."""
-
-    @abstractmethod
-    def model(self, task_id: str, number: int) -> bytes:
-        """A model's document; raises ``TaskNotFound`` or ``ModelNotFound``."""
-
-
-class SqlModels(Database, ModelStore):
-    """Models in SQL."""
-
-    def add_model(
-        self, task_id: str, document: bytes, summary: Mapping[str, Any], now: float
-    ) -> ModelInfo:
         table = schema.models
         with self.writing(locked=[task_id]) as connection:
             task_no = need_task(connection, task_id).no
@@ -84,6 +59,10 @@ class SqlModels(Database, ModelStore):
             return ModelInfo(number, now, dict(summary))
 
     def name_model(self, task_id: str, alias: str, number: int) -> None:
+        """Let ``alias`` stand for a model, and no longer for any other of the task.
+
+        Raises ``TaskNotFound`` or ``ModelNotFound``.
+        """
         table, models = schema.aliases, schema.models
         with self.writing(locked=[task_id]) as connection:
             task_no = need_task(connection, task_id).no
@@ -95,6 +74,7 @@ class SqlModels(Database, ModelStore):
             connection.execute(insert(table).values(task_no=task_no, alias=alias, number=number))
 
     def models(self, task_id: str) -> list[ModelInfo]:
+        """The task's models, oldest first, without reading them; raises ``TaskNotFound``."""
         table, aliases = schema.models, schema.aliases
         with self.reading() as connection:
             task_no = need_task(connection, task_id).no
@@ -113,6 +93,7 @@ class SqlModels(Database, ModelStore):
             ]
 
     def model(self, task_id: str, number: int) -> bytes:
+        """A model's document; raises ``TaskNotFound`` or ``ModelNotFound``."""
         table = schema.models
         with self.reading() as connection:
             of_task = table.c.task_no == need_task(connection, task_id).no

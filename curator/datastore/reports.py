@@ -1,6 +1,5 @@
 """Reports on their way into the store: what is claimed and added, and what becomes of each."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -93,7 +92,7 @@ class ReportGroup:
     admissions: tuple[bytes, ...] = ()
     """Admissions that a relay's batch names instead; see ``InvitationStore.admit``."""
     relay: str = ""
-    """Name of the token that a batch came with; empty for reports that came singly."""
+    """Name of the token that a batch came with; empty for reports that were sent directly."""
     total: Addition | None = None
     """What all reports add, if it was computed before the transaction."""
 
@@ -139,25 +138,6 @@ class ReportGroup:
             for answer in self.answers
         }
         return Addition(len(self), checksum(self.ids), sums)
-
-
-class ReportStore(ABC):
-    """The verb that counts reports."""
-
-    @abstractmethod
-    def take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
-        """Claim ids and add sums, all groups in one durable transaction; outcomes per group.
-
-        An id that is new to its task is COUNTED. One that is known is REPLAYED if its fingerprint
-        is the same and a CONFLICT otherwise, and adds nothing. New reports for a task that takes
-        none at ``now`` are NOT_OPEN, and those beyond its quota OVER_QUOTA; reports for a task that
-        is not there are NO_TASK. Of several reports under one id in a group the first decides.
-        Every group is for a different task.
-
-        In a task with invitations, a new report whose invitation is absent, unknown, held or used
-        is NOT_INVITED. A group that names admissions needs one held invitation for each new report
-        instead, or all its new ones are NOT_ADMITTED; what they hold is then used up.
-        """
 
 
 def is_open(state: str, opens: int | None, closes: int | None, now: float) -> bool:

@@ -191,8 +191,6 @@ backup_mark = Table(
     MetaData(),
     Column("made", Float, nullable=False),
     Column("rows", BigInteger, nullable=False),
-    Column("digest", LargeBinary),
+    Column("digest", LargeBinary, nullable=False),
 )
-"""In backups only, of any schema version: written last, it marks a complete backup.
-
-Backups of earlier versions have no column ``digest``."""
+"""In backups only, of any schema version: written last, it marks a complete backup."""

@@ -1,6 +1,5 @@
 """How a collection stands: sums, counts, checksums and refusals."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -45,29 +44,14 @@ class Status:
     """Whether only invited reports count."""
 
 
-class StatusStore(ABC):
+class StatusStore(Database):
     """The verbs that say how a collection stands."""
 
-    @abstractmethod
     def sums(self, task_id: str) -> list[QuestionSums]:
         """The sums of every question, over all curators; raises ``TaskNotFound``.
 
         All questions are read at one moment.
         """
-
-    @abstractmethod
-    def count_rejects(self, task_id: str, rejects: Mapping[str, int]) -> None:
-        """Add to the counts of refused reports by reason; a task that is gone is ignored."""
-
-    @abstractmethod
-    def status(self, task_id: str) -> Status:
-        """Counts, checksums and rejects; raises ``TaskNotFound``."""
-
-
-class SqlStatus(Database, StatusStore):
-    """How a collection stands, in SQL."""
-
-    def sums(self, task_id: str) -> list[QuestionSums]:
         with self.reading() as connection:
             row = need_task(connection, task_id)
             totals = [
@@ -83,6 +67,7 @@ class SqlStatus(Database, StatusStore):
             return totals
 
     def count_rejects(self, task_id: str, rejects: Mapping[str, int]) -> None:
+        """Add to the counts of refused reports by reason; a task that is gone is ignored."""
         with self.writing(shared=[task_id]) as connection:
             row = find_task(connection, task_id)
             if row is None:
@@ -92,6 +77,7 @@ class SqlStatus(Database, StatusStore):
                 connection.execute(text(COUNT_REJECTS), values)
 
     def status(self, task_id: str) -> Status:
+        """Counts, checksums and rejects; raises ``TaskNotFound``."""
         table, sums, rejects, relayed = schema.buckets, schema.sums, schema.rejects, schema.relayed
         with self.reading() as connection:
             task = need_task(connection, task_id)

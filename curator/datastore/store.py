@@ -10,17 +10,14 @@ Every method is synchronous and may be called from any thread. Each part is one 
 its verbs, and their SQL.
 """
 
-from abc import abstractmethod
-
-from .audit import AuditStore, SqlAudit
-from .counting import SqlReports
-from .expiry import ExpiryStore, SqlExpiry
-from .invitations import InvitationStore, SqlInvitations
-from .models import ModelStore, SqlModels
-from .reports import ReportStore
-from .status import SqlStatus, StatusStore
-from .tasks import SqlTasks, TaskStore
-from .tokens import SqlTokens, TokenStore
+from .audit import AuditStore
+from .counting import ReportStore
+from .expiry import ExpiryStore
+from .invitations import InvitationStore
+from .models import ModelStore
+from .status import StatusStore
+from .tasks import TaskStore
+from .tokens import TokenStore
 
 
 class Store(
@@ -33,30 +30,9 @@ class Store(
     AuditStore,
     ExpiryStore,
 ):
-    """Where tasks, sums, report ids and models are kept."""
+    """Where tasks, sums, report ids and models are kept; several curators may share it."""
 
-    @abstractmethod
     def check(self) -> None:
         """Write something; raises ``StorageFailed`` if a report could not be written now."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Release connections; the store is not used afterwards."""
-
-
-class SqlStore(
-    SqlTasks,
-    SqlReports,
-    SqlStatus,
-    SqlInvitations,
-    SqlModels,
-    SqlTokens,
-    SqlAudit,
-    SqlExpiry,
-    Store,
-):
-    """The store in a database that several curators may share."""
-
-    def check(self) -> None:
         with self.writing() as connection:
             self._backend.write_probe(self._backend.cursor_of(connection.connection))

@@ -1,7 +1,6 @@
 """Tasks as they are kept: published bytes, the curator's settings, public data, state."""
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -167,52 +166,8 @@ def no_task(task_id: str) -> TaskNotFound:
     )
 
 
-class TaskStore(ABC):
+class TaskStore(Database):
     """The verbs of tasks."""
-
-    @abstractmethod
-    def create_task(
-        self,
-        task: Task,
-        settings: Mapping[str, Any],
-        public: PublicData,
-        now: float,
-        state: TaskState = TaskState.DRAFT,
-    ) -> bool:
-        """Store a new task in ``state``, in one transaction; False if the same task already exists.
-
-        An existing task is left as it is, state, settings and public data included.
-        """
-
-    @abstractmethod
-    def task(self, task_id: str) -> StoredTask:
-        """The task; raises ``TaskNotFound``."""
-
-    @abstractmethod
-    def tasks(self) -> list[ListedTask]:
-        """All tasks, oldest first."""
-
-    @abstractmethod
-    def public_data(self, task_id: str) -> PublicData:
-        """The task's encoded public data; raises ``TaskNotFound``."""
-
-    @abstractmethod
-    def move(self, task_id: str, move: Move, now: float) -> TaskState:
-        """Open, close or delete a task; the state it is in afterwards.
-
-        Once a close has returned no report is counted until the task is opened again. Delete
-        removes everything that is kept about the task; its report ids are useless from then on,
-        and what cannot be removed of them at once is removed by a later ``expire``. Raises
-        ``TaskNotFound``, and ``IllegalMove`` by the table in ``privet.protocol.lifecycle``.
-        """
-
-    @abstractmethod
-    def was_deleted(self, task_id: str) -> bool:
-        """Whether a task of this id was here and was deleted, by a move or by expiry."""
-
-
-class SqlTasks(Database, TaskStore):
-    """Tasks in SQL."""
 
     _heads: Mapping[str, TaskHead] = {}
     """Heads of the tasks listed last; tasks never change."""
@@ -225,6 +180,10 @@ class SqlTasks(Database, TaskStore):
         now: float,
         state: TaskState = TaskState.DRAFT,
     ) -> bool:
+        """Store a new task in ``state``, in one transaction; False if the same task already exists.
+
+        An existing task is left as it is, state, settings and public data included.
+        """
         with self.writing() as connection:
             values = {
                 "id": task.id,
@@ -252,10 +211,12 @@ class SqlTasks(Database, TaskStore):
             return True
 
     def task(self, task_id: str) -> StoredTask:
+        """The task; raises ``TaskNotFound``."""
         with self.reading() as connection:
             return stored_task(need_task(connection, task_id))
 
     def tasks(self) -> list[ListedTask]:
+        """All tasks, oldest first."""
         known = self._heads
         table = schema.tasks
         columns = (table.c[name] for name in ("no", "id", "state", "created", "marked"))
@@ -267,6 +228,7 @@ class SqlTasks(Database, TaskStore):
         return [_listed(row, heads[row.id]) for row in rows]
 
     def public_data(self, task_id: str) -> PublicData:
+        """The task's encoded public data; raises ``TaskNotFound``."""
         table = schema.public_data
         with self.reading() as connection:
             of_task = table.c.task_no == need_task(connection, task_id).no
@@ -276,6 +238,13 @@ class SqlTasks(Database, TaskStore):
         return PublicData(x, np.frombuffer(row.y, dtype="<f8"), onnx)
 
     def move(self, task_id: str, move: Move, now: float) -> TaskState:
+        """Open, close or delete a task; the state it is in afterwards.
+
+        Once a close has returned no report is counted until the task is opened again. Delete
+        removes everything that is kept about the task; its report ids are useless from then on,
+        and what cannot be removed of them at once is removed by a later ``expire``. Raises
+        ``TaskNotFound``, and ``IllegalMove`` by the table in ``privet.protocol.lifecycle``.
+        """
         table = schema.tasks
         with self.writing(locked=[task_id]) as connection:
             row = need_task(connection, task_id)
@@ -291,6 +260,7 @@ class SqlTasks(Database, TaskStore):
         return state
 
     def was_deleted(self, task_id: str) -> bool:
+        """Whether a task of this id was here and was deleted, by a move or by expiry."""
         deleted = exists().where(schema.deleted_tasks.c.id == task_id)
         with self.reading() as connection:
             return bool(connection.scalar(select(deleted)))

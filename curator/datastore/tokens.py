@@ -1,6 +1,5 @@
 """Tokens as they are kept, by their digests."""
 
-from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 
 from sqlalchemy import delete, select, text, update
@@ -28,37 +27,11 @@ class StoredToken:
     """Its last use, to the minute, Unix time."""
 
 
-class TokenStore(ABC):
+class TokenStore(Database):
     """The verbs of tokens."""
 
-    @abstractmethod
     def put_token(self, token: StoredToken) -> bool:
         """Keep a token under its name; whether it is in place of an earlier one of that name."""
-
-    @abstractmethod
-    def replace_token(self, old: StoredToken | None, new: StoredToken) -> bool:
-        """Keep ``new`` in place of ``old``, which has its name, or of none.
-
-        False if another of that name is kept by now: of several that do so at once one gets True.
-        """
-
-    @abstractmethod
-    def tokens(self) -> list[StoredToken]:
-        """All tokens, by name."""
-
-    @abstractmethod
-    def drop_token(self, name: str) -> bool:
-        """Forget a token; False if there was none of that name."""
-
-    @abstractmethod
-    def note_use(self, name: str, now: float) -> None:
-        """Note that a token was used."""
-
-
-class SqlTokens(Database, TokenStore):
-    """Tokens in SQL."""
-
-    def put_token(self, token: StoredToken) -> bool:
         values = asdict(token)
         in_place = update(schema.tokens).where(schema.tokens.c.name == token.name).values(values)
         with self.writing() as connection:
@@ -68,6 +41,10 @@ class SqlTokens(Database, TokenStore):
         return False
 
     def replace_token(self, old: StoredToken | None, new: StoredToken) -> bool:
+        """Keep ``new`` in place of ``old``, which has its name, or of none.
+
+        False if another of that name is kept by now: of several that do so at once one gets True.
+        """
         table = schema.tokens
         with self.writing() as connection:
             if old is not None:
@@ -76,6 +53,7 @@ class SqlTokens(Database, TokenStore):
             return connection.execute(text(PUT_FIRST), asdict(new)).rowcount > 0
 
     def tokens(self) -> list[StoredToken]:
+        """All tokens, by name."""
         table = schema.tokens
         with self.reading() as connection:
             rows = connection.execute(select(table).order_by(table.c.name))
@@ -85,11 +63,13 @@ class SqlTokens(Database, TokenStore):
             ]
 
     def drop_token(self, name: str) -> bool:
+        """Forget a token; False if there was none of that name."""
         table = schema.tokens
         with self.writing() as connection:
             return connection.execute(delete(table).where(table.c.name == name)).rowcount > 0
 
     def note_use(self, name: str, now: float) -> None:
+        """Note that a token was used."""
         table = schema.tokens
         with self.writing() as connection:
             connection.execute(update(table).where(table.c.name == name).values(used=now))

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -39,8 +40,24 @@ class Command:
         ledger = [] if arguments[0] == "show" else ["--ledger", str(self.ledger.path)]
         return CliRunner().invoke(app, [*arguments, *ledger], input=stdin)
 
+    def answer_lines(
+        self, url: str, lines: str, *arguments: str, stdin: str | None = None
+    ) -> Result:
+        """Answer for every line of a file whose subjects are in the column ``who``."""
+        file = self.record.with_name("site.csv")
+        file.write_text(f"who,age,work,answer\n{lines}")
+        csv = ("--csv", str(file), "--subject-column", "who")
+        return self("answer", url, *csv, *arguments, stdin=stdin)
+
     def answer(self, url: str, *arguments: str, stdin: str | None = None) -> Result:
         return self("answer", url, "--record", str(self.record), *arguments, stdin=stdin)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls are tried twice, without a pause."""
+    pauses = "privet.http_client.report_client.Retry.pauses"
+    monkeypatch.setattr(pauses, lambda _self: iter([0.0]))
 
 
 @pytest.fixture
@@ -233,11 +250,9 @@ def test_the_curators_no_is_status_1(curator: StubCurator, command: Command) -> 
     assert "There is no such task" in assert_refused(command.answer(unknown, "--yes"), 1)
 
 
-def test_an_undelivered_answer_is_kept_and_resent(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("impatient")
+def test_an_undelivered_answer_is_kept_and_resent(command: Command) -> None:
     """Status 4 while it is kept, `resend` delivers the same bytes, then nothing is left to do."""
-    monkeypatch.setattr("privet.http_client.report_client.Retry.pauses", lambda _self: iter([0.0]))
     with serving(StubCurator(make_task(), busy=2)) as curator:
         result = command.answer(curator.url, "--yes")
         assert result.exit_code == 4
@@ -251,11 +266,9 @@ def test_an_undelivered_answer_is_kept_and_resent(
         assert (len(set(curator.posts)), len(curator.counted)) == (1, 1)
 
 
-def test_another_host_gets_no_invitation_and_without_a_signature_nothing(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("impatient")
+def test_another_host_gets_no_invitation_and_without_a_signature_nothing(command: Command) -> None:
     """A kept answer is sent where its owner says, but not what was given for the first address."""
-    monkeypatch.setattr("privet.http_client.report_client.Retry.pauses", lambda _self: iter([0.0]))
     with (
         serving(StubCurator(make_task(), busy=2)) as first,
         serving(StubCurator(make_task())) as second,
@@ -282,7 +295,6 @@ def test_the_exit_status_is_that_of_the_ledgers_state(
     error: type[PrivetError],
     curator: StubCurator,
     command: Command,
-    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However sending fails: answering, answering again, for a file, and sending again."""
@@ -290,15 +302,16 @@ def test_the_exit_status_is_that_of_the_ledgers_state(
     async def fail(*_: object) -> None:
         raise error("Not this one.")
 
-    file = tmp_path / "site.csv"
-    file.write_text("who,age,work,answer\nme,30,shop,yes\n")
     monkeypatch.setattr("privet.http_client.report_client.ReportClient.send", fail)
     monkeypatch.setattr(departure, "LEAST_SECONDS", 0.0)
-    by_file = ("answer", curator.url, "--csv", str(file), "--subject-column", "who", "--yes")
     states = set()
-    by_record = ("answer", curator.url, "--record", str(command.record), "--yes")
-    for arguments in (by_record, by_file, ("resend",)):
-        result = command(*arguments)
+    calls: list[Callable[[], Result]] = [
+        lambda: command.answer(curator.url, "--yes"),
+        lambda: command.answer_lines(curator.url, "me,30,shop,yes", "--yes"),
+        lambda: command("resend"),
+    ]
+    for call in calls:
+        result = call()
         (kept,) = command.ledger.answers()
         assert result.exit_code == STATUSES[kept.state], result.output
         assert ("kept" in result.stderr) == (result.exit_code == EXIT_KEPT)
@@ -316,11 +329,9 @@ def test_a_refused_answer_is_shown_with_its_reason(curator: StubCurator, command
     assert (listed["state"], listed["reason"][:15]) == ("refused", "MalformedReport")
 
 
-def test_a_curator_that_is_down_is_one_sentence(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("impatient")
+def test_a_curator_that_is_down_is_one_sentence(command: Command) -> None:
     """Before anything is drawn it is an ordinary fault, and nothing is kept."""
-    monkeypatch.setattr("privet.http_client.report_client.Retry.pauses", lambda _self: iter([0.0]))
     url = f"http://127.0.0.1:1/v1/tasks/{make_task().id}"
     for result in (command("show", url), command.answer(url, "--yes")):
         assert "No answer from 127.0.0.1:1" in assert_refused(result, 1)
@@ -382,93 +393,76 @@ def test_every_kind_of_task_can_be_explained() -> None:
     assert "together with its answer" not in shown.computes[0]
 
 
-def test_a_file_answers_for_many_subjects(
-    curator: StubCurator, command: Command, tmp_path: Path
-) -> None:
+def test_a_file_answers_for_many_subjects(curator: StubCurator, command: Command) -> None:
     """One report for each line's subject, whatever is run twice; the counts are said."""
-    file = tmp_path / "site.csv"
-    lines = [f"p{row},{20 + row},shop,{'yes' if row % 2 else 'no'}" for row in range(5)]
-    file.write_text("\n".join(["who,age,work,answer", *lines]))
-    answer = ("answer", curator.url, "--csv", str(file), "--subject-column", "who")
-    asked = command(*answer, stdin="n\n")
+    lines = "\n".join(f"p{row},{20 + row},shop,{'yes' if row % 2 else 'no'}" for row in range(5))
+    asked = command.answer_lines(curator.url, lines, stdin="n\n")
     assert "Draw 5 perturbed answers" in asked.stderr
     assert (asked.exit_code, curator.posts) == (1, [])
-    assert "5 records fit" in command(*answer, "--dry-run").stderr
+    assert "5 records fit" in command.answer_lines(curator.url, lines, "--dry-run").stderr
     for _ in range(2):
-        done = command(*answer, "--yes")
+        done = command.answer_lines(curator.url, lines, "--yes")
         assert (done.exit_code, len(curator.counted)) == (0, 5)
         assert "5 lines: counted" in done.stderr
     assert {own.subject for own in command.ledger.answers()} == {f"p{row}" for row in range(5)}
-    assert len(as_json(command(*answer, "--yes", "--json"))) == 5
+    assert len(as_json(command.answer_lines(curator.url, lines, "--yes", "--json"))) == 5
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("who,age,work,answer\na,30,shop,yes\na,31,shop,no", "Lines 2 and 3 are about the same"),
-        ("who,age,work,answer\n,30,shop,yes", "Line 2"),
-        ("who,age,work,answer\na,30,shop", "Line 2"),
-        ("name,age,work,answer\na,30,shop,yes", "no column 'who'"),
+        ("a,30,shop,yes\na,31,shop,no", "Lines 2 and 3 are about the same"),
+        (",30,shop,yes", "Line 2"),
+        ("a,30,shop", "Line 2"),
     ],
 )
 def test_a_file_that_is_damaged_draws_nothing(
-    curator: StubCurator, command: Command, tmp_path: Path, text: str, said: str
+    curator: StubCurator, command: Command, text: str, said: str
 ) -> None:
-    """Not for any line: what is wrong is named by its line first."""
-    file = tmp_path / "site.csv"
-    file.write_text(text)
-    refused = command("answer", curator.url, "--csv", str(file), "--subject-column", "who", "--yes")
-    assert_refused(refused, 1)
-    assert said in refused.stderr
+    """Not for any line: what is wrong is named by its line first; or the column that is missing."""
+    assert said in assert_refused(command.answer_lines(curator.url, text, "--yes"), 1)
+    elsewhere = command.answer_lines(curator.url, text, "--subject-column", "name", "--yes")
+    assert "no column 'name'" in assert_refused(elsewhere, 1)
     assert (curator.posts, command.ledger.answers()) == ([], [])
 
 
 def test_lines_that_do_not_fit_are_said_and_reported(
-    curator: StubCurator, command: Command, tmp_path: Path
+    curator: StubCurator, command: Command
 ) -> None:
     """As for a single record: the operator may mend them, or the reports say so, perturbed."""
-    file = tmp_path / "site.csv"
-    file.write_text("who,age,work,answer\na,30,shop,yes\nb,?,shop,no\n")
-    answer = ("answer", curator.url, "--csv", str(file), "--subject-column", "who")
-    asked = command(*answer, stdin="n\n")
+    lines = "a,30,shop,yes\nb,?,shop,no\n"
+    asked = command.answer_lines(curator.url, lines, stdin="n\n")
     assert "Line 3:" in asked.stderr
     assert "1 of 2 records do not fit" in asked.stderr
     assert curator.posts == []
-    assert command(*answer, "--yes").exit_code == 0
+    assert command.answer_lines(curator.url, lines, "--yes").exit_code == 0
     assert len(curator.counted) == 2
 
 
 @pytest.mark.parametrize(("lines", "most"), [(5, 3), (40, 4)])
 def test_many_lines_that_do_not_fit_are_not_sent_unasked(
-    curator: StubCurator, command: Command, tmp_path: Path, lines: int, most: int
+    curator: StubCurator, command: Command, lines: int, most: int
 ) -> None:
     """With --yes a tenth or three may not fit; with one more nothing is drawn unless it is said."""
-    file = tmp_path / "site.csv"
-    answer = ("answer", curator.url, "--csv", str(file), "--subject-column", "who", "--yes")
 
-    def write(misfits: int) -> None:
+    def answered(misfits: int, *arguments: str) -> Result:
         ages = ["?"] * misfits + ["30"] * (lines - misfits)
-        rows = [f"p{row},{age},shop,yes" for row, age in enumerate(ages)]
-        file.write_text("\n".join(["who,age,work,answer", *rows]))
+        rows = "\n".join(f"p{row},{age},shop,yes" for row, age in enumerate(ages))
+        return command.answer_lines(curator.url, rows, "--yes", *arguments)
 
-    write(most + 1)
-    refused = command(*answer)
+    refused = answered(most + 1)
     assert (refused.exit_code, curator.posts, command.ledger.answers()) == (1, [], [])
     said = f"{most + 1} of {lines} records do not fit: mend the file, or send reports that say so"
     assert said in refused.stderr
     assert "--send-misfits" in refused.stderr
-    assert command(*answer, "--dry-run").exit_code == 0
-    if lines == 5:
-        assert command(*answer, "--send-misfits").exit_code == 0
-    else:
-        write(most)
-        assert command(*answer).exit_code == 0
+    assert answered(most + 1, "--dry-run").exit_code == 0
+    sent = answered(most + 1, "--send-misfits") if lines == 5 else answered(most)
+    assert sent.exit_code == 0
     assert len(curator.counted) == lines
 
 
-def test_a_line_whose_task_cannot_be_fetched_is_not_called_kept(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("impatient")
+def test_a_line_whose_task_cannot_be_fetched_is_not_called_kept(command: Command) -> None:
     """Nothing was drawn for it, so there is nothing to resend: exit status 1."""
 
     class Vanishing(StubCurator):
@@ -477,12 +471,8 @@ def test_a_line_whose_task_cannot_be_fetched_is_not_called_kept(
                 return problem(Overloaded("Come back later."))
             return await super().get_task(request)
 
-    monkeypatch.setattr("privet.http_client.report_client.Retry.pauses", lambda _self: iter([0.0]))
-    file = tmp_path / "site.csv"
-    file.write_text("who,age,work,answer\na,30,shop,yes\nb,31,shop,no\n")
     with serving(Vanishing(make_task())) as curator:
-        url = curator.url
-        done = command("answer", url, "--csv", str(file), "--subject-column", "who", "--yes")
+        done = command.answer_lines(curator.url, "a,30,shop,yes\nb,31,shop,no\n", "--yes")
     assert (done.exit_code, command.ledger.answers()) == (1, [])
     assert "2 lines: Come back later." in done.stderr
     assert "kept" not in done.stderr

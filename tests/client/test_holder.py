@@ -18,7 +18,6 @@ from privet.client import (
     CuratorUnreachable,
     Holder,
     Ledger,
-    LedgerEntry,
     MemoryLedger,
     ReportClient,
     ReportState,
@@ -29,6 +28,7 @@ from privet.client.holder import check_promise
 from privet.protocol.errors import (
     InvalidRequest,
     Overloaded,
+    ReportNotFound,
     TaskNotFound,
     TaskNotOpen,
 )
@@ -43,6 +43,20 @@ from tests.protocol.examples import RECORD, make_task
 
 def no_randomness(n: int) -> NoReturn:
     raise AssertionError(n)
+
+
+async def undelivered(
+    ledger: Ledger,
+    url: str = URL,
+    publish: Canned = publish,
+    invitation: str | None = None,
+    record: Any = RECORD,
+) -> Network:
+    """Draw and keep an answer that nobody takes; what was tried."""
+    broken = Network([publish, httpx.ConnectError("refused")])
+    with pytest.raises(CuratorUnreachable):
+        await Holder(broken.client(), ledger).answer(url, record, invitation)
+    return broken
 
 
 def no_record() -> Any:
@@ -123,15 +137,6 @@ async def test_after_a_crash_the_same_bytes_are_sent_and_nothing_is_drawn(
     assert ledger.spent("me") == TASK.epsilon
 
 
-async def test_answering_twice_sends_nothing_more(curator: StubCurator) -> None:
-    """Another record for the same task is not looked at: the first answer stands."""
-    async with ReportClient() as client:
-        holder = Holder(client, MemoryLedger())
-        first = await holder.answer(curator.url, RECORD)
-        assert await holder.answer(curator.url, no_record()) == first
-    assert len(curator.posts) == 1
-
-
 async def test_clicks_at_once_are_counted_once(curator: StubCurator, ledger: SqliteLedger) -> None:
     """Eight answers at the same time send one and the same report, and spend epsilon once."""
     async with ReportClient() as client:
@@ -143,9 +148,7 @@ async def test_clicks_at_once_are_counted_once(curator: StubCurator, ledger: Sql
 
 async def test_a_kept_answer_goes_where_the_user_says(ledger: SqliteLedger) -> None:
     """After a failure, the same bytes may be sent to another address of the same task."""
-    broken = Network([publish, httpx.ConnectError("refused")])
-    with pytest.raises(CuratorUnreachable):
-        await Holder(broken.client(), ledger).answer(URL, RECORD)
+    broken = await undelivered(ledger)
     network = Network([publish])
     elsewhere = URL.replace("curator.example", "relay.example")
     assert (await Holder(network.client(), ledger).answer(elsewhere, no_record())).counted
@@ -157,9 +160,7 @@ async def test_resend_delivers_what_was_kept_and_skips_what_cannot_be(
     ledger: SqliteLedger,
 ) -> None:
     """Pending answers are sent again; one that still fails is reported and harms no other."""
-    broken = Network([publish, httpx.ConnectError("refused")])
-    with pytest.raises(CuratorUnreachable):
-        await Holder(broken.client(), ledger).answer(URL, RECORD)
+    await undelivered(ledger)
     kept = ledger.find("me", TASK.id)
     assert kept is not None
     assert "CuratorUnreachable" in (kept.reason or "")
@@ -207,9 +208,7 @@ def test_a_task_that_understates_its_epsilon_is_refused(monkeypatch: pytest.Monk
 
 async def test_an_invitation_goes_along_and_is_kept_for_resending(ledger: SqliteLedger) -> None:
     """In a header of its own, also when a later process resends; a damaged one is refused."""
-    broken = Network([publish, httpx.ConnectError("refused")])
-    with pytest.raises(CuratorUnreachable):
-        await Holder(broken.client(), ledger).answer(URL, RECORD, "inv-123")
+    broken = await undelivered(ledger, invitation="inv-123")
     again = Network([publish])
     await Holder(again.client(), ledger).resend()
     sent = [r for r in broken.requests + again.requests if r.method == "POST"]
@@ -240,20 +239,12 @@ async def test_a_task_that_needs_an_invitation_says_so_before_a_draw() -> None:
     assert (await Holder(network.client(), ledger).answer(INVITED_URL, RECORD, "inv-123")).counted
 
 
-async def undelivered(ledger: Ledger) -> LedgerEntry:
-    """An answer that nobody has taken, kept with its invitation."""
-    broken = Network([invite, httpx.ConnectError("refused")])
-    with pytest.raises(CuratorUnreachable):
-        await Holder(broken.client(), ledger).answer(INVITED_URL, RECORD, "inv-123")
-    (kept,) = ledger.answers()
-    return kept
-
-
 async def test_another_host_gets_no_invitation_that_was_not_given_for_it(
     ledger: SqliteLedger,
 ) -> None:
     """Without one of its own it gets nothing at all, and where it needs none, the report alone."""
-    kept = await undelivered(ledger)
+    await undelivered(ledger, INVITED_URL, invite, "inv-123")
+    (kept,) = ledger.answers()
     network = Network([invite])
     with pytest.raises(InvalidRequest, match="--invitation"):
         await Holder(network.client(), ledger).answer(ELSEWHERE, no_record())
@@ -265,26 +256,12 @@ async def test_another_host_gets_no_invitation_that_was_not_given_for_it(
     assert (taken.url, taken.invitation, taken.report) == (ELSEWHERE, "other", kept.report)
 
 
-async def test_an_open_task_is_answered_elsewhere_without_the_invitation(
-    ledger: SqliteLedger,
-) -> None:
-    """Somebody gave it for the first address, and only that one may learn it."""
-    broken = Network([publish, httpx.ConnectError("refused")])
-    with pytest.raises(CuratorUnreachable):
-        await Holder(broken.client(), ledger).answer(URL, RECORD, "inv-123")
-    network, elsewhere = Network([publish]), URL.replace("curator.example", "elsewhere.example")
-    assert (await Holder(network.client(), ledger).answer(elsewhere, no_record())).counted
-    assert all("privet-invitation" not in request.headers for request in network.requests)
-
-
 async def test_a_failed_attempt_elsewhere_leaves_the_invitation_with_its_host(
     ledger: SqliteLedger,
 ) -> None:
     """What is resent then goes to the first address, with the invitation that was given for it."""
-    await undelivered(ledger)
-    broken = Network([invite, httpx.ConnectError("refused")])
-    with pytest.raises(CuratorUnreachable):
-        await Holder(broken.client(), ledger).answer(ELSEWHERE, no_record(), "other")
+    await undelivered(ledger, INVITED_URL, invite, "inv-123")
+    await undelivered(ledger, ELSEWHERE, invite, "other", no_record())
     network = Network([invite])
     await Holder(network.client(), ledger).resend()
     (request,) = network.requests
@@ -303,9 +280,7 @@ async def test_who_loses_a_race_sends_no_invitation_of_the_winner() -> None:
 
     ledger, network = Raced(), Network([publish])
     elsewhere = URL.replace("curator.example", "elsewhere.example")
-    winner = Network([publish, httpx.ConnectError("refused")])
-    with pytest.raises(CuratorUnreachable):
-        await Holder(winner.client(), ledger).answer(URL, RECORD, "inv-123")
+    await undelivered(ledger, invitation="inv-123")
     await Holder(network.client(), ledger).answer(elsewhere, RECORD)
     assert all("privet-invitation" not in request.headers for request in network.requests)
     assert len(ledger.answers()) == 1
@@ -329,6 +304,31 @@ async def test_a_restored_curator_is_sent_again_what_it_had_counted(again: bool)
     for postponed in await Holder(busy.client(), ledger).resend():
         assert (postponed.state, postponed.reason) == (ReportState.DRAWN, "Later.")
     assert ledger.answers() == [answered]
+
+
+@pytest.mark.parametrize("state", [ReportState.COUNTED, ReportState.HELD])
+async def test_resend_goes_on_where_nobody_answers(
+    ledger: SqliteLedger, state: ReportState
+) -> None:
+    """A curator that does not say asks for nothing; at a relay the answer is not sent unasked."""
+    await undelivered(ledger)
+    (kept,) = ledger.answers()
+    kept = ledger.settle(replace(kept, state=state))
+    network = Network([httpx.ConnectError("refused")])
+    outcomes = await Holder(network.client(), ledger).resend()
+    assert {request.method for request in network.requests} == {"GET"}
+    assert [outcome.counted for outcome in outcomes] == [False] * (not kept.counted)
+
+
+async def test_what_a_relay_no_longer_has_is_sent_again(ledger: SqliteLedger) -> None:
+    """The same bytes, once it has said so."""
+    await undelivered(ledger)
+    (kept,) = ledger.answers()
+    ledger.settle(replace(kept, state=ReportState.HELD))
+    network = Network([problem(ReportNotFound("No such report.")), receipt])
+    (sent,) = await Holder(network.client(), ledger).resend()
+    assert sent.counted
+    assert [request.content for request in network.requests] == [b"", kept.report]
 
 
 @pytest.mark.parametrize(
@@ -358,17 +358,6 @@ async def test_a_record_that_does_not_fit_is_answered_like_any_other(record: Any
         sent = [(r.method, str(r.url), len(r.content), dict(r.headers)) for r in network.requests]
         seen.append((sent, ledger.spent("me")))
     assert seen[0] == seen[1]
-
-
-async def test_many_holders_share_one_client(curator: StubCurator) -> None:
-    """A hundred subjects at once: one fetch of the task, and as many reports."""
-    ledger = MemoryLedger()
-    async with ReportClient() as client:
-        holders = [Holder(client, ledger, f"subject {i}") for i in range(100)]
-        await asyncio.gather(*(holder.answer(curator.url, RECORD) for holder in holders))
-    assert curator.gets == 1
-    assert len(curator.counted) == 100
-    assert len(ledger.answers()) == 100
 
 
 CANARY_AGE, CANARY_WORK = 47.123456789, "zq-canary-work"

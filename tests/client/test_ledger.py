@@ -11,14 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from privet.client import (
     BudgetSpent,
     Caps,
     CuratorUnreachable,
-    Holder,
     Ledger,
     LedgerEntry,
     LedgerFailed,
@@ -31,7 +29,7 @@ from privet.client import (
 from privet.client.holder import state_after
 from privet.client.ledger import default_path
 from privet.protocol.errors import ERRORS_BY_URI, PROBLEM_BASE, PROBLEMS, PrivetError
-from tests.client.fakes import Network, assert_closed, record_connections
+from tests.client.fakes import assert_closed, record_connections
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -288,122 +286,6 @@ def test_a_ledger_that_cannot_be_used_says_so_and_is_closed(
         with pytest.raises(LedgerFailed, match=f"{path}.*Nothing was sent"):
             SqliteLedger(path).keep(answer())
     assert_closed(opened)
-
-
-VERSION_1 = """
-CREATE TABLE answers (
-    subject   TEXT    NOT NULL,  -- whom the record is about, as the holder names them
-    task      TEXT    NOT NULL,  -- the task's id, 64 hexadecimal digits
-    url       TEXT    NOT NULL,  -- where the task was found
-    epsilon   REAL    NOT NULL,  -- what the answer costs
-    report_id TEXT    NOT NULL,  -- the report's id, 32 hexadecimal digits
-    report    BLOB    NOT NULL,  -- the bytes that are sent, perturbed already
-    drawn     REAL    NOT NULL,  -- when they were drawn, Unix time
-    invitation TEXT,             -- sent along where a task asks for one
-    counted   INTEGER NOT NULL,  -- 1 once the curator has said that the report is durable
-    fault     TEXT,              -- what the last attempt ended in, if not counted
-    PRIMARY KEY (subject, task)
-) STRICT;
-INSERT INTO answers VALUES ('me', 'a', 'https://c.example', 0.1, '0', x'31', 1.0, NULL, 1, NULL);
-INSERT INTO answers VALUES ('me', 'b', 'https://c.example', 0.2, '1', x'32', 2.0, 'i', 0, 'busy');
-PRAGMA user_version = 1;
-"""
-
-
-VERSION_2 = (
-    VERSION_1.replace("counted   INTEGER", "state     TEXT")
-    .replace("fault     TEXT", "reason    TEXT")
-    .replace("1, NULL);", "'counted', NULL);")
-    .replace("0, 'busy');", "'drawn', 'busy');")
-    .replace("user_version = 1", "user_version = 2")
-)
-
-
-@pytest.mark.parametrize("layout", [VERSION_1, VERSION_2], ids=["version 1", "version 2"])
-def test_a_ledger_of_an_earlier_version_goes_on(layout: str, tmp_path: Path) -> None:
-    """Its answers, their epsilon and what became of them are kept, in the same file."""
-    path = tmp_path / "answers.sqlite3"
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript(layout)
-    for _ in range(2):
-        counted, pending = SqliteLedger(path).answers("me")
-        assert (counted.state, counted.report) == (ReportState.COUNTED, b"1")
-        assert (pending.state, pending.reason) == (ReportState.DRAWN, "busy")
-        assert pending.invitation == "i"
-    settled = SqliteLedger(path).settle(replace(pending, state=ReportState.HELD, reason=None))
-    assert SqliteLedger(path).find("me", "b") == settled
-    assert SqliteLedger(path).spent("me") == pytest.approx(0.3)
-
-
-VERSION_3 = """
-CREATE TABLE answers (
-    subject   TEXT    NOT NULL,
-    task      TEXT    NOT NULL,
-    url       TEXT    NOT NULL,
-    epsilon   REAL    NOT NULL,
-    report_id TEXT    NOT NULL,
-    report    BLOB    NOT NULL,
-    drawn     REAL    NOT NULL,
-    invitation TEXT,
-    state     TEXT    NOT NULL,
-    reason    TEXT,
-    questions TEXT    NOT NULL DEFAULT '',
-    PRIMARY KEY (subject, task)
-) STRICT;
-CREATE TABLE caps (subject TEXT PRIMARY KEY, task REAL NOT NULL, year REAL NOT NULL) STRICT;
-INSERT INTO caps VALUES ('me', 3.0, 5.0);
-PRAGMA user_version = 3;
-"""
-SAME, FRESH, OTHER = (f"{about * 32}{exact * 32}" for about, exact in ("aa", "ab", "cd"))
-ANSWERS_OF_VERSION_3 = [
-    ("me", "first", 1.0, "counted", SAME),
-    ("me", "twin", 0.0, "drawn", SAME),
-    ("me", "at a relay", 0.0, "held", SAME),
-    ("me", "half a twin", 0.5, "refused", f"{FRESH} {SAME}"),
-    ("me", "alike", 0.25, "drawn", OTHER),
-    ("me", "of version 2", 0.5, "drawn", ""),
-    ("you", "twin", 1.0, "drawn", SAME),
-]
-
-
-def make_version_3(path: Path) -> SqliteLedger:
-    """A ledger in which payloads were used for several tasks; row i was drawn at second i."""
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript(VERSION_3)
-        for i, (subject, task, epsilon, state, questions) in enumerate(ANSWERS_OF_VERSION_3):
-            url = f"https://curator{i}.example/v1/tasks/{'0' * 64}"
-            row = (subject, task, url, epsilon, str(i), b"%d" % i, i, "invitation", state, None)
-            db.execute(f"INSERT INTO answers VALUES ({'?, ' * 10}?)", (*row, questions))
-        db.commit()
-    return SqliteLedger(path)
-
-
-def test_a_ledger_of_version_3_sends_no_payload_for_two_tasks(tmp_path: Path) -> None:
-    """What it has spent stays, whether or not it is sent; a withdrawn task is answered anew."""
-    made = make_version_3(tmp_path / "answers.sqlite3")
-    for _ in range(2):
-        ledger = SqliteLedger(made.path)
-        assert [(a.task, a.state, a.report) for a in ledger.answers("me") if a.report] == [
-            ("first", ReportState.COUNTED, b"0"),
-            ("at a relay", ReportState.HELD, b"2"),
-            ("alike", ReportState.DRAWN, b"4"),
-            ("of version 2", ReportState.DRAWN, b"5"),
-        ]
-        assert [a.report for a in ledger.answers("you")] == [b"6"]
-        assert (ledger.spent("me"), ledger.spent("me", 365 * DAY + 3)) == (2.25, 0.75)
-        assert ledger.caps("me") == Caps(3.0, 5.0)
-        assert ledger.find("me", "twin") is ledger.find("me", "half a twin") is None
-    anew = ledger.keep(answer("twin", epsilon=1.0, drawn=6.0))
-    assert ledger.find("me", "twin") == anew
-
-
-async def test_nothing_of_a_withdrawn_answer_is_sent(tmp_path: Path) -> None:
-    """Its curator is not even asked; `resend` tries the others."""
-    ledger = make_version_3(tmp_path / "answers.sqlite3")
-    network = Network([httpx.ConnectError("refused")])
-    outcomes = await Holder(network.client(attempts=1), ledger).resend()
-    assert [outcome.task for outcome in outcomes] == ["at a relay", "alike", "of version 2"]
-    assert {request.url.host[7] for request in network.requests} == set("0245")
 
 
 def test_the_ledger_lives_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:

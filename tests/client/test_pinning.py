@@ -148,12 +148,6 @@ async def test_each_host_shows_the_signature_itself(ledger: SqliteLedger) -> Non
         await holder.answer(URL.replace("curator.example", "elsewhere.example"), no_record())
 
 
-async def test_without_a_pin_any_signature_is_accepted() -> None:
-    """Nothing was promised, so nothing is refused."""
-    holder = Holder(publishing(signed(THEIRS)).client(), MemoryLedger())
-    assert (await holder.answer(URL, RECORD)).counted
-
-
 async def test_holders_who_pin_and_holders_who_do_not_share_a_client() -> None:
     """A task that one holder took does not pass another's pin from the cache."""
     client = publishing(signed(THEIRS)).client()

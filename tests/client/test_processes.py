@@ -1,15 +1,11 @@
 """The holder in processes of its own: killed in the middle, or started twice at once."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from privet.client import Holder, SqliteLedger
 from tests.client.fakes import TASK, URL, Network, publish
-from tests.client.stub_curator import StubCurator
 from tests.protocol.examples import RECORD
 
 DIES_WHILE_SENDING = """
@@ -40,22 +36,3 @@ async def test_a_killed_process_leaves_the_answer_that_it_was_sending(tmp_path: 
     assert outcome.counted
     assert [request.content.hex() for request in network.requests] == done.stdout.split()
     assert SqliteLedger(path).spent("me") == TASK.epsilon
-
-
-@pytest.mark.slow
-def test_two_commands_at_once_send_one_answer(curator: StubCurator, tmp_path: Path) -> None:
-    """Started side by side, both succeed, and one report was drawn, counted and paid for."""
-    record, ledger = tmp_path / "record.json", tmp_path / "ledger"
-    record.write_text(json.dumps(RECORD))
-    command = [sys.executable, "-m", "privet.client", "answer", curator.url, "--yes", "--json"]
-    options = ["--record", str(record), "--ledger", str(ledger)]
-    running = [
-        subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for _ in range(2)
-    ]
-    answers = [json.loads(process.communicate(timeout=60)[0]) for process in running]
-    assert [process.returncode for process in running] == [0, 0]
-    assert len({answer["report"] for answer in answers}) == 1
-    assert len(curator.counted) == 1
-    assert len(set(curator.posts)) == 1
-    assert SqliteLedger(ledger).spent("me") == curator.task.epsilon

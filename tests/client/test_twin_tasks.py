@@ -1,22 +1,18 @@
 """The same question under two names is answered twice, so nothing links one task's reports to the
 other's."""
 
-from pathlib import Path
 from random import Random
 
 import httpx
 import pytest
-from scipy.stats import binom
 
 from privet.client import Holder, LedgerEntry, MemoryLedger
 from privet.protocol.report import Report
 from privet.protocol.task import TASK_MEDIA_TYPE, Question
 from tests.client.fakes import Network, media, receipt
-from tests.client.stub_curator import StubCurator, serving
-from tests.client.test_cli import Command, as_json
 from tests.protocol.examples import RECORD, make_task
 from tests.protocol.mechanisms.laws import law
-from tests.stat_checks import ALPHA, check_frequencies
+from tests.stat_checks import check_frequencies
 
 PEOPLE = 400
 
@@ -56,21 +52,3 @@ async def test_answers_to_twin_tasks_are_two_draws(mechanism: str) -> None:
         [equal, PEOPLE - equal], [chance_of_equal, 1 - chance_of_equal], what="equal payloads"
     )
     assert {ledger.spent(str(person)) for person in range(PEOPLE)} == {2.0}
-
-
-def test_the_command_draws_anew_and_charges_in_full(tmp_path: Path) -> None:
-    """Of 40 payloads as many are equal as by chance (false alarm: one in a million); the third
-    twin is past the cap of a year."""
-    command = Command(tmp_path)
-    asked = (Question(partition=0, mechanism="grr", epsilon=0.05),) * 40
-    twins = [StubCurator(make_task(questions=asked, name=name)) for name in "abc"]
-    for twin in twins:
-        with serving(twin):
-            last = command.answer(twin.url, "--yes")
-    first, second, *_ = map(payloads, command.ledger.answers())
-    chance = float(sum(p * p for p in law(twins[0].task.mechanisms[0], 3).values()))
-    assert sum(a == b for a, b in zip(first, second, strict=True)) <= binom.isf(ALPHA, 40, chance)
-    assert [len(twin.counted) for twin in twins] == [1, 1, 0]
-    assert as_json(command("budget", "--json"))["spent"] == pytest.approx(4.0)
-    assert last.exit_code == 3
-    assert "privet-holder cap --year" in last.stderr

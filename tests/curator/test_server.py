@@ -18,7 +18,7 @@ import pytest
 from privet.curator.access.signing import SIGNING_KEY, read_key
 from privet.curator.access.tokens import Scope, Tokens
 from privet.curator.datastore import open_store
-from privet.curator.datastore.store import SqlStore
+from privet.curator.datastore.store import Store
 from privet.curator.server import serve
 from privet.curator.settings import Settings
 from privet.protocol.errors import PrivetError, StorageFailed
@@ -39,7 +39,7 @@ class Run:
     """What was seen of a curator from its first start until SIGTERM ended it under load."""
 
     database: Path
-    store: SqlStore
+    store: Store
     made: Task
     reports: list[Report]
     acknowledged: int
@@ -81,7 +81,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     store.close()
 
 
-def rename(store: SqlStore, table: str, name: str) -> None:
+def rename(store: Store, table: str, name: str) -> None:
     """Rename a table of a SQL store."""
     with store.engine.connect().execution_options(privet_writes=True) as connection:
         connection.exec_driver_sql(f"ALTER TABLE {table} RENAME TO {name}")

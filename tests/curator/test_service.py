@@ -1,7 +1,7 @@
-"""The curator's use cases over the store in memory, with a clock that the test moves."""
+"""The curator's use cases over a store, with a clock that the test moves."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
@@ -13,29 +13,24 @@ from privet.curator.service import STEP, Curator
 from privet.learning.estimators import ESTIMATORS
 from privet.learning.looks import MEANING, ONE_LOOK, factor_at
 from privet.learning.mechanism_comparison import choose
-from privet.learning.partitions import GROWERS
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,
-    InvalidRecord,
     InvalidRequest,
     InvalidTask,
     ModelNotFound,
     NotEnoughReports,
     PrivetError,
     StorageFailed,
-    TaskNotFound,
-    TooLarge,
 )
-from privet.protocol.features import Range
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.report import make_report
 from privet.protocol.task import Task
 from tests.curator import samples
+from tests.curator.datastore.servers import new_store
 from tests.end_to_end.population import thirds
 from tests.manual_clock import ManualClock
-from tests.memory_store import MemoryStore
 from tests.naive import path_to
 from tests.stat_checks import check_frequencies
 
@@ -47,7 +42,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def curator(clock: ManualClock) -> Curator:
-    return Curator(MemoryStore(), clock)
+    return Curator(new_store(), clock)
 
 
 def settings(**more: Any) -> TaskSettings:
@@ -87,21 +82,6 @@ def test_a_task_is_created_and_opened_at_once(
         assert (stored.state, new) == (TaskState.OPEN, created)
 
 
-def test_a_task_is_published_open_with_what_the_public_data_says(curator: Curator) -> None:
-    """Features come from the columns in file order, the label has classes, the task is open."""
-    stored, created = curator.create_task(settings(), samples.survey())
-    assert created
-    assert stored.state is TaskState.OPEN
-    assert [f.name for f in stored.task.features] == ["age", "hours", "job", "member"]
-    assert stored.task.label.model_dump() == {
-        "kind": "classes",
-        "name": "label",
-        "classes": ("0", "1"),
-    }
-    assert curator.task(stored.task.id) == stored
-    assert [listed.published.id for listed in curator.tasks()] == [stored.task.id]
-
-
 def test_creating_is_idempotent_by_content(curator: Curator, clock: ManualClock) -> None:
     """The same data and settings give the same task, whatever has become of it meanwhile."""
     first, _ = curator.create_task(settings(), samples.survey())
@@ -136,20 +116,6 @@ def test_growing_at_random_is_repeatable(curator: Curator) -> None:
     """A published seed makes random growers repeatable; another seed gives another partition."""
     tasks = [survey_task(curator, grower="random_max_edge", seed=s, depth=4) for s in (1, 1, 2)]
     assert tasks[0].id == tasks[1].id != tasks[2].id
-
-
-@pytest.mark.parametrize("grower", GROWERS)
-def test_every_grower_makes_an_answerable_task(curator: Curator, grower: str) -> None:
-    """Each grower leads to a task that survives its own bytes and has more than one cell."""
-    given = settings(label="y", grower=grower, depth=3)
-    task = curator.create_task(given, samples.line())[0].task
-    assert Task.parse(task.canonical, task.id) == task
-    assert task.trees[0].cells > 1
-
-
-def test_a_number_may_be_the_label(curator: Curator) -> None:
-    """Where the settings say so, a column of whole numbers is a range and not classes."""
-    assert isinstance(survey_task(curator, label="age", label_type="range").label, Range)
 
 
 def test_epsilon_is_shared_or_whole_by_allocation(curator: Curator) -> None:
@@ -249,20 +215,6 @@ def test_settings_are_one_strict_form(text: str, advice: str) -> None:
         TaskSettings.parse(text)
 
 
-def test_collecting_follows_state_and_clock(curator: Curator, clock: ManualClock) -> None:
-    """Reports would count only while the task is open and between its published dates."""
-    start = int(clock()) + 100
-    stored, _ = curator.create_task(settings(opens=start, closes=start + 100), samples.survey())
-    seen = []
-    for moment in (start - 1, start, start + 99, start + 100):
-        clock.move_to(moment)
-        seen.append(stored.takes_reports(clock()))
-    assert seen == [False, True, True, False]
-    clock.move_to(start)
-    curator.move(stored.task.id, Move.CLOSE)
-    assert not curator.task(stored.task.id).takes_reports(clock())
-
-
 def test_a_task_past_its_end_is_not_opened_again(curator: Curator, clock: ManualClock) -> None:
     """Its closing time is published, so it would be open in name only."""
     closes = datetime.fromtimestamp(clock() + 60, UTC)
@@ -271,19 +223,6 @@ def test_a_task_past_its_end_is_not_opened_again(curator: Curator, clock: Manual
     clock.advance(60)
     with pytest.raises(IllegalMove, match="closing time has passed"):
         curator.move(task.id, Move.OPEN)
-
-
-def test_a_draft_opens_closes_and_goes(curator: Curator) -> None:
-    """The moves of a task are those of the lifecycle table, and a deleted task is not found."""
-    task_id = survey_task(curator, open=False).id
-    assert curator.task(task_id).state is TaskState.DRAFT
-    with pytest.raises(IllegalMove):
-        curator.move(task_id, Move.CLOSE)
-    assert curator.move(task_id, Move.OPEN) is TaskState.OPEN
-    assert curator.move(task_id, Move.CLOSE) is TaskState.CLOSED
-    assert curator.move(task_id, Move.DELETE) is TaskState.DELETED
-    with pytest.raises(TaskNotFound):
-        curator.task(task_id)
 
 
 def test_a_task_that_is_made_again_is_another_task(curator: Curator) -> None:
@@ -321,20 +260,6 @@ def test_strangers_do_not_see_when_a_report_arrives(curator: Curator) -> None:
     assert [again.in_steps("other", n) for n in few] != seen[: 5 * STEP].tolist()
 
 
-def test_a_fit_does_not_change_what_is_served(curator: Curator) -> None:
-    """The first model serves until another is promoted, by its fit or afterwards."""
-    task = survey_task(curator)
-    served = []
-    for promote in (False, False, True, False):
-        curator.fit(task.id, "public", promote=promote)
-        served.append(curator.model(task.id).number)
-    assert served == [1, 1, 3, 3]
-    assert curator.promote(task.id, 2).aliases == ("serving",)
-    assert curator.predict(task.id, records=[PERSON]).model.number == 2
-    with pytest.raises(ModelNotFound):
-        curator.promote(task.id, 9)
-
-
 def test_models_are_compared_on_the_public_records(curator: Curator) -> None:
     """The same model changes nothing; another one something, by no more than its values allow."""
     task = survey_task(curator)
@@ -355,7 +280,7 @@ def test_a_task_says_at_how_many_looks_its_intervals_hold(
     records = [{"age": 30, "hours": 7.5, "job": "nurse", "member": False, "label": 0}] * 40
     questions = [{"depth": 1}, {"depth": 2}]
     for looks in ("many", "once"):
-        curator = Curator(MemoryStore(), clock)
+        curator = Curator(new_store(), clock)
         plan = {"holders": 50, "looks": looks, "allocation": allocation, "questions": questions}
         task = survey_task(curator, epsilon=20.0, **plan)
         answer(curator, task, records)
@@ -369,16 +294,6 @@ def test_a_task_says_at_how_many_looks_its_intervals_hold(
         assert asked.factor == expected
 
 
-def test_fitting_needs_reports_unless_the_estimator_does_not(curator: Curator) -> None:
-    """Without reports only ``public`` can be fitted; the refusal says so."""
-    task = survey_task(curator)
-    with pytest.raises(NotEnoughReports, match="or fit 'public' on the public data"):
-        curator.fit(task.id)
-    with pytest.raises(ModelNotFound, match="fit one first"):
-        curator.model(task.id)
-    assert curator.fit(task.id, "public").summary["reports"] == 0
-
-
 def test_advice_fits_a_task_with_several_questions(curator: Curator) -> None:
     """``public`` takes one question, so it is not advised; its refusal names what takes several."""
     task = survey_task(curator, questions=[{"depth": 3}, {"depth": 1}])
@@ -387,26 +302,6 @@ def test_advice_fits_a_task_with_several_questions(curator: Curator) -> None:
     assert "public" not in refused.value.detail
     with pytest.raises(InvalidRequest, match="use pruned, histogram"):
         curator.fit(task.id, "public")
-
-
-@pytest.mark.parametrize(
-    ("estimator", "parameters", "advice"),
-    [
-        ("guess", {}, "Unknown estimator 'guess': use one of"),
-        ("weighted", {"wait": 1}, "no parameter wait"),
-        ("weighted", {"weight": -1}, "weight is -1.* greater than or equal to 0"),
-        ("weighted", {"weight": "heavy"}, "number"),
-    ],
-)
-def test_wrong_fits_are_refused(
-    curator: Curator, estimator: str, parameters: dict[str, Any], advice: str
-) -> None:
-    """An unknown estimator or parameter is refused with the known ones, and makes no model."""
-    task = survey_task(curator)
-    answer(curator, task, [PERSON | {"label": 1}])
-    with pytest.raises(InvalidRequest, match=advice):
-        curator.fit(task.id, estimator, parameters)
-    assert curator.models(task.id) == []
 
 
 def test_models_are_numbered_and_do_not_change(curator: Curator) -> None:
@@ -426,48 +321,6 @@ def test_models_are_numbered_and_do_not_change(curator: Curator) -> None:
         curator.model(task.id, 3)
 
 
-def test_a_restarted_curator_predicts_the_same(curator: Curator, clock: ManualClock) -> None:
-    """Models are read back from the store exactly as they were fitted."""
-    task = curator.create_task(settings(label="level", epsilon=8), samples.classes())[0].task
-    answer(curator, task, thirds(100, seed=1))
-    curator.fit(task.id, "weighted")
-    asked = {"x": np.linspace(0, 1, 50).tolist()}
-    before = curator.predict(task.id, columns=asked).predictions
-    after = Curator(curator.store, clock).predict(task.id, columns=asked).predictions
-    for name in ("values", "low", "high", "cells"):
-        np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
-
-
-def test_private_reports_teach_three_classes(curator: Curator) -> None:
-    """At epsilon 8, 2 000 holders teach the thirds of [0, 1]: all centres are predicted right.
-
-    A wrong centre needs an error of more than 20 standard deviations.
-    """
-    given = settings(label="level", epsilon=8, grower="cart", depth=2)
-    task = curator.create_task(given, samples.classes())[0].task
-    answer(curator, task, thirds(2000, seed=1))
-    curator.fit(task.id, "private")
-    answers = curator.predict(task.id, records=[{"x": 1 / 6}, {"x": 1 / 2}, {"x": 5 / 6}])
-    predicted = answers.predictions.labels(task.label).tolist()
-    assert predicted == ["low", "middle", "high"]
-
-
-def test_private_reports_teach_a_number(curator: Curator) -> None:
-    """At epsilon 8, 2 000 holders teach y = 10 x to within 2 at the quarter points.
-
-    The depth-2 cells' means are within 1.3 of the line there, and their errors below 0.2.
-    """
-    given = settings(label="y", epsilon=8, grower="cart", depth=2)
-    task = curator.create_task(given, samples.line())[0].task
-    rng = np.random.default_rng(3)
-    answer(curator, task, [{"x": x, "z": z, "y": 10 * x} for x, z in rng.uniform(size=(2000, 2))])
-    curator.fit(task.id, "private")
-    answers = curator.predict(task.id, columns={"x": [0.125, 0.375, 0.625, 0.875], "z": [0.5] * 4})
-    predicted = answers.predictions.labels(task.label)
-    np.testing.assert_allclose(predicted, [1.25, 3.75, 6.25, 8.75], atol=2.0)
-    assert (answers.predictions.low[:, 0] <= predicted).all()
-
-
 def test_predictions_say_why(curator: Curator) -> None:
     """Every cell that was met comes with the splits that lead to it, in words."""
     task = survey_task(curator, depth=3)
@@ -476,68 +329,6 @@ def test_predictions_say_why(curator: Curator) -> None:
     cell = int(answers.predictions.cells[0])
     assert set(answers.paths) == {cell}
     assert len(answers.paths[cell]) == len(path_to(task.trees[0], cell)) - 1
-
-
-def test_records_and_columns_are_one(curator: Curator) -> None:
-    """Records and columns of the same rows get the same predictions; a label is ignored."""
-    task = survey_task(curator, depth=3)
-    curator.fit(task.id, "public")
-    records = [PERSON, {"age": 20, "hours": 1.5, "job": "nurse", "member": False, "label": 1}]
-    columns = {name: [record[name] for record in records] for name in PERSON}
-    by_record = curator.predict(task.id, records=records).predictions
-    by_column = curator.predict(task.id, columns=columns).predictions
-    np.testing.assert_array_equal(by_record.values, by_column.values)
-    assert len(curator.predict(task.id, records=[]).predictions.values) == 0
-
-
-@pytest.mark.parametrize(
-    ("asked", "advice"),
-    [
-        ({"records": [{**PERSON, "wage": 1}]}, "Unknown fields 'wage'"),
-        ({"records": [PERSON, {"age": 1}]}, "Row 2"),
-        ({"records": [{**PERSON, "age": "old"}]}, "must be a number"),
-        ({"records": [{**PERSON, "age": float("inf")}]}, "finite"),
-        ({"records": [{**PERSON, "age": 10**400}]}, "number"),
-        ({"records": [{**PERSON, "age": []}]}, "number"),
-        ({"records": [{**PERSON, "job": "astronaut"}]}, "must be one of"),
-        ({"records": [{**PERSON, "job": {}}]}, "must be one of"),
-        ({"columns": {**{k: [v] for k, v in PERSON.items()}, "age": [1, 2]}}, "unequal lengths"),
-        ({"columns": {"age": [1]}}, "Missing fields"),
-        ({"columns": {"wage": [1]}}, "Unknown fields 'wage'"),
-    ],
-)
-def test_records_that_do_not_fit_are_refused(
-    curator: Curator, asked: dict[str, Any], advice: str
-) -> None:
-    """A field that is unknown, missing or of the wrong kind is named, with its row."""
-    task = survey_task(curator, depth=3)
-    curator.fit(task.id, "public")
-    with pytest.raises(InvalidRecord, match=advice):
-        curator.predict(task.id, **asked)
-
-
-def test_too_many_rows_are_refused(curator: Curator) -> None:
-    """Rows above the limit are refused before anything is computed."""
-    curator.max_rows = 3
-    task = survey_task(curator, depth=1)
-    curator.fit(task.id, "public")
-    with pytest.raises(TooLarge, match="at most 3"):
-        curator.predict(task.id, records=[PERSON] * 4)
-
-
-def test_unknown_tasks_are_not_found(curator: Curator) -> None:
-    """Every call on a task that is not there says so."""
-    calls: list[Callable[[], object]] = [
-        lambda: curator.task("0" * 64),
-        lambda: curator.status("0" * 64),
-        lambda: curator.fit("0" * 64, "public"),
-        lambda: curator.models("0" * 64),
-        lambda: curator.predict("0" * 64, records=[]),
-        lambda: curator.move("0" * 64, Move.OPEN),
-    ]
-    for call in calls:
-        with pytest.raises(TaskNotFound):
-            call()
 
 
 @pytest.mark.slow

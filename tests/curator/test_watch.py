@@ -17,8 +17,8 @@ from privet.curator.datastore.audit import BACKED_UP
 from privet.curator.metrics import Metrics
 from privet.curator.watch import certificate_end, watch
 from privet.protocol.errors import StorageFailed
+from tests.curator.datastore.servers import new_store
 from tests.curator.http.checks import values
-from tests.memory_store import MemoryStore
 
 END = datetime(2031, 2, 3, 4, 5, 6, tzinfo=UTC)
 BACKUP, CERTIFICATE = (f"privet_{name}_timestamp_seconds" for name in ("backup", "certificate_end"))
@@ -59,7 +59,7 @@ async def test_metrics_tell_both_and_go_on_without_the_database(
 ) -> None:
     """A database that fails leaves what was known, and is asked again."""
     monkeypatch.setattr(watching, "EVERY_SECONDS", 0.01)
-    metrics, store = Metrics(certified=True), MemoryStore()
+    metrics, store = Metrics(certified=True), new_store()
 
     async def told(backup: float) -> None:
         async with asyncio.timeout(20):

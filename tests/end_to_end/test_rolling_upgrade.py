@@ -22,29 +22,14 @@ import httpx
 import pytest
 
 from privet.curator.datastore import open_store
-from privet.curator.datastore.migrate import head
 from privet.protocol.report import REPORT_MEDIA_TYPE
 from privet.protocol.task import Task
 from scripts.servers import SERVE, RunningCurator, running_curator
-from tests.curator.datastore.made import open_task, report, task
+from tests.curator.datastore.made import NEXT, next_migration, open_task, report, task
 from tests.curator.datastore.servers import drop_database, new_database
 
 ROOT = Path(__file__).parents[2]
 HOLDERS = 4
-NEXT = "9999"
-MIGRATION = f'''
-"""Something that the version before does not know."""
-
-import sqlalchemy as sa
-from alembic import op
-
-revision = "{NEXT}"
-down_revision = "{head()}"
-
-
-def upgrade() -> None:
-    op.add_column("buckets", sa.Column("weather", sa.Text(), nullable=True, comment="New."))
-'''
 RUN = """
 import runpy, sys
 sys.path.insert(0, {folder!r})
@@ -70,7 +55,7 @@ def next_version(tmp_path: Path) -> tuple[str, str]:
     (folder / "curator").unlink()
     shutil.copytree(ROOT / "curator", folder / "curator", ignore=shutil.ignore_patterns("*.pyc"))
     versions = folder / "curator/datastore/migrations/versions"
-    (versions / f"{NEXT}_next.py").write_text(MIGRATION)
+    (versions / f"{NEXT}_next.py").write_text(next_migration())
     return ("-c", RUN.format(folder=str(folder)))
 
 

@@ -20,13 +20,12 @@ from privet.http_server.bodies import (
 )
 from privet.http_server.problems import add_problem_handlers
 from privet.protocol.errors import (
-    PROBLEMS,
     MalformedReport,
     Overloaded,
-    PrivetError,
     TooLarge,
     TooSlow,
 )
+from tests.curator.http.checks import assert_problem
 
 SECONDS = 0.1
 LONG = 30.0
@@ -307,12 +306,6 @@ async def http(request: pytest.FixtureRequest) -> AsyncIterator[httpx.AsyncClien
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://curator") as client:
         yield client
-
-
-def assert_problem(answer: httpx.Response, error: type[PrivetError]) -> None:
-    """The answer is the error's problem document."""
-    problem = PROBLEMS[error]
-    assert (answer.status_code, answer.json()["type"]) == (problem.status, problem.uri)
 
 
 async def in_parts(start: bytes, *more: bytes, then: asyncio.Event | None = None) -> Any:

@@ -24,8 +24,8 @@ from privet.relay.forwarding import Forwarder
 from privet.relay.spool import Spool
 from privet.relay.task_watch import TaskWatch
 from tests.curator.datastore.made import NOW, open_task, task
+from tests.curator.datastore.servers import new_store
 from tests.manual_clock import ManualClock
-from tests.memory_store import MemoryStore
 
 CURATOR, RELAY = "https://curator.example", "http://127.0.0.1:8100"
 RECORD = {"x": 0.3, "y": "yes"}
@@ -36,7 +36,7 @@ PEER = "for other relays"
 class Curator:
     """A real curator, and all that reached it; ``lie`` may answer in its place."""
 
-    store: Store = field(default_factory=MemoryStore)
+    store: Store = field(default_factory=new_store)
     task: Task = field(default_factory=task)
     clock: ManualClock = field(default_factory=lambda: ManualClock(NOW))
     signer: Signer | None = None

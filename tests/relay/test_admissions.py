@@ -9,23 +9,18 @@ from pathlib import Path
 import httpx
 import msgpack
 import pytest
+from sqlalchemy import delete, update
 
 from privet.client import Holder, LedgerEntry, MemoryLedger, ReportClient, ReportState, Retry
+from privet.curator.datastore.schema import admissions, invitations
 from privet.protocol.errors import NotAdmitted, PrivetError
-from privet.relay import task_watch
 from privet.relay.spool import Spool
 from tests.client.fakes import problem
 from tests.curator.datastore.made import batch_of, report
-from tests.memory_store import MemoryStore
 from tests.relay.real_curator import CURATOR, PEER, RECORD, Curator, Setting, relaying, rows
 
+pytestmark = pytest.mark.usefixtures("always_looking")
 LEAST = 4
-
-
-@pytest.fixture(autouse=True)
-def _always_looking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_watch, "SHORTEST", 0.0)
-    monkeypatch.setattr(task_watch, "LONGEST", 0.0)
 
 
 @pytest.fixture
@@ -162,10 +157,9 @@ async def test_a_curator_that_lost_an_admission_is_asked_again(
         problem(PrivetError("down")) if call.url.path.endswith("/batch") else None
     )
     await relay.forwarder.forward()
-    assert isinstance(curator.store, MemoryStore)
-    entry = curator.store._entries[curator.task.id]
-    entry.admissions.clear()
-    entry.invitations.update(dict.fromkeys(entry.invitations, True))
+    with curator.store.writing() as connection:
+        connection.execute(delete(admissions))
+        connection.execute(update(invitations).values(unused=True))
     curator.lie = lambda _: None
     await relay.forwarder.forward()
     await relay.forwarder.forward()

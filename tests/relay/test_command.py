@@ -30,20 +30,8 @@ from tests.protocol.examples import RECORD
 
 PEER = "for-other-relays-4821-Zq"
 TYPES = get_type_hints(cli.Settings)
-COMMAND = [
-    sys.executable,
-    "-m",
-    "privet.relay",
-    "serve",
-    "--port",
-    "0",
-    "--least",
-    "5",
-    "--every",
-    "0.1",
-    "--peer-token",
-    PEER,
-]
+SERVE = f"-m privet.relay serve --port 0 --least 5 --every 0.1 --peer-token {PEER}"
+COMMAND = [sys.executable, *SERVE.split()]
 
 
 @contextmanager

@@ -21,14 +21,8 @@ from tests.curator.datastore.made import NOW, task
 from tests.relay.real_curator import CURATOR, RECORD, Curator, Setting, relaying
 
 CLOSES = int(NOW) + 1_000
+pytestmark = pytest.mark.usefixtures("always_looking")
 INVITATION = "an-invitation"
-
-
-@pytest.fixture(autouse=True)
-def _always_looking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The relay asks for the task's state each time, without waiting."""
-    monkeypatch.setattr(task_watch, "SHORTEST", 0.0)
-    monkeypatch.setattr(task_watch, "LONGEST", 0.0)
 
 
 @pytest.fixture

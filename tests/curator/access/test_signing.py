@@ -26,9 +26,9 @@ from privet.curator.workers import Workers
 from privet.protocol.errors import PrivetError
 from privet.protocol.signature import SIGNATURE_HEADER, Signature, signed_message
 from privet.protocol.task import TASK_MEDIA_TYPE
+from tests.curator.datastore.servers import new_store
 from tests.curator.http.conftest import TOKEN, Http
 from tests.manual_clock import ManualClock
-from tests.memory_store import MemoryStore
 
 
 def settings(database: str, signing_key: str = "") -> Settings:
@@ -131,7 +131,7 @@ def test_a_key_that_cannot_be_written_says_where(tmp_path: Path) -> None:
 def test_a_key_that_was_not_the_databases_before_is_noted(tmp_path: Path) -> None:
     """The first, another and none, each once; the same again is not."""
     make_key(tmp_path / "own.key")
-    own, store = read_key(tmp_path / "own.key"), MemoryStore()
+    own, store = read_key(tmp_path / "own.key"), new_store()
     key, known, audit = own.key.hex(), "", Audit(store, ManualClock())
     for signer in (None, own, own, None):
         note_key(store, audit, known, signer)
@@ -150,7 +150,7 @@ async def test_every_view_of_a_task_carries_its_signature(tmp_path: Path, worker
     signer = read_key(tmp_path / "key")
 
     def client(signer: Signer | None) -> Http:
-        app = create_app(settings("sqlite://"), store=MemoryStore(), signer=signer, workers=workers)
+        app = create_app(settings("sqlite://"), store=new_store(), signer=signer, workers=workers)
         return Http(transport=httpx.ASGITransport(app), base_url="http://curator")
 
     async with client(signer) as http, client(None) as unsigned:

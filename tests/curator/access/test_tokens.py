@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from privet.curator.access.tokens import ENVIRONMENT, Scope, Tokens
+from privet.curator.datastore.store import Store
 from privet.curator.datastore.tokens import StoredToken
 from privet.protocol.errors import (
     InsufficientScope,
@@ -13,8 +14,8 @@ from privet.protocol.errors import (
     NotAuthorized,
     TooManyRequests,
 )
+from tests.curator.datastore.servers import new_store
 from tests.manual_clock import ManualClock
-from tests.memory_store import MemoryStore
 
 
 @pytest.fixture
@@ -23,12 +24,12 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore()
+def store() -> Store:
+    return new_store()
 
 
 @pytest.fixture
-def tokens(store: MemoryStore, clock: ManualClock) -> Tokens:
+def tokens(store: Store, clock: ManualClock) -> Tokens:
     """No tokens yet."""
     return Tokens(store, clock)
 
@@ -43,30 +44,31 @@ def test_the_first_start_makes_one_admin_token(tokens: Tokens) -> None:
     assert all(token.encode() not in stored.digest for stored in tokens.listed())
 
 
-class Beaten(MemoryStore):
-    """A store in which another curator's first token comes just before one's own."""
-
-    def replace_token(self, old: StoredToken | None, new: StoredToken) -> bool:
-        super().replace_token(old, replace(new, digest=b"2" * 32))
-        return super().replace_token(old, new)
-
-
 @pytest.mark.parametrize("ended", [None, 1.0])
 def test_a_token_that_another_start_made_stays(
-    ended: float | None, clock: ManualClock, caplog: pytest.LogCaptureFixture
+    ended: float | None,
+    store: Store,
+    tokens: Tokens,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """In place of none or of one that has ended; the later start says who showed it."""
-    store = Beaten()
+    plain = store.replace_token
+
+    def beaten(old: StoredToken | None, new: StoredToken) -> bool:
+        plain(old, replace(new, digest=b"2" * 32))
+        return plain(old, new)
+
+    monkeypatch.setattr(store, "replace_token", beaten)
     if ended is not None:
         store.put_token(StoredToken("first", "admin", b"1" * 32, 0.0, ended))
-    assert Tokens(store, clock).first_start() is None
+    assert tokens.first_start() is None
     assert [each.digest for each in store.tokens()] == [b"2" * 32]
     assert "showed it" in caplog.text
 
 
-def test_a_given_token_is_listed_and_not_written_down(clock: ManualClock) -> None:
+def test_a_given_token_is_listed_and_not_written_down(store: Store, clock: ManualClock) -> None:
     """The token from the environment works, shows its last use, and leaves nothing in the store."""
-    store = MemoryStore()
     tokens = Tokens(store, clock, "given")
     assert tokens.first_start() is None
     clock.advance(5)
@@ -122,7 +124,7 @@ def test_the_last_admin_is_told_the_way_back(tokens: Tokens, end: Callable[..., 
     assert tokens.first_start() is not None
 
 
-def test_a_rotation_is_named_as_such(store: MemoryStore, tokens: Tokens) -> None:
+def test_a_rotation_is_named_as_such(store: Store, tokens: Tokens) -> None:
     """In the audit log, with who did it; the first token of a name is issued, as one after it."""
     for actor in ("", "ops"):
         tokens.issue("eye", Scope.READER, days=9, actor=actor)
@@ -136,7 +138,7 @@ def test_a_rotation_is_named_as_such(store: MemoryStore, tokens: Tokens) -> None
 
 
 def test_failed_sign_ins_are_counted_by_the_hour(
-    store: MemoryStore, tokens: Tokens, clock: ManualClock
+    store: Store, tokens: Tokens, clock: ManualClock
 ) -> None:
     """One entry of the audit log for each hour, however many there are."""
     for seconds in (0, 1, 3_600):
@@ -150,7 +152,7 @@ def test_failed_sign_ins_are_counted_by_the_hour(
 
 
 def test_each_entry_is_a_log_line_with_its_hash(
-    store: MemoryStore, tokens: Tokens, clock: ManualClock, caplog: pytest.LogCaptureFixture
+    store: Store, tokens: Tokens, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """With its own detail, also where it is counted with the one before."""
     caplog.set_level("INFO", "privet.audit")
@@ -176,7 +178,7 @@ def test_a_reader_only_reads(tokens: Tokens) -> None:
         tokens.check(token, Scope.ADMIN)
 
 
-def test_guesses_are_counted_by_address(store: MemoryStore, clock: ManualClock) -> None:
+def test_guesses_are_counted_by_address(store: Store, clock: ManualClock) -> None:
     """Unknown tokens count against the address that they came from, and against no other."""
     tokens = Tokens(store, clock, "given", tries=2)
     for _ in range(2):

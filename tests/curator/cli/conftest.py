@@ -22,10 +22,9 @@ from privet.curator.workers import Run, Workers, run_here
 from privet.http_server.connections import listen
 from tests.curator import samples
 from tests.curator.datastore.made import open_task, task
-from tests.curator.datastore.servers import new_file
+from tests.curator.datastore.servers import new_file, new_store
 from tests.curator.small_models import small_public_models
 from tests.learning.onnx_files import trial_in_this_process
-from tests.memory_store import MemoryStore
 
 __all__ = ["small_public_models", "trial_in_this_process"]
 
@@ -91,7 +90,7 @@ def served() -> Iterator[tuple[str, Front]]:
 def curator_url(served: tuple[str, Front]) -> Iterator[str]:
     """A curator with an empty store."""
     url, front = served
-    app = create_app(Settings(admin_token=TOKEN), store=MemoryStore(), workers=Threads(1, 16))  # type: ignore[arg-type]
+    app = create_app(Settings(admin_token=TOKEN), store=new_store(), workers=Threads(1, 16))  # type: ignore[arg-type]
     app.state.predictors = app.state.exporters = app.state.workers
     front.application = app
     yield url

@@ -1,13 +1,11 @@
 """Backups as files: killed while they are made, and read where nothing can be written."""
 
-import random
 import shutil
 import signal
 import sqlite3
 import stat
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -44,7 +42,6 @@ MOMENTS = (
     "pathlib:Path.unlink",
 )
 """Functions in order of which a process dies when it calls the first."""
-TRIALS = 12
 
 
 @pytest.fixture
@@ -103,25 +100,6 @@ def test_a_killed_backup_leaves_nothing_that_looks_like_one(
     assert subprocess.run(dying, check=False).returncode == -how
     assert_partial_or_whole(folder)
     assert (folder / "copy.db").exists() == (moment == MOMENTS[-1])
-    assert_next_run_cleans(folder, source)
-
-
-@pytest.mark.slow
-def test_a_backup_killed_at_any_moment_is_whole_or_partial(source: str, folder: Path) -> None:
-    """With a database that takes about a second to copy."""
-    ids = [(3, number.to_bytes(16, "big"), number) for number in range(300_000)]
-    with closing(sqlite3.connect(source.removeprefix("sqlite:///"))) as connection:
-        connection.executemany("INSERT INTO report_ids VALUES (?, ?, ?)", ids)
-        connection.commit()
-    chance = random.Random(5)
-    for trial in range(TRIALS):
-        command = ["backup", str(folder / f"{trial}.db"), "--database", source]
-        process = subprocess.Popen([sys.executable, "-m", "privet.curator", *command])
-        time.sleep(chance.uniform(1.0, 6.0))
-        process.send_signal(chance.choice([signal.SIGKILL, signal.SIGTERM]))
-        process.wait()
-        assert_partial_or_whole(folder)
-        assert len(list(folder.glob("*.privet-partial"))) <= 1
     assert_next_run_cleans(folder, source)
 
 

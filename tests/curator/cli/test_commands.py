@@ -28,6 +28,14 @@ def created(cli: Cli, survey: str, *more: str) -> str:
     return str(json.loads(result.out)["id"])
 
 
+@pytest.fixture
+def fitted(cli: Cli, survey: str) -> str:
+    """The id of a task with a model of its public data."""
+    task_id = created(cli, survey)
+    cli("fit", task_id, "--estimator", "public")
+    return task_id
+
+
 def test_create_prints_the_task_for_people(cli: Cli, survey: str, curator_url: str) -> None:
     """Id, features, question, and how holders answer it; the name is the file's by default."""
     result = cli("task", "create", survey, *CREATE)
@@ -150,32 +158,28 @@ def test_a_fit_says_how_the_reports_came(cli: Cli, survey: str, curator_url: str
     )
 
 
-def test_predict_one_record(cli: Cli, survey: str) -> None:
+def test_predict_one_record(cli: Cli, fitted: str) -> None:
     """For people the label, probabilities with intervals and the reasons; for scripts JSON."""
-    task_id = created(cli, survey)
-    cli("fit", task_id, "--estimator", "public")
-    printed = cli("predict", task_id, "--record", PERSON)
+    printed = cli("predict", fitted, "--record", PERSON)
     assert printed.code == 0
     for words in ("label", "P(0)", "95 % interval", "because"):
         assert words in printed.out
-    scripted = json.loads(cli("predict", task_id, "--record", PERSON, "--json").out)
+    scripted = json.loads(cli("predict", fitted, "--record", PERSON, "--json").out)
     assert scripted["probabilities"][scripted["label"]] >= 0.5
 
 
 def test_predict_a_file(
-    cli: Cli, survey: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, survey: str, fitted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every row of a file is predicted in order, in several calls; --out writes them all."""
     monkeypatch.setattr("privet.curator.admin_client.ROWS_PER_CALL", 64)
-    task_id = created(cli, survey)
-    cli("fit", task_id, "--estimator", "public")
     out = tmp_path / "predictions.csv"
-    assert "Wrote 200" in cli("predict", task_id, "--csv", survey, "--out", str(out)).err
+    assert "Wrote 200" in cli("predict", fitted, "--csv", survey, "--out", str(out)).err
     rows = list(csv.DictReader(out.read_text().splitlines()))
-    printed = json.loads(cli("predict", task_id, "--csv", survey, "--json").out)
+    printed = json.loads(cli("predict", fitted, "--csv", survey, "--json").out)
     assert [row["prediction"] for row in rows] == printed["label"]
     assert [float(row["p 1"]) for row in rows] == [values[1] for values in printed["values"]]
-    assert "The first 20 of 200 rows" in cli("predict", task_id, "--csv", survey).err
+    assert "The first 20 of 200 rows" in cli("predict", fitted, "--csv", survey).err
     assert {str(cell) for cell in printed["cell"]} == set(printed["paths"])
     assert len(printed["influence"]) == len(printed["label"]) == 200
 
@@ -273,13 +277,11 @@ def test_errors_say_what_to_do(
     assert result.out == ""
 
 
-def test_record_must_be_json(cli: Cli, survey: str) -> None:
+def test_record_must_be_json(cli: Cli, fitted: str) -> None:
     """A record that is no JSON or does not fit is refused with the reason."""
-    task_id = created(cli, survey)
-    cli("fit", task_id, "--estimator", "public")
-    assert "not JSON" in cli("predict", task_id, "--record", "{age: 3}").err
-    assert "Row 1" in cli("predict", task_id, "--record", '{"age": 3}').err
-    assert "records.0" in cli("predict", task_id, "--record", "3").err
+    assert "not JSON" in cli("predict", fitted, "--record", "{age: 3}").err
+    assert "Row 1" in cli("predict", fitted, "--record", '{"age": 3}').err
+    assert "records.0" in cli("predict", fitted, "--record", "3").err
 
 
 def test_a_wrong_token_is_refused(cli: Cli, survey: str) -> None:
@@ -371,18 +373,16 @@ def test_invitations_go_into_a_file_and_are_taken_back(
     assert "create tasks with --invited" in plain.err
 
 
-def test_models_are_promoted_and_compared(cli: Cli, survey: str) -> None:
+def test_models_are_promoted_and_compared(cli: Cli, fitted: str) -> None:
     """The first one serves until another is promoted."""
-    task_id = created(cli, survey)
-    cli("fit", task_id, "--estimator", "public")
-    cli("fit", task_id, "--estimator", "public")
-    models = json.loads(cli("models", task_id, "--json").out)
+    cli("fit", fitted, "--estimator", "public")
+    models = json.loads(cli("models", fitted, "--json").out)
     assert [model["aliases"] for model in models] == [["serving"], []]
-    assert "100.0% of records" in cli("compare", task_id, "1", "2").out
-    assert "Model 2 is serving" in cli("promote", task_id, "2").err
-    cli("fit", task_id, "--estimator", "public", "--promote")
-    assert "serving" in cli("models", task_id).out.splitlines()[-2]
-    assert "no model 9" in cli("promote", task_id, "9").err
+    assert "100.0% of records" in cli("compare", fitted, "1", "2").out
+    assert "Model 2 is serving" in cli("promote", fitted, "2").err
+    cli("fit", fitted, "--estimator", "public", "--promote")
+    assert "serving" in cli("models", fitted).out.splitlines()[-2]
+    assert "no model 9" in cli("promote", fitted, "9").err
 
 
 def test_what_looks_wrong_is_not_published_unasked(
@@ -413,16 +413,14 @@ def test_what_looks_wrong_is_not_published_unasked(
     assert "is a task 'odd' already" in cli(*create).err
 
 
-def test_rows_that_do_not_fit_have_no_prediction(cli: Cli, survey: str, tmp_path: Path) -> None:
+def test_rows_that_do_not_fit_have_no_prediction(cli: Cli, fitted: str, tmp_path: Path) -> None:
     """Ids are kept, other columns ignored, and a file is not overwritten unasked."""
-    task_id = created(cli, survey)
-    cli("fit", task_id, "--estimator", "public")
     file, out = tmp_path / "new.csv", tmp_path / "out.csv"
     file.write_text(
         "id,note,age,hours,job,member\n"
         "a1,x,30,3,nurse,true\na2,y,30,3,pilot,true\na3,z,,3,smith,false\na4,,50,40,smith,false\n"
     )
-    predict = ("predict", task_id, "--csv", str(file), "--ignore", "note", "--keep", "id")
+    predict = ("predict", fitted, "--csv", str(file), "--ignore", "note", "--keep", "id")
     done = cli(*predict, "--out", str(out))
     assert done.code == 0
     assert "2 rows have no prediction, the first: The field 'job' is 'pilot'" in done.err
@@ -498,12 +496,10 @@ def test_tables_fit_a_narrow_terminal(
 
 
 def test_predictions_show_the_predicted_class_and_write_all(
-    cli: Cli, survey: str, tmp_path: Path
+    cli: Cli, survey: str, fitted: str, tmp_path: Path
 ) -> None:
     """On the screen there is room for one class; a file has the others as well."""
-    task_id = created(cli, survey)
-    cli("fit", task_id, "--estimator", "public")
-    predict = ("predict", task_id, "--csv", survey, "--ignore", "label")
+    predict = ("predict", fitted, "--csv", survey, "--ignore", "label")
     out = tmp_path / "out.csv"
     cli(*predict, "--out", str(out))
     first = next(csv.DictReader(out.read_text().splitlines()))

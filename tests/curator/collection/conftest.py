@@ -1,6 +1,7 @@
 """A curator application with one open task, and a client that speaks to it without a network."""
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -15,7 +16,6 @@ from privet.curator.settings import Settings
 from tests.curator.datastore.made import NOW, open_task, task
 from tests.curator.datastore.servers import new_file
 from tests.manual_clock import ManualClock
-from tests.memory_store import MemoryStore
 
 TOKEN = "the-admin-token-of-these-tests"
 ADMIN = {"Authorization": f"Bearer {TOKEN}"}
@@ -27,13 +27,11 @@ def clock() -> ManualClock:
     return ManualClock(NOW)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
     """An empty store."""
-    is_memory = request.param == "memory"
-    opened = MemoryStore() if is_memory else open_store(new_file(tmp_path))
-    yield opened
-    opened.close()
+    with closing(open_store(new_file(tmp_path))) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -16,10 +16,22 @@ from privet.curator.datastore.reports import Outcomes, ReportGroup
 from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
 from privet.protocol.batch import Admission
+from privet.protocol.errors import (
+    InsufficientScope,
+    InvalidRequest,
+    MalformedReport,
+    NotAdmitted,
+    NotAuthorized,
+    Overloaded,
+    QuotaReached,
+    TaskNotOpen,
+    TooLarge,
+    TooManyRequests,
+)
 from privet.protocol.lifecycle import Move
 from privet.protocol.report import Report
 from tests.curator.collection.conftest import ADMIN, TOKEN
-from tests.curator.collection.test_upload import refused, send
+from tests.curator.collection.test_upload import send
 from tests.curator.datastore.made import (
     NOW,
     batch_of,
@@ -30,6 +42,7 @@ from tests.curator.datastore.made import (
     task,
     total,
 )
+from tests.curator.http.checks import assert_problem
 
 
 def pack(reports: Sequence[Report], *admissions: bytes) -> bytes:
@@ -128,8 +141,8 @@ async def test_invitations_come_apart_from_reports(
     for _ in range(2):
         answer = await admit(http, cached, bytes(32), *good)
         assert answer.json() == {"held": 3, "refused": [bytes(32).hex()]}
-    assert refused(await send_batch(http, cached, pack(reports, OWN)), 409, "not-admitted")
-    assert refused(await send_batch(http, cached, pack(reports, OWN[::-1])), 409, "not-admitted")
+    assert_problem(await send_batch(http, cached, pack(reports, OWN)), NotAdmitted)
+    assert_problem(await send_batch(http, cached, pack(reports, OWN[::-1])), NotAdmitted)
     assert store.status(cached.id).reports == 0
     unnamed = (await send_batch(http, cached, pack(reports[:1]))).json()
     assert unnamed["failed"] == {"not-authorized": [reports[0].id.hex()]}
@@ -146,17 +159,17 @@ async def test_an_admission_is_asked_for_by_a_relay(
     digest = hashlib.sha256(b"golden").digest()
     store.invite(cached.id, [digest])
     many = [i.to_bytes(32, "big") for i in range(settings.max_batch_reports + 1)]
-    assert refused(await admit(http, cached, *many), 413, "too-large")
+    assert_problem(await admit(http, cached, *many), TooLarge)
     url = f"/v1/tasks/{cached.id}/admissions"
-    assert refused(await http.post(url, content=b"\xc1"), 400, "malformed-report")
+    assert_problem(await http.post(url, content=b"\xc1"), MalformedReport)
     store.move(cached.id, Move.CLOSE, NOW)
-    assert refused(await admit(http, cached, digest), 409, "task-not-open")
+    assert_problem(await admit(http, cached, digest), TaskNotOpen)
     store.move(cached.id, Move.OPEN, NOW)
     assert (await admit(http, cached, digest)).json() == {"held": 1, "refused": []}
     other = Admission.of(OWN, [bytes(32)]).pack()
-    assert refused(await http.post(url, content=other), 422, "invalid-request")
+    assert_problem(await http.post(url, content=other), InvalidRequest)
     del http.headers["Authorization"]
-    assert refused(await admit(http, cached, digest), 401, "not-authorized")
+    assert_problem(await admit(http, cached, digest), NotAuthorized)
 
 
 async def test_a_batch_for_a_task_that_is_closed_or_gone(
@@ -189,14 +202,14 @@ async def test_a_batch_needs_a_relays_token(
 
     del http.headers["Authorization"]
     reader = app.state.tokens.issue("reader", Scope.READER)
-    for token, status, name in (
-        (None, 401, "not-authorized"),
-        ("wrong", 401, "not-authorized"),
-        (reader, 403, "insufficient-scope"),
+    for token, error in (
+        (None, NotAuthorized),
+        ("wrong", NotAuthorized),
+        (reader, InsufficientScope),
     ):
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         answer = await http.post(path, content=content(), headers=headers)
-        assert refused(answer, status, name)
+        assert_problem(answer, error)
         assert "privet token issue" in answer.text or token is not None
     assert read == []
     assert store.status(cached.id).reports == 0
@@ -221,7 +234,7 @@ async def test_the_rate_of_a_relay_counts_reports(
     many = await send_batch(http, cached, pack([report(cached.task) for _ in range(35)]))
     assert many.json()["counted"] == 35
     one = await send_batch(http, cached, pack([report(cached.task)]))
-    assert refused(one, 429, "too-many-requests")
+    assert_problem(one, TooManyRequests)
     assert store.status(cached.id).reports == 35
 
 
@@ -235,7 +248,7 @@ async def test_a_quota_refuses_what_is_beyond_it(http: httpx.AsyncClient, store:
         "replayed": 0,
         "failed": {"quota-reached": [reports[2].id.hex()]},
     }
-    assert refused(await send(http, cached, report(cached.task).pack()), 409, "quota-reached")
+    assert_problem(await send(http, cached, report(cached.task).pack()), QuotaReached)
 
 
 async def test_limits_of_a_batch(
@@ -243,10 +256,10 @@ async def test_limits_of_a_batch(
 ) -> None:
     """Too many reports, too many bytes and what is no batch are refused whole."""
     reports = [report(cached.task) for _ in range(settings.max_batch_reports + 1)]
-    assert refused(await send_batch(http, cached, pack(reports)), 413, "too-large")
+    assert_problem(await send_batch(http, cached, pack(reports)), TooLarge)
     large = bytes(settings.max_batch_bytes + 1)
-    assert refused(await send_batch(http, cached, large), 413, "too-large")
-    assert refused(await send_batch(http, cached, b"\xc1"), 400, "malformed-report")
+    assert_problem(await send_batch(http, cached, large), TooLarge)
+    assert_problem(await send_batch(http, cached, b"\xc1"), MalformedReport)
 
 
 async def test_batches_wait_their_turn_up_to_a_bound(
@@ -270,7 +283,7 @@ async def test_batches_wait_their_turn_up_to_a_bound(
     sent = [asyncio.create_task(send_batch(http, cached, body)) for body in bodies]
     done, _ = await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
     (first,) = done
-    assert refused(await first, 503, "overloaded")
+    assert_problem(await first, Overloaded)
     assert (await first).headers["retry-after"]
     go_on.set()
     answers = [(await own).json() for own in sent if own is not first]

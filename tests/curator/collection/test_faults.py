@@ -10,17 +10,19 @@ from sqlalchemy import event
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
-from privet.curator.datastore.store import SqlStore
+from privet.curator.datastore.store import Store
 from privet.http_server import readiness
-from tests.curator.collection.test_upload import refused, send
+from privet.protocol.errors import StorageFailed
+from tests.curator.collection.test_upload import send
 from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
 from tests.curator.datastore.servers import new_file
+from tests.curator.http.checks import assert_problem
 
 
 class Limited:
     """A SQLite store on whose connections a pragma can be set and taken back."""
 
-    def __init__(self, store: SqlStore) -> None:
+    def __init__(self, store: Store) -> None:
         self.store = store
         self._pragma: str | None = None
         event.listen(store.engine, "connect", self._apply)
@@ -39,13 +41,12 @@ class Limited:
 def limited(tmp_path: Path) -> Iterator[Limited]:
     """A SQLite store that can be made to fail."""
     store = open_store(new_file(tmp_path))
-    assert isinstance(store, SqlStore)
     yield Limited(store)
     store.close()
 
 
 @pytest.fixture
-def store(limited: Limited) -> SqlStore:
+def store(limited: Limited) -> Store:
     """The same store, for the fixtures of this folder."""
     return limited.store
 
@@ -56,7 +57,7 @@ READ_ONLY = "query_only = ON"
 
 @pytest.mark.parametrize("pragma", [FULL, READ_ONLY])
 async def test_a_failed_commit_counts_nothing(
-    http: httpx.AsyncClient, limited: Limited, store: SqlStore, pragma: str
+    http: httpx.AsyncClient, limited: Limited, store: Store, pragma: str
 ) -> None:
     """503 with Retry-After, nothing half written, and the same bytes count once it works again."""
     cached = open_task(store, task())
@@ -66,7 +67,7 @@ async def test_a_failed_commit_counts_nothing(
     limited.set(pragma)
     failed = await fail(http, cached)
     answer = await send(http, cached, failed[-1].pack())
-    assert refused(answer, 503, "storage-failed")
+    assert_problem(answer, StorageFailed)
     assert answer.headers["retry-after"]
     assert (await http.get("/healthz")).status_code == 200
     limited.set(None)
@@ -90,7 +91,7 @@ async def fail(http: httpx.AsyncClient, cached: CachedTask) -> list[Any]:
 
 
 async def test_a_read_only_store_is_not_ready(
-    http: httpx.AsyncClient, limited: Limited, store: SqlStore, monkeypatch: pytest.MonkeyPatch
+    http: httpx.AsyncClient, limited: Limited, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Readiness needs a store that can be written, liveness does not."""
     monkeypatch.setattr(readiness, "EVERY", 0.0)

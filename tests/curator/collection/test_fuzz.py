@@ -17,7 +17,7 @@ from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
 from privet.protocol.report import REPORT_MEDIA_TYPE
 from tests.curator.datastore.made import open_task, report, task
-from tests.memory_store import MemoryStore
+from tests.curator.datastore.servers import new_store
 
 quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -28,7 +28,7 @@ class Target:
     """An application with an open task, driven from synchronous tests."""
 
     def __init__(self) -> None:
-        self.store: Store = MemoryStore()
+        self.store: Store = new_store()
         self.cached: CachedTask = open_task(self.store, task(questions=2), 0.0)
         self.app = create_app(Settings(), store=self.store)
         self.token = self.app.state.tokens.issue("relay", Scope.RELAY)

@@ -1,7 +1,7 @@
-"""Every store of the contract: memory, SQLite, PostgreSQL."""
+"""Every store of the contract: SQLite and PostgreSQL."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,6 @@ from privet.curator.datastore.report_ids import runs
 from privet.curator.datastore.store import Store
 from tests.curator.datastore.made import FAN_IN, FEW, LARGE
 from tests.curator.datastore.servers import drop_database, empty_tables, new_database, new_file
-from tests.memory_store import MemoryStore
 
 
 @pytest.fixture
@@ -75,14 +74,8 @@ def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     drop_database(made)
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
     """An empty store of each kind."""
-    if request.param == "memory":
-        opened: Store = MemoryStore()
-    elif request.param == "sqlite":
-        opened = open_store(new_file(tmp_path))
-    else:
-        opened = open_store(str(request.getfixturevalue("postgres_url")))
-    yield opened
-    opened.close()
+    with closing(open_store(url)) as opened:
+        yield opened

@@ -11,6 +11,7 @@ import numpy as np
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.expiry import STEP_SECONDS, Expired
+from privet.curator.datastore.migrate import head
 from privet.curator.datastore.reports import PerturbedAnswers, ReportGroup
 from privet.curator.datastore.store import Store
 from privet.curator.datastore.tasks import PUBLIC_MODEL
@@ -24,6 +25,8 @@ from privet.protocol.task import Question, Task
 
 NOW = 1_800_000_000.0
 HOUR = 3_600.0
+NEXT = "9998"
+"""Revision of the next version's schema."""
 FEW, LARGE, FAN_IN = 8, 60, 3
 """What the fixture ``small_runs`` sets."""
 ONNX = b"a public model that came along"
@@ -152,6 +155,23 @@ def total(made: Task, reports: Sequence[Report]) -> list[tuple[list[int], int]]:
 def kept(store: Store, made: Task) -> list[tuple[list[int], int]]:
     """The sums that the store holds, in the form of ``total``."""
     return [(question.vector.tolist(), question.n) for question in store.sums(made.id)]
+
+
+def next_migration() -> str:
+    """What one more version of Privet would migrate."""
+    return f'''
+"""Something that the version before does not know."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "{NEXT}"
+down_revision = "{head()}"
+
+
+def upgrade() -> None:
+    op.add_column("buckets", sa.Column("weather", sa.Text(), nullable=True, comment="New."))
+'''
 
 
 def fill(url: str) -> None:

@@ -22,6 +22,14 @@ READING = {
     *("model", "tokens", "audit", "fact"),
 }
 """The verbs that change nothing."""
+
+
+def verbs() -> set[str]:
+    """Every verb of the store."""
+    own = {name for part in Store.__mro__ for name in vars(part) if not name.startswith("_")}
+    return own - {"reading", "writing", "lock", "failing"}
+
+
 ADMISSION = bytes(16)
 Keep = tuple[float, float | None]
 IDS_GO: Keep = (0.0, None)
@@ -310,6 +318,13 @@ RACES = {
         kept_tokens,
         1,
         before=with_a_token,
+    ),
+    "replace_token, none": Race(
+        lambda store, made, which: store.replace_token(None, token(made, which)),
+        (False, True),
+        kept_tokens,
+        1,
+        before=lambda store, made: None,
     ),
     "drop_token": Race(
         lambda store, made, _: store.drop_token(made.id),

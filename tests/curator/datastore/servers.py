@@ -7,6 +7,7 @@ the disk.
 import atexit
 import os
 import tempfile
+import weakref
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from sqlalchemy import Engine, NullPool, create_engine, make_url, text
 
 from privet.curator.datastore import open_store
 from privet.curator.datastore.schema import metadata
+from privet.curator.datastore.store import Store
 from scripts.postgres import postgres_server
 
 IN_HASTE = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=16MB")
@@ -76,3 +78,15 @@ def new_file(folder: Path) -> str:
     file.touch(0o600)
     file.write_bytes(_file())
     return f"sqlite:///{file}"
+
+
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory()
+
+
+def new_store() -> Store:
+    """An empty store in a SQLite file of its own, which need not be closed."""
+    store = open_store(new_file(Path(tempfile.mkdtemp(dir=_folder().name))))
+    weakref.finalize(store, store.engine.dispose)
+    return store

@@ -1,8 +1,7 @@
 """The audit log is one chain, whoever writes to it, and its check notices what was changed."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import closing
 from hashlib import sha256
 from json import dumps
 from pathlib import Path
@@ -11,10 +10,9 @@ import pytest
 from sqlalchemy import Engine, text
 
 from privet.curator.datastore import open_store
-from privet.curator.datastore.audit import AuditChain, AuditEntry
-from privet.curator.datastore.backup import backup, migrate, restore
+from privet.curator.datastore.audit import BACKED_UP, AuditChain, AuditEntry
+from privet.curator.datastore.backup import backup, restore
 from privet.curator.datastore.database import writing
-from privet.curator.datastore.migrate import upgrade
 from privet.curator.datastore.store import Store
 from privet.curator.datastore.verification import verify_audit
 from tests.curator.datastore.made import HOUR, NOW
@@ -86,26 +84,6 @@ def test_only_the_last_entry_is_counted_up(store: Store) -> None:
     assert second.hash == sha256(dumps([first.hash, 2, *own]).encode()).hexdigest()
 
 
-def test_curators_add_to_one_chain(url: str, open_database: Open) -> None:
-    """Two that write at once, and count up at once, leave one chain without a gap."""
-    with ExitStack() as stack:
-        stores = [stack.enter_context(closing(open_store(url))) for _ in range(2)]
-
-        def add(number: int) -> None:
-            if number % 3:
-                stores[number % 2].add_audit(entry(f"act {number}"))
-            else:
-                stores[number % 2].add_audit(entry("failed"), join_since=NOW)
-
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(add, range(120)))
-        listed = stores[0].audit(200)
-    assert [each.no for each in listed] == list(range(len(listed), 0, -1))
-    assert sum(each.times for each in listed) == 120
-    engine = open_database(url)
-    assert verify_audit(engine) == AuditChain(len(listed), rehashed(engine), ())
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -166,30 +144,11 @@ def test_backups_and_restorations_go_on_with_the_chain(
     assert verify_audit(source, noted).faults == ()
     assert verify_audit(copy, noted) == AuditChain(1, noted, ())
     restore(copy, target)
-    open_store(f"sqlite:///{file}").close()
+    with closing(open_store(url)) as store, closing(open_store(f"sqlite:///{file}")) as served:
+        assert store.fact(BACKED_UP) == repr(NOW)  # for an alert
+        (made, _), (restored_from, _) = store.audit(10), served.audit(10)
+    assert (made.at, made.action, made.detail["file"]) == (NOW, "backup made", file.name)
+    assert (restored_from.action, restored_from.detail) == ("backup restored", {"made": NOW})
     for restored in (copy, target):
         chain = verify_audit(restored, noted)
         assert (chain.entries, chain.faults, chain.head) == (2, (), rehashed(restored))
-
-
-def test_the_entries_of_an_older_schema_become_a_chain(
-    new_url: str, tmp_path: Path, open_database: Open
-) -> None:
-    """As they are, gaps among them; a backup before the migration is among them too."""
-    engine = open_database(new_url)
-    upgrade(engine, "0007")
-    old = "INSERT INTO audit (no, at, actor, action, subject, detail, times) VALUES "
-    write(engine, old + "(3, 1.5, 'ops', 'one', '', '{}', 7), (9, 2, '', 'two', '', '{}', 1)")
-    if engine.dialect.name == "postgresql":
-        write(engine, "SELECT setval(pg_get_serial_sequence('audit', 'no'), 9)")
-    backup(engine, tmp_path / "old.db", NOW)
-    migrate(engine)
-    with closing(open_store(new_url)) as store:
-        listed = [(each.no, each.action, each.times) for each in store.audit(10)]
-    assert listed == [
-        (11, "schema migrated", 1),
-        (10, "backup made", 1),
-        (9, "two", 1),
-        (3, "one", 7),
-    ]
-    assert verify_audit(engine) == AuditChain(4, rehashed(engine), ())

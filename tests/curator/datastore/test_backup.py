@@ -7,13 +7,13 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from sqlalchemy import Engine, inspect, select, text, update
+from sqlalchemy import Engine, select, text, update
 from sqlalchemy.exc import OperationalError
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
-from privet.curator.datastore.audit import BACKED_UP, RESTORED
-from privet.curator.datastore.backup import backup, check_backup, migrate, restore
+from privet.curator.datastore.audit import RESTORED
+from privet.curator.datastore.backup import backup, check_backup, restore
 from privet.curator.datastore.comparison import compare
 from privet.curator.datastore.database import writing
 from privet.curator.datastore.reports import Outcome
@@ -162,29 +162,6 @@ def test_a_backup_is_on_disk_and_read_back_before_it_has_its_name(
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_backups_and_restorations_are_in_the_audit_log(
-    source: Engine, url: str, tmp_path: Path, open_database: Open
-) -> None:
-    """The source has the one, what was restored or serves has the other."""
-    rows = backup(source, tmp_path / "copy.db", NOW)
-    store = open_store(url)
-    (made,) = store.audit(10)
-    assert (made.at, made.action, made.detail) == (
-        NOW,
-        "backup made",
-        {"file": "copy.db", "rows": rows},
-    )
-    assert float(store.fact(BACKED_UP) or 0) == NOW  # for an alert
-    store.close()
-    restored = f"sqlite:///{tmp_path}/restored.db"
-    restore(open_database(f"sqlite:///{tmp_path}/copy.db"), open_database(restored))
-    for address in (restored, f"sqlite:///{tmp_path}/copy.db"):
-        store = open_store(address)
-        (entry,) = store.audit(10)
-        assert (entry.action, entry.detail) == ("backup restored", {"made": NOW})
-        store.close()
-
-
 def test_who_may_only_read_can_back_up(
     file_source: Engine,
     tmp_path: Path,
@@ -196,40 +173,6 @@ def test_who_may_only_read_can_back_up(
     monkeypatch.setattr("privet.curator.datastore.backup.insert_audit", Mock(side_effect=refused))
     assert backup(file_source, tmp_path / "copy.db", NOW) > 0
     assert "not in the audit log" in caplog.text
-
-
-def test_a_backup_that_lost_rows_is_refused(file_source: Engine, backed_up: BackUp) -> None:
-    """Its mark states how many there were."""
-    copy = backed_up(file_source)
-    change(copy, "DELETE FROM tasks")
-    with pytest.raises(StorageFailed, match="another backup"):
-        check_backup(copy)
-
-
-def as_of_earlier_versions(engine: Engine) -> None:
-    """Make a backup one of a version that wrote no digests."""
-    change(engine, "ALTER TABLE backup DROP COLUMN digest")
-
-
-def test_a_backup_of_an_earlier_version_has_no_digest(
-    file_source: Engine, tmp_path: Path, backed_up: BackUp, open_database: Open
-) -> None:
-    """It says so, before and after a migration; lost rows and sums that do not fit are refused."""
-    copy = backed_up(file_source)
-    as_of_earlier_versions(copy)
-    migrate(copy)
-    mark = check_backup(copy)
-    assert mark is not None
-    assert (mark.made, mark.digest) == (NOW, None)
-    target = open_database(f"sqlite:///{tmp_path}/target.db")
-    restore(copy, target)
-    assert compare(copy, target).differences == ()
-    other = open_database(f"sqlite:///{tmp_path}/other.db")
-    for damage in ("UPDATE sums SET n = n + 1", "DELETE FROM models"):
-        change(copy, damage)
-        with pytest.raises(StorageFailed, match="another backup"):
-            restore(copy, other)
-    assert inspect(other).get_table_names() == []
 
 
 def test_a_backup_is_restored_into_either_database(

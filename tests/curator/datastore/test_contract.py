@@ -3,10 +3,8 @@
 import hashlib
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import replace
-from itertools import compress
 
 import numpy as np
 import pytest
@@ -85,16 +83,6 @@ def test_a_public_model_is_kept_with_the_public_data(store: Store) -> None:
     store.move(made.id, Move.DELETE, NOW)
     assert store.create_task(made, {}, public(), NOW)
     assert store.public_data(made.id).onnx is None
-
-
-def test_a_task_is_created_in_its_state(store: Store) -> None:
-    """A task that is created open counts at once, and came into its state when it was created."""
-    made = task()
-    assert store.create_task(made, {}, public(), NOW, TaskState.OPEN)
-    stored = store.task(made.id)
-    assert (stored.state, stored.created, stored.moved) == (TaskState.OPEN, NOW, NOW)
-    outcomes = store.take([group(CachedTask(made), [report(made)])], NOW)
-    assert outcomes[0].tolist() == [Outcome.COUNTED]
 
 
 def test_creating_a_task_again_changes_nothing(store: Store) -> None:
@@ -404,18 +392,6 @@ def test_tokens_are_kept_by_name(store: Store) -> None:
     assert store.tokens() == [two]
     assert store.replace_token(one, newer)
     assert store.tokens() == [newer, two]
-
-
-@pytest.mark.parametrize("ended", [None, StoredToken("a", "admin", b"0" * 32, NOW, NOW)])
-def test_of_tokens_that_replace_at_once_one_stays(ended: StoredToken | None, url: str) -> None:
-    """Of curators on one database, whether there was none or one that has ended."""
-    new = [StoredToken("a", "admin", bytes([place]) * 32, NOW) for place in range(8)]
-    with ExitStack() as stack, ThreadPoolExecutor(len(new)) as pool:
-        stores = [stack.enter_context(closing(open_store(url))) for _ in new]
-        if ended is not None:
-            stores[0].put_token(ended)
-        done = list(pool.map(lambda store, token: store.replace_token(ended, token), stores, new))
-        assert stores[0].tokens() == list(compress(new, done))
 
 
 def test_expiry_keeps_what_a_replay_could_need(store: Store) -> None:

@@ -13,13 +13,13 @@ from privet.curator.datastore.expiry import STEP_SECONDS, Expired, Removal
 from privet.curator.datastore.garbage_collection import collect_garbage
 from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import id_pages, leftovers, report_ids
-from privet.curator.datastore.store import SqlStore, Store
+from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
 from privet.protocol.errors import StorageFailed
 from privet.protocol.lifecycle import Move, TaskState
 from tests.curator.datastore.made import FEW, NOW, group, many, open_task, pass_time, report, task
+from tests.curator.datastore.servers import new_store
 from tests.manual_clock import ManualClock
-from tests.memory_store import MemoryStore
 
 pytestmark = pytest.mark.usefixtures("small_runs")
 DAY = 86_400
@@ -35,17 +35,16 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: monkeypatch.setattr("privet.curator.datastore.removal.remove_some_listed", fail)
 
 
-def ids_kept(store: SqlStore) -> int:
+def ids_kept(store: Store) -> int:
     """Rows and pages of report ids, and tasks listed for removal."""
     with store.engine.connect() as connection:
         tables = (report_ids, id_pages, leftovers)
         return sum(connection.scalar(select(func.count()).select_from(t)) or 0 for t in tables)
 
 
-def filled(url: str) -> SqlStore:
+def filled(url: str) -> Store:
     """A store with a task that closes, with ids in rows and in a run."""
     store = open_store(url)
-    assert isinstance(store, SqlStore)
     cached = open_task(store, task(closes=int(NOW) + 10))
     store.take([group(cached, [report(cached.task)])], NOW)
     store.take([many(cached, FEW, seed=1)], NOW)
@@ -149,7 +148,7 @@ async def test_a_failing_round_does_not_end_garbage_collection(
 ) -> None:
     """Whatever one round raises is logged, and there is a next one."""
     monkeypatch.setattr(garbage_collection, "EVERY_SECONDS", 0.0)
-    store, settled = MemoryStore(), asyncio.Event()
+    store, settled = new_store(), asyncio.Event()
     rounds, loop = 0, asyncio.get_running_loop()
 
     def expire(*_: object) -> Expired:

@@ -11,14 +11,13 @@ from privet.curator.datastore import open_store
 from privet.curator.datastore.counting import NeedsExclusiveLock
 from privet.curator.datastore.reports import Outcome, Outcomes, ReportGroup
 from privet.curator.datastore.schema import invitations
-from privet.curator.datastore.store import SqlStore
+from privet.curator.datastore.store import Store
 from tests.curator.datastore.made import NOW, group, open_task, report, task
 
 
 def test_what_is_kept_of_an_invitation_cannot_be_presented(url: str) -> None:
     """Whoever reads the database has no invitation: neither a holder's nor a relay's form of it."""
     store = open_store(url)
-    assert isinstance(store, SqlStore)
     made = task()
     cached, digest = open_task(store, made), hashlib.sha256(b"golden").digest()
     store.invite(made.id, [digest])
@@ -41,9 +40,9 @@ def test_tasks_that_are_first_invited_to_between_tries(
     cached_tasks = [open_task(ours, made) for made in tasks]
     codes = [hashlib.sha256(made.name.encode()).digest() for made in tasks]
     theirs.invite(tasks[0].id, codes[:1])
-    tries, plain = [], SqlStore._take
+    tries, plain = [], Store._take
 
-    def racing(self: SqlStore, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
+    def racing(self: Store, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
         tries.append(len(groups))
         try:
             return plain(self, groups, now)
@@ -52,7 +51,7 @@ def test_tasks_that_are_first_invited_to_between_tries(
                 theirs.invite(tasks[1].id, codes[1:])
             raise
 
-    monkeypatch.setattr(SqlStore, "_take", racing)
+    monkeypatch.setattr(Store, "_take", racing)
     groups = [
         group(cached, [report(made)], [code])
         for cached, made, code in zip(cached_tasks, tasks, codes, strict=True)

@@ -1,18 +1,14 @@
 """Start-up brings up an empty database and refuses any that is not this version's."""
 
-import json
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from subprocess import PIPE, Popen
 
-import numpy as np
 import pytest
 from sqlalchemy import Connection, Engine, create_engine, inspect, make_url, select, text
 
@@ -20,15 +16,12 @@ from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import migrate as migrate_module
 from privet.curator.datastore import open_store, postgres
 from privet.curator.datastore.backup import backup, check_backup, migrate, restore
-from privet.curator.datastore.expiry import Expired
 from privet.curator.datastore.migrate import head, upgrade, upgrade_in
 from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import metadata
-from privet.curator.datastore.store import SqlStore, Store
 from privet.curator.datastore.verification import verify
 from privet.protocol.errors import StorageFailed
-from privet.protocol.task import Task
-from tests.curator.datastore.made import NOW, group, open_task, report, slow_checksum, task
+from tests.curator.datastore.made import NOW, fill, group, kept, open_task, report, task
 from tests.curator.datastore.races import RACES, task_of
 from tests.curator.datastore.servers import drop_database, new_database
 
@@ -59,122 +52,62 @@ def test_every_column_is_explained(postgres_url: str, open_database: Open) -> No
             assert column["comment"], f"{name}.{column['name']}"
 
 
-def fill_old_schema(engine: Engine, made: Task, ids: list[bytes], revision: str) -> None:
-    """A task with ids in a row and in a run, three buckets, sums and a model, as kept at first."""
-    upgrade(engine, revision)
-    values = {
-        "id": made.id,
-        "canonical": made.canonical,
-        "x": np.zeros((2, 1)).tobytes(),
-        "y": np.arange(2.0).tobytes(),
-        "packed": b"".join(ids[2:]),
-        "numbers": bytes(8 * len(ids[2:])),
-        "xor": bytes(range(32)),
-        "vector": np.arange(made.mechanisms[0].sum_size).astype("<i8").tobytes(),
-        "invitation": INVITATION,
-        "model": json.dumps({"task": made.id, "created": NOW, "model": OLD_MODEL}).encode(),
-    }
-    statements = [
-        """INSERT INTO tasks (id, state, created, moved, invited, ids_gone, canonical, settings)
-        VALUES (:id, 'open', 1, 1, FALSE, FALSE, :canonical, '{}')""",
-        "INSERT INTO public_data (task_no, rows, x, y) VALUES (1, 2, :x, :y)",
-        "INSERT INTO id_runs (task_no, run, ids) VALUES (1, 1, 3)",
-        """INSERT INTO id_pages (task_no, run, page, ids, fingerprints)
-        VALUES (1, 1, 0, :packed, :numbers)""",
-        """INSERT INTO buckets (task_no, starts, curator, reports, checksum)
-        VALUES (1, 0, 0, 2, :xor), (1, 0, 1, 1, :xor), (1, 86400, 0, 2, :xor)""",
-        """INSERT INTO sums (task_no, question, starts, curator, n, vector)
-        VALUES (1, 0, 0, 0, 5, :vector)""",
-        "INSERT INTO models (task_no, number, created, document) VALUES (1, 1, 7, :model)",
-        "INSERT INTO invitations (task_no, digest, unused) VALUES (1, :invitation, TRUE)",
-    ]
-    with engine.connect().execution_options(privet_writes=True) as connection, connection.begin():
-        for statement in statements:
-            connection.execute(text(statement), values)
-        for own in ids[:2]:
-            row = {"own": own}
-            connection.execute(text("INSERT INTO report_ids VALUES (1, :own, 0)"), row)
+def contents_of(url: str) -> list[object]:
+    """What a store says of what ``fill`` has made."""
+    with closing(open_store(url)) as store:
+        both = [task(name) for name in ("one", "two")]
+        said = [(store.status(made.id), kept(store, made)) for made in both]
+        return [*said, store.models(both[0].id), store.public_data(both[1].id).onnx]
 
 
-INVITATION = sha256(b"golden").digest()
-OLD_MODEL = {
-    "estimator": "drift",
-    "parameters": {"depth": 1},
-    "n": 5,
-    "partition": {"feature": [0, -1, -1]},
-    "facts": {"reports": 5},
-}
-
-
-@pytest.mark.parametrize("revision", ["0001", "0002"])
-def test_an_older_database_is_brought_up(new_url: str, revision: str, open_database: Open) -> None:
-    """A database of an earlier schema is refused, migrated, and then holds what it held.
-
-    Its checksums are computed anew from the ids and the sums, so that it verifies.
-    """
-    made, ids = task(), sorted(os.urandom(16) for _ in range(5))
-    engine = open_database(new_url)
-    fill_old_schema(engine, made, ids, revision)
+def test_an_older_database_is_brought_up(
+    new_url: str, become_next: Callable[[], None], open_database: Open
+) -> None:
+    """It is refused, migrated in one step, and then holds what it held, and counts."""
+    fill(new_url)
+    before = contents_of(new_url)
+    become_next()
     with pytest.raises(StorageFailed, match="privet migrate"):
         open_store(new_url)
-    upgrade(engine)
-    store = open_store(new_url)
-    status = store.status(made.id)
-    assert (status.reports, status.checksum) == (5, slow_checksum(ids))
-    assert [bucket.checksum for bucket in status.buckets] == [status.checksum, "0" * 16]
-    assert [found.faults for found in verify(engine)] == [()]
-    assert store.public_data(made.id).onnx is None
-    assert store.public_data(made.id).y.tolist() == [0.0, 1.0]
-    assert json.loads(store.model(made.id, 1)) == OLD_MODEL
-    (info,) = store.models(made.id)
-    assert (info.number, info.created, info.aliases) == (1, 7.0, ("serving",))
-    assert info.summary == {
-        "estimator": "drift",
-        "parameters": {"depth": 1},
-        "reports": 5,
-        "cells": 2,
-        "facts": {"reports": 5},
-    }
-    cached = CachedTask(made)
-    assert store.take([group(cached, [report(made)])], NOW)[0].tolist() == [Outcome.COUNTED]
-    again = store.take([group(cached, [report(made, ids[0]), report(made, ids[4])])], NOW)[0]
-    assert set(again.tolist()) <= {Outcome.REPLAYED, Outcome.CONFLICT}
-    with engine.connect() as connection:
-        kept = connection.scalars(text("SELECT digest FROM invitations")).one()
-    assert bytes(kept) == sha256(INVITATION).digest()
-    store.close()
+    migrate(open_database(new_url))
+    assert contents_of(new_url) == before
+    assert [found.faults for found in verify(open_database(new_url))] == [(), ()]
+    made = task("one")
+    with closing(open_store(new_url)) as store:
+        outcomes = store.take([group(CachedTask(made), [report(made)])], NOW)[0]
+        assert [entry.action for entry in store.audit(10)] == ["schema migrated"]
+    assert outcomes.tolist() == [Outcome.COUNTED]
 
 
 def test_an_older_database_is_backed_up_as_it_is(
-    new_url: str, tmp_path: Path, open_database: Open
+    new_url: str, tmp_path: Path, become_next: Callable[[], None], open_database: Open
 ) -> None:
     """So the version before serves from the backup, and this one from what is restored of it."""
-    made, ids = task(), sorted(os.urandom(16) for _ in range(5))
-    source = open_database(new_url)
-    fill_old_schema(source, made, ids, "0002")
+    fill(new_url)
+    before = contents_of(new_url)
+    old = head()
+    become_next()
     file = tmp_path / "copy.db"
-    backup(source, file, NOW)
+    backup(open_database(new_url), file, NOW)
     copy = open_database(f"sqlite:///{file}")
     mark = check_backup(copy)
     assert mark is not None
-    assert mark.made == NOW
-    for table in inspect(source).get_table_names():
-        query = text(f"SELECT * FROM {table}")
-        with source.connect() as ours, copy.connect() as theirs:
-            assert ours.execute(query).mappings().all() == theirs.execute(query).mappings().all()
+    assert (mark.made, revision(copy)) == (NOW, old)
     restored = f"sqlite:///{tmp_path}/restored.db"
     restore(copy, open_database(restored))
-    store = open_store(restored)
-    assert store.status(made.id).reports == 5
-    store.close()
+    assert contents_of(restored) == before
 
 
-def test_a_migrated_backup_stays_a_backup(tmp_path: Path, open_database: Open) -> None:
+def test_a_migrated_backup_stays_a_backup(
+    tmp_path: Path, become_next: Callable[[], None], open_database: Open
+) -> None:
     """Its mark is of what migration made of it, and never of what was damaged before."""
-    source = open_database(f"sqlite:///{tmp_path}/privet.db")
-    fill_old_schema(source, task(), sorted(os.urandom(16) for _ in range(5)), "0002")
+    address = f"sqlite:///{tmp_path}/privet.db"
+    fill(address)
+    source = open_database(address)
     for name in ("whole.db", "damaged.db"):
         backup(source, tmp_path / name, NOW)
+    become_next()
     whole, damaged = (open_database(f"sqlite:///{tmp_path}/{n}.db") for n in ("whole", "damaged"))
     before = check_backup(whole)
     migrate(whole)
@@ -183,17 +116,14 @@ def test_a_migrated_backup_stays_a_backup(tmp_path: Path, open_database: Open) -
     assert after is not None
     assert before.made == after.made == NOW
     assert before.digest != after.digest
-    assert [found.faults for found in verify(whole)] == [()]
     restored = f"sqlite:///{tmp_path}/restored.db"
     restore(whole, open_database(restored))
-    store = open_store(restored)
-    assert [entry.action for entry in store.audit(10)] == ["backup restored", "schema migrated"]
-    store.close()
+    with closing(open_store(restored)) as store:
+        assert [entry.action for entry in store.audit(10)] == ["backup restored", "schema migrated"]
     execute(damaged, "UPDATE models SET created = created + 1")
-    with pytest.raises(StorageFailed, match="another backup"):
-        migrate(damaged)
-    with pytest.raises(StorageFailed, match="another backup"):
-        check_backup(damaged)
+    for verb in (migrate, check_backup):
+        with pytest.raises(StorageFailed, match="another backup"):
+            verb(damaged)
 
 
 def test_a_newer_schema_is_neither_migrated_nor_backed_up(
@@ -283,9 +213,6 @@ def contents(connection: Connection) -> list[object]:
     return [*rows]
 
 
-OLD = "0005"
-
-
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Migrations that wait for others for half a second."""
@@ -294,10 +221,11 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def old_postgres(open_database: Open) -> Iterator[str]:
+def old_postgres(become_next: Callable[[], None]) -> Iterator[str]:
     """A PostgreSQL database of an older schema, to which nobody is connected."""
     url = new_database()
-    upgrade(open_database(url), OLD)
+    open_store(url).close()
+    become_next()
     yield url
     drop_database(url)
 
@@ -339,7 +267,7 @@ def test_a_migration_names_who_uses_the_database(
         if refused:
             with pytest.raises(StorageFailed, match=refused):
                 migrate(engine, rolling=rolling)
-            assert revision(engine) == OLD
+            assert revision(engine) != head()
         else:
             migrate(engine, rolling=rolling)
             assert revision(engine) == head()
@@ -375,7 +303,7 @@ def test_a_migration_is_undone_if_somebody_came(
         monkeypatch.setattr("privet.curator.datastore.backup.upgrade_in", slowly)
         with pytest.raises(StorageFailed, match="without a name"):
             migrate(engine)
-    assert revision(engine) == OLD
+    assert revision(engine) != head()
 
 
 def test_a_migration_does_not_wait_for_long_reads(
@@ -386,7 +314,7 @@ def test_a_migration_does_not_wait_for_long_reads(
     engine = create_engine(make_url(old_postgres).set(drivername="postgresql+psycopg"))
     with engine.connect() as dump:
         dump.execute(text("SET application_name = 'pg_dump'"))
-        dump.execute(text("SELECT * FROM tokens"))
+        dump.execute(text("SELECT * FROM buckets"))
         with pytest.raises(StorageFailed, match="for too long"):
             migrate(open_database(old_postgres))
     engine.dispose()
@@ -397,7 +325,6 @@ def test_a_migration_keeps_transactions_apart(postgres_url: str, open_database: 
     """It waits for those that are under way; those that begin meanwhile are refused at once."""
     engine = open_database(postgres_url)
     with closing(open_store(postgres_url)) as store, ThreadPoolExecutor(1) as pool:
-        assert isinstance(store, SqlStore)
         cached = open_task(store, task())
         alone, go_on = threading.Event(), threading.Event()
 
@@ -428,18 +355,20 @@ sys.stdin.readline()
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_file_in_use_is_not_migrated(tmp_path: Path, open_database: Open) -> None:
+def test_a_file_in_use_is_not_migrated(
+    tmp_path: Path, become_next: Callable[[], None], open_database: Open
+) -> None:
     """By any process, which is named: there is no telling whether it would stop."""
     file = tmp_path / "privet.db"
+    open_store(f"sqlite:///{file}").close()
+    become_next()
     engine = open_database(f"sqlite:///{file}")
-    upgrade(engine, OLD)
-    engine.dispose()
     with Popen([sys.executable, "-c", READS, str(file)], stdin=PIPE, stdout=PIPE) as other:
         assert other.stdout is not None
         other.stdout.readline()
         with pytest.raises(StorageFailed, match=f"process {other.pid}"):
             migrate(engine, rolling=True)
-        assert revision(engine) == OLD
+        assert revision(engine) != head()
         other.communicate(b"\n")
     migrate(engine)
     assert revision(engine) == head()
@@ -456,25 +385,5 @@ def test_each_statement_sees_what_was_committed_before(open_database: Open) -> N
         )
         with closing(open_store(url)) as store, store.writing() as connection:
             assert connection.scalar(text("SHOW transaction_isolation")) == "read committed"
-    finally:
-        drop_database(url)
-
-
-def test_curators_may_start_together() -> None:
-    """Of several that start at once on an empty database all come up, note a key and expire."""
-    url, barrier = new_database(), threading.Barrier(4)
-
-    def started(_: int) -> Store:
-        store = open_store(url)
-        barrier.wait(30)
-        store.note("signing_key", "ab")
-        assert store.expire(NOW, 1.0, None) == Expired(0, 0)
-        return store
-
-    try:
-        with ThreadPoolExecutor(4) as pool:
-            for store in pool.map(started, range(4)):
-                assert store.tasks() == []
-                store.close()
     finally:
         drop_database(url)

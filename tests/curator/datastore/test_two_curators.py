@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, closing
-from pathlib import Path
+from contextlib import closing
 from threading import Barrier
 
 import pytest
@@ -13,39 +12,26 @@ from privet.curator.datastore import open_store, report_ids
 from privet.curator.datastore.removal import remove_task
 from privet.curator.datastore.schema import OF_A_TASK, id_pages, leftovers, tasks
 from privet.curator.datastore.schema import report_ids as id_rows
-from privet.curator.datastore.store import SqlStore, Store
-from privet.curator.datastore.verification import verify
+from privet.curator.datastore.store import Store
+from privet.curator.datastore.verification import verify, verify_audit
 from tests.curator.datastore.made import NOW, open_task
-from tests.curator.datastore.races import RACES, READING, task_of
-from tests.curator.datastore.servers import new_file
-from tests.memory_store import MemoryStore
+from tests.curator.datastore.races import RACES, READING, task_of, verbs
 
 pytestmark = pytest.mark.usefixtures("small_runs")
 ROUNDS = 8
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
-def curators(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[Store, Store]]:
+@pytest.fixture
+def curators(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Store, Store]]:
     """Two curators' stores over one database, which remove report ids a few at a time."""
     monkeypatch.setattr(report_ids, "REMOVED_AT_ONCE", 2)
-    with ExitStack() as stack:
-        if request.param == "memory":
-            store = MemoryStore()
-            yield store, store
-            return
-        postgres = request.param == "postgresql"
-        url = str(request.getfixturevalue("postgres_url")) if postgres else new_file(tmp_path)
-        one, two = (stack.enter_context(closing(open_store(url))) for _ in range(2))
+    with closing(open_store(url)) as one, closing(open_store(url)) as two:
         yield one, two
 
 
 def test_every_verb_is_here() -> None:
     """A verb of the store that is added writes and races here, or is listed as one that reads."""
-    assert {name.partition(",")[0] for name in RACES} | READING | {"close"} == (
-        Store.__abstractmethods__
-    )
+    assert {name.partition(",")[0] for name in RACES} | READING | {"close"} == (verbs())
 
 
 @pytest.mark.parametrize("name", RACES)
@@ -65,15 +51,13 @@ def test_two_curators_at_once(name: str, curators: tuple[Store, Store]) -> None:
             assert told == sorted(race.told, key=str), number
             for store in curators:
                 assert race.seen(store, made) == race.state, number
-    if isinstance(curators[0], SqlStore):
-        assert_in_order(curators[0])
+    assert_in_order(curators[0])
 
 
 def test_nothing_is_added_to_a_task_that_is_being_deleted(url: str) -> None:
     """Refusals that are counted meanwhile wait for the deletion, and then go with the task."""
     made = task_of(0)
     with closing(open_store(url)) as one, closing(open_store(url)) as two:
-        assert isinstance(one, SqlStore)
         open_task(one, made)
         with ThreadPoolExecutor(1) as pool:
             with one.writing(locked=[made.id]) as connection:
@@ -85,9 +69,10 @@ def test_nothing_is_added_to_a_task_that_is_being_deleted(url: str) -> None:
         assert_in_order(one)
 
 
-def assert_in_order(store: SqlStore) -> None:
+def assert_in_order(store: Store) -> None:
     """Counts fit, nothing is kept about tasks that are gone, and no ids that are of no use."""
     assert [found.faults for found in verify(store.engine) if found.faults] == []
+    assert verify_audit(store.engine).faults == ()
     with store.engine.connect() as connection:
         for table in OF_A_TASK:
             of_none = table.c.task_no.not_in(select(tasks.c.no))

@@ -12,8 +12,8 @@ from privet.curator.app import CuratorApp, create_app
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from tests.curator import samples
+from tests.curator.datastore.servers import new_store
 from tests.manual_clock import ManualClock
-from tests.memory_store import MemoryStore
 
 TOKEN = "token-for-tests-2Dq8cPZr5mTgVf7bNxWj"
 
@@ -59,7 +59,7 @@ async def app(clock: ManualClock, workers: Workers) -> AsyncIterator[CuratorApp]
         max_public_bytes=100_000,
         max_request_bytes=20_000,
     )
-    made = create_app(settings, store=MemoryStore(), clock=clock, workers=workers)
+    made = create_app(settings, store=new_store(), clock=clock, workers=workers)
     async with made.api.router.lifespan_context(made.api):
         yield made
 
@@ -80,6 +80,6 @@ def client_of(app: CuratorApp) -> Http:
 async def serving(workers: Workers, **settings: Any) -> AsyncIterator[Http]:
     """A client of an empty curator with settings of its own."""
     chosen = Settings.model_validate({"admin_token": TOKEN, **settings})
-    app = create_app(chosen, store=MemoryStore(), workers=workers)
+    app = create_app(chosen, store=new_store(), workers=workers)
     async with app.api.router.lifespan_context(app.api), client_of(app) as client:
         yield client

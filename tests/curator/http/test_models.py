@@ -29,13 +29,21 @@ from privet.protocol.errors import (
 from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
+from tests.curator.datastore.servers import new_store
 from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import TOKEN, Http, serving
 from tests.manual_clock import ManualClock
-from tests.memory_store import MemoryStore
 
 JSON = {"Content-Type": "application/json"}
 PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True}
+
+
+@pytest.fixture
+async def fitted(http: Http) -> str:
+    """The id of a task with a model of its public data."""
+    task_id = await http.task()
+    await http.fit(task_id, estimator="public")
+    return task_id
 
 
 async def report(http: Http, task_id: str, record: dict[str, Any]) -> None:
@@ -90,11 +98,11 @@ async def test_impossible_fits_are_refused(http: Http, asked: Any, said: str) ->
     assert (await http.get(address)).json() == []
 
 
-async def test_a_prediction_has_label_probabilities_interval_cell_and_path(http: Http) -> None:
+async def test_a_prediction_has_label_probabilities_interval_cell_and_path(
+    http: Http, fitted: str
+) -> None:
     """Probabilities sum to one, lie in their intervals, and the label is the likeliest class."""
-    task_id = await http.task()
-    await http.fit(task_id, estimator="public")
-    response = await http.post(f"/v1/tasks/{task_id}/predict", json={"records": [PERSON]})
+    response = await http.post(f"/v1/tasks/{fitted}/predict", json={"records": [PERSON]})
     (predicted,) = response.json()["predictions"]
     assert sum(predicted["probabilities"].values()) == pytest.approx(1.0)
     assert predicted["probabilities"][predicted["label"]] == max(
@@ -119,16 +127,15 @@ async def test_a_number_is_predicted_with_its_interval(http: Http) -> None:
     assert "probabilities" not in predicted
 
 
-async def test_columns_say_the_same_as_records(http: Http) -> None:
+async def test_columns_say_the_same_as_records(http: Http, fitted: str) -> None:
     """Both forms carry the same facts, row by row."""
-    task_id = await http.task()
-    await http.fit(task_id, estimator="public")
     people = [PERSON, {**PERSON, "age": 20, "label": 1}]
     columns = {name: [person[name] for person in people] for name in PERSON}
-    address = f"/v1/tasks/{task_id}/predict"
+    address = f"/v1/tasks/{fitted}/predict"
     rows = (await http.post(address, json={"records": people})).json()["predictions"]
     table = (await http.post(address, json={"columns": columns})).json()
     assert table["classes"] == ["0", "1"]
+    assert (await http.post(address, json={"records": []})).json()["predictions"] == []
     for i, row in enumerate(rows):
         assert row["label"] == table["label"][i]
         assert list(row["probabilities"].values()) == table["values"][i]
@@ -137,19 +144,17 @@ async def test_columns_say_the_same_as_records(http: Http) -> None:
         assert row["path"] == table["paths"][str(table["cell"][i])]
 
 
-async def test_an_older_model_is_still_served(http: Http) -> None:
+async def test_an_older_model_is_still_served(http: Http, fitted: str) -> None:
     """By default the model that serves predicts; any other by its number."""
-    task_id = await http.task()
-    await http.fit(task_id, estimator="public")
-    await http.fit(task_id, estimator="public")
-    address = f"/v1/tasks/{task_id}/predict"
+    await http.fit(fitted, estimator="public")
+    address = f"/v1/tasks/{fitted}/predict"
     asked = {"records": [PERSON]}
     assert (await http.post(address, json=asked)).json()["model"] == 1
-    serving = f"/v1/tasks/{task_id}/aliases/serving"
+    serving = f"/v1/tasks/{fitted}/aliases/serving"
     promoted = await http.put(serving, headers=http.admin, json={"number": 2})
     assert promoted.json()["aliases"] == ["serving"]
     assert (await http.post(address, json=asked)).json()["model"] == 2
-    change = await http.get(f"/v1/tasks/{task_id}/models/1/compare/2")
+    change = await http.get(f"/v1/tasks/{fitted}/models/1/compare/2")
     assert change.json()["same_label"] == 1.0
     assert (await http.post(address, json={**asked, "model": 1})).json()["model"] == 1
     for number in (0, 3, -1, 2**70):
@@ -181,22 +186,20 @@ async def test_an_older_model_is_still_served(http: Http) -> None:
     ],
 )
 async def test_bad_predict_bodies_are_refused(
-    http: Http, body: bytes, error: type[PrivetError], said: str
+    http: Http, fitted: str, body: bytes, error: type[PrivetError], said: str
 ) -> None:
     """What is not JSON, not of the published form, or not a record is named as that."""
-    task_id = await http.task()
-    await http.fit(task_id, estimator="public")
     headers = {"Content-Type": "application/json"}
-    response = await http.post(f"/v1/tasks/{task_id}/predict", content=body, headers=headers)
+    response = await http.post(f"/v1/tasks/{fitted}/predict", content=body, headers=headers)
     assert_problem(response, error, said)
 
 
 @pytest.mark.parametrize("form", ["records", "columns"])
-async def test_a_large_prediction_is_computed_in_a_worker_process(http: Http, form: str) -> None:
+async def test_a_large_prediction_is_computed_in_a_worker_process(
+    http: Http, fitted: str, form: str
+) -> None:
     """Its answer is that of small ones, and bad bodies are refused in the same words."""
-    task_id = await http.task()
-    await http.fit(task_id, estimator="public")
-    address, rows = f"/v1/tasks/{task_id}/predict", 250 if form == "records" else 600
+    address, rows = f"/v1/tasks/{fitted}/predict", 250 if form == "records" else 600
     columns = {name: [value] * rows for name, value in PERSON.items()}
     asked = {"records": [PERSON] * rows} if form == "records" else {"columns": columns}
     assert len(json.dumps(asked)) > LARGE_BYTES
@@ -222,13 +225,13 @@ async def test_a_large_prediction_is_computed_in_a_worker_process(http: Http, fo
 
 
 @pytest.mark.parametrize("rows", [101, 4_000])
-async def test_rows_of_a_prediction_are_bounded(http: Http, app: CuratorApp, rows: int) -> None:
+async def test_rows_of_a_prediction_are_bounded(
+    http: Http, fitted: str, app: CuratorApp, rows: int
+) -> None:
     """Empty records too, in small bodies and in large ones, before anything is computed."""
     app.state.curator.max_rows = 100
-    task_id = await http.task()
-    await http.fit(task_id, estimator="public")
     body = b'{"records": [' + b",".join([b"{}"] * rows) + b"]}"
-    address = f"/v1/tasks/{task_id}/predict"
+    address = f"/v1/tasks/{fitted}/predict"
     answer = await http.post(address, content=body, headers=JSON)
     assert_problem(answer, TooLarge, f"{rows} rows are more than one call takes")
 
@@ -239,7 +242,7 @@ async def test_nothing_is_read_of_a_stranger(
 ) -> None:
     """A body that never ends is not waited for, nor parsed, before the token is looked at."""
     settings = Settings.model_validate({"admin_token": TOKEN, "guard_models": True})
-    app = create_app(settings, store=MemoryStore(), clock=clock, workers=workers)
+    app = create_app(settings, store=new_store(), clock=clock, workers=workers)
     read = []
 
     async def receive() -> dict[str, object]:
@@ -274,24 +277,35 @@ async def test_other_calls_take_small_json_only() -> None:
         await StrictRequest({"type": "http", "headers": []}, receive).json()
 
 
-async def test_an_infinite_number_in_disguise_is_refused(http: Http) -> None:
-    """1e999 is JSON but no finite number."""
-    task_id = await http.task()
-    await http.fit(task_id, estimator="public")
-    body = b'{"records": [{"age": 1e999, "hours": 1, "job": "smith", "member": true}]}'
-    headers = {"Content-Type": "application/json"}
-    response = await http.post(f"/v1/tasks/{task_id}/predict", content=body, headers=headers)
-    assert_problem(response, InvalidRecord, "finite")
+RECORD = b'{"records": [{"age": N, "hours": 1, "job": "smith", "member": true}]}'
+COLUMNS = b'{"columns": {"age": [N, 1], "hours": [1, 1], "job": ["smith", N], "member": [1, 0]}}'
+WEIGHT = b'{"estimator": "weighted", "parameters": {"weight": N}}'
 
 
-async def test_export_is_a_file_with_the_whole_model(http: Http) -> None:
+@pytest.mark.parametrize("number", [b"1e999", b"9" * 400, b"9" * 5_000], ids=len)
+async def test_numbers_beyond_all_floats_are_refused(
+    http: Http, fitted: str, number: bytes
+) -> None:
+    """They are JSON; those of thousands of digits are not even read."""
+    await report(http, fitted, {**PERSON, "label": 1})
+    readable = len(number) < 4_300
+    for call, content, error in (
+        ("predict", RECORD, InvalidRecord),
+        ("predict", COLUMNS, InvalidRecord),
+        ("models", WEIGHT, InvalidRequest),
+        ("invitations", b'{"count": N}', InvalidRequest),
+    ):
+        body, headers = content.replace(b"N", number), http.admin | JSON
+        answer = await http.post(f"/v1/tasks/{fitted}/{call}", content=body, headers=headers)
+        assert_problem(answer, error if readable else InvalidRequest)
+
+
+async def test_export_is_a_file_with_the_whole_model(http: Http, fitted: str) -> None:
     """The JSON file has features, partition and values, under a name of its own."""
-    task_id = await http.task()
-    await http.fit(task_id, estimator="public")
-    response = await http.get(f"/v1/tasks/{task_id}/models/1/export")
-    assert f"privet-{task_id[:12]}-1.json" in response.headers["content-disposition"]
+    response = await http.get(f"/v1/tasks/{fitted}/models/1/export")
+    assert f"privet-{fitted[:12]}-1.json" in response.headers["content-disposition"]
     document = response.json()
-    assert (document["task"], document["number"]) == (task_id, 1)
+    assert (document["task"], document["number"]) == (fitted, 1)
     assert [f["name"] for f in document["features"]] == ["age", "hours", "job", "member"]
     assert len(document["model"]["values"]) == 8
 
@@ -307,17 +321,15 @@ async def test_unknown_models_and_formats_are_refused(http: Http) -> None:
     assert_problem(await http.get(f"{address}/1/export?format=pickle"), InvalidRequest, "json")
 
 
-async def test_a_deleted_task_predicts_no_more(http: Http) -> None:
+async def test_a_deleted_task_predicts_no_more(http: Http, fitted: str) -> None:
     """Deleting a task takes its models with it, those in memory included."""
-    task_id = await http.task()
-    await http.fit(task_id, estimator="public")
     asked = {"records": [PERSON]}
-    address = f"/v1/tasks/{task_id}"
+    address = f"/v1/tasks/{fitted}"
     assert (await http.post(f"{address}/predict", json=asked)).status_code == 200
     await http.delete(address, headers=http.admin)
     assert (await http.post(f"{address}/predict", json=asked)).status_code == 404
     again = await http.task()
-    assert again != task_id
+    assert again != fitted
     assert_problem(await http.post(f"/v1/tasks/{again}/predict", json=asked), ModelNotFound)
 
 
@@ -391,12 +403,10 @@ async def test_comparisons_and_exports_count_as_posts_do(workers: Workers) -> No
     assert 0 < int(answers[6].headers["retry-after"]) <= 60
 
 
-async def test_one_report_changes_nothing_that_strangers_see(http: Http) -> None:
+async def test_one_report_changes_nothing_that_strangers_see(http: Http, fitted: str) -> None:
     """Neither a count nor a figure made of the reports so far; with a token all of it is there."""
-    task_id = await http.task()
-    await http.fit(task_id, estimator="public")
-    address = f"/v1/tasks/{task_id}"
-    await report(http, task_id, {**PERSON, "label": 1})
+    address = f"/v1/tasks/{fitted}"
+    await report(http, fitted, {**PERSON, "label": 1})
     live = {f"{address}{view}" for view in ("/status", "/models/1/card", "/models/1/insight")}
     others = {"/readyz", "/v1/tasks", address, f"{address}/models", f"{address}/models/1"}
 
@@ -404,7 +414,7 @@ async def test_one_report_changes_nothing_that_strangers_see(http: Http) -> None
         return {path: (await http.get(path, headers=headers)).text for path in live | others}
 
     before, exactly = await seen(), await seen(http.admin)
-    await report(http, task_id, {**PERSON, "label": 1})
+    await report(http, fitted, {**PERSON, "label": 1})
     assert await seen() == before
     now = await seen(http.admin)
     assert {path for path in now if now[path] != exactly[path]} == live
@@ -415,17 +425,15 @@ async def test_one_report_changes_nothing_that_strangers_see(http: Http) -> None
         assert_problem(await http.get(path), NotAuthorized, "counts of the reports")
 
 
-async def test_an_insight_compares_holders_with_public_data(http: Http) -> None:
+async def test_an_insight_compares_holders_with_public_data(http: Http, fitted: str) -> None:
     """Shares compared with public ones, a sentence, and 422 without reports about the label."""
-    task_id = await http.task()
-    await http.fit(task_id, estimator="public")
-    address = f"/v1/tasks/{task_id}/models/1/insight"
+    address = f"/v1/tasks/{fitted}/models/1/insight"
     refused = await http.get(address, headers=http.admin)
     assert_problem(refused, InvalidRequest, "wait for holders")
-    await report(http, task_id, {**PERSON, "label": 1})
+    await report(http, fitted, {**PERSON, "label": 1})
     found = (await http.get(address, headers=http.admin)).json()
-    assert (found["task"], found["model"], found["reports"]) == (task_id, 1, 1)
+    assert (found["task"], found["model"], found["reports"]) == (fitted, 1, 1)
     assert sum(row["public"] for row in found["overall"]) == pytest.approx(1.0)
     assert found["sentence"].startswith("Nothing shows that the holders differ")
-    missing = await http.get(f"/v1/tasks/{task_id}/models/2/insight", headers=http.admin)
+    missing = await http.get(f"/v1/tasks/{fitted}/models/2/insight", headers=http.admin)
     assert_problem(missing, ModelNotFound, "no model 2")

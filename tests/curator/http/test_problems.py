@@ -1,41 +1,17 @@
 """Every error leaves as one kind of document, with nothing in it that was not meant to be said."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
 from privet.curator.app import CuratorApp
-from privet.http_server.problems import problem_document, problem_response
+from privet.http_server.problems import problem_response
 from privet.protocol.errors import (
-    PROBLEMS,
     NotAuthorized,
     Overloaded,
     PrivetError,
-    problem_of,
 )
 from tests.curator.http.conftest import Http
-
-
-def errors(root: type[PrivetError] = PrivetError) -> Iterator[type[PrivetError]]:
-    yield root
-    for error in root.__subclasses__():
-        if error.__module__ == "privet.protocol.errors":
-            yield from errors(error)
-
-
-@pytest.mark.parametrize("error", [*errors()])
-def test_every_error_of_the_protocol_has_its_document(error: type[PrivetError]) -> None:
-    """A raised error keeps its own type, title and status, and says what was raised."""
-    document = problem_document(error("do this"), "/here")
-    problem = problem_of(error("do this"))
-    assert document == {
-        "type": PROBLEMS[error].uri,
-        "title": problem.title,
-        "status": problem.status,
-        "detail": "do this",
-        "instance": "/here",
-    }
 
 
 def test_headers_say_when_to_retry_and_how_to_authorize() -> None:

@@ -147,15 +147,6 @@ async def test_the_list_is_oldest_first(http: Http, clock: ManualClock) -> None:
     assert [task["name"] for task in listed] == ["b", "a", "c"]
 
 
-async def test_status_of_a_new_task(http: Http) -> None:
-    """Nothing has been counted, refused or fitted."""
-    address = f"/v1/tasks/{await http.task()}/status"
-    status = (await http.get(address, headers=http.admin)).json()
-    assert (status["reports"], status["answers"], status["rejects"]) == (0, [0], {})
-    assert status["models"] == 0
-    assert status["checksum"] == "0" * 16
-
-
 @pytest.mark.parametrize(
     ("method", "path"),
     [

@@ -3,30 +3,19 @@
 import numpy as np
 import pytest
 
+from privet.curator.datastore.store import Store
 from privet.curator.models.cache import ModelCache
 from privet.curator.service import Curator
 from privet.learning.task_building.settings import TaskSettings
 from tests.curator import samples
+from tests.curator.datastore.servers import new_store
 from tests.manual_clock import ManualClock
-from tests.memory_store import MemoryStore
-
-
-class CountingStore(MemoryStore):
-    """A store that notes which models it was asked to read."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.read: list[int] = []
-
-    def model(self, task_id: str, number: int) -> bytes:
-        self.read.append(number)
-        return super().model(task_id, number)
 
 
 @pytest.fixture(scope="module")
-def fitted() -> tuple[CountingStore, str]:
+def fitted() -> tuple[Store, str]:
     """A store with six models of one task, and the task."""
-    store = CountingStore()
+    store = new_store()
     curator = Curator(store, ManualClock())
     given = {"name": "t", "label": "label", "epsilon": 1.0, "grower": "cart"}
     task = curator.create_task(TaskSettings.model_validate(given), samples.survey())[0].task
@@ -35,9 +24,26 @@ def fitted() -> tuple[CountingStore, str]:
     return store, task.id
 
 
+@pytest.fixture
+def read(fitted: tuple[Store, str], monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Which models the store was asked to read."""
+    store, noted, plain = fitted[0], list[int](), fitted[0].model
+
+    def reading(task_id: str, number: int) -> bytes:
+        noted.append(number)
+        return plain(task_id, number)
+
+    monkeypatch.setattr(store, "model", reading)
+    return noted
+
+
 @pytest.mark.parametrize(("room_for", "kept"), [(0.5, 1), (2.5, 2), (100.0, 6)])
 def test_memory_is_bounded_in_bytes(
-    room_for: float, kept: int, fitted: tuple[CountingStore, str], monkeypatch: pytest.MonkeyPatch
+    room_for: float,
+    kept: int,
+    fitted: tuple[Store, str],
+    read: list[int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The newest models that fit stay, one at least; the others are read again, and all agree."""
     store, task = fitted
@@ -48,14 +54,14 @@ def test_memory_is_bounded_in_bytes(
     said = [cache.get(task, number).model.predict(X).values for number in range(1, 7)]
     for values in said:
         np.testing.assert_array_equal(values, said[0])
-    store.read.clear()
+    read.clear()
     for number in range(6, 0, -1):
         cache.get(task, number)
-    assert store.read == list(range(6 - kept, 0, -1))
+    assert read == list(range(6 - kept, 0, -1))
 
 
 def test_memory_is_bounded_in_number(
-    fitted: tuple[CountingStore, str], monkeypatch: pytest.MonkeyPatch
+    fitted: tuple[Store, str], read: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last used of many small models stay, up to the limit."""
     monkeypatch.setattr("privet.curator.models.cache.MODELS_IN_MEMORY", 3)
@@ -63,7 +69,7 @@ def test_memory_is_bounded_in_number(
     cache = ModelCache(store)
     for number in (1, 2, 3, 4, 5, 6, 4):
         cache.get(task, number)
-    store.read.clear()
+    read.clear()
     for number in (5, 6, 4, 1, 6, 4, 5):
         cache.get(task, number)
-    assert store.read == [1, 5]
+    assert read == [1, 5]

@@ -18,10 +18,10 @@ from privet.learning.trees import locate
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, InvalidTask
 from privet.protocol.lifecycle import Move
 from privet.protocol.task import Task
+from tests.curator.datastore.servers import new_store
 from tests.curator.test_service import answer
 from tests.learning.onnx_files import STRIPES, striped, stripes
 from tests.manual_clock import ManualClock
-from tests.memory_store import MemoryStore
 
 MIDDLES = (np.arange(STRIPES) + 0.5) / STRIPES
 pytestmark = pytest.mark.usefixtures("trial_in_this_process")
@@ -32,7 +32,7 @@ ASKED = {"x": MIDDLES.tolist()}
 
 @pytest.fixture
 def curator() -> Curator:
-    return Curator(MemoryStore(), ManualClock())
+    return Curator(new_store(), ManualClock())
 
 
 def settings(**more: Any) -> TaskSettings:
