@@ -17,6 +17,7 @@ from privet.protocol.errors import InvalidRequest
 
 from ..http import tasks as calls
 from ..http.requests import TheCurator, in_worker
+from ..service import Publication
 from .pages import PageRoute, page, see_other
 from .visitor import Admins, TheForm
 
@@ -64,7 +65,7 @@ async def create(request: Request, curator: TheCurator, form: TheForm) -> Respon
     return see_other(f"/tasks/{stored.task.id}#holders")
 
 
-def settings_of(form: FormData) -> TaskSettings:
+def settings_of(form: FormData) -> Publication:
     """The settings in the form; what agrees with the inferred columns is left to inference.
 
     Raises ``InvalidRequest`` naming the field at fault.
@@ -102,7 +103,7 @@ def settings_of(form: FormData) -> TaskSettings:
             settings["features"][name] = declared
         if described:
             settings["describe"][name] = described
-    return TaskSettings.parse(json.dumps(settings))
+    return Publication.parse(json.dumps(settings))
 
 
 def _declared(of: dict[str, str]) -> dict[str, Any]:
@@ -150,6 +151,8 @@ def _proposed(public: bytes) -> list[Proposal]:
     return propose(read_table(public))
 
 
-def _planned(public: bytes, settings: TaskSettings) -> Plan:
-    values = settings.model_dump(mode="json", exclude_unset=True)
+def _planned(public: bytes, settings: Publication) -> Plan:
+    values = settings.model_dump(
+        mode="json", exclude_unset=True, include=set(TaskSettings.model_fields)
+    )
     return plan(public, **values)

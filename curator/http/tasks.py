@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
-from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,
@@ -28,7 +27,7 @@ from privet.protocol.task import TASK_MEDIA_TYPE, TASK_VERSION
 from ..access.signing import Signer
 from ..datastore.status import Status
 from ..datastore.tasks import ListedTask, StoredTask, no_task
-from ..service import STEP, Curator
+from ..service import STEP, Curator, Publication
 from .problems import described
 from .requests import (
     EXAMPLE_ID,
@@ -77,7 +76,7 @@ _UPLOAD = {
                         "settings": {
                             "type": "string",
                             "contentMediaType": "application/json",
-                            "contentSchema": TaskSettings.model_json_schema(),
+                            "contentSchema": Publication.model_json_schema(),
                             "description": "The settings as JSON text.",
                             "examples": [EXAMPLE_SETTINGS],
                         },
@@ -296,7 +295,7 @@ async def create_task(request: Request, response: Response, curator: TheCurator)
 async def publish(
     request: Request,
     curator: Curator,
-    settings: TaskSettings,
+    settings: Publication,
     public: bytes,
     onnx: bytes | None = None,
 ) -> tuple[StoredTask, bool]:
@@ -515,7 +514,7 @@ def _moved(task_id: str, curator: TheCurator, move: Move, request: Request) -> T
     return TaskSummary.of(curator.task(task_id), curator.clock())
 
 
-async def _read_upload(request: Request) -> tuple[bytes, TaskSettings, bytes | None]:
+async def _read_upload(request: Request) -> tuple[bytes, Publication, bytes | None]:
     """The parts of the form. Only called for an admin, so a stranger's upload is not read."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise InvalidRequest("Send multipart/form-data with the parts 'public' and 'settings'.")
@@ -532,7 +531,7 @@ async def _read_upload(request: Request) -> tuple[bytes, TaskSettings, bytes | N
         }:
             raise
         raise InvalidRequest(f"The form cannot be read: {error.detail}") from None
-    return public, TaskSettings.parse(settings), onnx
+    return public, Publication.parse(settings), onnx
 
 
 async def _part(form: Any, name: str) -> bytes:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from privet.learning.public_data import PublicData
 from privet.learning.public_model.onnx_trial import tried_model
 from privet.learning.task_building.build import build_task
-from privet.learning.task_building.settings import TaskSettings, unix_seconds
+from privet.learning.task_building.settings import unix_seconds
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import IllegalMove, InvalidTask
 from privet.protocol.lifecycle import Move, TaskState
@@ -20,6 +20,7 @@ from ..datastore.status import Status
 from ..datastore.tasks import PUBLIC_MODEL, ListedTask, StoredTask
 from ..workers import Run, run_here
 from .base import UseCases
+from .publication import Publication
 
 INVITATION_BYTES = 16
 DAY = 86_400.0
@@ -32,7 +33,7 @@ class TaskCases(UseCases):
 
     def create_task(
         self,
-        settings: TaskSettings,
+        settings: Publication,
         public: bytes,
         onnx: bytes | None = None,
         run: Run = run_here,
@@ -133,10 +134,8 @@ def _fingerprint(onnx: bytes | None) -> str | None:
     return None if onnx is None else sha256(onnx).hexdigest()
 
 
-def make_task(
-    settings: TaskSettings, public: bytes, onnx: bytes | None
-) -> tuple[bytes, PublicData]:
+def make_task(settings: Publication, public: bytes, onnx: bytes | None) -> tuple[bytes, PublicData]:
     """A task's canonical bytes and its encoded public data, from an uploaded table."""
     make_base = None if onnx is None else partial(tried_model, onnx)
     task, data = build_task(settings, read_table(public), make_base)
-    return task.canonical, data
+    return settings.introduced(task).canonical, data

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.service import STEP, Curator
+from privet.curator.service import STEP, Curator, Publication
 from privet.learning.estimators import ESTIMATORS
 from privet.learning.mechanism_comparison import choose
 from privet.learning.partitions import GROWERS
-from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,
@@ -49,9 +48,9 @@ def curator(clock: ManualClock) -> Curator:
     return Curator(MemoryStore(), clock)
 
 
-def settings(**more: Any) -> TaskSettings:
+def settings(**more: Any) -> Publication:
     plain = {"name": "t", "label": "label", "epsilon": 1.0, "grower": "cart"}
-    return TaskSettings.model_validate(plain | more)
+    return Publication.model_validate(plain | more)
 
 
 def survey_task(curator: Curator, **more: Any) -> Task:
@@ -245,7 +244,7 @@ def test_impossible_settings_are_refused_and_nothing_is_kept(
 def test_settings_are_one_strict_form(text: str, advice: str) -> None:
     """What the form does not know or allow is refused, naming the field."""
     with pytest.raises(InvalidRequest, match=advice):
-        TaskSettings.parse(text)
+        Publication.parse(text)
 
 
 def test_collecting_follows_state_and_clock(curator: Curator, clock: ManualClock) -> None:

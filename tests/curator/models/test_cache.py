@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from privet.curator.models.cache import ModelCache
-from privet.curator.service import Curator
-from privet.learning.task_building.settings import TaskSettings
+from privet.curator.service import Curator, Publication
 from tests.curator import samples
 from tests.manual_clock import ManualClock
 from tests.memory_store import MemoryStore
@@ -29,7 +28,7 @@ def fitted() -> tuple[CountingStore, str]:
     store = CountingStore()
     curator = Curator(store, ManualClock())
     given = {"name": "t", "label": "label", "epsilon": 1.0, "grower": "cart"}
-    task = curator.create_task(TaskSettings.model_validate(given), samples.survey())[0].task
+    task = curator.create_task(Publication.model_validate(given), samples.survey())[0].task
     for _ in range(6):
         curator.fit(task.id, "public")
     return store, task.id
