@@ -99,6 +99,20 @@ export async function fetchTask(url, options = {}) {
 }
 
 /**
+ * @param {string} url the task's address
+ * @param {Options} [options]
+ * @returns {Promise<{collecting: boolean | null, invited: boolean | null}>} whether it takes reports
+ *   now, and only invited ones; null where a relay has not heard
+ * @throws {Problem}
+ */
+export async function collectionOf(url, options = {}) {
+  const reply = await persist(`${url}/status`, { headers: { Accept: "application/json" } }, MAX.taskBytes, options);
+  if (reply.status !== 200) throw problemIn(reply);
+  const { collecting, invited } = json(reply);
+  return { collecting, invited };
+}
+
+/**
  * @param {object} task
  * @param {number} [now] Unix time in seconds
  * @throws {Problem} `task-not-open`
