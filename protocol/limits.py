@@ -27,3 +27,6 @@ MAX_REPORT_BYTES = 2 * 2**20
 SPARE_BYTES = 2**16
 """Slack above twice the report size; larger bodies get 413 unread."""
 MAX_TEXT_BYTES = 40_000
+
+TASK_CAP, YEAR_CAP = 2.0, 4.0
+"""What a holder spends at most, unless it says otherwise: on one task, and on all in 365 days."""
