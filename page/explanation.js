@@ -55,7 +55,11 @@ function person(filled, x, y) {
   return group;
 }
 
-function svg(tag, attributes) {
+/**
+ * @param {string} tag
+ * @param {Record<string, string | number>} attributes
+ */
+export function svg(tag, attributes) {
   const made = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   return made;

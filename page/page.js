@@ -6,6 +6,7 @@ import { checkDates, collectionOf, departure, epsilonOf, fateOf, fetchTask, send
 import { Ledger, afford, spent, stateAfter, CAPS } from "./ledger.js";
 import { Problem } from "./problem.js";
 import { makeReport, platformRandom } from "./report.js";
+import { rowsOf } from "./results.js";
 import { hex } from "./task.js";
 import { textsFor, translator } from "./texts.js";
 
@@ -81,7 +82,7 @@ async function ask(ledger) {
   const task = await fetchTask(url, options);
   const translate = translator(task, navigator.languages);
   show(translate(task.name));
-  await checkAnswerable(task, ledger);
+  await checkAnswerable(task, ledger, translate);
   introduce(task, translate);
   await showLimit(ledger, epsilonOf(task));
   const { fields, read } = makeForm(task, texts, translate);
@@ -110,11 +111,12 @@ async function ask(ledger) {
 }
 
 /** Whatever would refuse a report refuses it now, before anything is drawn. */
-async function checkAnswerable(task, ledger) {
+async function checkAnswerable(task, ledger, translate) {
   const { opens, closes, invited } = task;
   if (opens !== null && now() < opens) stop("task-not-open", "opensOn", { date: texts.date(opens) });
-  if (closes !== null && now() >= closes) stop("task-not-open", "closedOn", { date: texts.date(closes) });
   const collection = await collectionOf(url, options);
+  showResults(collection.results, task, translate);
+  if (closes !== null && now() >= closes) stop("task-not-open", "closedOn", { date: texts.date(closes) });
   if (collection.collecting === false) stop("task-not-open", "notOpen");
   if ((invited || collection.invited) && !options.invitation) stop("refused", "invitationMissing");
   try {
@@ -123,6 +125,13 @@ async function checkAnswerable(task, ledger) {
     if (error.type !== "budget-spent") throw error;
     stop(error.type, epsilonOf(task) > CAPS.task ? "tooMuch" : "spent");
   }
+}
+
+/** What came out, if that is known. */
+function showResults(results, task, translate) {
+  if (results === null) return;
+  $("figures").replaceChildren(...rowsOf(results, task, texts, translate));
+  $("results").hidden = false;
 }
 
 /** Who asks, what is sent, and what anybody could learn from it. */
@@ -287,6 +296,11 @@ async function showEarlier(ledger, earlier) {
     await ledger.settle(answer);
   }
   await showReceipt(ledger, answer);
+  const { results } = await collectionOf(url, { ...options, attempts: 1 });
+  if (results === null) return;
+  const task = await fetchTask(url, options);
+  showResults(results, task, translator(task, navigator.languages));
+  $("receipt-results").hidden = true;
 }
 
 async function showReceipt(ledger, answer) {

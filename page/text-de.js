@@ -85,6 +85,12 @@ export default {
   again: "Dieselbe Nachricht noch einmal senden",
   details: "Technische Einzelheiten",
 
+  resultsTitle: "Was herauskam",
+  resultsLead: "Das sind Schätzungen aus allen Antworten. Die Linie zeigt, wie weit der Zufall danebenliegen kann: In 19 von 20 solchen Studien liegt der wahre Wert auf ihr. Der Ring zeigt, was öffentliche Daten vorher sagten.",
+  resultsFigure: "{value}, zwischen {low} und {high}. Öffentliche Daten: {public}",
+  resultsMean: "Im Durchschnitt",
+  resultsLater: "Wenn die Erhebung zu Ende ist, zeigt diese Seite, was herauskam.",
+
   limit: "Jede Studie, an der Sie teilnehmen, verrät ein wenig über Sie, und das summiert sich. Darum zählt diese Seite in diesem Browser mit und hält Sie an, bevor es zu viel wird. Innerhalb eines Jahres verbraucht: {used} von dem, was sie zulässt.",
   limitThis: "Diese Studie würde {share} mehr verbrauchen.",
 

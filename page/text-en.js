@@ -85,6 +85,12 @@ export default {
   again: "Send the same message again",
   details: "Technical details",
 
+  resultsTitle: "What came out",
+  resultsLead: "These are estimates from all who answered. The line shows how far chance may be off: in 19 of 20 studies like this one, the true value lies on it. The ring shows what public records said before.",
+  resultsFigure: "{value}, between {low} and {high}. Public records: {public}",
+  resultsMean: "On average",
+  resultsLater: "When the collection has ended, this page shows what came out.",
+
   limit: "Every study that you answer gives away a little about you, and this adds up. So this page keeps count in this browser, and stops you before it is too much. Used within a year: {used} of what it allows.",
   limitThis: "This study would use {share} more.",
 

@@ -85,6 +85,12 @@ export default {
   again: "Enviar otra vez el mismo mensaje",
   details: "Detalles técnicos",
 
+  resultsTitle: "Qué se averiguó",
+  resultsLead: "Son estimaciones a partir de todas las respuestas. La línea muestra cuánto puede desviarse el azar: en 19 de cada 20 estudios como este, el valor verdadero está en ella. El anillo muestra lo que decían antes los datos públicos.",
+  resultsFigure: "{value}, entre {low} y {high}. Datos públicos: {public}",
+  resultsMean: "En promedio",
+  resultsLater: "Cuando termine la recogida, esta página mostrará qué se averiguó.",
+
   limit: "Cada estudio al que responde revela un poco sobre usted, y eso se suma. Por eso esta página lleva la cuenta en este navegador y le detiene antes de que sea demasiado. Usado en un año: {used} de lo que permite.",
   limitThis: "Este estudio usaría {share} más.",
 

@@ -85,6 +85,12 @@ export default {
   again: "再次发送同一条消息",
   details: "技术细节",
 
+  resultsTitle: "调查结果",
+  resultsLead: "以下是根据所有回答得出的估计。线段表示随机性可能造成的偏差：在 20 项这样的调查中，有 19 项的真实值落在线段上。圆环表示此前公开数据的数值。",
+  resultsFigure: "{value}，介于 {low} 与 {high} 之间。公开数据：{public}",
+  resultsMean: "平均",
+  resultsLater: "收集结束后，本页面会显示调查结果。",
+
   limit: "您参与的每项调查都会透露一点您的情况，而且会累积。因此，本页面在此浏览器中计数，并在过多之前阻止您。一年内已用：允许量的 {used}。",
   limitThis: "本项调查将再用 {share}。",
 

@@ -63,7 +63,7 @@ def collection(
     wanted: Annotated[float, Query(gt=0.0, le=100.0)] = WANTED,
 ) -> dict[str, Any]:
     """What the part that changes shows; what is for readers only is None for strangers."""
-    status = calls.read_status(task_id, curator, visitor.reader)
+    status = calls.read_status(task_id, curator, visitor.reader, sees_models=False)
     task = curator.task(task_id).task
     insight, needed = None, None
     if visitor.reader:

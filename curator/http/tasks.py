@@ -21,6 +21,7 @@ from privet.protocol.errors import (
     TooLarge,
 )
 from privet.protocol.lifecycle import Move, TaskState
+from privet.protocol.results import Results
 from privet.protocol.signature import SIGNATURE_HEADER, SIGNATURE_PATTERN
 from privet.protocol.task import TASK_MEDIA_TYPE, TASK_VERSION
 
@@ -33,6 +34,7 @@ from .requests import (
     EXAMPLE_ID,
     AdminOnly,
     IsReader,
+    SeesModels,
     StrictRoute,
     TaskId,
     TheCurator,
@@ -210,6 +212,11 @@ class StatusView(View):
         examples=[1],
     )
     models: int = Field(description="Models fitted so far.")
+    results: Results | None = Field(
+        default=None,
+        description="What the model that serves says of all holders, once no more reports count; "
+        "for readers only where models are.",
+    )
     answers: list[int] | None = Field(
         default=None,
         description="Answers counted, per question; like all that follows, with a token only.",
@@ -365,16 +372,20 @@ def read_task(
     response_model_exclude_none=True,
     responses=described(NotAuthorized, TaskNotFound),
 )
-def read_status(task_id: TaskId, curator: TheCurator, reader: IsReader) -> StatusView:
+def read_status(
+    task_id: TaskId, curator: TheCurator, reader: IsReader, sees_models: SeesModels
+) -> StatusView:
     """Counts of reports and answers, rejects by reason, and the checksum over report ids.
 
     Without a token of scope reader or admin only the number of reports, in steps that do not show
-    when a single one arrives.
+    when a single one arrives, and, once no more count, the results of the model that serves.
     """
     stored = shown(curator.task(task_id), reader)
     models = len(curator.store.models(task_id))
     now, restored = curator.clock(), curator.restored
     view = StatusView.of(stored, curator.status(task_id), models, now, restored)
+    if sees_models:
+        view = view.model_copy(update={"results": curator.results(task_id)})
     if reader:
         return view
     rough = curator.in_steps(task_id, view.reports)

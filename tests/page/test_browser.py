@@ -1,8 +1,10 @@
 """A person answers in a real browser, and the curator counts it."""
 
 import itertools
+import re
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -17,10 +19,12 @@ from privet.client.answer_page import answer_page_server
 from scripts.servers import running_relay
 from tests.browsing import FORBIDDEN, violations
 from tests.curator import samples
+from tests.end_to_end.population import answer_all, survey
 from tests.end_to_end.running_curator import RunningCurator
 
 pytestmark = pytest.mark.needs("chromium")
 HOURS = "12.5"
+BETWEEN = r"between ([\d.]+)%? and ([\d.]+)"
 NUMBERS = itertools.count()
 COUNTED = "Thank you. Your answer counts"
 
@@ -156,7 +160,8 @@ def test_an_answer_counts_and_nothing_else_arrives(curator: RunningCurator, tab:
         assert HOURS not in tab.content()
         tab.reload()
         assert outcome(tab) == COUNTED
-    assert recorder.log[2:] == [f"POST /v1/tasks/{task}/reports"]
+    status = f"GET /v1/tasks/{task}/status"  # whether there are results
+    assert recorder.log[2:] == [f"POST /v1/tasks/{task}/reports", status]
 
 
 def test_a_record_that_does_not_fit_is_told_at_its_fields_and_counts(
@@ -235,6 +240,53 @@ def test_a_task_that_takes_nothing_says_so_before_any_form(
             assert tab.is_hidden("#form")
             assert "0%" in kept(tab)
             assert violations(tab) == []
+
+
+@pytest.mark.parametrize("label", ["label", "hours"])
+def test_what_came_out_is_shown_once_the_collection_has_ended(
+    curator: RunningCurator, tab: Any, label: str
+) -> None:
+    """To whoever answered, beside the receipt, and to others; the interval has the value."""
+    task = make_task(curator, label=label, name=f"ended {label}")
+    with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=0)) as page:
+        tab.goto(page)
+        for field in tab.locator("input[type=text]").all():
+            field.fill("20")
+        for group in tab.locator("fieldset").all():
+            group.get_by_role("radio").first.check()
+        send(tab)
+        assert outcome(tab) == COUNTED
+        tab.get_by_text("When the collection has ended, this page shows").wait_for()
+        with ThreadPoolExecutor(1) as thread:  # since Playwright's loop runs in this one
+            url = f"{curator.url}/v1/tasks/{task}"
+            thread.submit(answer_all, url, survey(40, seed=3)).result()
+        curator.post(f"/v1/tasks/{task}/models", {"estimator": "public"})
+        tab.reload()
+        assert outcome(tab) == COUNTED
+        assert tab.is_hidden("#results")  # since more reports may come
+        curator.post(f"/v1/tasks/{task}/close", {})
+        figures = curator.status(task)["results"]["figures"]
+        tab.reload()
+        tab.wait_for_selector("#results:not([hidden])")
+        assert outcome(tab) == COUNTED
+        rows = tab.locator(".figure-row").all_inner_texts()
+        assert len(rows) == len(figures) == (2 if label == "label" else 1)
+        for row, figure in zip(rows, figures, strict=True):
+            assert row.startswith(figure["name"].capitalize())
+            low, high = (float(end) for end in re.search(BETWEEN, row).groups())  # type: ignore[union-attr]
+            assert low < high
+            scale = 100 if label == "label" else 1
+            assert low <= scale * figure["value"] <= high or figure["value"] < 0
+        for circle in tab.locator(".figure-row circle").all():
+            assert 8 <= float(circle.get_attribute("cx")) <= 292
+        assert violations(tab) == []
+        other = tab.context.browser.new_page(viewport={"width": 390, "height": 740})
+        other.goto(page)
+        other.get_by_text("takes no answers at the moment").wait_for()
+        assert other.locator(".figure-row").all_inner_texts() == rows
+        assert other.is_hidden("#form")
+        assert other.evaluate("document.documentElement.scrollWidth") <= 390
+        other.close()
 
 
 def kept(tab: Any) -> str:

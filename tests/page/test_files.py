@@ -101,7 +101,9 @@ def test_every_language_says_everything(name: str) -> None:
 
 def test_every_text_is_used_and_there() -> None:
     """What the page asks its catalogue for is in it, and nothing else."""
-    code = "".join(page.FILES[name].decode() for name in ("page.js", "form.js", page.INDEX))
+    code = "".join(
+        page.FILES[name].decode() for name in ("page.js", "form.js", "results.js", page.INDEX)
+    )
     known = set(catalogue("text-en.js"))
     states = {"drawn", "held", "counted", "refused"}
     asked = set(re.findall(r'data-text="(\w+)"|say\("(\w+)"', code))
