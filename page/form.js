@@ -174,7 +174,8 @@ function heading(asked, own) {
   return made;
 }
 
-function capitalized(name) {
+/** @param {string} name of a column, for people */
+export function capitalized(name) {
   const words = name.replaceAll("_", " ").trim() || name;
   return words[0].toUpperCase() + words.slice(1);
 }

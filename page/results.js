@@ -1,7 +1,7 @@
 /** What came out of a collection, in words and as intervals on a line. */
 
 import { svg } from "./explanation.js";
-import { element } from "./form.js";
+import { capitalized, element } from "./form.js";
 
 const [WIDTH, HEIGHT, MARGIN] = [300, 20, 8];
 
@@ -29,7 +29,8 @@ export function rowsOf({ figures }, { label }, texts, translate) {
   const at = (value) => MARGIN + ((within(value) - least) / (most - least)) * (WIDTH - 2 * MARGIN);
   return figures.map(({ name, ...values }) => {
     const own = translate(isShare ? name : label.name);
-    const title = element("b", { lang: own.lang }, isShare || !label.unit ? own.text : `${own.text} (${translate(label.unit).text})`);
+    const unit = label.unit === undefined ? "" : ` (${translate(label.unit).text})`;
+    const title = element("b", { lang: own.lang }, isShare ? own.text : capitalized(own.text) + unit);
     const said = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, worded(value)]));
     const words = [isShare ? "" : `${texts.say("resultsMean")}: `, texts.say("resultsFigure", said)].join("");
     return element("div", { className: "figure-row" }, element("p", {}, title), line(values, at), element("p", { className: "help" }, words));

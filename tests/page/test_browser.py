@@ -250,6 +250,7 @@ def test_what_came_out_is_shown_once_the_collection_has_ended(
     task = make_task(curator, label=label, name=f"ended {label}")
     with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=0)) as page:
         tab.goto(page)
+        tab.wait_for_selector("#form:not([hidden])")
         for field in tab.locator("input[type=text]").all():
             field.fill("20")
         for group in tab.locator("fieldset").all():
@@ -272,7 +273,7 @@ def test_what_came_out_is_shown_once_the_collection_has_ended(
         rows = tab.locator(".figure-row").all_inner_texts()
         assert len(rows) == len(figures) == (2 if label == "label" else 1)
         for row, figure in zip(rows, figures, strict=True):
-            assert row.startswith(figure["name"].capitalize())
+            assert row.startswith(figure["name"] if label == "label" else "Hours")
             low, high = (float(end) for end in re.search(BETWEEN, row).groups())  # type: ignore[union-attr]
             assert low < high
             scale = 100 if label == "label" else 1
