@@ -117,7 +117,7 @@ async function checkAnswerable(task, ledger, translate) {
   const collection = await collectionOf(url, options);
   showResults(collection.results, task, translate);
   if (closes !== null && now() >= closes) stop("task-not-open", "closedOn", { date: texts.date(closes) });
-  if (collection.collecting === false) stop("task-not-open", "notOpen");
+  if (collection.collecting === false) stop("task-not-open", collection.results === null ? "notOpen" : "ended");
   if ((invited || collection.invited) && !options.invitation) stop("refused", "invitationMissing");
   try {
     afford(await ledger.answers(), epsilonOf(task), now());

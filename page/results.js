@@ -19,7 +19,7 @@ const [WIDTH, HEIGHT, MARGIN] = [300, 20, 8];
  * @param {object} task
  * @param {import("./texts.js").Texts} texts
  * @param {(text: string) => {text: string, lang: string}} translate
- * @returns {HTMLElement[]} a row for each figure
+ * @returns {HTMLElement[]} what was asked for, where that is a class, and a row for each figure
  */
 export function rowsOf({ figures }, { label }, texts, translate) {
   const isShare = label.kind === "classes";
@@ -27,14 +27,18 @@ export function rowsOf({ figures }, { label }, texts, translate) {
   const within = (value) => Math.min(Math.max(value, least), most);
   const worded = (value) => (isShare ? texts.percent(within(value)) : texts.number(Number(within(value).toPrecision(3))));
   const at = (value) => MARGIN + ((within(value) - least) / (most - least)) * (WIDTH - 2 * MARGIN);
-  return figures.map(({ name, ...values }) => {
-    const own = translate(isShare ? name : label.name);
-    const unit = label.unit === undefined ? "" : ` (${translate(label.unit).text})`;
+  const asked = translate(label.name);
+  const unit = label.unit === undefined ? "" : ` (${translate(label.unit).text})`;
+  const rows = figures.map(({ name, ...values }) => {
+    const own = isShare ? translate(name) : asked;
     const title = element("b", { lang: own.lang }, isShare ? own.text : capitalized(own.text) + unit);
     const said = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, worded(value)]));
     const words = [isShare ? "" : `${texts.say("resultsMean")}: `, texts.say("resultsFigure", said)].join("");
     return element("div", { className: "figure-row" }, element("p", {}, title), line(values, at), element("p", { className: "help" }, words));
   });
+  if (!isShare) return rows;
+  const description = label.description === undefined ? asked : translate(label.description);
+  return [element("h3", { lang: description.lang }, label.description === undefined ? capitalized(asked.text) : description.text), ...rows];
 }
 
 function line(values, at) {

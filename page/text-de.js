@@ -97,6 +97,7 @@ export default {
   notOpen: "Diese Studie nimmt zurzeit keine Antworten an. Sie ist vielleicht zu Ende oder hat noch nicht begonnen. Nichts wurde gesendet.",
   opensOn: "Diese Studie beginnt am {date}. Nichts wurde gesendet.",
   closedOn: "Diese Studie endete am {date}. Nichts wurde gesendet.",
+  ended: "Diese Studie ist zu Ende. Nichts wurde gesendet.",
   invitationMissing: "Für diese Studie brauchen Sie eine Einladung. Öffnen Sie den ganzen Link, den Sie bekommen haben. Nichts wurde gesendet.",
   invitationWrong: "Die Einladung wird nicht angenommen: Vielleicht wurde sie schon benutzt. Nehmen Sie den ganzen Link, den Sie bekommen haben.",
   quota: "Diese Studie hat alle Antworten, die sie braucht.",

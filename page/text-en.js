@@ -97,6 +97,7 @@ export default {
   notOpen: "This study takes no answers at the moment. It may have ended, or not have begun. Nothing was sent.",
   opensOn: "This study begins on {date}. Nothing was sent.",
   closedOn: "This study ended on {date}. Nothing was sent.",
+  ended: "This study has ended. Nothing was sent.",
   invitationMissing: "You need an invitation to answer this study. Open the full link that you were given. Nothing was sent.",
   invitationWrong: "The invitation is not accepted: it may have been used already. Use the full link that you were given.",
   quota: "This study has all the answers that it needs.",

@@ -97,6 +97,7 @@ export default {
   notOpen: "Este estudio no admite respuestas en este momento. Puede que haya terminado o que no haya empezado. No se envió nada.",
   opensOn: "Este estudio empieza el {date}. No se envió nada.",
   closedOn: "Este estudio terminó el {date}. No se envió nada.",
+  ended: "Este estudio ha terminado. No se envió nada.",
   invitationMissing: "Necesita una invitación para responder a este estudio. Abra el enlace completo que recibió. No se envió nada.",
   invitationWrong: "La invitación no se acepta: puede que ya se haya usado. Use el enlace completo que recibió.",
   quota: "Este estudio ya tiene todas las respuestas que necesita.",

@@ -283,7 +283,7 @@ def test_what_came_out_is_shown_once_the_collection_has_ended(
         assert violations(tab) == []
         other = tab.context.browser.new_page(viewport={"width": 390, "height": 740})
         other.goto(page)
-        other.get_by_text("takes no answers at the moment").wait_for()
+        other.get_by_text("This study has ended").wait_for()
         assert other.locator(".figure-row").all_inner_texts() == rows
         assert other.is_hidden("#form")
         assert other.evaluate("document.documentElement.scrollWidth") <= 390

@@ -269,6 +269,7 @@ def pages(task: str) -> list[str]:
         "/sign-in",
         "/new",
         f"/tasks/{task}",
+        f"/v1/tasks/{task}",
         f"/tasks/{task}/models/1",
         f"/tasks/{task}/models/1/nodes/0",
         f"/tasks/{task}/trial?estimator=public",
