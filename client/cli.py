@@ -571,6 +571,7 @@ def _print_json(value: Any) -> None:
 def _print_explanation(console: Console, shown: Explanation) -> None:
     """The explanation as a panel; text from the task is never read as markup."""
     parts = [Text(shown.description.strip())] if shown.description.strip() else []
+    parts += _section("Who asks, as they say", list(shown.asked_by)) if shown.asked_by else []
     parts += _section("Read on this device, and never sent", [*shown.reads, shown.label])
     parts += _section("Computed on this device", list(shown.computes))
     parts += _section("Sent", [shown.sends])

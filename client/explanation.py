@@ -16,6 +16,7 @@ class Explanation:
     name: str
     task: str
     description: str
+    asked_by: tuple[str, ...]
     reads: tuple[str, ...]
     label: str
     computes: tuple[str, ...]
@@ -33,6 +34,7 @@ class Explanation:
             name=printable(task.name),
             task=task.id,
             description=printable(task.description, 10_000),
+            asked_by=_asked_by(task),
             reads=tuple(_feature(feature) for feature in task.features),
             label=_label(task),
             computes=tuple(_question(task, index) for index in _asked(task)),
@@ -47,6 +49,19 @@ class Explanation:
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON."""
         return asdict(self)
+
+
+def _asked_by(task: Task) -> tuple[str, ...]:
+    """Who asks, in their own words; empty if the task does not say."""
+    if task.asker is None:
+        return ()
+    told = task.asker
+    return (
+        printable(told.name, 200),
+        f"Purpose: {printable(told.purpose, 1_000)}",
+        f"Contact: {printable(told.contact, 1_000)}",
+        f"More: {printable(told.link, 1_000)}",
+    )
 
 
 def _feature(feature: Numeric | Categorical) -> str:

@@ -24,6 +24,8 @@ from typing import Any, ClassVar
 
 from platformdirs import user_data_path
 
+from privet.protocol.limits import TASK_CAP, YEAR_CAP
+
 from .errors import BudgetSpent, LedgerFailed
 
 YEAR_SECONDS = 365 * 86_400.0
@@ -76,8 +78,8 @@ class Caps:
     docs/privacy.md says why the defaults are what they are.
     """
 
-    task: float = 2.0
-    year: float = 4.0
+    task: float = TASK_CAP
+    year: float = YEAR_CAP
 
 
 UNLIMITED = Caps(float("inf"), float("inf"))

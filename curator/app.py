@@ -165,7 +165,7 @@ async def _refresh(metrics: Metrics, writer: Writer, workers: Workers) -> None:
 
 def _add_routes(api: FastAPI, settings: Settings, budget: BodyBudget, metrics: Metrics) -> None:
     pages = dashboard.ROUTERS if settings.dashboard else ()
-    for router in (*ROUTERS, health.router, openapi.router, *pages):
+    for router in (*pages, *ROUTERS, health.router, openapi.router):
         api.include_router(router)
         metrics.expect(router.routes)
     openapi.complete_document(api)

@@ -27,6 +27,7 @@ from privet.protocol.errors import ERRORS_BY_URI, PROBLEM_MEDIA_TYPE, PrivetErro
 from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.receipts import RECEIPT_HEADER, SignedReceipt
 from privet.protocol.report import REPORT_MEDIA_TYPE, Fate, Receipt
+from privet.protocol.results import Results
 from privet.protocol.signature import SIGNATURE_HEADER, Signature
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 
@@ -93,6 +94,8 @@ class CollectionStatus(BaseModel):
     invited: bool
     asks_again: bool = False
     """Whether it may have lost reports that it had counted, which should be sent again."""
+    results: Results | None = None
+    """What came out, once that is known and shown to everybody."""
 
 
 @dataclass(frozen=True)

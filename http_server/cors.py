@@ -12,7 +12,7 @@ from privet.protocol.signature import SIGNATURE_HEADER
 
 from .headers import with_headers
 
-HOLDER_CALL = re.compile(r"/v1/tasks/[0-9a-f]{64}(/reports(/[0-9a-f]{32})?)?")
+HOLDER_CALL = re.compile(r"/v1/tasks/[0-9a-f]{64}(/status|/reports(/[0-9a-f]{32})?)?")
 METHODS = frozenset({"GET", "HEAD", "POST"})
 HEADERS = (
     (b"access-control-allow-origin", b"*"),

@@ -36,7 +36,7 @@ def policy(task_url: str) -> str:
     """
     if "://" not in task_url:
         return POLICY.format("'self'")
-    return POLICY.format(f"{task_url} {task_url}/reports {task_url}/reports/")
+    return POLICY.format(f"{task_url} {task_url}/reports {task_url}/reports/ {task_url}/status")
 
 
 def index(task_url: str, curator_key: str = "") -> bytes:

@@ -1,46 +1,66 @@
-/** What answering a task means, in plain words, before anything is answered. */
+/** What a message can give away, as numbers and as a picture of 100 people. */
 
-import { epsilonOf } from "./holder.js";
-import { cellsOf } from "./partition.js";
-import { CAPS } from "./ledger.js";
+const SVG = "http://www.w3.org/2000/svg";
+const [ROWS, COLUMNS] = [5, 20];
+
+/** @param {number} epsilon */
+const likeliest = (epsilon) => 1 / (1 + Math.exp(-epsilon));
 
 /**
- * @param {object} task
- * @param {string} host who gets the message
- * @returns {string[]} one paragraph each
+ * Out of 100 people who send one message, half of them with one record and half with another beforehand:
+ * how many have the likelier record at most. No message and no two records give more, since the
+ * probabilities of a message differ by a factor of e^epsilon at most.
+ * @param {number} epsilon what the whole report spends
+ * @returns {number}
  */
-export function explain(task, host) {
-  const { questions, allocation, features, label, invited } = task;
-  const count = features.length + 1;
-  const answers = allocation === "all" ? questions.length : 1;
-  const what = answers === 1 ? "one of" : `in each of ${answers} questions one of`;
-  const cells = questions.map(({ partition }) => cellsOf(task.partitions[partition]));
-  const asked = questions.some(({ asks }) => asks === "label") ? `, together with “${label.name}”` : "";
-  return [
-    `You fill in ${count} fields. They stay on this device: they are neither sent nor stored.`,
-    `From them this page finds ${what} ${[...new Set(cells)].join(" or ")} groups of similar people${asked}, ` +
-      "and turns that into a message with a known amount of chance.",
-    `Only that message goes to ${host}, with the task's id and a random number${invited ? ", and your invitation" : ""}. ` +
-      "As with any web page, the server sees your network address, and when you loaded and answered the task.",
-    `You can answer once. It costs epsilon ${epsilonOf(task)} of the ${CAPS.year} that this page lets you spend in a year.`,
-  ];
+export const ofHundred = (epsilon) => Math.ceil(100 * likeliest(epsilon));
+
+/**
+ * @param {number} epsilon
+ * @returns {number} the probability that even odds become at most, rounded up to thousandths
+ */
+export const surest = (epsilon) => Math.ceil(1000 * likeliest(epsilon)) / 1000;
+
+/**
+ * @param {number} epsilon
+ * @returns {number} by which odds change at most, rounded up to three digits
+ */
+export function odds(epsilon) {
+  const factor = Math.exp(epsilon);
+  const unit = 10 ** (Math.floor(Math.log10(factor)) - 2);
+  return Number((Math.ceil(factor / unit) * unit).toPrecision(3));
 }
 
 /**
- * @param {object} task
- * @returns {string} what the message can tell, whoever reads it
+ * @param {number} many of 100 people
+ * @param {string} label what the picture says
+ * @returns {SVGElement} 100 people, so many of them filled
  */
-export function meaning(task) {
-  const epsilon = epsilonOf(task);
-  return (
-    `Whatever the message is, any other answers could have led to it, at most ${odds(epsilon)} times less often. ` +
-    "Who thinks two possible answers of yours equally likely can be at most " +
-    `${surest(epsilon)} sure after reading it, whatever else they know.`
-  );
+export function crowd(many, label) {
+  const drawn = svg("svg", { class: "crowd", viewBox: `0 0 ${10 * COLUMNS} ${15 * ROWS}`, role: "img", "aria-label": label });
+  for (let i = 0; i < ROWS * COLUMNS; i += 1) drawn.append(person(i < many, 10 * (i % COLUMNS), 15 * Math.floor(i / COLUMNS)));
+  return drawn;
 }
 
-/** e^epsilon, in words. */
-const odds = (epsilon) => (epsilon < 700 ? Number(Math.exp(epsilon).toPrecision(3)).toString() : "more than 10^300");
+/** @param {boolean} filled */
+export function figure(filled) {
+  const drawn = svg("svg", { class: "figure", viewBox: "0 0 10 15", "aria-hidden": "true" });
+  drawn.append(person(filled, 0, 0));
+  return drawn;
+}
 
-/** What even odds become at most, rounded up. */
-const surest = (epsilon) => `${Math.ceil(1000 / (1 + Math.exp(-epsilon))) / 10}%`;
+function person(filled, x, y) {
+  const group = svg("g", { class: filled ? "same" : "other", transform: `translate(${x} ${y})` });
+  group.append(svg("circle", { cx: 5, cy: 3.6, r: 2.1 }), svg("path", { d: "M1.7 13.4V10a3.3 3.3 0 0 1 6.6 0v3.4z" }));
+  return group;
+}
+
+/**
+ * @param {string} tag
+ * @param {Record<string, string | number>} attributes
+ */
+export function svg(tag, attributes) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}

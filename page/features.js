@@ -1,7 +1,7 @@
 /** From a record to numbers (docs/protocol.md, "From a record to a category"). */
 
 const SPACES = /^\p{White_Space}+|\p{White_Space}+$/gu;
-const NUMBER = /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
+export const NUMBER = /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
 const TRUTH_VALUES = new Map([["True", "1"], ["true", "1"], ["TRUE", "1"], ["False", "0"], ["false", "0"], ["FALSE", "0"]]);
 const MISSING_TEXTS = new Set(["", "NA", "N/A", "NaN", "nan", "null", "NULL"]);
 

@@ -1,17 +1,19 @@
 /** The form of a task: a field per feature and one for the label. Text is set as text, never as HTML. */
 
+import { NUMBER } from "./features.js";
+
 const MOST_RADIOS = 6;
 
 /**
  * @param {string} tag
- * @param {object} [properties] of the element; `for` and names with a dash become attributes
+ * @param {object} [properties] of the element; `for`, `lang` and names with a dash become attributes
  * @param {...(Node | string)} children
  * @returns {HTMLElement}
  */
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
-    if (name === "for" || name.includes("-")) made.setAttribute(name, value);
+    if (name === "for" || name === "lang" || name.includes("-")) made.setAttribute(name, value);
     else made[name] = value;
   }
   made.append(...children);
@@ -19,68 +21,166 @@ export function element(tag, properties = {}, ...children) {
 }
 
 /**
- * @param {object} task
- * @returns {{fields: HTMLElement[], read: () => Record<string, string>}} what to show, and how to read
- *   the record: all that was filled in, by name
+ * @typedef {object} Field
+ * @property {string} name of the feature or label
+ * @property {HTMLElement} title what people call it
+ * @property {HTMLElement} field what to show
+ * @property {HTMLElement} input what gets the focus
+ * @property {() => string} value as the protocol reads it
+ * @property {() => HTMLElement} words the answer in words
+ * @property {() => string | null} fault why it does not fit
+ * @property {() => string | null} warning how it will count, where that is not as it was given
  */
-export function makeForm({ features, label }) {
-  const questions = [...features, label].map((asked, i) => makeField(asked, `field-${i}`));
-  questions.at(-1).field.classList.add("own");
+
+/**
+ * @param {object} task
+ * @param {import("./texts.js").Texts} texts
+ * @param {(text: string) => {text: string, lang: string}} translate of the task's texts
+ * @returns {{fields: Field[], read: () => Record<string, string>}} and how to read the record: all
+ *   that was filled in, by name
+ */
+export function makeForm({ features, label }, texts, translate) {
+  const own = (text, transform = (words) => words) => {
+    const { text: words, lang } = translate(text);
+    return element("span", { lang }, transform(words));
+  };
+  const fields = [...features, label].map((asked, i) => checked(makeField(asked, `field-${i}`, texts, own), `field-${i}`));
+  return { fields, read: () => Object.fromEntries(fields.map(({ name, value }) => [name, value()])) };
+}
+
+function makeField(asked, id, texts, own) {
+  const choices = asked.categories ?? asked.classes;
+  if (choices === undefined) return numberField(asked, id, texts, own);
+  return choices.length <= MOST_RADIOS ? radioField(asked, choices, id, texts, own) : selectField(asked, choices, id, texts, own);
+}
+
+function numberField(asked, id, texts, own) {
+  const { name, low, high } = asked;
+  const range = texts.say("range", { low: texts.number(low), high: texts.number(high) });
+  const input = element("input", {
+    id, type: "text", inputMode: low < 0 ? "text" : "decimal", autocomplete: "off", required: isRequired(asked),
+    "aria-describedby": `${id}-help`,
+  });
+  const value = () => texts.typedNumber(input.value);
+  const number = () => (NUMBER.test(value()) ? Number(value()) : NaN);
+  const counted = () => Math.min(Math.max(number(), low), high);
   return {
-    fields: questions.map(({ field }) => field),
-    read: () => Object.fromEntries(questions.map(({ name, value }) => [name, value()])),
+    name, input, value,
+    title: title(asked, own),
+    field: element("div", { className: "question" }, element("label", { for: id }, heading(asked, own)), ...help(asked, id, own, range), input),
+    words: () => (value() === "" ? element("i", {}, texts.say("checkEmpty")) : element("span", {}, texts.number(number()))),
+    fault() {
+      if (value() === "") return isRequired(asked) ? texts.say("faultNumberMissing") : null;
+      return Number.isFinite(number()) ? null : texts.say("faultNumber", { example: texts.number(low + (high - low) / 2) });
+    },
+    warning() {
+      if (!Number.isFinite(number()) || counted() === number()) return null;
+      const numbers = { low, high, value: number(), counted: counted() };
+      return texts.say("outside", Object.fromEntries(Object.entries(numbers).map(([key, each]) => [key, texts.number(each)])));
+    },
   };
 }
 
-function makeField(asked, id) {
-  const choices = asked.categories ?? asked.classes;
-  if (choices === undefined) return numberField(asked, id);
-  return choices.length <= MOST_RADIOS ? radioField(asked, choices, id) : selectField(asked, choices, id);
+function radioField(asked, choices, id, texts, own) {
+  const options = optionsOf(asked, choices, texts, own);
+  const inputs = options.map(({ value }, i) => element("input", {
+    type: "radio", name: id, value, required: isRequired(asked), ...(i === 0 ? { id } : {}),
+  }));
+  const rows = options.map(({ words }, i) => element("label", { className: "choice" }, inputs[i], words()));
+  const chosen = () => inputs.findIndex((input) => input.checked);
+  return {
+    name: asked.name, input: inputs[0],
+    title: title(asked, own),
+    field: element(
+      "fieldset", { className: "question", "aria-describedby": `${id}-help` },
+      element("legend", {}, heading(asked, own)), ...help(asked, id, own), ...rows,
+    ),
+    value: () => options[chosen()]?.value ?? "",
+    words: () => options[chosen()]?.words() ?? element("i", {}, texts.say("checkEmpty")),
+    fault: () => (chosen() < 0 && isRequired(asked) ? texts.say("faultChoice") : null),
+    warning: () => null,
+  };
 }
 
-function numberField(asked, id) {
-  const { low, missing = null } = asked;
-  const range = `A number, taken as ${low} to ${asked.high}${missing === null ? "" : "; may be left empty"}.`;
-  const input = element("input", {
-    id, type: "text", inputMode: low < 0 ? "text" : "decimal", autocomplete: "off", "aria-describedby": `${id}-help`,
+function selectField(asked, choices, id, texts, own) {
+  const options = optionsOf(asked, choices, texts, own);
+  const first = element("option", { value: "" }, texts.say("choose"));
+  const rows = options.map(({ words }, i) => element("option", { value: i, lang: words().lang }, words().textContent));
+  const input = element("select", { id, required: isRequired(asked), "aria-describedby": `${id}-help` }, first, ...rows);
+  const chosen = () => (input.value === "" ? undefined : options[Number(input.value)]);
+  return {
+    name: asked.name, input,
+    title: title(asked, own),
+    field: element("div", { className: "question" }, element("label", { for: id }, heading(asked, own)), ...help(asked, id, own), input),
+    value: () => chosen()?.value ?? "",
+    words: () => chosen()?.words() ?? element("i", {}, texts.say("checkEmpty")),
+    fault: () => (chosen() === undefined && isRequired(asked) ? texts.say("faultChoice") : null),
+    warning: () => null,
+  };
+}
+
+/** A field that shows its fault once it was checked, and its warning at once. */
+function checked(made, id) {
+  const fault = element("p", { id: `${id}-fault`, className: "fault", hidden: true });
+  const warning = element("p", { className: "warning", role: "status", hidden: true });
+  made.field.append(warning);
+  (made.field.querySelector(".help") ?? made.input).after(fault);
+  const show = (place, text) => {
+    place.textContent = text ?? "";
+    place.hidden = text === null;
+  };
+  const describe = () => {
+    const text = made.fault();
+    show(fault, text);
+    made.field.classList.toggle("wrong", text !== null);
+    for (const input of made.field.querySelectorAll("input, select")) {
+      if (text === null) input.removeAttribute("aria-invalid");
+      else input.setAttribute("aria-invalid", "true");
+    }
+    const described = made.field.tagName === "FIELDSET" ? made.field : made.input;
+    described.setAttribute("aria-describedby", text === null ? `${id}-help` : `${id}-help ${id}-fault`);
+    return text;
+  };
+  made.field.addEventListener("input", () => { // not on change, which comes between press and release of a click elsewhere
+    show(warning, made.warning());
+    if (!fault.hidden) describe();
   });
-  const field = element("div", { className: "question" }, element("label", { for: id }, title(asked)), ...help(asked, id, range), input);
-  return { name: asked.name, field, value: () => input.value };
+  return { ...made, fault: describe };
 }
 
-function radioField(asked, choices, id) {
-  const options = optionsOf(asked, choices);
-  const inputs = options.map(({ value }) => element("input", { type: "radio", name: id, value }));
-  const rows = options.map(({ text }, i) => element("label", { className: "choice" }, inputs[i], element("span", {}, text)));
-  const field = element(
-    "fieldset", { className: "question", "aria-describedby": `${id}-help` },
-    element("legend", {}, title(asked)), ...help(asked, id), ...rows,
-  );
-  return { name: asked.name, field, value: () => inputs.find(({ checked }) => checked)?.value ?? "" };
-}
+/** Whether leaving it out would not fit. */
+const isRequired = ({ missing = null }) => missing === null;
 
-function selectField(asked, choices, id) {
-  const options = optionsOf(asked, choices).map(({ value, text }) => element("option", { value }, text));
-  const select = element("select", { id, "aria-describedby": `${id}-help` }, element("option", { value: "" }, "Choose …"), ...options);
-  const field = element("div", { className: "question" }, element("label", { for: id }, title(asked)), ...help(asked, id), select);
-  return { name: asked.name, field, value: () => select.value };
-}
-
-/** The choices, and what stands for a missing and for an unlisted answer where the task allows them. */
-function optionsOf({ missing = null, unknown = null }, choices) {
-  const options = choices.map((value) => ({ value, text: value }));
-  if (missing !== null && !choices.includes("")) options.push({ value: "", text: "No answer" });
-  if (unknown !== null) options.push({ value: unknown, text: `Something else (taken as ${unknown})` });
+/** The choices, and what stands for an unlisted answer and for none where the task allows them. */
+function optionsOf({ missing = null, unknown = null }, choices, texts, own) {
+  const options = choices.map((value) => ({ value, words: () => own(value) }));
+  const plain = (text) => () => element("span", {}, text);
+  if (unknown !== null) options.push({ value: unknown, words: plain(texts.say("other", { name: own(unknown).textContent })) });
+  if (missing !== null) options.push({ value: "", words: plain(texts.say("noAnswer")) });
   return options;
 }
 
 /** A name for people: words in place of underscores, and the unit. */
-function title({ name, unit }) {
-  const words = name.replaceAll("_", " ").trim() || name;
-  return words[0].toUpperCase() + words.slice(1) + (unit ? ` (${unit})` : "");
+function title({ name, unit }, own) {
+  const made = own(name, capitalized);
+  if (unit) made.append(" (", own(unit), ")");
+  return made;
 }
 
-function help({ description }, id, more = "") {
-  const text = [description, more].filter(Boolean).join(" ");
-  return [element("p", { id: `${id}-help`, className: "help", hidden: text === "" }, text)];
+/** The same above its field, with the mark of those that need an answer. */
+function heading(asked, own) {
+  const made = title(asked, own);
+  if (isRequired(asked)) made.classList.add("required");
+  return made;
+}
+
+/** @param {string} name of a column, for people */
+export function capitalized(name) {
+  const words = name.replaceAll("_", " ").trim() || name;
+  return words[0].toUpperCase() + words.slice(1);
+}
+
+function help({ description }, id, own, more = "") {
+  const parts = [description ? own(description) : "", description && more ? " " : "", more].filter(Boolean);
+  return [element("p", { id: `${id}-help`, className: "help", hidden: parts.length === 0 }, ...parts)];
 }

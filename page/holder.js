@@ -99,6 +99,21 @@ export async function fetchTask(url, options = {}) {
 }
 
 /**
+ * @param {string} url the task's address
+ * @param {Options} [options]
+ * @returns {Promise<{collecting: boolean | null, invited: boolean | null, results: object | null}>} whether
+ *   it takes reports now, and only invited ones, null where a relay has not heard; and what came out,
+ *   once it is over and shown
+ * @throws {Problem}
+ */
+export async function collectionOf(url, options = {}) {
+  const reply = await persist(`${url}/status`, { headers: { Accept: "application/json" } }, MAX.taskBytes, options);
+  if (reply.status !== 200) throw problemIn(reply);
+  const { collecting, invited, results = null } = json(reply);
+  return { collecting, invited, results };
+}
+
+/**
  * @param {object} task
  * @param {number} [now] Unix time in seconds
  * @throws {Problem} `task-not-open`

@@ -24,14 +24,17 @@ const REFUSALS = new Set([
 /**
  * @typedef {object} Answer
  * @property {string} task the task's id
- * @property {string} name what the task is called
+ * @property {string} name what the task is called, in the language `lang`
+ * @property {string} lang
+ * @property {number | null} closes when its collection ends, Unix time in seconds
  * @property {string} url where it is sent
  * @property {number} epsilon
  * @property {string} id the report's, 32 hexadecimal digits
  * @property {Uint8Array} bytes the report
  * @property {number} drawn Unix time in seconds
  * @property {"drawn" | "held" | "counted" | "refused"} state
- * @property {string | null} reason of a refusal, or of the last attempt that failed
+ * @property {string | null} reason of a refusal, or of the last attempt that failed, for people
+ * @property {string | null} detail the same as the server worded it
  */
 
 export class Ledger {

@@ -1,36 +1,49 @@
-/** The answer page: form, exact bytes, one button. */
+/** The answer page: what it is about, the form, a check in words, and the exact bytes that one button sends. */
 
-import { explain, meaning } from "./explanation.js";
+import { crowd, figure, odds, ofHundred, surest } from "./explanation.js";
 import { element, makeForm } from "./form.js";
-import { checkDates, checkInvitation, departure, epsilonOf, fateOf, fetchTask, send, taskIdIn } from "./holder.js";
+import { checkDates, collectionOf, departure, epsilonOf, fateOf, fetchTask, send, taskIdIn } from "./holder.js";
 import { Ledger, afford, spent, stateAfter, CAPS } from "./ledger.js";
 import { Problem } from "./problem.js";
 import { makeReport, platformRandom } from "./report.js";
+import { rowsOf } from "./results.js";
 import { hex } from "./task.js";
+import { textsFor, translator } from "./texts.js";
 
 /** Where the parts of a report are (docs/protocol.md, "Report"), the last three from its end. */
 const [ANSWERS_START, ANSWERS_END, ID_START, TASK_START] = [9, 69, 64, 41];
-const TITLES = {
-  counted: "Your answer counts",
-  held: "A relay has your answer",
-  drawn: "Your answer is kept, and nobody has confirmed it yet",
-  refused: "Your answer was not taken",
+
+/** What is said of a problem, by its type; of any other, that it failed. */
+const SAID = {
+  "task-not-open": "notOpen", "task-not-found": "unknownTask", "not-authorized": "invitationWrong",
+  "quota-reached": "quota", "invalid-task": "unsafe", "task-mismatch": "unsafe", refused: "unsafe",
+  unreachable: "unreachable", overloaded: "unreachable", "storage-failed": "unreachable", "too-many-requests": "unreachable",
+  "curator-down": "unreachable", internal: "unreachable", "ledger-failed": "storage",
 };
+
 const $ = (id) => document.getElementById(id);
 const setting = (name) => document.querySelector(`meta[name="privet-${name}"]`).content;
 const url = new URL(setting("task"), document.baseURI).href;
+const { host } = new URL(url);
 const options = {
   curatorKey: setting("curator-key") || undefined,
   invitation: decodeURIComponent(location.hash.slice(1)) || undefined,
 };
 const now = () => Date.now() / 1000;
+const texts = await textsFor(navigator.languages);
+const say = (key, values) => texts.say(key, values);
+
+document.documentElement.lang = texts.language;
+for (const place of document.querySelectorAll("[data-text]")) place.textContent = say(place.dataset.text);
+$("bytes").setAttribute("aria-label", say("bytesLabel"));
+show({ text: say("heading"), lang: texts.language });
+tell(say("loading"));
 
 await guarded(async () => {
   const ledger = await Ledger.open();
   const earlier = await ledger.find(taskIdIn(url));
   if (earlier === undefined) await ask(ledger);
   else await showEarlier(ledger, earlier);
-  await showSpent(ledger);
 });
 
 /** Show a problem in place of whatever was going on. */
@@ -38,39 +51,138 @@ async function guarded(work) {
   try {
     await work();
   } catch (error) {
-    $("form").hidden = true;
-    say(error instanceof Problem ? error.message : `This page has failed (${error.message}): nothing more was sent.`);
+    for (const part of ["form", "preview"]) $(part).hidden = true;
+    tell(sayProblem(error));
+    $("fault").textContent = error.said ? "" : error.message;
+    $("technical").hidden = error.said === true;
     if (!(error instanceof Problem)) throw error;
   }
 }
 
-function say(text) {
+function sayProblem(error) {
+  return error.said ? error.message : say(SAID[error.type] ?? "failed");
+}
+
+/** A problem that the reader is told in these words. */
+function stop(type, key, values) {
+  throw Object.assign(new Problem(type, say(key, values)), { said: true });
+}
+
+function tell(text) {
   $("state").textContent = text;
 }
 
-/** Fetch the task, check it, and show its form; nothing of the record exists yet. */
+function show({ text, lang }) {
+  $("name").replaceChildren(element("span", { lang }, text));
+  document.title = say("title", { name: text });
+}
+
+/** Fetch the task and check that it can be answered, then show its form; nothing of the record exists yet. */
 async function ask(ledger) {
   const task = await fetchTask(url, options);
-  show(task.name);
-  checkDates(task);
-  checkInvitation(task, options.invitation);
-  afford(await ledger.answers(), epsilonOf(task), now());
-  $("description").textContent = task.description;
-  $("explanation").append(...explain(task, new URL(url).host).map((line) => element("li", {}, line)));
-  $("meaning").textContent = meaning(task);
-  const { fields, read } = makeForm(task);
-  $("questions").append(...fields);
+  const translate = translator(task, navigator.languages);
+  show(translate(task.name));
+  await checkAnswerable(task, ledger, translate);
+  introduce(task, translate);
+  await showLimit(ledger, epsilonOf(task));
+  const { fields, read } = makeForm(task, texts, translate);
+  $("fields").append(...fields.map(({ field }) => field));
+  $("required").hidden = $("fields").querySelector(".required") === null;
   const random = fixedRandomness();
-  const draw = () => makeReport(task, read(), random());
-  const update = () => preview(draw());
-  update();
-  $("form").addEventListener("input", update);
+  let drawn;
+  const review = (record) => {
+    drawn = makeReport(task, record, random());
+    preview(drawn, fields);
+  };
   $("form").addEventListener("submit", (event) => {
     event.preventDefault();
-    void guarded(() => submit(ledger, task, draw));
+    if (passes(fields)) review(read());
+  });
+  $("unfit-button").addEventListener("click", () => review(null)); // no map of fields: a misfit
+  $("back").addEventListener("click", () => history.back());
+  $("send").addEventListener("click", () => void guarded(() => submit(ledger, task, drawn)));
+  addEventListener("popstate", () => {
+    if ($("preview").hidden) return;
+    [$("form").hidden, $("preview").hidden] = [false, true];
+    $("questions").scrollIntoView();
   });
   $("form").hidden = false;
-  say("");
+  tell("");
+}
+
+/** Whatever would refuse a report refuses it now, before anything is drawn. */
+async function checkAnswerable(task, ledger, translate) {
+  const { opens, closes, invited } = task;
+  if (opens !== null && now() < opens) stop("task-not-open", "opensOn", { date: texts.date(opens) });
+  const collection = await collectionOf(url, options);
+  showResults(collection.results, task, translate);
+  if (closes !== null && now() >= closes) stop("task-not-open", "closedOn", { date: texts.date(closes) });
+  if (collection.collecting === false) stop("task-not-open", collection.results === null ? "notOpen" : "ended");
+  if ((invited || collection.invited) && !options.invitation) stop("refused", "invitationMissing");
+  try {
+    afford(await ledger.answers(), epsilonOf(task), now());
+  } catch (error) {
+    if (error.type !== "budget-spent") throw error;
+    stop(error.type, epsilonOf(task) > CAPS.task ? "tooMuch" : "spent");
+  }
+}
+
+/** What came out, if that is known. */
+function showResults(results, task, translate) {
+  if (results === null) return;
+  $("figures").replaceChildren(...rowsOf(results, task, texts, translate));
+  $("results").hidden = false;
+}
+
+/** Who asks, what is sent, and what anybody could learn from it. */
+function introduce(task, translate) {
+  const theirs = (text) => {
+    const { text: words, lang } = translate(text);
+    return element("span", { lang, className: "text" }, words);
+  };
+  const { asker, description, closes } = task;
+  if (asker === undefined) {
+    $("who").append(element("p", { className: "warning" }, say("whoUnknown")));
+  } else {
+    const link = element("a", { href: asker.link, target: "_blank", rel: "noopener noreferrer" }, asker.link);
+    const rows = [["whoName", theirs(asker.name)], ["whoPurpose", theirs(asker.purpose)], ["whoContact", theirs(asker.contact)], ["whoLink", link]];
+    $("who").append(element("dl", { className: "facts" }, ...rows.flatMap(([key, value]) => [element("dt", {}, say(key)), element("dd", {}, value)])));
+  }
+  if (description !== "") $("who").append(element("p", {}, say("whoDescription")), element("blockquote", {}, theirs(description)));
+  if (asker !== undefined || description !== "") $("who").append(element("p", { className: "help" }, say("whoTheirs")));
+  if (closes !== null) $("who").append(element("p", {}, say("whoDates", { date: texts.date(closes) })));
+  const sent = ["sentStay", "sentMessage", "sentGoes", ...(options.invitation ? ["sentInvited"] : []), "sentTotal"];
+  $("sent").append(...sent.map((key) => element("li", {}, say(key, { host }))));
+  const epsilon = epsilonOf(task);
+  const many = ofHundred(epsilon);
+  const numbers = { many, few: 100 - many };
+  $("crowd").append(
+    crowd(many, say("learnPicture", numbers)),
+    element("p", { className: "key" }, figure(true), say("learnMany", numbers)),
+    element("p", { className: "key" }, figure(false), say("learnFew", numbers)),
+  );
+  const shown = { odds: texts.number(odds(epsilon)), epsilon: texts.number(epsilon), surest: texts.percent(surest(epsilon)) };
+  $("odds").textContent = say("learnOdds", shown);
+}
+
+/** Whether all that was filled in fits; if not, each fault stands at its field and in a summary. */
+function passes(fields) {
+  const faults = fields.map(({ fault }) => fault());
+  const wrong = fields.filter((_, i) => faults[i] !== null);
+  $("fault-list").replaceChildren(...wrong.map(({ title, input }) => {
+    const link = element("a", { href: `#${input.id}` }, title.cloneNode(true), ": ", faults[fields.findIndex((each) => each.input === input)]);
+    link.addEventListener("click", (event) => {
+      event.preventDefault(); // the invitation stays behind the hash
+      input.focus();
+    });
+    return element("li", {}, link);
+  }));
+  $("faults").hidden = wrong.length === 0;
+  if (wrong.length > 0) {
+    $("unfit").hidden = false;
+    $("faults").focus();
+  }
+  return wrong.length === 0;
 }
 
 /**
@@ -89,15 +201,27 @@ function fixedRandomness() {
   };
 }
 
-/** Show the very bytes that the button sends. */
-function preview({ bytes, misfit }) {
-  const warning = misfit === null ? "" : `Your answers do not fit the task yet. ${misfit} If you send them as they are, ` +
-    "the message says, perturbed like any other, that they do not fit.";
-  if ($("misfit").textContent !== warning) $("misfit").textContent = warning; // else it is read out again
-  const size = `${bytes.length} ${bytes.length === 1 ? "byte" : "bytes"}`;
-  $("size").textContent = `This message of ${size}, and nothing else:`;
+/** Show the answers in words, and the very bytes that the button sends. */
+function preview({ bytes, misfit }, fields) {
+  $("stay").textContent = say(misfit === null ? "checkStay" : "checkUnfit");
+  $("answers").replaceChildren(...(misfit === null ? fields.map(answerRow) : []));
+  $("sends").textContent = say("checkSends", { size: bytes.length });
+  $("size").textContent = say("bytesLead", { size: bytes.length });
   $("bytes").replaceChildren(...parts(bytes));
-  $("send").textContent = misfit === null ? `Send these ${size}` : "Send that my answers do not fit";
+  [$("form").hidden, $("preview").hidden] = [true, false];
+  history.pushState(null, ""); // so that the browser's own way back leads to the questions
+  scrollTo(0, 0);
+  $("preview-title").focus();
+}
+
+function answerRow({ title, words, warning, input }) {
+  const change = element("button", { type: "button", className: "link", "aria-label": say("checkChangeOf", { name: title.textContent }) }, say("checkChange"));
+  change.addEventListener("click", () => {
+    addEventListener("popstate", () => input.focus(), { once: true });
+    history.back();
+  });
+  const remark = warning() === null ? [] : [element("p", { className: "warning" }, warning())];
+  return element("div", {}, element("dt", {}, title.cloneNode(true)), element("dd", {}, words(), ...remark), element("dd", {}, change));
 }
 
 /** The message in hexadecimal, its parts marked; all but the answers has a fixed length. */
@@ -118,21 +242,24 @@ function parts(bytes) {
 }
 
 /** Store the answer, then send it; the record is gone from the page before that. */
-async function submit(ledger, task, draw) {
+async function submit(ledger, task, { id, bytes }) {
   checkDates(task);
   const leave = departure(task);
-  const { id, bytes } = draw();
   $("form").remove();
-  say("Sending …");
+  $("answers").replaceChildren();
+  $("preview").hidden = true;
+  tell(say("sending"));
   void navigator.storage.persist?.();
-  const epsilon = epsilonOf(task);
-  const drawn = { task: task.id, name: task.name, url, epsilon, id: hex(id), bytes, drawn: now(), state: "drawn", reason: null };
+  const { text: name, lang } = translator(task, navigator.languages)(task.name);
+  const { closes } = task;
+  const drawn = {
+    task: task.id, name, lang, closes, url, epsilon: epsilonOf(task), id: hex(id), bytes, drawn: now(), state: "drawn", reason: null,
+  };
   await Ledger.alone(async () => {
     const answer = await ledger.keep(drawn);
     await leave();
     await deliver(ledger, answer);
   });
-  await showSpent(ledger);
 }
 
 /** Send an answer, note what became of it, and show that. */
@@ -140,7 +267,7 @@ async function deliver(ledger, answer) {
   const outcome = await outcomeOf(answer);
   await ledger.settle({ ...answer, ...outcome });
   const state = outcome.state === "drawn" ? answer.state : outcome.state;
-  showReceipt(ledger, { ...answer, ...outcome, state });
+  await showReceipt(ledger, { ...answer, ...outcome, state });
 }
 
 async function outcomeOf(answer) {
@@ -149,38 +276,46 @@ async function outcomeOf(answer) {
     return { state: held ? "held" : "counted", reason: null };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return { state: stateAfter(error), reason: error.message };
+    return { state: stateAfter(error), reason: sayProblem(error), detail: error.message };
   }
 }
 
 /** An answer that this browser has given before; a relay that holds it is asked what became of it. */
 async function showEarlier(ledger, earlier) {
-  show(earlier.name);
+  show({ text: earlier.name, lang: earlier.lang ?? "" });
   let answer = earlier;
   if (earlier.state === "held" && earlier.url === url) {
     try {
-      answer = { ...earlier, ...(await fateOf(url, earlier.id)) };
+      const { state, reason } = await fateOf(url, earlier.id);
+      answer = { ...earlier, state, reason: reason in SAID ? say(SAID[reason]) : null, detail: reason };
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       const state = error.type === "report-not-found" ? "drawn" : "held";
-      answer = { ...earlier, state, reason: error.message };
+      answer = { ...earlier, state, reason: error.type === "report-not-found" ? null : sayProblem(error), detail: error.message };
     }
     await ledger.settle(answer);
   }
-  showReceipt(ledger, answer);
+  await showReceipt(ledger, answer);
+  const { results } = await collectionOf(url, { ...options, attempts: 1 });
+  if (results === null) return;
+  const task = await fetchTask(url, options);
+  showResults(results, task, translator(task, navigator.languages));
+  $("receipt-results").hidden = true;
 }
 
-function showReceipt(ledger, answer) {
-  const { state, reason, drawn, bytes, epsilon } = answer;
-  const held = state === "held" ? " It is delivered later, among others; open this page again to see." : "";
-  $("receipt-title").textContent = TITLES[state];
-  $("outcome").textContent =
-    `${reason ?? ""} The message of ${bytes.length} bytes was drawn on ${new Date(1000 * drawn).toLocaleString()} and cost epsilon ` +
-    `${epsilon}.${held} This browser keeps it, so that you answer once; what you filled in is gone.`;
+async function showReceipt(ledger, answer) {
+  const { state, reason, drawn, bytes, closes = null, detail = null } = answer;
+  $("receipt-title").textContent = say(`${state}Title`);
+  $("outcome").textContent = [reason, say(state, { host })].filter(Boolean).join(" ");
+  $("receipt-facts").textContent = say("receiptFacts", { size: bytes.length, date: texts.date(drawn) });
+  $("fault").textContent = detail ?? "";
+  $("technical").hidden = detail === null || state === "counted";
+  $("receipt-date").hidden = closes === null || now() >= closes;
+  if (closes !== null) $("receipt-date").textContent = say("receiptDate", { date: texts.date(closes) });
   $("again").hidden = state === "counted" || state === "held";
   $("again").onclick = () => {
     $("again").hidden = true;
-    say("Sending …");
+    tell(say("sending"));
     void guarded(() => Ledger.alone(async () => {
       if (options.curatorKey !== undefined) await fetchTask(url, options);
       await deliver(ledger, answer);
@@ -188,15 +323,13 @@ function showReceipt(ledger, answer) {
   };
   $("receipt").hidden = false;
   $("receipt-title").focus();
-  say("");
+  tell("");
+  await showLimit(ledger, 0);
 }
 
-function show(name) {
-  $("name").textContent = name;
-  document.title = `${name}: answer privately`;
-}
-
-async function showSpent(ledger) {
-  const total = spent(await ledger.answers(), now());
-  $("ledger").textContent = `Spent in this browser, at this page's address, within a year: epsilon ${total} of ${CAPS.year}.`;
+/** What this page keeps count of, and what a task would add. */
+async function showLimit(ledger, epsilon) {
+  const used = texts.percent(spent(await ledger.answers(), now()) / CAPS.year);
+  const adds = epsilon === 0 ? [] : [say("limitThis", { share: texts.percent(epsilon / CAPS.year) })];
+  $("ledger").textContent = [say("limit", { used }), ...adds].join(" ");
 }

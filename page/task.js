@@ -13,11 +13,13 @@ import { trimmed } from "./features.js";
 
 export const MAX = {
   cells: 2 ** 16, nodes: 2 ** 17, columns: 20_000, questions: 64, classes: 1_000,
-  parameters: 16, name: 200, category: 1_000, description: 10_000,
+  parameters: 16, name: 200, category: 1_000, description: 10_000, translations: 32,
   taskBytes: 3 * 2 ** 20, items: 3 * 2 ** 18, containers: 60_000,
   randomBytes: 2 ** 23, reportBytes: 2 ** 21,
 };
 const UNSHOWABLE = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
+const LINK = /^https:\/\/[!-~]+$/;
+const LANGUAGE = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/;
 const ENVELOPE_BYTES = 79;
 
 function refuse(where, what) {
@@ -115,6 +117,30 @@ const categories = (least, most) => {
     write: same,
   };
 };
+/** Text of a form, such as a link. */
+const matching = (pattern, most, what) => ({
+  read: (value, at) => (pattern.test(text(1, most).read(value, at)) ? value : refuse(at, `must be ${what}`)),
+  write: same,
+});
+
+/** Text with line breaks, and no other control character. */
+const lines = {
+  read(value, at) {
+    const read = text(1, MAX.description, false).read(value, at);
+    return UNSHOWABLE.test(read.replaceAll("\n", "")) ? refuse(at, "has a control character") : read;
+  },
+  write: same,
+};
+
+const asker = fields({
+  name,
+  contact: text(1, MAX.category),
+  purpose: text(1, MAX.category),
+  link: matching(LINK, MAX.category, "an https address"),
+});
+const language = matching(LANGUAGE, MAX.category, "a language's tag");
+const translation = fields({ language, texts: list(list(lines, 2, 2), 1, MAX.columns) });
+
 const node = integer(-1, MAX.nodes - 1);
 const nodes = list(node, 1, MAX.nodes);
 
@@ -178,8 +204,11 @@ const SCHEMA = fields(
     closes: seconds,
     invited: one(true),
     edition: integer(2, 2 ** 31 - 1),
+    asker,
+    language,
+    translations: list(translation, 1, MAX.translations),
   },
-  ["invited", "edition"],
+  ["invited", "edition", "asker", "language", "translations"],
 );
 
 // ---- the task
@@ -218,6 +247,7 @@ export async function readTask(bytes, expected) {
   }
   const task = SCHEMA.read(decoded(bytes), "task");
   checkFeatures(task);
+  checkTranslations(task);
   checkTrees(task);
   task.questions.forEach((asked, i) => checkQuestion(task, asked, `question ${i}`));
   const mechanisms = task.questions.map((asked) => mechanismOf(task, asked));
@@ -246,6 +276,14 @@ function checkFeatures({ features, label: asked, opens, closes }) {
     }
   }
   if (opens !== null && closes !== null && opens >= closes) refuse("the task", "closes before it opens");
+}
+
+function checkTranslations({ language: own, translations = [] }) {
+  const languages = translations.map((each) => each.language);
+  if (new Set([own, ...languages]).size <= languages.length) refuse("the task", "is translated twice into one language");
+  for (const { texts } of translations) {
+    if (new Set(texts.map(([original]) => original)).size < texts.length) refuse("a translation", "has a text twice");
+  }
 }
 
 function checkTrees({ features, partitions }) {

@@ -10,6 +10,7 @@
     signature    a curator's signature of a task
     receipts     a curator's signatures of reports that count
     lifecycle    the states of a task
+    results      what came out, for those who answered
     errors       every error, with its problem type
     limits       the published limits
     wire         canonical msgpack, and reading it from untrusted senders

@@ -18,6 +18,7 @@ MAX_PARAMETERS = 16
 MAX_NAME_LENGTH = 200
 MAX_CATEGORY_LENGTH = 1_000
 MAX_DESCRIPTION_LENGTH = 10_000
+MAX_TRANSLATIONS = 32
 MAX_TASK_BYTES = 3 * 2**20
 MAX_TASK_ITEMS = 3 * 2**18
 MAX_TABLE_ENTRIES = 3 * 2**16
@@ -26,3 +27,6 @@ MAX_REPORT_BYTES = 2 * 2**20
 SPARE_BYTES = 2**16
 """Slack above twice the report size; larger bodies get 413 unread."""
 MAX_TEXT_BYTES = 40_000
+
+TASK_CAP, YEAR_CAP = 2.0, 4.0
+"""What a holder spends at most, unless it says otherwise: on one task, and on all in 365 days."""

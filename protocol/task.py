@@ -7,17 +7,29 @@ its id. Every report carries the id, so holder and curator cannot disagree about
 
 import hashlib
 import math
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from . import wire
 from .errors import InvalidTask, TaskMismatch
-from .features import Column, Feature, Label, Name, Numeric, Range, columns_of
+from .features import (
+    Category,
+    Column,
+    Feature,
+    Label,
+    Name,
+    Numeric,
+    Range,
+    columns_of,
+    showable,
+)
 from .label_scale import Centring, LabelScale
 from .limits import (
+    MAX_CATEGORY_LENGTH,
     MAX_CELLS,
     MAX_COLUMNS,
     MAX_DESCRIPTION_LENGTH,
@@ -31,6 +43,7 @@ from .limits import (
     MAX_TASK_BYTES,
     MAX_TASK_ITEMS,
     MAX_TEXT_BYTES,
+    MAX_TRANSLATIONS,
 )
 from .mechanisms import create_mechanism
 from .mechanisms.base import Mechanism
@@ -53,6 +66,64 @@ ENVELOPE_BYTES = 79
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Text = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
 Second = Annotated[int, Field(ge=0, lt=2**53)]
+
+_LINK = re.compile(r"https://[!-~]+")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
+
+
+def _https(link: str) -> str:
+    if not _LINK.fullmatch(link):
+        msg = "give a web address that begins with https:// and has no spaces"
+        raise ValueError(msg)
+    return link
+
+
+def _tag(language: str) -> str:
+    if not _LANGUAGE.fullmatch(language):
+        msg = "give a language as browsers name it, such as en or zh-Hans"
+        raise ValueError(msg)
+    return language
+
+
+def _showable_lines(text: str) -> str:
+    showable(text.replace("\n", ""))
+    return text
+
+
+Link = Annotated[str, Field(max_length=MAX_CATEGORY_LENGTH), AfterValidator(_https)]
+Language = Annotated[str, AfterValidator(_tag)]
+"""A tag of BCP 47: a language, with subtags for its script and region."""
+Lines = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_DESCRIPTION_LENGTH),
+    AfterValidator(_showable_lines),
+]
+
+
+class Asker(wire.Message):
+    """Who asks and what for, in their own words, for people before they answer."""
+
+    name: Name = Field(description="The person or organization responsible.")
+    contact: Category = Field(description="Where people reach them.")
+    purpose: Category = Field(description="What the answers are for.")
+    link: Link = Field(description="A web page about it, https.")
+
+
+class Translation(wire.Message):
+    """The task's texts in another language."""
+
+    language: Language
+    texts: Annotated[
+        tuple[Annotated[tuple[Lines, Lines], Field(strict=False)], ...],
+        Field(strict=False, min_length=1, max_length=MAX_COLUMNS),
+    ] = Field(description="Pairs of a text of the task and its translation.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if len({original for original, _ in self.texts}) != len(self.texts):
+            msg = f"a text is translated twice into {self.language}"
+            raise ValueError(msg)
+        return self
 
 
 class Question(wire.Message):
@@ -113,6 +184,23 @@ class Task(wire.Message):
         exclude_if=lambda edition: edition == 1,
         description="Tells it apart from deleted tasks that asked the same.",
     )
+    asker: Asker | None = Field(
+        default=None,
+        exclude_if=lambda asker: asker is None,
+        description="Who asks, and what for.",
+    )
+    language: Language | None = Field(
+        default=None,
+        exclude_if=lambda language: language is None,
+        description="The language of the task's texts, as a BCP 47 tag.",
+    )
+    translations: Annotated[
+        tuple[Translation, ...], Field(strict=False, max_length=MAX_TRANSLATIONS)
+    ] = Field(
+        default=(),
+        exclude_if=lambda translations: not translations,
+        description="The task's texts in other languages.",
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -135,6 +223,9 @@ class Task(wire.Message):
             )
         if self.opens is not None and self.closes is not None and self.opens >= self.closes:
             raise InvalidTask("A task must open before it closes.")
+        languages = [translation.language for translation in self.translations]
+        if len({self.language, *languages}) != 1 + len(languages):
+            raise InvalidTask("Each language may have one translation, and not the task's own.")
 
     def _check_trees(self) -> None:
         if any(tree.columns != len(self.columns) for tree in self.trees):

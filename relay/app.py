@@ -25,7 +25,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Scope
 
@@ -171,10 +171,14 @@ class Relay:
         return JSONResponse({"status": "ready"})
 
     async def get_task(self, request: Request) -> Response:
-        """The task, with the curator's signature."""
+        """The task, with the curator's signature; a browser is led to the answer page."""
+        if "text/html" in request.headers.get("accept", ""):
+            way = f"../../answer/{request.path_params['task_id']}"
+            return RedirectResponse(way, 303, headers={"Vary": "Accept"})
         offer = await self._offer(request)
         signature = offer.signature
         headers = {} if signature is None else {SIGNATURE_HEADER: signature.header}
+        headers["Vary"] = "Accept"
         return Response(offer.task.canonical, headers=headers, media_type=TASK_MEDIA_TYPE)
 
     async def get_status(self, request: Request) -> Response:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from privet.http_client.errors import UnexpectedAnswer
 from privet.http_client.report_client import CollectionStatus
+from privet.protocol.results import Results
 
 DELTA = 1e-6
 TAKEN = ("counted", "replayed", "held")
@@ -59,6 +60,7 @@ class RelayStatus(BaseModel):
         description="Whether the curator asks again for what it had counted, of holders who need "
         "no invitation: those who do go out in one company only.",
     )
+    results: Results | None = Field(default=None, description="What came out, as the curator says.")
     local_epsilon: float
     central: Central | None
 
@@ -89,6 +91,7 @@ class RelayStatus(BaseModel):
             over=None if collection is None else collection.over,
             invited=None if collection is None else collection.invited,
             asks_again=collection is not None and collection.asks_again and not collection.invited,
+            results=None if collection is None else collection.results,
             local_epsilon=epsilon,
             central=central if shuffled < epsilon else None,
         )

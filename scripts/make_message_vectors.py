@@ -58,6 +58,7 @@ TASKS = {case["name"]: _tasks[case["id"]] for case in written("tasks.json")}
 CLASSIFY = TASKS["classes, one question"]
 REGRESS = TASKS["a number, one of three questions, text beyond ASCII"]
 CENTRED = TASKS["a number around a centre per cell"]
+INTRODUCED = TASKS["who asks, in two languages"]
 SMALL = TASKS["the example of the page"]
 ANSWERS = [(_tasks[case["task"]], case["record"], case["seed"]) for case in written("answers.json")]
 
@@ -141,6 +142,7 @@ def bad_tasks() -> list[dict[str, Any]]:
         "a class written backwards": {"label": {**whole["label"], "classes": ["no", "\u202eyes"]}},
         "one class": {"label": {**whole["label"], "classes": ["no"]}},
         "closes before it opens": {"closes": 1},
+        **badly_introduced(),
         "an integer where a float belongs": {"features": [{**whole["features"][0], "low": 20}]},
     }
     raw = {
@@ -158,6 +160,31 @@ def bad_tasks() -> list[dict[str, Any]]:
         lambda data: Task.parse(data, REGRESS.id),
     )
     return [*cases, {**other, "asked": REGRESS.id}]
+
+
+def badly_introduced() -> dict[str, dict[str, Any]]:
+    """Changes to who asks and to translations that no reader takes, by name."""
+    whole = INTRODUCED.model_dump()
+    asker, texts = whole["asker"], [("no", "nein")]
+    german = {"language": "de", "texts": texts}
+    return {
+        "an asker without contact": {"asker": {k: asker[k] for k in ("name", "purpose", "link")}},
+        "an asker's link that is a script": {"asker": {**asker, "link": "javascript:alert(1)"}},
+        "an asker's link with a space": {"asker": {**asker, "link": "https://a.example/ b"}},
+        "an asker's name written backwards": {"asker": {**asker, "name": "\u202eFraud"}},
+        "an absent asker spelled out": {"asker": None},
+        "a language that is none": {"language": "English"},
+        "no translations spelled out": {"translations": []},
+        "two translations into one language": {"translations": [german, german]},
+        "a translation into the task's own language": {"language": "de", "translations": [german]},
+        "a text translated twice": {"translations": [{**german, "texts": texts * 2}]},
+        "a control character in a translation": {
+            "translations": [{**german, "texts": [("no", "n\x1bein")]}]
+        },
+        "a translation into three texts": {
+            "translations": [{**german, "texts": [("no", "nein", "ne")]}]
+        },
+    }
 
 
 def badly_centred() -> dict[str, bytes]:

@@ -27,6 +27,12 @@ LOOKS = {
     "phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
 }
 EPSILON = 2.0
+ASKER = {
+    "name": "Institute for Family Research",
+    "contact": "survey@institute.example",
+    "purpose": "To learn how common affairs are.",
+    "link": "https://institute.example/survey",
+}
 
 
 def main(
@@ -41,10 +47,11 @@ def main(
     with TemporaryDirectory() as data, running_curator(Path(data)) as curator:
         admin = CuratorClient(curator.url, curator.token)
         settings = fair_survey.settings(EPSILON, len(population.holders))
+        settings |= {"asker": ASKER, "language": "en"}
         task = admin.create(fair_survey.as_csv(population.public), **settings)
         with chromium() as browser:
             for name, tab in answer_page(browser, admin.task_url(task), population.holders[0]):
-                shoot(tab, folder / f"answer-page-{name}.png")
+                shoot(tab, folder / f"{name}.png")
         asyncio.run(answer_all(admin.task_url(task), population.holders, insecure_http=False))
         admin.fit(task)
         admin.fit(task, "weighted", weight=1.0)
@@ -56,7 +63,7 @@ def main(
 def answer_page(
     browser: Any, task_url: str, record: fair_survey.Record
 ) -> Iterator[tuple[str, Any]]:
-    """The filled in page in each look."""
+    """What is said beforehand and the check before sending, in each look."""
     server = answer_page_server(task_url, port=0)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     for name, look in LOOKS.items():
@@ -64,7 +71,12 @@ def answer_page(
         tab = browser.new_page(**{**look, **width})
         tab.goto("http://{}:{}/".format(*server.server_address))
         fill_in(tab, record)
-        yield name, tab
+        tab.locator("#questions").evaluate("part => { part.hidden = true; }")
+        yield f"answer-page-{name}", tab
+        tab.locator("#questions").evaluate("part => { part.hidden = false; }")
+        tab.locator("#check").click()
+        tab.locator("#preview summary").click()
+        yield f"answer-check-{name}", tab
     server.shutdown()
     server.server_close()
 

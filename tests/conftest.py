@@ -64,6 +64,7 @@ def tab(browser: Any) -> Iterator[Any]:
             else None
         ),
     )
+    context.set_default_timeout(10_000)
     yield context.new_page()
     context.close()
     assert faults == []

@@ -13,12 +13,12 @@ import typer
 from privet.http_client.report_client import printable
 from privet.learning.task_building.review import review
 from privet.learning.task_building.schema import infer_features, infer_label
-from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.task import TASK_VERSION
 
 from ..admin_client import CuratorClient, Document
+from ..service import Publication
 from .options import (
     FILE,
     AsJson,
@@ -82,6 +82,12 @@ def create(
             **FILE, help='JSON: by column a "description" and a "unit", for people who answer.'
         ),
     ] = None,
+    about: Annotated[
+        Path | None,
+        typer.Option(
+            **FILE, help='JSON: who asks ("asker"), and "language" and "translations" of the texts.'
+        ),
+    ] = None,
     public_model: Annotated[
         Path | None,
         typer.Option(
@@ -106,15 +112,19 @@ def create(
         "allocation": allocation,
         "centred": centred,
         "ignore": ignore or None,
-        "describe": None if describe is None else _descriptions(describe),
+        "describe": None if describe is None else _json_in(describe, "--describe"),
         "invited": invited or None,
     }
+    told = {} if about is None else _json_in(about, "--about")
+    if not isinstance(told, dict):
+        raise typer.BadParameter(f"{about} holds no JSON object.", param_hint="--about")
     settings: dict[str, Any] = {
         "name": name or public.stem,
         "label": label,
         "epsilon": epsilon,
         "open": not draft,
         **{key: value for key, value in options.items() if value is not None},
+        **told,
         **parsed(more),
     }
     _check(api, public, settings, ask=not (yes or as_json))
@@ -147,7 +157,7 @@ def create(
 
 def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: bool) -> None:
     """Show what is inferred and what looks wrong; raise unless it is to be published."""
-    parsed_settings = TaskSettings.parse(json.dumps(settings))
+    parsed_settings = Publication.parse(json.dumps(settings))
     columns = read_table(public.read_bytes())
     remarks = review(columns, parsed_settings)
     for remark in remarks:
@@ -331,12 +341,12 @@ def delete(api: CuratorClient, task: TaskName, yes: Yes = False) -> None:
     err().print(f"Task {task_id[:SHORT_ID]} is gone.")
 
 
-def _descriptions(path: Path) -> Any:
+def _json_in(path: Path, option: str) -> Any:
     """The file's JSON; what it should hold is for the curator to say."""
     try:
         return json.loads(path.read_bytes())
     except ValueError as error:
-        raise typer.BadParameter(f"{path} is not JSON: {error}.", param_hint="--describe") from None
+        raise typer.BadParameter(f"{path} is not JSON: {error}.", param_hint=option) from None
 
 
 def _state(summary: Document) -> str:

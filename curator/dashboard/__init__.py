@@ -4,6 +4,12 @@ from fastapi import APIRouter
 
 from . import models, tasks, visits, wizard
 
-ROUTERS: tuple[APIRouter, ...] = (visits.router, tasks.router, models.router, wizard.router)
+ROUTERS: tuple[APIRouter, ...] = (
+    visits.router,
+    tasks.browsers,
+    tasks.router,
+    models.router,
+    wizard.router,
+)
 
 __all__ = ["ROUTERS"]

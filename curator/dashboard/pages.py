@@ -12,7 +12,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
+from starlette.types import Scope
 
 from privet.protocol.errors import PrivetError, problem_of
 
@@ -92,11 +95,20 @@ class PageRoute(APIRoute):
                 response = _error_page(request, error)
             response.headers.setdefault("Content-Security-Policy", POLICY)
             response.headers.setdefault("Cache-Control", "no-store")
+            response.headers.setdefault("Vary", "Accept")
             if COOKIE in request.cookies and not request.state.visitor.name:
                 response.delete_cookie(COOKIE)
             return response
 
         return as_page
+
+
+class BrowserRoute(PageRoute):
+    """A page at an address of the API, for browsers: they ask for HTML, and programs do not."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        accepted = Headers(scope=scope).get("accept", "") if scope["type"] == "http" else ""
+        return super().matches(scope) if "text/html" in accepted else (Match.NONE, {})
 
 
 def _error_page(

@@ -14,10 +14,10 @@ from privet.protocol.task import Task
 from ..datastore.models import SERVING
 from ..http import models as model_calls
 from ..http import tasks as calls
-from ..http.requests import TheCurator
+from ..http.requests import TheCurator, note
 from ..service import Curator
-from .pages import PageRoute, page, see_other
-from .visitor import Admins, TheForm, TheVisitor, Visitor
+from .pages import BrowserRoute, PageRoute, page, see_other
+from .visitor import Admins, TheForm, TheVisitor
 
 PER_PAGE = 50
 WANTED = 2.0
@@ -25,6 +25,8 @@ WANTED = 2.0
 MOVES = {Move.OPEN: calls.open_task, Move.CLOSE: calls.close_task}
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
+browsers = APIRouter(route_class=BrowserRoute, include_in_schema=False)
+"""Pages at addresses of the API, for people who open these in a browser."""
 
 
 @router.get("/")
@@ -61,7 +63,7 @@ def collection(
     wanted: Annotated[float, Query(gt=0.0, le=100.0)] = WANTED,
 ) -> dict[str, Any]:
     """What the part that changes shows; what is for readers only is None for strangers."""
-    status = calls.read_status(task_id, curator, visitor.reader)
+    status = calls.read_status(task_id, curator, visitor.reader, sees_models=False)
     task = curator.task(task_id).task
     insight, needed = None, None
     if visitor.reader:
@@ -80,29 +82,31 @@ def collection(
 TheCollection = Annotated[dict[str, Any], Depends(collection)]
 
 
+@browsers.get("/v1/tasks/{task_id}")
+def show_way(request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor) -> Response:
+    """Where a person goes who opened an address for programs."""
+    stored = calls.shown(curator.task(task_id), visitor.reader)
+    return page(request, "way.html", task=stored.task, link=holders_link(task_id, curator))
+
+
+@router.post("/tasks/{task_id}/link", dependencies=[Admins])
+def make_link(request: Request, task_id: str, curator: TheCurator, form: TheForm) -> Response:
+    """Remember the relay on whose page people answer, for all tasks.
+
+    Only an admin's own form names it: a link to this curator shall not make it recommend anybody's
+    page.
+    """
+    relay = str(form.get("relay", "")).strip()
+    curator.name_relay(relay)
+    note(request, "relay named", address=relay)
+    return see_other(f"/tasks/{task_id}#holders")
+
+
 @router.get("/tasks/{task_id}")
 def show_task(
     request: Request, curator: TheCurator, visitor: TheVisitor, values: TheCollection
 ) -> Response:
     """A collection: its reports, what they say, its models, and how holders get to it."""
-    return task_page(request, curator, visitor, values)
-
-
-@router.post("/tasks/{task_id}/link", dependencies=[Admins])
-def make_link(
-    request: Request, curator: TheCurator, visitor: TheVisitor, values: TheCollection, form: TheForm
-) -> Response:
-    """The same with a link to the answer page of a relay.
-
-    Only an admin's own form names the relay: a link to this curator shall not make it recommend
-    anybody's page.
-    """
-    return task_page(request, curator, visitor, values, str(form.get("relay", "")))
-
-
-def task_page(
-    request: Request, curator: Curator, visitor: Visitor, values: dict[str, Any], relay: str = ""
-) -> Response:
     task_id = values["task"].id
     readable = visitor.reader or not request.app.state.guard_models
     models = model_calls.list_models(task_id, curator) if readable else None
@@ -115,8 +119,9 @@ def task_page(
         serving=next((m.number for m in models or () if SERVING in m.aliases), None),
         estimators=[n for n, e in ESTIMATORS.items() if e.serves(values["task"].label)],
         invitations=calls.count_invitations(task_id, curator) if visitor.admin else None,
-        link=holders_link(request, task_id, relay),
-        relay=relay,
+        link=holders_link(task_id, curator),
+        relay=curator.relay,
+        task_url=f"{request.base_url}v1/tasks/{task_id}",
     )
 
 
@@ -151,15 +156,12 @@ def _insight(task_id: str, curator: Curator) -> model_calls.InsightView | None:
         return None
 
 
-def holders_link(request: Request, task_id: str, relay: str) -> dict[str, Any]:
-    """Where holders answer: the page of a relay, or the task's own address; as a QR code too."""
-    task_url = f"{request.base_url}v1/tasks/{task_id}"
-    address = task_url
-    if relay:
-        if not relay.startswith(("https://", "http://")):
-            raise InvalidRequest("Give the relay's whole address, such as https://relay.example.")
-        address = f"{relay.rstrip('/')}/answer/{task_id}"
+def holders_link(task_id: str, curator: Curator) -> dict[str, str] | None:
+    """Where people answer, the page of a relay, as an address and a QR code; None without one."""
+    if curator.relay is None:
+        return None
+    address = f"{curator.relay}/answer/{task_id}"
     code = segno.make(address, error="m", micro=False).svg_data_uri(
         scale=4, dark="#000", light="#fff"
     )
-    return {"address": address, "own": task_url, "code": code}
+    return {"address": address, "code": code}

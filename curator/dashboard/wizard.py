@@ -4,6 +4,7 @@ The file stays in the browser's form and comes with every step, so nothing is ke
 """
 
 import json
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -14,9 +15,12 @@ from privet.learning.task_building.review import Proposal, propose
 from privet.learning.task_building.settings import DEFAULT_HOLDERS, TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.limits import TASK_CAP, YEAR_CAP
+from privet.protocol.task import Asker
 
 from ..http import tasks as calls
 from ..http.requests import TheCurator, in_worker
+from ..service import Publication
 from .pages import PageRoute, page, see_other
 from .visitor import Admins, TheForm
 
@@ -45,7 +49,7 @@ async def show_columns(request: Request, form: TheForm) -> Response:
             f"The file has {len(proposals)} columns and this form shows {MOST_COLUMNS}: use "
             "privet task create, or a file with fewer columns."
         )
-    return page(request, "columns.html", proposals=proposals)
+    return page(request, "columns.html", proposals=proposals, task_cap=TASK_CAP, year_cap=YEAR_CAP)
 
 
 @router.post(PLAN)
@@ -60,26 +64,35 @@ async def show_plan(request: Request, form: TheForm) -> Response:
 async def create(request: Request, curator: TheCurator, form: TheForm) -> Response:
     """Publish the task."""
     public, settings = await _file(form), settings_of(form)
+    if settings.asker is None:
+        raise InvalidRequest("Say who is asking: people read it before they answer.")
     stored, _ = await calls.publish(request, curator, settings, public)
     return see_other(f"/tasks/{stored.task.id}#holders")
 
 
-def settings_of(form: FormData) -> TaskSettings:
+def settings_of(form: FormData) -> Publication:
     """The settings in the form; what agrees with the inferred columns is left to inference.
 
     Raises ``InvalidRequest`` naming the field at fault.
     """
     fields = {name: value.strip() for name, value in form.items() if isinstance(value, str)}
     label = fields.get("label", "")
+    epsilon = _number(fields, "epsilon")
+    if epsilon > TASK_CAP:
+        raise InvalidRequest(
+            f"Epsilon is {epsilon:g}, and people's own page refuses more than {TASK_CAP:g} for one "
+            "task: choose a smaller one, and expect more holders instead."
+        )
     settings: dict[str, Any] = {
         "name": fields.get("name", ""),
         "label": label,
         "description": fields.get("description", ""),
-        "epsilon": _number(fields, "epsilon"),
+        "epsilon": epsilon,
         "holders": round(_number(fields, "holders")),
         "looks": "once" if "one_look" in fields else "many",
         "open": "draft" not in fields,
         "invited": "invited" in fields,
+        **_introduction(fields),
         "ignore": [],
         "features": {},
         "describe": {},
@@ -103,7 +116,22 @@ def settings_of(form: FormData) -> TaskSettings:
             settings["features"][name] = declared
         if described:
             settings["describe"][name] = described
-    return TaskSettings.parse(json.dumps(settings))
+    return Publication.parse(json.dumps(settings))
+
+
+def _introduction(fields: dict[str, str]) -> dict[str, Any]:
+    """Who asks, in which language, and until when; left out where it is empty."""
+    asker = {name: fields.get(f"asker_{name}", "") for name in Asker.model_fields}
+    given: dict[str, Any] = {"asker": asker} if any(asker.values()) else {}
+    if fields.get("language"):
+        given["language"] = fields["language"]
+    if fields.get("last_day"):
+        try:
+            midnight = datetime.combine(date.fromisoformat(fields["last_day"]), time(), UTC)
+        except ValueError:
+            raise InvalidRequest("last_day is no date: give one such as 2030-12-31.") from None
+        given["closes"] = (midnight + timedelta(days=1)).isoformat()
+    return given
 
 
 def _declared(of: dict[str, str]) -> dict[str, Any]:
@@ -151,6 +179,8 @@ def _proposed(public: bytes) -> list[Proposal]:
     return propose(read_table(public))
 
 
-def _planned(public: bytes, settings: TaskSettings) -> Plan:
-    values = settings.model_dump(mode="json", exclude_unset=True)
+def _planned(public: bytes, settings: Publication) -> Plan:
+    values = settings.model_dump(
+        mode="json", exclude_unset=True, include=set(TaskSettings.model_fields)
+    )
     return plan(public, **values)

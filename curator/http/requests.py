@@ -101,6 +101,11 @@ def _is_reader(request: Request, credentials: ReaderToken) -> bool:
     return credentials is not None
 
 
+def _sees_models(request: Request, credentials: ReaderToken) -> bool:
+    """Whether the caller may see models: anybody, unless the curator keeps them for readers."""
+    return not request.app.state.guard_models or _is_reader(request, credentials)
+
+
 def _checked(request: Request, credentials: HTTPAuthorizationCredentials, scope: str) -> str:
     """The name of the caller's token; raises as ``Tokens.check``."""
     tokens: Tokens = request.app.state.tokens
@@ -117,6 +122,7 @@ ModelReader: Any = Depends(_require_reader)
 MetricsReader: Any = Depends(_require_operator)
 CountsReader: Any = Depends(_require_counts)
 NoDraft: Any = Depends(_require_shown)
+SeesModels = Annotated[bool, Depends(_sees_models)]
 IsReader = Annotated[bool, Depends(_is_reader)]
 TheCurator = Annotated[Curator, Depends(_curator)]
 TaskId = Annotated[str, Path(description="The task's id.", examples=[EXAMPLE_ID])]

@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
-from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,
@@ -22,18 +21,20 @@ from privet.protocol.errors import (
     TooLarge,
 )
 from privet.protocol.lifecycle import Move, TaskState
+from privet.protocol.results import Results
 from privet.protocol.signature import SIGNATURE_HEADER, SIGNATURE_PATTERN
 from privet.protocol.task import TASK_MEDIA_TYPE, TASK_VERSION
 
 from ..access.signing import Signer
 from ..datastore.status import Status
 from ..datastore.tasks import ListedTask, StoredTask, no_task
-from ..service import STEP, Curator
+from ..service import STEP, Curator, Publication
 from .problems import described
 from .requests import (
     EXAMPLE_ID,
     AdminOnly,
     IsReader,
+    SeesModels,
     StrictRoute,
     TaskId,
     TheCurator,
@@ -77,7 +78,7 @@ _UPLOAD = {
                         "settings": {
                             "type": "string",
                             "contentMediaType": "application/json",
-                            "contentSchema": TaskSettings.model_json_schema(),
+                            "contentSchema": Publication.model_json_schema(),
                             "description": "The settings as JSON text.",
                             "examples": [EXAMPLE_SETTINGS],
                         },
@@ -211,6 +212,11 @@ class StatusView(View):
         examples=[1],
     )
     models: int = Field(description="Models fitted so far.")
+    results: Results | None = Field(
+        default=None,
+        description="What the model that serves says of all holders, once no more reports count; "
+        "for readers only where models are.",
+    )
     answers: list[int] | None = Field(
         default=None,
         description="Answers counted, per question; like all that follows, with a token only.",
@@ -296,7 +302,7 @@ async def create_task(request: Request, response: Response, curator: TheCurator)
 async def publish(
     request: Request,
     curator: Curator,
-    settings: TaskSettings,
+    settings: Publication,
     public: bytes,
     onnx: bytes | None = None,
 ) -> tuple[StoredTask, bool]:
@@ -366,16 +372,20 @@ def read_task(
     response_model_exclude_none=True,
     responses=described(NotAuthorized, TaskNotFound),
 )
-def read_status(task_id: TaskId, curator: TheCurator, reader: IsReader) -> StatusView:
+def read_status(
+    task_id: TaskId, curator: TheCurator, reader: IsReader, sees_models: SeesModels
+) -> StatusView:
     """Counts of reports and answers, rejects by reason, and the checksum over report ids.
 
     Without a token of scope reader or admin only the number of reports, in steps that do not show
-    when a single one arrives.
+    when a single one arrives, and, once no more count, the results of the model that serves.
     """
     stored = shown(curator.task(task_id), reader)
     models = len(curator.store.models(task_id))
     now, restored = curator.clock(), curator.restored
     view = StatusView.of(stored, curator.status(task_id), models, now, restored)
+    if sees_models:
+        view = view.model_copy(update={"results": curator.results(task_id)})
     if reader:
         return view
     rough = curator.in_steps(task_id, view.reports)
@@ -515,7 +525,7 @@ def _moved(task_id: str, curator: TheCurator, move: Move, request: Request) -> T
     return TaskSummary.of(curator.task(task_id), curator.clock())
 
 
-async def _read_upload(request: Request) -> tuple[bytes, TaskSettings, bytes | None]:
+async def _read_upload(request: Request) -> tuple[bytes, Publication, bytes | None]:
     """The parts of the form. Only called for an admin, so a stranger's upload is not read."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise InvalidRequest("Send multipart/form-data with the parts 'public' and 'settings'.")
@@ -532,7 +542,7 @@ async def _read_upload(request: Request) -> tuple[bytes, TaskSettings, bytes | N
         }:
             raise
         raise InvalidRequest(f"The form cannot be read: {error.detail}") from None
-    return public, TaskSettings.parse(settings), onnx
+    return public, Publication.parse(settings), onnx
 
 
 async def _part(form: Any, name: str) -> bytes:

@@ -7,6 +7,7 @@ functions at the end of each file, which ``run`` may execute in a worker process
 
 from .fitting import Change, FittingCases
 from .prediction import ExplainedPredictions, PredictionCases, predict_rows
+from .publication import Publication
 from .reading import ReadingCases
 from .registries import with_registries
 from .tasks import STEP, TaskCases
@@ -16,6 +17,7 @@ __all__ = [
     "Change",
     "Curator",
     "ExplainedPredictions",
+    "Publication",
     "predict_rows",
     "with_registries",
 ]

@@ -1,9 +1,11 @@
 """What the use cases share."""
 
 import secrets
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from privet.learning.estimators import QuestionCounts
+from privet.protocol.results import Results
 from privet.protocol.task import Task
 
 from ..datastore.audit import RESTORED
@@ -27,6 +29,7 @@ class UseCases:
         self.clock = clock
         self.max_rows = max_rows
         self._models = ModelCache(store)
+        self._results: OrderedDict[tuple[str, int, int], Results] = OrderedDict()
         self._steps_key = store.note_first(STEPS_KEY, secrets.token_hex())
         restored = store.fact(RESTORED)
         self.restored = None if restored is None else float(restored)

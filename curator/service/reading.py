@@ -16,13 +16,18 @@ from privet.learning.insight import (
 from privet.learning.model import FittedModel
 from privet.learning.node_shares import NodeShares, node_shares
 from privet.learning.trees import describe_path
-from privet.protocol.errors import InvalidRequest
+from privet.protocol.errors import InvalidRequest, ModelNotFound
+from privet.protocol.lifecycle import TaskState
+from privet.protocol.results import Figure, Results
 from privet.protocol.task import Task
 
 from ..datastore.models import ModelInfo
 from ..models.card import write_card
 from ..workers import Run, run_here
 from .base import UseCases
+
+RESULTS_KEPT = 64
+"""Tasks whose results stay in memory: anybody may ask for them, and they change no more."""
 
 
 class ReadingCases(UseCases):
@@ -68,6 +73,38 @@ class ReadingCases(UseCases):
         partition = fitted.model.partition
         paths = {cell: describe_path(partition, task.columns, cell) for cell in sorted(cells)}
         return fitted, comparison, paths
+
+    def results(self, task_id: str) -> Results | None:
+        """What the model that serves says of all holders, once no more reports count.
+
+        None before that, and without a model or reports to ask. Raises ``TaskNotFound``.
+        """
+        stored = self.store.task(task_id)
+        ended = stored.state is TaskState.CLOSED or stored.is_over(self.clock())
+        if not ended or not isinstance(stored.published, Task):
+            return None
+        try:
+            number = self.model_info(task_id).number
+            kept = (task_id, number, self.store.status(task_id).reports)
+            if kept not in self._results:
+                _, found, _ = self.insight(task_id, number)
+                self._results[kept] = Results(
+                    figures=tuple(
+                        Figure(
+                            name=each.name,
+                            value=each.reported,
+                            low=each.low,
+                            high=each.high,
+                            public=each.public,
+                        )
+                        for each in found.overall
+                    )
+                )
+                while len(self._results) > RESULTS_KEPT:
+                    self._results.popitem(last=False)
+            return self._results[kept]
+        except (ModelNotFound, InvalidRequest):
+            return None
 
     def layout(self, task_id: str, model: Model, *, reported: bool) -> Layout:
         """Where a picture of a task's model has its nodes; raises ``TaskNotFound``.

@@ -1,5 +1,6 @@
 """Creating, moving and watching tasks; invitations."""
 
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,9 +10,9 @@ from hashlib import sha256
 from privet.learning.public_data import PublicData
 from privet.learning.public_model.onnx_trial import tried_model
 from privet.learning.task_building.build import build_task
-from privet.learning.task_building.settings import TaskSettings, unix_seconds
+from privet.learning.task_building.settings import unix_seconds
 from privet.learning.task_building.table import read_table
-from privet.protocol.errors import IllegalMove, InvalidTask
+from privet.protocol.errors import IllegalMove, InvalidRequest, InvalidTask
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
 
@@ -20,7 +21,13 @@ from ..datastore.status import Status
 from ..datastore.tasks import PUBLIC_MODEL, ListedTask, StoredTask
 from ..workers import Run, run_here
 from .base import UseCases
+from .publication import Publication
 
+RELAY = "relay"
+"""Name of the fact that says where people answer."""
+RELAY_ADDRESS = re.compile(
+    r"(https://[^/?#@\s]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)(/[^?#\s]*)?"
+)
 INVITATION_BYTES = 16
 DAY = 86_400.0
 STEP = 1_000
@@ -32,7 +39,7 @@ class TaskCases(UseCases):
 
     def create_task(
         self,
-        settings: TaskSettings,
+        settings: Publication,
         public: bytes,
         onnx: bytes | None = None,
         run: Run = run_here,
@@ -101,6 +108,23 @@ class TaskCases(UseCases):
         drawn = sha256(f"{self._steps_key} {task_id} {step}".encode()).digest()
         return max(step - (rest < int.from_bytes(drawn) % STEP), 0) * STEP
 
+    @property
+    def relay(self) -> str | None:
+        """The relay whose page people answer on, as an admin last named it."""
+        return self.store.fact(RELAY) or None
+
+    def name_relay(self, address: str) -> None:
+        """Remember the relay, or forget it for an empty ``address``.
+
+        Raises ``InvalidRequest`` where a browser would not run the relay's page.
+        """
+        if address and not RELAY_ADDRESS.fullmatch(address):
+            raise InvalidRequest(
+                "Give the relay's whole address, such as https://relay.example: https, since "
+                "browsers must be sure of the page that reads the answers."
+            )
+        self.store.note(RELAY, address.rstrip("/"))
+
     def invite(self, task_id: str, count: int, days: float | None = None) -> list[str]:
         """New invitations, each good for one report within ``days``; only a hash is kept.
 
@@ -133,10 +157,8 @@ def _fingerprint(onnx: bytes | None) -> str | None:
     return None if onnx is None else sha256(onnx).hexdigest()
 
 
-def make_task(
-    settings: TaskSettings, public: bytes, onnx: bytes | None
-) -> tuple[bytes, PublicData]:
+def make_task(settings: Publication, public: bytes, onnx: bytes | None) -> tuple[bytes, PublicData]:
     """A task's canonical bytes and its encoded public data, from an uploaded table."""
     make_base = None if onnx is None else partial(tried_model, onnx)
     task, data = build_task(settings, read_table(public), make_base)
-    return task.canonical, data
+    return settings.introduced(task).canonical, data

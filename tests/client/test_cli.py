@@ -482,3 +482,21 @@ def test_a_file_and_a_record_exclude_each_other(curator: StubCurator, command: C
     """One of them, and the file with the column of its subjects."""
     assert command("answer", curator.url).exit_code == 2
     assert command("answer", curator.url, "--csv", "x.csv").exit_code == 2
+
+
+def test_who_asks_is_told_first(command: Command) -> None:
+    """In the asker's own words, before what is read; in JSON too."""
+    asker = {
+        "name": "A clinic",
+        "contact": "survey@clinic.example",
+        "purpose": "To learn who comes back.",
+        "link": "https://clinic.example/survey",
+    }
+    with serving(StubCurator(make_task(asker=asker))) as curator:
+        shown = command("show", curator.url).output
+        told = json.loads(command("show", curator.url, "--json").output)
+    words = ["Who asks, as they say", *asker.values(), "Read on this device"]
+    places = [shown.index(text) for text in words]
+    assert places[0] == min(places)
+    assert places[-1] == max(places)
+    assert told["asked_by"][0] == "A clinic"

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.service import STEP, Curator
+from privet.curator.service import STEP, Curator, Publication
 from privet.learning.estimators import ESTIMATORS
 from privet.learning.looks import MEANING, ONE_LOOK, factor_at
 from privet.learning.mechanism_comparison import choose
-from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,
@@ -45,9 +44,9 @@ def curator(clock: ManualClock) -> Curator:
     return Curator(new_store(), clock)
 
 
-def settings(**more: Any) -> TaskSettings:
+def settings(**more: Any) -> Publication:
     plain = {"name": "t", "label": "label", "epsilon": 1.0, "grower": "cart"}
-    return TaskSettings.model_validate(plain | more)
+    return Publication.model_validate(plain | more)
 
 
 def survey_task(curator: Curator, **more: Any) -> Task:
@@ -212,7 +211,7 @@ def test_impossible_settings_are_refused_and_nothing_is_kept(
 def test_settings_are_one_strict_form(text: str, advice: str) -> None:
     """What the form does not know or allow is refused, naming the field."""
     with pytest.raises(InvalidRequest, match=advice):
-        TaskSettings.parse(text)
+        Publication.parse(text)
 
 
 def test_a_task_past_its_end_is_not_opened_again(curator: Curator, clock: ManualClock) -> None:

@@ -65,6 +65,7 @@ def test_limits_are_those_of_the_protocol() -> None:
         "name": limits.MAX_NAME_LENGTH,
         "category": limits.MAX_CATEGORY_LENGTH,
         "description": limits.MAX_DESCRIPTION_LENGTH,
+        "translations": limits.MAX_TRANSLATIONS,
         "taskBytes": limits.MAX_TASK_BYTES,
         "items": limits.MAX_TASK_ITEMS,
         "randomBytes": limits.MAX_RANDOM_BYTES,

@@ -122,20 +122,33 @@ async def test_the_curators_signature_passes_through(tmp_path: Path) -> None:
 
 
 async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(tmp_path: Path) -> None:
-    """They fetch a task, send reports and ask about them; they see no status and send no batch."""
+    """They fetch a task and its status, send reports and ask about them; they send no batch."""
     task, origin = f"{RELAY}/v1/tasks/{BOTH.id}", {"Origin": "https://elsewhere.example"}
     async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (_, _, http):
         for method, path, shown in [
             ("GET", "", "*"),
             ("POST", "/reports", "*"),
             ("GET", f"/reports/{'0' * 32}", "*"),
-            ("GET", "/status", None),
+            ("GET", "/status", "*"),
             ("POST", "/reports/batch", None),
             ("POST", "/admissions", None),
         ]:
             answer = await http.request(method, task + path, headers=origin | FROM_A_RELAY)
             assert answer.headers.get("access-control-allow-origin") == shown, path
             assert "access-control-allow-credentials" not in answer.headers
+
+
+async def test_a_browser_that_opens_a_tasks_address_is_led_to_its_page(tmp_path: Path) -> None:
+    """Holders' programs get the task at the same address."""
+    url = f"{RELAY}/v1/tasks/{ONE.id}"
+    async with relaying(BatchCurator(ONE), tmp_path / "spool") as (to, _, http):
+        led = await http.get(url, headers={"Accept": "text/html,*/*;q=0.8"})
+        assert led.status_code == 303
+        assert led.headers["vary"] == "Accept"
+        shown = await http.get(str(led.url.join(led.headers["location"])))
+        assert shown.status_code == 200
+        assert f'content="../v1/tasks/{ONE.id}"' in shown.text
+        assert (await to.offer(to.address(url))).task == ONE
 
 
 async def answer(to: ReportClient, task: Task, count: int) -> list[Report]:

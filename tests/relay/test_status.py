@@ -4,6 +4,7 @@ import math
 import pytest
 
 from privet.http_client.errors import UnexpectedAnswer
+from privet.http_client.report_client import CollectionStatus
 from privet.relay.status import RelayStatus, central_epsilon
 
 
@@ -83,3 +84,13 @@ def test_too_few_reports_leave_the_local_guarantee() -> None:
     n = math.floor(math.exp(2.0) * 16 * math.log(4e6))
     assert central_epsilon(2.0, n - 1) == (2.0, 0.0)
     assert central_epsilon(2.0, 100 * n)[1] == 1e-6
+
+
+def test_results_are_passed_on() -> None:
+    """As the curator states them; none before that."""
+    figure = {"name": "a", "value": 0.5, "low": 0.4, "high": 0.6, "public": 0.1}
+    told = {"collecting": False, "over": True, "invited": False, "results": {"figures": [figure]}}
+    collection = CollectionStatus.model_validate(told)
+    status = RelayStatus.of("t", 1.0, 1, {"waiting": 0}, collection)
+    assert status.model_dump(mode="json")["results"] == told["results"]
+    assert RelayStatus.of("t", 1.0, 1, {"waiting": 0}).results is None

@@ -8,9 +8,9 @@ import typer
 
 from privet.curator.cli import app
 from privet.curator.http import ROUTERS
+from privet.curator.service import Publication
 from privet.curator.settings import Settings
 from privet.learning.public_model.onnx import OPERATORS
-from privet.learning.task_building.settings import TaskSettings
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -65,7 +65,7 @@ def test_every_setting_of_a_task_is_documented() -> None:
     section = (DOCS / "api.md").read_text().split("## Create a task")[1].split("\n## ")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     documented = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
-    assert documented == set(TaskSettings.model_fields)
+    assert documented == set(Publication.model_fields)
 
 
 def test_every_operator_of_a_public_model_is_documented() -> None:

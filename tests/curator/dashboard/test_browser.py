@@ -86,6 +86,10 @@ def test_from_a_file_to_the_first_answer(
     admin.get_by_label("Name", exact=True).fill("Who is a member")
     admin.get_by_label("Epsilon, what each holder spends").fill("2")
     admin.get_by_label("Holders expected").fill("500")
+    admin.get_by_label("Responsible").fill("Institute for Work")
+    admin.get_by_label("Contact").fill("survey@institute.example")
+    admin.get_by_label("Link").fill("https://institute.example/survey")
+    admin.get_by_label("Purpose").fill("To learn who is a member.")
     admin.get_by_role("button", name="See the plan").click()
     admin.get_by_text("If the public data are fair").wait_for(timeout=120_000)
     assert violations(admin) == []
@@ -99,20 +103,29 @@ def test_from_a_file_to_the_first_answer(
     assert features[0]["low"] == 16
     assert features[0]["description"] == "How old are you?"
     with running_relay(tmp_path, curator.url, token, least=1, every=1.0) as relay:
+        assert admin.locator("#link, img.code").count() == 0  # the API is no address for people
+        admin.goto(f"{curator.url}/v1/tasks/{asked['id']}")
+        admin.get_by_text("Institute for Work (survey@institute.example)").wait_for()
+        assert violations(admin) == []
+        admin.get_by_role("link", name="How the collection is going").click()
         admin.get_by_label("Relay").fill(relay.url)
         admin.get_by_role("button", name="Make the link").click()
         admin.locator("#link[href*='/answer/']").wait_for()
         assert "QR code" in admin.get_attribute("img.code", "alt")
         assert violations(admin) == []
         holder = admin.context.new_page()
-        holder.goto(admin.get_attribute("#link", "href"))
+        for address in (curator.url, relay.url):
+            holder.goto(f"{address}/v1/tasks/{asked['id']}")
+            holder.get_by_role("link", name="Answer “").or_(holder.locator("#form")).wait_for()
+        assert holder.url == admin.get_attribute("#link", "href")
+        assert "Institute for Work" in holder.inner_text("#who")
         holder.wait_for_selector("#form:not([hidden])")
         for question in holder.locator(".question").all():
             if question.get_by_role("radio").count():
                 question.get_by_role("radio").first.check()
             else:
                 question.get_by_role("textbox").fill("30")
-        assert holder.inner_text("#misfit") == ""
+        holder.locator("#check").click()
         holder.locator("#send").click()
         holder.wait_for_selector("#receipt:not([hidden])", timeout=60_000)
         admin.bring_to_front()
@@ -256,6 +269,7 @@ def pages(task: str) -> list[str]:
         "/sign-in",
         "/new",
         f"/tasks/{task}",
+        f"/v1/tasks/{task}",
         f"/tasks/{task}/models/1",
         f"/tasks/{task}/models/1/nodes/0",
         f"/tasks/{task}/trial?estimator=public",

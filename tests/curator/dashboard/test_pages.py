@@ -268,20 +268,50 @@ async def test_a_tree_too_large_to_read_is_not_drawn(
     assert "Try a prediction" in text
 
 
-@pytest.mark.parametrize("relay", ["javascript:alert(1)", "relay.example", ""])
-async def test_a_link_leads_to_a_relay_over_http(http: Http, relay: str) -> None:
-    """Anything else is refused, or taken for none; and a link to the page names no relay."""
-    task = await http.task()
-    form_token = await sign_in(http)
-    data = {"form_token": form_token, "relay": relay}
-    answer = await http.post(f"/tasks/{task}/link", data=data)
-    assert answer.status_code == (422 if relay else 200)
+@pytest.mark.parametrize(
+    "relay", ["javascript:alert(1)", "relay.example", "http://relay.example", "https://a/#b"]
+)
+async def test_the_link_leads_to_a_relay_that_is_remembered(http: Http, relay: str) -> None:
+    """Over https, for all tasks; anything else is refused, and an address names no relay."""
+    task, other = await http.task(), await http.task(name="other")
+    data = {"form_token": await sign_in(http), "relay": relay}
+    assert (await http.post(f"/tasks/{task}/link", data=data)).status_code == 422
+    assert "<img" not in (await http.get(f"/tasks/{task}")).text
     data["relay"] = "https://relay.example/"
-    assert (
-        f"https://relay.example/answer/{task}"
-        in (await http.post(f"/tasks/{task}/link", data=data)).text
-    )
-    assert "evil" not in (await http.get(f"/tasks/{task}?relay=https://evil.example")).text
+    assert (await http.post(f"/tasks/{task}/link", data=data)).status_code == 303
+    for each in (task, other):
+        text = (await http.get(f"/tasks/{each}?relay=https://evil.example")).text
+        assert f'href="https://relay.example/answer/{each}"' in text
+        assert "evil" not in text
+    audit = (await http.get("/v1/audit", headers=http.admin)).json()
+    assert "relay named" in [entry["action"] for entry in audit]
+    data["relay"] = ""
+    await http.post(f"/tasks/{task}/link", data=data)
+    assert "relay.example/answer" not in (await http.get(f"/tasks/{task}")).text
+
+
+async def test_a_browser_at_the_apis_address_is_told_where_to_go(http: Http) -> None:
+    """Programs get what they ask for; people a page that leads to the answer page or the asker."""
+    asker = {"name": "A clinic", "contact": "a@clinic.example", "purpose": "p"}
+    created = await http.create(asker={**asker, "link": "https://clinic.example"})
+    task = created.json()["id"]
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    for accept in ("*/*", "application/json"):
+        answer = await http.get(f"/v1/tasks/{task}", headers={"Accept": accept})
+        assert answer.json()["id"] == task
+        assert answer.headers["vary"] == "Accept"
+    shown = await http.get(f"/v1/tasks/{task}", headers=browser)
+    assert shown.headers["vary"] == "Accept"
+    assert "ask A clinic (a@clinic.example)" in shown.text
+    http_token = await sign_in(http)
+    relay = {"form_token": http_token, "relay": "https://relay.example"}
+    await http.post(f"/tasks/{task}/link", data=relay)
+    shown = await http.get(f"/v1/tasks/{task}", headers=browser)
+    assert f'href="https://relay.example/answer/{task}"' in shown.text
+    assert f"http://curator/v1/tasks/{task}" not in shown.text
+    draft = (await http.create(name="draft", open=False)).json()["id"]
+    http.cookies.clear()
+    assert (await http.get(f"/v1/tasks/{draft}", headers=browser)).status_code == 404
 
 
 async def test_errors_are_pages(http: Http) -> None:
@@ -311,8 +341,11 @@ async def test_the_wizard_leaves_to_inference_what_agrees_with_it(http: Http) ->
         if kind == "categorical":
             fields[f"categories.{place}"] = fields[f"found.{place}"].replace("\n", "\r\n")
     fields |= {"label": "label", "name": "survey", "epsilon": "1.0", "holders": "10000"}
+    asker = {"name": "A clinic", "contact": "a@clinic.example", "purpose": "p"}
+    asker["link"] = "https://clinic.example"
+    fields |= {f"asker_{name}": text for name, text in asker.items()}
     made = await http.post("/new", data={**fields, "form_token": form_token}, files=files)
-    plain = await http.create(depth=None, grower="distilled")
+    plain = await http.create(depth=None, grower="distilled", asker=asker)
     assert made.status_code == 303, made.text
     assert made.headers["location"] == f"/tasks/{plain.json()['id']}#holders"
     assert plain.status_code == 200  # the same task was there already

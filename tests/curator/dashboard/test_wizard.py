@@ -1,16 +1,24 @@
 """From the wizard's form to the settings of a task."""
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 from starlette.datastructures import FormData
 
+from privet.client import Caps
 from privet.curator.dashboard.wizard import settings_of
 from privet.protocol.errors import InvalidRequest
 from tests.curator import samples
 from tests.curator.dashboard.test_pages import sign_in
 from tests.curator.http.conftest import Http
 
+ASKER = {
+    "name": "A clinic",
+    "contact": "survey@clinic.example",
+    "purpose": "To learn who comes back.",
+    "link": "https://clinic.example/survey",
+}
 FORM = {
     "name": "survey",
     "label": "y",
@@ -59,6 +67,14 @@ FORM = {
             {"label_type": "range", "label_range": (1.0, 6.0)},
         ),
         ({"label": "job", "categories.1": "b\r\na"}, {"label": "job", "classes": ("b", "a")}),
+        (
+            {"last_day": "2030-12-31", "language": "de"},
+            {"language": "de", "closes": datetime(2031, 1, 1, tzinfo=UTC)},
+        ),
+        (
+            {f"asker_{name}": text for name, text in ASKER.items()},
+            {"asker": ASKER},
+        ),
         ({"draft": "on", "invited": "on"}, {"open": False, "invited": True}),
     ],
 )
@@ -75,6 +91,27 @@ def test_a_number_that_is_none_is_named(name: str) -> None:
     """By the field's own name."""
     with pytest.raises(InvalidRequest, match=name.split(".", maxsplit=1)[0]):
         settings_of(FormData(FORM | {name: "many"}))
+
+
+def test_epsilon_is_what_peoples_own_page_takes() -> None:
+    """What its cap refuses is not published: 2 is the most, on this page as on theirs."""
+    assert settings_of(FormData(FORM | {"epsilon": f"{Caps().task:g}"})).epsilon == Caps().task
+    for epsilon in ("2.01", "3", "9"):
+        with pytest.raises(InvalidRequest, match="own page refuses more than 2"):
+            settings_of(FormData(FORM | {"epsilon": epsilon}))
+
+
+async def test_who_asks_is_required(http: Http) -> None:
+    """No task is published from here without it, and each of its parts is asked for."""
+    data = {"form_token": await sign_in(http), "name": "n", "label": "label", "epsilon": "1"}
+    files = {"public": ("a.csv", samples.survey(60))}
+    asker = {f"asker_{name}": text for name, text in ASKER.items()}
+    for left_out in [*asker, None]:
+        told = {} if left_out is None else {**asker, left_out: ""}
+        answer = await http.post("/new", data={**data, **told, "holders": "300"}, files=files)
+        assert answer.status_code == 422, left_out
+        assert "asker" in answer.text if left_out else "Say who is asking" in answer.text
+    assert (await http.get("/v1/tasks")).json() == []
 
 
 async def test_a_plan_and_two_models_are_shown(http: Http) -> None:

@@ -75,7 +75,7 @@ async def test_every_answer_has_each_security_header_once(
 
 
 async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(http: Http) -> None:
-    """They fetch a task and send reports, without credentials; no other answer is shown to them."""
+    """They fetch a task and its status and send reports, without credentials, and see no more."""
     names = {"task_id": await http.task(), "number": 1, "other": 1, "alias": "a", "name": "a"}
     task, origin = f"/v1/tasks/{names['task_id']}", {"Origin": "https://elsewhere.example"}
     shown = set()
@@ -88,14 +88,15 @@ async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(http: Http
             if allowed:
                 shown.add((method.upper(), path))
     reports = "/v1/tasks/{task_id}/reports"
-    assert shown == {("GET", "/v1/tasks/{task_id}"), ("POST", reports)}
+    task_calls = {("GET", "/v1/tasks/{task_id}"), ("GET", "/v1/tasks/{task_id}/status")}
+    assert shown == {*task_calls, ("POST", reports)}
     for method in ("GET", "POST", "DELETE"):
         asked = {"Access-Control-Request-Method": method}
         asked["Access-Control-Request-Headers"] = "authorization"
         answer = await http.options(task, headers=origin | asked)
         assert answer.headers["access-control-allow-methods"] == "GET, POST"
         assert "authorization" not in answer.headers["access-control-allow-headers"].lower()
-        others = await http.options(f"{task}/status", headers=origin | asked)
+        others = await http.options(f"{task}/models", headers=origin | asked)
         assert "access-control-allow-origin" not in others.headers
 
 

@@ -236,6 +236,34 @@ async def test_rows_of_a_prediction_are_bounded(
     assert_problem(answer, TooLarge, f"{rows} rows are more than one call takes")
 
 
+async def test_results_are_public_once_no_more_reports_count(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """Of the model that serves, by its closing or its date; for readers only where models are."""
+    closes = int(clock()) + 1_000
+    tasks = [await http.task(grower="cart"), await http.task(name="dated", closes=closes)]
+    for task in tasks:
+        await report(http, task, {**PERSON, "label": 1})
+        await http.fit(task, estimator="public")
+        assert "results" not in (await http.get(f"/v1/tasks/{task}/status")).json()
+    await http.post(f"/v1/tasks/{tasks[0]}/close", headers=http.admin)
+    clock.advance(2_000)
+    for task in tasks:
+        address = f"/v1/tasks/{task}/status"
+        figures = (await http.get(address)).json()["results"]["figures"]
+        insight = await http.get(f"/v1/tasks/{task}/models/1/insight", headers=http.admin)
+        names = {"value": "reported"}
+        for figure, row in zip(figures, insight.json()["overall"], strict=True):
+            assert figure == {key: row[names.get(key, key)] for key in figure}
+        app.state.guard_models = True
+        assert "results" not in (await http.get(address)).json()
+        assert (await http.get(address, headers=http.admin)).json()["results"]
+        app.state.guard_models = False
+    without = await http.task(name="no model")
+    await http.post(f"/v1/tasks/{without}/close", headers=http.admin)
+    assert "results" not in (await http.get(f"/v1/tasks/{without}/status")).json()
+
+
 @pytest.mark.parametrize("call", ["models", "predict"])
 async def test_nothing_is_read_of_a_stranger(
     clock: ManualClock, workers: Workers, call: str

@@ -5,8 +5,7 @@ import pytest
 
 from privet.curator.datastore.store import Store
 from privet.curator.models.cache import ModelCache
-from privet.curator.service import Curator
-from privet.learning.task_building.settings import TaskSettings
+from privet.curator.service import Curator, Publication
 from tests.curator import samples
 from tests.curator.datastore.servers import new_store
 from tests.manual_clock import ManualClock
@@ -18,7 +17,7 @@ def fitted() -> tuple[Store, str]:
     store = new_store()
     curator = Curator(store, ManualClock())
     given = {"name": "t", "label": "label", "epsilon": 1.0, "grower": "cart"}
-    task = curator.create_task(TaskSettings.model_validate(given), samples.survey())[0].task
+    task = curator.create_task(Publication.model_validate(given), samples.survey())[0].task
     for _ in range(6):
         curator.fit(task.id, "public")
     return store, task.id

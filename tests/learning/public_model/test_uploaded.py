@@ -9,11 +9,10 @@ import pytest
 from onnx import ModelProto, TensorProto
 from onnx.helper import make_node, make_tensor_value_info
 
-from privet.curator.service import Curator
+from privet.curator.service import Curator, Publication
 from privet.learning.estimators import Model
 from privet.learning.export.formats import EXPORTS
 from privet.learning.public_model.onnx import ML
-from privet.learning.task_building.settings import TaskSettings
 from privet.learning.trees import locate
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, InvalidTask
 from privet.protocol.lifecycle import Move
@@ -35,10 +34,10 @@ def curator() -> Curator:
     return Curator(new_store(), ManualClock())
 
 
-def settings(**more: Any) -> TaskSettings:
+def settings(**more: Any) -> Publication:
     given = {"name": "stripes", "label": "y", "epsilon": 1.0, "depth": 3}
     features = {"x": {"low": 0.0, "high": 1.0}}
-    return TaskSettings.model_validate({**given, "features": features, **more})
+    return Publication.model_validate({**given, "features": features, **more})
 
 
 def striped_task(curator: Curator, onnx: bytes | None, **more: Any) -> Task:

@@ -1,0 +1,29 @@
+"""The settings of a new task with what its holders are told, which nothing is learned from."""
+
+from pydantic import Field
+
+from privet.learning.task_building.settings import TaskSettings
+from privet.protocol.limits import MAX_TRANSLATIONS
+from privet.protocol.task import Asker, Language, Task, Translation
+
+
+class Publication(TaskSettings):
+    """The settings of a task, and who asks, in which languages."""
+
+    asker: Asker | None = Field(default=None, description="Who asks, and what for.")
+    language: Language | None = Field(default=None, description="The language of the task's texts.")
+    translations: tuple[Translation, ...] = Field(
+        default=(), max_length=MAX_TRANSLATIONS, description="The task's texts in other languages."
+    )
+
+    @classmethod
+    def parse(cls, text: str | bytes) -> "Publication":
+        """Settings from JSON text; raises ``InvalidRequest`` naming the field at fault."""
+        parsed = super().parse(text)
+        assert isinstance(parsed, cls)  # noqa: S101 - for mypy: the base validates by ``cls``
+        return parsed
+
+    def introduced(self, task: Task) -> Task:
+        """``task`` with who asks and its translations; raises ``InvalidTask``."""
+        told = {name: getattr(self, name) for name in ("asker", "language", "translations")}
+        return task.model_copy(update=told)

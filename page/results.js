@@ -1,0 +1,54 @@
+/** What came out of a collection, in words and as intervals on a line. */
+
+import { svg } from "./explanation.js";
+import { capitalized, element } from "./form.js";
+
+const [WIDTH, HEIGHT, MARGIN] = [300, 20, 8];
+
+/**
+ * @typedef {object} Figure
+ * @property {string} name
+ * @property {number} value
+ * @property {number} low
+ * @property {number} high
+ * @property {number} public
+ */
+
+/**
+ * @param {{figures: Figure[]}} results
+ * @param {object} task
+ * @param {import("./texts.js").Texts} texts
+ * @param {(text: string) => {text: string, lang: string}} translate
+ * @returns {HTMLElement[]} what was asked for, where that is a class, and a row for each figure
+ */
+export function rowsOf({ figures }, { label }, texts, translate) {
+  const isShare = label.kind === "classes";
+  const [least, most] = isShare ? [0, 1] : [label.low, label.high];
+  const within = (value) => Math.min(Math.max(value, least), most);
+  const worded = (value) => (isShare ? texts.percent(within(value)) : texts.number(Number(within(value).toPrecision(3))));
+  const at = (value) => MARGIN + ((within(value) - least) / (most - least)) * (WIDTH - 2 * MARGIN);
+  const asked = translate(label.name);
+  const unit = label.unit === undefined ? "" : ` (${translate(label.unit).text})`;
+  const rows = figures.map(({ name, ...values }) => {
+    const own = isShare ? translate(name) : asked;
+    const title = element("b", { lang: own.lang }, isShare ? own.text : capitalized(own.text) + unit);
+    const said = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, worded(value)]));
+    const words = [isShare ? "" : `${texts.say("resultsMean")}: `, texts.say("resultsFigure", said)].join("");
+    return element("div", { className: "figure-row" }, element("p", {}, title), line(values, at), element("p", { className: "help" }, words));
+  });
+  if (!isShare) return rows;
+  const description = label.description === undefined ? asked : translate(label.description);
+  return [element("h3", { lang: description.lang }, label.description === undefined ? capitalized(asked.text) : description.text), ...rows];
+}
+
+function line(values, at) {
+  const drawn = svg("svg", { class: "interval", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
+  const middle = HEIGHT / 2;
+  drawn.append(
+    svg("path", { class: "axis", d: `M${MARGIN} ${middle}H${WIDTH - MARGIN}` }),
+    svg("path", { class: "line", d: `M${at(values.low)} ${middle}H${at(values.high)}` }),
+    svg("circle", { class: "dot", cx: at(values.value), cy: middle, r: 5 }),
+    svg("circle", { class: "ring", cx: at(values.public), cy: middle, r: 6.5 }),
+  );
+  return drawn;
+}

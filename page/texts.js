@@ -1,0 +1,109 @@
+/** The page's texts in the reader's language, and a task's where its asker has translated them. */
+
+import english from "./text-en.js";
+
+/** A catalogue per language, as its `lang` attribute has it; only the chosen one is loaded. */
+const CATALOGUES = {
+  en: async () => ({ default: english }),
+  de: () => import("./text-de.js"),
+  es: () => import("./text-es.js"),
+  "zh-Hans": () => import("./text-zh.js"),
+};
+
+/** Numbers with a sign between thousands, and perhaps the other one before decimals. */
+const GROUPED = { ",": /^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$/, ".": /^[+-]?\d{1,3}(\.\d{3})+(,\d*)?$/ };
+
+const primary = (tag) => tag.toLowerCase().split("-")[0];
+
+/**
+ * @param {readonly string[]} wanted tags, the most wanted first
+ * @param {string[]} available
+ * @returns {string | undefined} the first available one that is wanted, else one of the same language
+ */
+export function best(wanted, available) {
+  const found = wanted.map(
+    (tag) =>
+      available.find((each) => each.toLowerCase() === tag.toLowerCase()) ??
+      available.find((each) => primary(each) === primary(tag)),
+  );
+  return found.find((each) => each !== undefined);
+}
+
+/**
+ * @param {readonly string[]} wanted the reader's languages
+ * @returns {Promise<Texts>}
+ */
+export async function textsFor(wanted) {
+  const language = best(wanted, Object.keys(CATALOGUES)) ?? "en";
+  return new Texts(language, (await CATALOGUES[language]()).default);
+}
+
+/** One language's texts, numbers and dates. */
+export class Texts {
+  /**
+   * @param {string} language
+   * @param {Record<string, string>} catalogue
+   */
+  constructor(language, catalogue) {
+    this.language = language;
+    this.catalogue = catalogue;
+  }
+
+  /**
+   * @param {string} key
+   * @param {Record<string, string | number>} [values] for the names in braces
+   */
+  say(key, values = {}) {
+    return this.catalogue[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
+  }
+
+  /** @param {number} value */
+  number(value) {
+    const plain = Math.abs(value) < 1e15 && (value === 0 || Math.abs(value) >= 1e-6);
+    if (!plain) return String(value);
+    return new Intl.NumberFormat(this.language, { maximumSignificantDigits: 15, useGrouping: false }).format(value);
+  }
+
+  /** @param {number} share */
+  percent(share) {
+    return new Intl.NumberFormat(this.language, { style: "percent", maximumFractionDigits: 1 }).format(share);
+  }
+
+  /** @param {number} seconds Unix time */
+  date(seconds) {
+    return new Intl.DateTimeFormat(this.language, { dateStyle: "long", timeStyle: "short" }).format(1000 * seconds);
+  }
+
+  /**
+   * The number that somebody typed, with the signs of this language or of another: `1.234,5`,
+   * `1,234.5`, `12,5`, full-width digits, spaces or apostrophes between thousands.
+   * @param {string} typed
+   * @returns {string} as the protocol reads it; what is no number stays as it is
+   */
+  typedNumber(typed) {
+    const text = typed.normalize("NFKC").trim().replace(/(\d)['’\s](?=\d{3})/g, "$1").replace("−", "-");
+    for (const [sign, grouped] of Object.entries(GROUPED)) {
+      const isDecimal = sign === this.decimalSign && text.match(/[.,]/g)?.length === 1;
+      if (grouped.test(text) && !isDecimal) return text.replaceAll(sign, "").replace(",", ".");
+    }
+    return text.replace(/^([+-]?\d*),(\d*)$/, "$1.$2");
+  }
+
+  get decimalSign() {
+    return this.number(1.5)[1];
+  }
+}
+
+/**
+ * A task's own texts for a reader.
+ * @param {object} task
+ * @param {readonly string[]} wanted the reader's languages
+ * @returns {(text: string) => {text: string, lang: string}} the text in the wanted language where
+ *   there is a translation, and the language it is in, "" where the task does not say
+ */
+export function translator({ language = "", translations = [] }, wanted) {
+  const chosen = best(wanted, [language, ...translations.map((each) => each.language)].filter(Boolean));
+  const translation = translations.find((each) => each.language === chosen);
+  const texts = new Map(translation?.texts);
+  return (text) => (texts.has(text) ? { text: texts.get(text), lang: chosen } : { text, lang: language });
+}
