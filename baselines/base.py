@@ -85,8 +85,10 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carrie
 
     def _scale(self, X: Floats) -> Floats:
         """Features on [0, 1] by the public records' ranges; a constant column is 0."""
-        width = np.where(self.width_ > 0, self.width_, 1.0)
-        return np.where(self.width_ > 0, np.clip((X - self.low_) / width, 0.0, 1.0), 0.0)
+        scaled: Floats = X - self.low_
+        scaled /= np.where(self.width_ > 0, self.width_, 1.0)
+        scaled[:, np.broadcast_to(self.width_ == 0, X.shape[1])] = 0.0
+        return np.clip(scaled, 0.0, 1.0, out=scaled)
 
     def _checked(self, X: ArrayLike) -> Floats:
         """Features to predict for, scaled."""

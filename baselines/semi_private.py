@@ -254,6 +254,15 @@ def excess_error(
     return ExcessError(4 * spread / public_records, choice)
 
 
+def least_public_records(alpha: float) -> float:
+    """Public records that any semi-private learner of thresholds needs for an excess error of α.
+
+    More than 1 / (1600 α), labelled or not: the proof of Theorem 4.1, for confidence 17/18,
+    ε <= 0.1 and δ <= 1 / (100 n² log n) on n private records.
+    """
+    return 1.0 / (1600.0 * alpha)
+
+
 def sample_sizes(
     alpha: float,
     epsilon: float,

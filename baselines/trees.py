@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
+from math import log, log2
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
 
 from .base import LABEL, Baseline, BaselineClassifier, BaselineRegressor, Floats, Integers
+from .published_pruning import published_shares
 
 PARTITIONS = {"max_edge": "max_edge", "random": "random_max_edge", "cart": "cart"}
 
@@ -123,6 +125,21 @@ class LPCTClassifier(BaselineClassifier, PublicPartition):
         self.model_ = fit(name, self._label, self.public_, [self.question_], **parameters)
 
 
+def theorem_4(
+    private_rows: int, public_rows: int, epsilon: float, *, columns: int, alpha: float, gamma: float
+) -> tuple[int, float]:
+    """Depth p and weight λ of LPCT's Theorem 4 where η_P is α-Hölder and γ is the relative signal.
+
+    2^p = 1/δ and λ = δ^(min(γα - α, 2γα - d) / d), with δ of eq. 11. The theorem gives orders only:
+    the constants are 1 here.
+    """
+    log_n = log(private_rows + public_rows)
+    a, d = alpha, columns
+    public = (public_rows / log_n) ** ((2 * a + 2 * d) / (2 * gamma * a + d))
+    delta = (private_rows * epsilon**2 / log_n + public) ** (-d / (2 * a + 2 * d))
+    return max(round(-log2(delta)), 1), delta ** (min(gamma * a - a, 2 * gamma * a - d) / d)
+
+
 @dataclass(eq=False, repr=False)
 class LPCTPruneClassifier(BaselineClassifier, PublicPartition):
     """LPCT-prune (Ma and Yang, JMLR 2024, Algorithm 2): each cell climbs to a clear ancestor.
@@ -135,11 +152,11 @@ class LPCTPruneClassifier(BaselineClassifier, PublicPartition):
     ----------
     epsilon, partition, min_leaf, public_fraction, random_state : as in ``LPCTClassifier``.
     depth : p_0, if it is not to be derived.
-    constants : ``paper`` as printed, or ``calibrated`` so that the private and the public signal
-        have the same law where there is none. The paper's experiments use constants of their own
-        that yield a tighter bound than the printed ones.
+    constants : ``paper`` as printed, ``published`` as in the authors' code
+        (``published_pruning``), or ``calibrated`` so that the private and the public signal have
+        the same law where there is none.
     fallback : False asks the deep question alone, with all of ε, as Figures 5 and 7 leave the
-        second query out.
+        second query out; so does the authors' code, for which this is ignored.
     """
 
     _: KW_ONLY
@@ -148,13 +165,20 @@ class LPCTPruneClassifier(BaselineClassifier, PublicPartition):
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
         shallow = lpct_depth(len(X), self.epsilon, columns=X.shape[1], public_rows=0)
-        depths = (self._depth(X, len(public)), shallow)[: 1 + self.fallback]
+        published = self.constants == "published"
+        depths = (self._depth(X, len(public)), shallow)[: 1 + (self.fallback and not published)]
         share = self.epsilon / len(depths)
         self.questions_ = []
         for depth in depths:
             cells = self._grown(public, depth, rng)
             self.questions_.append(ask("laplace", share, self._label, cells, X, y, rng))
-        self.model_ = fit("pruned", self._label, public, self.questions_, constants=self.constants)
+        constants = "calibrated" if published else self.constants
+        self.model_ = fit("pruned", self._label, public, self.questions_, constants=constants)
+        if published:
+            deep = self.questions_[0]
+            counts_q = public_counts(self._label, public, deep.partition)
+            ones = published_shares(deep, counts_q, self.epsilon, depths[0], shallow)
+            self.model_ = replace(self.model_, values=np.column_stack([1.0 - ones, ones]))
 
 
 @dataclass(eq=False, repr=False)

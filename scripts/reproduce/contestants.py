@@ -28,6 +28,9 @@ Scores = dict[str, float]
 Scored = tuple[str, Point, Scores]
 Method = Callable[[Any, float, int], Iterator[Scored]]
 
+FULL_GRID_DEPTH = 12
+"""Above it only trees that stop where records run out: a full grid would have more cells than most
+sets have records."""
 DEPTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16)
 WEIGHTS = (0.1, 0.5, 1, 2, 5, 10, 50, 100, 200, 300, 400, 500, 750, 1000, 1250, 1500, 2000)
 
@@ -68,9 +71,16 @@ class Tuned:
         return self.made(points[len(points) // 2], epsilon, seed) if points else None
 
 
+class LPCTCounts(LPCTClassifier):
+    """LPCT's counts alone: ``labels_at`` needs no model."""
+
+    def _estimate(self) -> None:
+        pass
+
+
 @dataclass(frozen=True)
 class Lpct:
-    """LPCT over depths, stopping rules and λ; its limits λ = 0 and infinity under their names."""
+    """LPCT over depths, leaf sizes and λ; its limits λ = 0 and infinity under their names."""
 
     name: str
     partition: str
@@ -80,7 +90,9 @@ class Lpct:
 
     def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
         for depth, min_leaf in product(self.depths, self.min_leaves):
-            model = fitted(self.made(depth, min_leaf, epsilon, seed), split)
+            if min_leaf == 0 and depth > FULL_GRID_DEPTH:
+                continue
+            model = fitted(self.made(depth, min_leaf, epsilon, seed, LPCTCounts), split)
             right = right_in_cells(model.question_.partition, split)
             for weight in (0.0, *WEIGHTS, np.inf):
                 name = {0.0: f"{self.name}-P", np.inf: f"{self.name}-Q"}.get(weight, self.name)
@@ -88,9 +100,16 @@ class Lpct:
                 label = model.labels_at(weight)
                 yield name, point, {"score": float(right[np.arange(len(label)), label].sum())}
 
-    def made(self, depth: int, min_leaf: int, epsilon: float, seed: int) -> LPCTClassifier:
+    def made(
+        self,
+        depth: int,
+        min_leaf: int,
+        epsilon: float,
+        seed: int,
+        estimator: type[LPCTClassifier] = LPCTClassifier,
+    ) -> LPCTClassifier:
         """The estimator at a point."""
-        return LPCTClassifier(
+        return estimator(
             epsilon,
             partition=self.partition,
             depth=depth,

@@ -10,8 +10,8 @@ from scripts.reproduce.ablations import ABLATIONS, DESIGNS
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION
 from scripts.reproduce.derived import mechanisms_noise, rank_sums, what_shifts_show
-from scripts.reproduce.experiment import Experiment, Job, jobs, printed
-from scripts.reproduce.methods import COMPARED, TIMED
+from scripts.reproduce.experiment import Experiment, Job, Numbers, jobs, printed
+from scripts.reproduce.methods import COMPARED, PRUNED, TIMED
 from scripts.reproduce.problems import SHIFTS, SIZES
 from scripts.reproduce.statements import COLLECTIONS as DIFFERENCES
 from scripts.reproduce.statements import EVERY, LOOKED_AT, LOOKS, NORMAL, ONE
@@ -22,7 +22,9 @@ BUDGETS = (0.5, 1.0, 2.0, 4.0, 8.0)
 ALL_BUDGETS = (*BUDGETS, LARGEST)
 THREE = (0.5, 2.0, 8.0)
 
-FAMILY = ("LPCT", "LPCT-P", "LPCT-Q", "LPCT-prune")
+FAMILY = ("LPCT", "LPCT, Theorem 4", "LPCT-P", "LPCT-Q", *PRUNED)
+MECHANISMS = ("LPCT", "LPCT-P", "LPCT-Q", "LPCT, subset selection", "LPCT, subset selection-P")
+FOUR = ("LPCT", "LPCT-P", "LPCT-Q", PRUNED[0])
 LPDT_METHODS = ("DT", "LPDT-M", "LPDT-V", "APHIST", "PHIST for numbers", "DECONV", "Privet")
 LPDT_SERIES = ("DT", "LPDT-M", "LPDT-V", "APHIST", "PHIST", "DECONV", "Privet")
 PUBLIC_ONLY = ("public forest", "public extra trees", "public boosting", "public linear")
@@ -60,6 +62,12 @@ def on_the_design(
     )
 
 
+def authors_code(gamma: float, n_public: int, series: tuple[str, ...]) -> Numbers:
+    """What the authors' code reaches, of the series that are shown."""
+    numbers = printed("authors-code", ("epsilon",), gamma=gamma, n_public=n_public)
+    return {key: value for key, value in numbers.items() if key[0] in series}
+
+
 SMALL, LARGE = "γ = 0.5, 50 public records", "γ = 5, 1000 public records"
 large = partial(on_the_design, gamma=(5.0,), n_public=(1000,))
 ranges = partial(jobs, "design", ("LPCT",), (2.0, 8.0), gamma=(0.5,), n_private=(10_000,))
@@ -69,9 +77,9 @@ LPCT = [
         made(
             f"4{letter}",
             f"accuracy over ε; {setting}",
-            ("LPCT", "LPCT-prune"),
+            ("LPCT", f"LPCT, Theorem 4, γ = {gamma:g}", *PRUNED),
             series=FAMILY,
-            published=printed("authors-code", ("epsilon",), gamma=gamma, n_public=n_public),
+            published=authors_code(gamma, n_public, FAMILY),
             reference="authors' code",
         )
         for letter, made, setting, gamma, n_public in (
@@ -91,22 +99,22 @@ LPCT = [
     on_the_design(
         "5",
         f"accuracy over n_P; {SMALL}",
-        ("LPCT", "LPCT-prune p0"),
+        ("LPCT", PRUNED[0]),
         THREE,
         n_private=(4000, 7000, 10_000, 13_000, 16_000),
         x="n_private",
         panels=("epsilon",),
-        series=FAMILY,
+        series=FOUR,
     ),
     on_the_design(
         "6",
         "accuracy over n_Q; γ = 0.5, 10 000 private records",
-        ("LPCT", "LPCT-prune"),
+        ("LPCT", PRUNED[0]),
         THREE,
         n_public=(10, 20, 50, 100, 150, 200),
         x="n_public",
         panels=("epsilon",),
-        series=FAMILY,
+        series=FOUR,
     ),
     on_the_design(
         "7a", f"accuracy over the depth p; {SMALL}", ("LPCT",), x="depth", line=("epsilon",)
@@ -117,7 +125,7 @@ LPCT = [
         ("LPCT-prune p0",),
         x="depth",
         line=("epsilon",),
-        series=("LPCT-prune",),
+        series=PRUNED[:1],
     ),
     large("7c", f"accuracy over λ; {LARGE}", ("LPCT",), x="weight", line=("epsilon",)),
     Experiment(
@@ -190,7 +198,7 @@ LPDT = [
         "LPDT, Figure 1: mean squared error at ε = 8 with and without public records",
         (
             *jobs("sine", ("LPDT-M",), (8.0,), n_private=(7000,), n_public=(500,)),
-            *jobs("sine", ("LPDT-M",), (8.0,), n_private=(8000,), n_public=(0,)),
+            *jobs("sine", ("LPDT-M, full grid",), (8.0,), n_private=(8000,), n_public=(0,)),
         ),
         x="n_public",
         line=("series",),
@@ -287,7 +295,7 @@ ABM = [
 ]
 
 compared = partial(Experiment, x="series", line=("epsilon",), panels=("problem",), replications=20)
-ranked = partial(rank_sums, without=("Privet, plain tree", "public stack", "everybody's tree"))
+ranked = partial(rank_sums, without=("Privet, plain tree", "everybody's tree"))
 REFERENCES = (*PUBLIC_ONLY, "public tree", "everybody's tree")
 EVERYWHERE, SHOWN = ("Privet", "public stack", *REFERENCES), (*PRIVET, *REFERENCES)
 OURS = [
@@ -304,12 +312,9 @@ OURS = [
                 n_private=(10_000,),
             ),
             x="epsilon",
-            series=(
-                *("LPCT", "LPCT-P", "LPCT-Q"),
-                *("LPCT, subset selection", "LPCT, subset selection-P"),
-            ),
+            series=MECHANISMS,
             replications=100,
-            published=printed("authors-code", ("epsilon",), gamma=gamma, n_public=n_public),
+            published=authors_code(gamma, n_public, MECHANISMS),
             reference="authors' code",
         )
         for gamma, n_public in ((0.5, 50), (5.0, 1000))
@@ -320,13 +325,13 @@ OURS = [
             f"γ = {gamma:g}, {n_public} public records",
             jobs(
                 "design",
-                ("Privet", "public stack", "LPCT", "LPCT-prune"),
+                ("Privet", "public stack", "LPCT", PRUNED[0]),
                 BUDGETS,
                 gamma=(gamma,),
                 n_public=(n_public,),
                 n_private=(10_000,),
             ),
-            series=(*PRIVET, "LPCT", "LPCT-prune"),
+            series=(*PRIVET, "LPCT", PRUNED[0]),
             panels=(),
         )
         for gamma, n_public in ((0.5, 50), (5.0, 1000))

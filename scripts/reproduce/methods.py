@@ -1,6 +1,6 @@
 """The methods of the experiments by name: those of the papers with their grids, and ours."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from privet.baselines import (
     APHISTRegressor,
     DeconvolutionRegressor,
+    LPCTClassifier,
     LPCTPruneClassifier,
     LPDTClassifier,
     LPDTRegressor,
@@ -30,8 +31,19 @@ from privet.baselines import (
     SemiPrivateClassifier,
 )
 from privet.baselines.histogram import MAX_COLUMNS
+from privet.baselines.trees import theorem_4
 from scripts.reproduce.ablations import ABLATIONS
-from scripts.reproduce.contestants import DEPTHS, Lpct, Method, Timed, Tuned
+from scripts.reproduce.contestants import (
+    DEPTHS,
+    Lpct,
+    Method,
+    Point,
+    Scored,
+    Timed,
+    Tuned,
+    fitted,
+    scores,
+)
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import Split
 from scripts.reproduce.ours import Privet, WithoutPrivacy, planned, public_stack, references
@@ -66,19 +78,42 @@ def units(split: Split) -> Mapping[str, Sequence[Any]]:
     return {"hidden": tuple(hidden), "learning_rate": RATES}
 
 
-SHALLOW, CONSTANTS = tuple(range(1, 9)), ("calibrated", "paper")
+SHALLOW, LEAVES = tuple(range(1, 9)), (0, 1, 5)
+"""Leaf sizes: 0 is the full grid, 1 the text's rule; the authors' code prunes with 1 and 5."""
+CONSTANTS = {"published": "published", "text": "paper", "calibrated": "calibrated"}
+"""Of LPCT-prune: of the authors' code, of Algorithm 2 as printed, and ours."""
+PRUNED = tuple(f"LPCT-prune, {name}" for name in CONSTANTS)
 tree = partial(Tuned, estimator=NonPrivateTreeClassifier, private=False)
+
+
+def prune(name: str, leaves: Sequence[int], **settings: str) -> Tuned:
+    """LPCT-prune at the best leaf size."""
+    return Tuned(name, LPCTPruneClassifier, {"min_leaf": leaves}, settings)
+
+
+def by_theorem_4(split: Split, epsilon: float, seed: int, *, gamma: float) -> Iterator[Scored]:
+    """LPCT with the p and λ of Theorem 4 for the synthetic design, whose η_P is 0.1-Hölder."""
+    rows = len(split.private), len(split.public)
+    columns = split.private.X.shape[1]
+    depth, weight = theorem_4(*rows, epsilon, columns=columns, alpha=0.1, gamma=gamma)
+    model = LPCTClassifier(epsilon, depth=depth, weight=weight, random_state=seed)
+    point: Point = {"depth": depth, "weight": weight}
+    yield "LPCT, Theorem 4", point, scores(fitted(model, split), split)
+
+
 NAMED: tuple[Any, ...] = (
     Lpct("LPCT", "max_edge", SHALLOW, (0, 1)),
     Lpct("LPCT, subset selection", "max_edge", SHALLOW, (0, 1), "subset"),
     Lpct("LPCT-R", "random", SHALLOW, (0, 1)),
-    Lpct("LPCT max-edge", "max_edge", DEPTHS, (1,)),
-    Lpct("LPCT CART", "cart", DEPTHS, (1,)),
-    Tuned("LPCT-prune", LPCTPruneClassifier, {"constants": CONSTANTS}),
-    Tuned(
-        "LPCT-prune max-edge", LPCTPruneClassifier, {"min_leaf": (1, 5)}, {"partition": "max_edge"}
+    Lpct("LPCT max-edge", "max_edge", DEPTHS, LEAVES),
+    Lpct("LPCT CART", "cart", DEPTHS, LEAVES[1:]),
+    *(
+        prune(name, LEAVES, constants=constants)
+        for name, constants in zip(PRUNED, CONSTANTS.values(), strict=True)
     ),
-    Tuned("LPCT-prune CART", LPCTPruneClassifier, {"min_leaf": (1, 5)}, {"partition": "cart"}),
+    prune("LPCT-prune max-edge", LEAVES, partition="max_edge", constants="published"),
+    prune("LPCT-prune CART", LEAVES[1:], partition="cart", constants="published"),
+    prune("LPCT-prune CART, calibrated", LEAVES[1:], partition="cart", constants="calibrated"),
     tree("CT-W", grid={"max_depth": range(1, 17)}, settings={"rows": "all"}),
     tree("CT-Q", grid={"max_depth": range(1, 17)}, settings={"rows": "public"}),
     Tuned("PHIST", PHISTClassifier, bins_that_fit(windows=True)),
@@ -110,11 +145,18 @@ NAMED: tuple[Any, ...] = (
 )
 METHODS: dict[str, Method] = {
     **{method.name: method for method in NAMED},
+    **{
+        f"LPCT, Theorem 4, γ = {gamma:g}": partial(by_theorem_4, gamma=gamma)
+        for gamma in (0.5, 5.0)
+    },
     "LPCT-prune p0": Tuned(
-        "LPCT-prune",
+        "LPCT-prune, published",
         LPCTPruneClassifier,
-        {"constants": CONSTANTS, "depth": SHALLOW},
-        {"fallback": False},
+        {"depth": SHALLOW, "min_leaf": LEAVES},
+        {"constants": "published"},
+    ),
+    "LPDT-M, full grid": Tuned(
+        "LPDT-M", LPDTRegressor, {"depth": SHALLOW}, {"partition": "max_edge", "min_leaf": 0}
     ),
     "LPDT leaves": Tuned(
         "LPDT-M", LPDTRegressor, {"depth": SHALLOW[1:], "min_leaf": tuple(range(15, 136, 20))}
@@ -141,6 +183,7 @@ COMPARED = (
     "LPCT CART",
     "LPCT-prune max-edge",
     "LPCT-prune CART",
+    "LPCT-prune CART, calibrated",
     "CT-Q",
     "PHIST",
     "PHIST cubes",
@@ -148,8 +191,11 @@ COMPARED = (
     "PGLM",
     "PSGD-L",
     "PSGD-N",
+    "public stack",
     "Privet",
 )
-"""The methods of LPCT's Table 2, and Privet."""
-TIMED = {f"time of {name}": Timed(name, METHODS[name]) for name in COMPARED}
+"""The methods of LPCT's Table 2, Privet, and its public model without any report."""
+TIMED = {
+    f"time of {name}": Timed(name, METHODS[name]) for name in COMPARED if name != "public stack"
+}
 METHODS.update(TIMED)

@@ -42,6 +42,8 @@ def merged(experiment: Experiment, old: pd.DataFrame, new: pd.DataFrame) -> pd.D
     """``new`` rows, and those of ``old`` that are not measured anew, in the experiment's order."""
     table = pd.concat([part for part in (old, new) if len(part)])
     table = table.drop_duplicates(experiment.key, keep="last")
+    if "series" in table:
+        table = table[table["series"].isin(experiment.series)]
     places = {name: place for place, name in enumerate(experiment.series)}
 
     def order(column: "pd.Series[Setting]") -> "pd.Series[Setting]":

@@ -14,6 +14,7 @@ from privet.baselines.semi_private import (
     cuts_of,
     draw_tree,
     excess_error,
+    least_public_records,
     log_growth,
     sample_sizes,
     stumps,
@@ -107,6 +108,14 @@ def test_learns_its_class(hypotheses: str, columns: int) -> None:
     bound = excess_error(200, 49_800, 1.0, hypotheses=hypotheses, columns=columns)
     assert 1 - model.score(X, y) <= 0.1 + bound.total
     assert model.score(X, y) > 0.87
+
+
+def test_the_lower_bound_lies_below_what_suffices() -> None:
+    """Theorem 4.1's proof: 100 n_pub α > 1/16."""
+    for alpha in (0.01, 0.1, 0.5):
+        least = least_public_records(alpha)
+        assert 100 * least * alpha == pytest.approx(1 / 16)
+        assert least < sample_sizes(alpha, 1.0, hypotheses="thresholds")[0]
 
 
 def test_bounds_shrink_and_sample_sizes_suffice() -> None:

@@ -1,5 +1,6 @@
 """The driver of the experiments: kept results, the best point, missing sets, ranks, the page."""
 
+import gzip
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +14,7 @@ import pytest
 from privet.baselines import LPCTClassifier, LPDTRegressor
 from scripts.reproduce import __main__ as command
 from scripts.reproduce import contestants, derived, driver, pages
-from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION, Split
+from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION, Split, first_rows_public
 from scripts.reproduce.experiment import Experiment, Job, Numbers, jobs, printed
 from scripts.reproduce.experiments import EXPERIMENTS
 from scripts.reproduce.methods import METHODS, TIMED
@@ -186,6 +187,36 @@ def test_only_what_was_measured_anew_is_replaced() -> None:
     table = pages.merged(TABLE, old, new)
     assert table["series"].tolist() == ["tree", "tree", "Privet", "Privet", "stack"]
     assert table["mean"].tolist() == [0.8, 0.9, 0.8, 0.96, 0.99]
+
+
+def test_rows_of_a_series_that_is_no_longer_shown_are_dropped() -> None:
+    """Else a renamed method's old figures would stay on the page."""
+    only = replace(TABLE, series=("tree", "Privet"))
+    table = pages.merged(only, MEANS[["series", "problem", "mean"]], MEANS.iloc[:0])
+    assert set(table["series"]) == {"tree", "Privet"}
+
+
+def test_rice_is_drawn_at_random(tmp_path: Path) -> None:
+    """The file is sorted by class; every seed draws other private rows, of both classes."""
+    rows = [f"{row},{int(row >= 2000)}" for row in range(3810)]
+    with gzip.open(tmp_path / "rice.csv.gz", "wt") as stream:
+        stream.write("\n".join(["a,label", *rows]))
+    first, again, other = (PROBLEMS["rice"](tmp_path, seed) for seed in (0, 0, 1))
+    assert (len(first.public), len(first.private), len(first.test)) == (3510, 240, 60)
+    for part in (first.public, first.private, first.test):
+        assert set(part.y) == {0.0, 1.0}
+    assert np.array_equal(first.private.X, again.private.X)
+    assert not np.array_equal(first.private.X, other.private.X)
+
+
+def test_two_texts_are_one_column(tmp_path: Path) -> None:
+    """As the papers count columns; three texts are three."""
+    rows = [f"{i},{'MF'[i % 2]},{'abc'[i % 3]},{i % 2}" for i in range(60)]
+    (tmp_path / "set.csv").write_text("\n".join(["number,two,three,label", *rows]))
+    split = first_rows_public(tmp_path / "set.csv", 20, 0)
+    assert split.public.X.shape == (20, 5)
+    assert split.public.X[:2, 1].tolist() == [1.0, 0.0]
+    assert (split.private.X[:, 2:].sum(axis=1) == 1).all()
 
 
 def test_a_point_wins_by_its_mean_over_all_replications() -> None:
