@@ -105,7 +105,7 @@ def compare(
     facts |= {
         "mean change of a value": change["mean"],
         "largest change": change["largest"],
-        "outside the first one's 95 % interval": f"{change['outside']:.1%} of records",
+        "cell outside the first one's 95 % interval": f"{change['outside']:.1%} of records",
     }
     print_facts(f"From model {one} to {other}, on {change['records']} public records", facts)
 
@@ -295,12 +295,16 @@ def _predict_record(
         print_json({"model": answer["model"], **prediction})
         return
     facts = {"label": prediction["label"]}
+    kinds = ("cell_value", "cell_low", "cell_high")
+    interval = "{}, 95 % interval {} to {}"
     if prediction.get("probabilities") is None:
-        facts["95 % interval"] = f"{prediction['low']:.4g} to {prediction['high']:.4g}"
+        of_cell = (f"{prediction[kind]:.4g}" for kind in kinds)
+        facts["mean of its cell"] = interval.format(*of_cell)
     else:
-        for name, p in prediction["probabilities"].items():
-            low, high = prediction["low"][name], prediction["high"][name]
-            facts[f"P({name})"] = f"{p:.4f}, 95 % interval {low:.4f} to {high:.4f}"
+        facts |= {f"P({name})": f"{p:.4f}" for name, p in prediction["probabilities"].items()}
+        for name in prediction["probabilities"]:
+            of_cell = (f"{prediction[kind][name]:.4f}" for kind in kinds)
+            facts[f"share of {name} in its cell"] = interval.format(*of_cell)
     facts |= {"because": " and ".join(prediction["path"]) or "there is one cell only"}
     print_facts(f"Prediction of model {answer['model']}", facts)
 
@@ -330,9 +334,9 @@ def _rows(
     """
     classes = predicted["classes"]
     names = [f" {name}" for name in classes] if classes and every else [""]
-    kinds = ("low", "high") if classes is None else ("p", "low", "high")
+    kinds = ("cell_low", "cell_high") if classes is None else ("p", "cell_low", "cell_high")
     predicted_columns = ["prediction", *(kind + name for name in names for kind in kinds), "cell"]
-    values = {"p": predicted["values"], "low": predicted["low"], "high": predicted["high"]}
+    values = {**predicted, "p": predicted["values"]}
     predictions = (
         [label, *(values[kind][row][i] for i in slots for kind in kinds), cell]
         for row, (label, cell) in enumerate(zip(predicted["label"], predicted["cell"], strict=True))

@@ -36,7 +36,8 @@ class Change(BaseModel):
     mean: float = Field(description="Mean absolute change of a value, in the label's units.")
     largest: float = Field(description="Largest absolute change of a value.")
     outside: float = Field(
-        description="Share of records with a value outside the first model's 95 % interval."
+        description="Share of records whose cell's value in the second model lies outside the "
+        "95 % interval of their cell in the first."
     )
 
 
@@ -146,7 +147,8 @@ def change_of(first: Model, second: Model, X: NDArray[np.float64]) -> Change:
     """What changes in predictions for encoded records."""
     before, after = first.predict(X), second.predict(X)
     changed = np.abs(after.values - before.values)
-    outside = (after.values < before.low) | (after.values > before.high)
+    value = after.of_cells(second.values)
+    outside = (value < before.of_cells(first.low)) | (value > before.of_cells(first.high))
     labels = before.labels(first.label) == after.labels(first.label)
     return Change(
         records=len(X),
