@@ -73,18 +73,27 @@ def shift_posterior(
     """theta under each prior, and how well each prior predicts the contrasts."""
     steps, slope_variance = prior.variances(tree)
     z = expected.slope - np.average(expected.slope, axis=0, weights=contrasts.size[:, 0] + 1e-9)
+    mean_slope = np.array([deviations.mean_slope for deviations in prior.grid])[:, None, None]
+    offset = mean_slope * z
     theta = np.zeros((len(steps), *expected.q.shape))
     for _ in range(NEWTON_STEPS):
-        normal = _linearised(tree, contrasts, expected, theta, z, steps, slope_variance)
+        normal = _linearised(tree, contrasts, expected, theta, z, steps, slope_variance, offset)
         step = np.clip(normal.theta - theta, -LONGEST_STEP, LONGEST_STEP)
         theta = theta + step
         if np.abs(step).max() < CONVERGED:
             break
-    shares, derivative = expected.shares(theta)
+    shares, derivative = expected.shares(theta + offset)
     with np.errstate(divide="ignore"):
         odds = np.log(prior.probabilities)[:, None] + normal.log_evidence
     weights = softmax(odds, axis=0)
-    return replace(normal, theta=theta, shares=shares, derivative=derivative, weights=weights)
+    return replace(
+        normal,
+        theta=theta,
+        shares=shares,
+        derivative=derivative,
+        weights=weights,
+        slope=normal.slope + mean_slope[:, 0],
+    )
 
 
 def _linearised(
@@ -95,10 +104,11 @@ def _linearised(
     z: Floats,
     steps: Floats,
     slope_variance: Floats,
+    offset: Floats,
 ) -> Posterior:
     """The posterior with (2) linearised at ``theta``; its ``weights`` are not yet known."""
     R, D, a, size = contrasts.values, contrasts.variance, contrasts.direction, contrasts.size
-    p, derivative = expected.shares(theta)
+    p, derivative = expected.shares(theta + offset)
     b = size * derivative
     e = R - size * (p - contrasts.reference) + b * theta
     J, H, gamma = b**2 / D, b * e / D, contrasts.common_precision

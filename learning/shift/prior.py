@@ -20,6 +20,7 @@ class Deviations(NamedTuple):
     root: float
     slope: float
     path: float
+    mean_slope: float = 0.0
 
 
 NO_SHIFT = Deviations(0.02, 0.0, 0.02)
@@ -91,14 +92,14 @@ class Prior:
     @property
     def probabilities(self) -> Floats:
         """Prior probability of each component, ``(priors,)``."""
-        large = np.array([root == LARGE for root, *_ in self.grid[1:]])
+        large = np.array([d.root == LARGE for d in self.grid[1:]])
         of_large = LARGE_SHIFTS / max(large.sum(), 1)
         others = np.where(large, of_large, (1.0 - LARGE_SHIFTS) / (~large).sum())
         return np.array([self.no_shift, *(1.0 - self.no_shift) * others])
 
     def variances(self, tree: Partition) -> tuple[Floats, Floats]:
         """The variances of all steps, ``(priors, nodes)``, and of the slope, ``(priors, 1)``."""
-        root, slope, path = np.array(self.grid).T[:, :, None] ** 2
+        root, slope, path, _ = np.array(self.grid).T[:, :, None] ** 2
         depth = node_depth(tree)
         mean_depth = max(float(depth[tree.leaves].mean()), 1.0)
         return np.where(depth == 0, root, path / mean_depth), slope

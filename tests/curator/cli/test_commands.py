@@ -151,12 +151,12 @@ def test_a_fit_says_how_the_reports_came(cli: Cli, survey: str, curator_url: str
 
 
 def test_predict_one_record(cli: Cli, survey: str) -> None:
-    """For people the label, probabilities with intervals and the reasons; for scripts JSON."""
+    """For people the label, probabilities, the cell's shares and why; for scripts JSON."""
     task_id = created(cli, survey)
     cli("fit", task_id, "--estimator", "public")
     printed = cli("predict", task_id, "--record", PERSON)
     assert printed.code == 0
-    for words in ("label", "P(0)", "95 % interval", "because"):
+    for words in ("label", "P(0)", "share of 0 in its cell", "95 % interval", "because"):
         assert words in printed.out
     scripted = json.loads(cli("predict", task_id, "--record", PERSON, "--json").out)
     assert scripted["probabilities"][scripted["label"]] >= 0.5
@@ -177,7 +177,7 @@ def test_predict_a_file(
     assert [float(row["p 1"]) for row in rows] == [values[1] for values in printed["values"]]
     assert "The first 20 of 200 rows" in cli("predict", task_id, "--csv", survey).err
     assert {str(cell) for cell in printed["cell"]} == set(printed["paths"])
-    assert len(printed["influence"]) == len(printed["label"]) == 200
+    assert len(printed["cell_influence"]) == len(printed["label"]) == 200
 
 
 def test_truth_values_are_one_category_from_file_to_prediction(
@@ -214,10 +214,11 @@ def test_predict_numbers(cli: Cli, tmp_path: Path) -> None:
     task_id = json.loads(result.out)["id"]
     cli("fit", task_id, "--estimator", "public")
     printed = cli("predict", task_id, "--record", '{"x": 0.5, "z": 0.1}')
-    assert " to " in printed.out
+    assert "mean of its cell" in printed.out
     out = tmp_path / "p.csv"
     cli("predict", task_id, "--csv", str(file), "-o", str(out))
-    assert next(csv.reader(out.read_text().splitlines())) == ["prediction", "low", "high", "cell"]
+    header = next(csv.reader(out.read_text().splitlines()))
+    assert header == ["prediction", "cell_low", "cell_high", "cell"]
 
 
 def test_card_is_printed(cli: Cli, survey: str) -> None:
@@ -507,8 +508,9 @@ def test_predictions_show_the_predicted_class_and_write_all(
     out = tmp_path / "out.csv"
     cli(*predict, "--out", str(out))
     first = next(csv.DictReader(out.read_text().splitlines()))
-    assert list(first)[1:4] == ["p 0", "low 0", "high 0"]
+    assert list(first)[1:4] == ["p 0", "cell_low 0", "cell_high 0"]
     shown = [cell.strip() for cell in cli(*predict).out.splitlines()[4].strip("│").split("│")]
-    likeliest = [float(first[f"{kind} {first['prediction']}"]) for kind in ("p", "low", "high")]
+    kinds = ("p", "cell_low", "cell_high")
+    likeliest = [float(first[f"{kind} {first['prediction']}"]) for kind in kinds]
     assert shown[0] == first["prediction"]
     assert shown[1:4] == [f"{value:.4g}" for value in likeliest]
