@@ -79,7 +79,7 @@ class Model:
       cell's holders, or their mean label, with the ends of a 95 % interval;
     - ``public_share``: ``(K,)``, the fraction of the value that came from public data;
     - ``influence``: ``(K, S)``, maximum change of the value by replacing one report, to first
-      order;
+      order; for more, see ``false_reports``;
     - ``n``: how many reports it used; ``facts``: what else the estimator states;
     - ``span``: maximum difference of two values of a cell; less than a numeric label's range if
       it was reported relative to a centre, None for the whole range;
@@ -146,15 +146,6 @@ class Model:
             )
         return replace(self, values=self.values_without_reports, base_slope=None, n=0)
 
-    def influence_of(self, k: int) -> Floats:
-        """Maximum change of each value by ``k`` dishonest reports, ``(K, S)``.
-
-        To first order in the reports, and never more than ``span``.
-        """
-        least, most = self.bounds
-        span = most - least if self.span is None else self.span
-        return np.minimum(k * self.influence, span)
-
     def to_document(self) -> dict[str, Any]:
         """The model as JSON values; ``from_document`` gives back one that predicts the same."""
         arrays = ((name, getattr(self, name)) for name in OPTIONAL_ARRAYS)
@@ -198,6 +189,12 @@ class Model:
             raise InvalidRequest(
                 f"The model document is damaged ({error}): export it again."
             ) from error
+
+    @property
+    def widest(self) -> float:
+        """The greatest distance of two values of a cell."""
+        least, most = self.bounds
+        return most - least if self.span is None else self.span
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -374,7 +374,9 @@ def _facts(model: Document) -> Document:
 def _way(way: Document) -> tuple[str, str]:
     """How some of the reports came, and how far they could move a prediction."""
     reports = "direct reports" if way["relay"] is None else f"reports in batches of {way['relay']}"
+    if way["worst_found"] is None:
+        return reports, str(way["reports"])
     return reports, (
-        f"{way['reports']}; if all of them were false, a prediction could change by up to "
-        f"{way['influence']:.3g}"
+        f"{way['reports']}; as many false ones, of those tried, moved a cell's value by up to "
+        f"{way['worst_found']:.3g}"
     )

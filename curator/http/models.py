@@ -71,8 +71,11 @@ class WayView(View):
 
     relay: str | None = Field(description="Name of the relay's token; null for single reports.")
     reports: int
-    influence: float = Field(
-        description="The most that so many dishonest reports can have moved any value."
+    worst_found: float | None = Field(
+        default=None,
+        description="How far so many false reports moved a value of the model when some ways to "
+        "choose them were tried; others may move it further. Null if nothing was tried when the "
+        "model was fitted, by an earlier version.",
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from privet.learning.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, Model, fit
+from privet.learning.false_reports import worst_found
 from privet.learning.public_data import PublicData
 from privet.protocol.errors import NotEnoughReports
 from privet.protocol.features import Classes
@@ -133,8 +135,11 @@ def fit_model(
     parameters: Mapping[str, Any],
 ) -> tuple[bytes, dict[str, Any]]:
     task = Task.parse(canonical)
-    model = fit(estimator, task.label, public, counts_of(task, sums), **parameters)
-    return json.dumps(model.to_document()).encode(), summary_of(model, relayed)
+    refit = partial(fit, estimator, task.label, public, **parameters)
+    questions = counts_of(task, sums)
+    model = refit(questions)
+    summary = summary_of(model, relayed, partial(worst_found, refit, questions))
+    return json.dumps(model.to_document()).encode(), summary
 
 
 def compare_models(one: bytes, other: bytes, X: NDArray[np.float64]) -> Change:
