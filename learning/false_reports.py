@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from privet.protocol.mechanisms.base import as_row
+from privet.protocol.mechanisms.base import Sums, as_row
 
 from .counts import QuestionCounts
 from .model import Model
@@ -65,9 +65,9 @@ def _attacks(question: QuestionCounts, rng: np.random.Generator) -> list[Floats]
     return attacks
 
 
-def _payload(question: QuestionCounts, cell: int, slot: int, rng: np.random.Generator) -> Floats:
+def _payload(question: QuestionCounts, cell: int, slot: int, rng: np.random.Generator) -> Sums:
     """What one honest report of the slot's extreme level adds to the sums, ``(sum_size,)``."""
     mechanism = question.mechanism
     level = slot * (mechanism.levels - 1) // max(mechanism.slots - 1, 1)
     payload = mechanism.privatize(cell * mechanism.levels + level, rng.bytes)
-    return np.asarray(mechanism.accumulate(as_row(payload)))
+    return mechanism.accumulate(as_row(payload))

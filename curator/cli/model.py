@@ -336,7 +336,7 @@ def _rows(
     names = [f" {name}" for name in classes] if classes and every else [""]
     kinds = ("cell_low", "cell_high") if classes is None else ("p", "cell_low", "cell_high")
     predicted_columns = ["prediction", *(kind + name for name in names for kind in kinds), "cell"]
-    values = {**predicted, "p": predicted["values"]}
+    values: Document = {**predicted, "p": predicted["values"]}
     predictions = (
         [label, *(values[kind][row][i] for i in slots for kind in kinds), cell]
         for row, (label, cell) in enumerate(zip(predicted["label"], predicted["cell"], strict=True))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from privet.learning.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, Model, fit
+from privet.learning.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, Model, QuestionCounts, fit
 from privet.learning.false_reports import worst_found
 from privet.learning.public_data import PublicData
 from privet.protocol.errors import NotEnoughReports
@@ -135,8 +135,11 @@ def fit_model(
     parameters: Mapping[str, Any],
 ) -> tuple[bytes, dict[str, Any]]:
     task = Task.parse(canonical)
-    refit = partial(fit, estimator, task.label, public, **parameters)
     questions = counts_of(task, sums)
+
+    def refit(questions: Sequence[QuestionCounts]) -> Model:
+        return fit(estimator, task.label, public, questions, **parameters)
+
     model = refit(questions)
     summary = summary_of(model, relayed, partial(worst_found, refit, questions))
     return json.dumps(model.to_document()).encode(), summary

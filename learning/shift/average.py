@@ -26,7 +26,7 @@ from ..public_data import Floats
 from ..ratio import project_on_simplex
 from .likelihood import Contrasts
 from .posterior import Posterior, shift_posterior
-from .prior import WITHOUT_SHAPE, Expected, Prior
+from .prior import Expected, Prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +53,11 @@ def average_posterior(
     """The average of all members; arguments as of ``shift_posterior``."""
     shaped = shift_posterior(tree, contrasts, expected, prior)
     shares = mean_shares(shaped, numeric=expected.numeric)
-    if expected.numeric:
+    if prior.shapeless is None:
         return Average(shares, shaped, None, 0.0)
     slots = shares.shape[1]
-    alone = Prior((WITHOUT_SHAPE,), 1.0)
-    mean = expected.without_shape(contrasts.size[:, 0] + 1e-9)
-    shapeless = shift_posterior(tree, contrasts, mean, alone)
+    alike = expected.without_shape(contrasts.size[:, 0] + 1e-9)
+    shapeless = shift_posterior(tree, contrasts, alike, Prior((prior.shapeless,), 1.0))
     gains = shapeless.total_evidence - shaped.total_evidence
     log_odds = (slots - 1) / slots * float(gains.sum())
     average = Average(shares, shaped, shapeless, log_odds)

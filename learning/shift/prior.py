@@ -34,7 +34,7 @@ would cost .0014 of Brier score (ADR 0113)."""
 NO_SHIFT_OF_CLASSES, NO_SHIFT_OF_NUMBERS = 0.5, 0.9
 """Classes: as likely as not (table in ADR 0113). Numbers: nine to one, since a squared error has no
 bound."""
-WITHOUT_SHAPE = Deviations(0.6, 0.0, 1.0)
+SHAPELESS = Deviations(0.6, 0.0, 1.0)
 """Where cells are expected to be alike: the smaller of the grid's deviations at the root, since the
 mean is the public one, and the larger below it (table in ADR 0119)."""
 PER_THETA = 1.0 / 12.0
@@ -86,15 +86,21 @@ class Expected:
 
 @dataclass(frozen=True)
 class Prior:
-    """A mixture of normal priors of theta, the first of them "no shift"."""
+    """A mixture of normal priors of theta, the first of them "no shift".
+
+    ``shapeless`` is that of the member without the public model's shape, if there is one.
+    """
 
     grid: Sequence[Deviations]
     no_shift: float
+    shapeless: Deviations | None = None
 
     @classmethod
     def default(cls, *, numeric: bool) -> "Prior":
         """The prior of numbers or of classes."""
-        return cls(GRID, NO_SHIFT_OF_NUMBERS if numeric else NO_SHIFT_OF_CLASSES)
+        if numeric:
+            return cls(GRID, NO_SHIFT_OF_NUMBERS)
+        return cls(GRID, NO_SHIFT_OF_CLASSES, SHAPELESS)
 
     @property
     def probabilities(self) -> Floats:

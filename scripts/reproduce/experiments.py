@@ -13,6 +13,7 @@ from scripts.reproduce.derived import mechanisms_noise, rank_sums, what_shifts_s
 from scripts.reproduce.experiment import Experiment, jobs, printed
 from scripts.reproduce.methods import COMPARED, TIMED
 from scripts.reproduce.problems import SHIFTS, SIZES
+from scripts.reproduce.shapes import KINDS
 
 LARGEST = 64.0
 """The protocol's largest ε, for the papers' 1000."""
@@ -393,6 +394,16 @@ OURS = [
         series=tuple(ablation.name for ablation in ABLATIONS),
         best="min",
         replications=30,
+    ),
+    Experiment(
+        "shapes",
+        "With the member, without it, and their difference",
+        jobs("random laws", ("without the public shape",), (0.0,), classes=(2, 5, 8), kind=KINDS),
+        x="reports",
+        panels=("classes", "kind"),
+        series=("with", "without", "difference", "weighted"),
+        measures=("score", "brier"),
+        replications=24,
     ),
     *(
         Experiment(

@@ -35,6 +35,7 @@ from scripts.reproduce.contestants import DEPTHS, Lpct, Method, Timed, Tuned
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import Split
 from scripts.reproduce.ours import Privet, WithoutPrivacy, planned, public_stack, references
+from scripts.reproduce.shapes import Compared
 
 RATES = tuple(10.0**k for k in range(-5, 1))
 BANDWIDTHS = (None, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -129,6 +130,7 @@ METHODS: dict[str, Method] = {
     "references": references,
     "plan": planned,
     **CASES,
+    "without the public shape": Compared(),
     **{f"ablation: {ablation.name}": ablation for ablation in ABLATIONS},
 }
 

@@ -19,6 +19,7 @@ PAGES = {
     "tables/shifts.md": ("shifts",),
     "tables/coverage.md": ("coverage",),
     "tables/ablations.md": ("ablations",),
+    "tables/shapes.md": ("shapes",),
     "tables/lpct-figures.md": ("lpct-figure",),
     "tables/lpct-tables.md": ("lpct-table",),
     "tables/lpct-mechanisms.md": ("mechanisms",),

@@ -91,7 +91,7 @@ async def test_impossible_fits_are_refused(http: Http, asked: Any, said: str) ->
 
 
 async def test_a_prediction_has_label_probabilities_interval_cell_and_path(http: Http) -> None:
-    """Probabilities sum to one, the label is the likeliest, and the cell's shares have intervals."""
+    """Probabilities sum to one, the label is the likeliest, cells' shares have intervals."""
     task_id = await http.task()
     await http.fit(task_id, estimator="public")
     response = await http.post(f"/v1/tasks/{task_id}/predict", json={"records": [PERSON]})
