@@ -57,7 +57,8 @@ class Predictions(TypedDict):
     ends of their 95 % intervals, and ``cell_influence`` the most that one dishonest report can have
     moved them, to first order. An entry of these and of ``values`` has one number per class in the
     order of ``classes``, or one number where the label is numeric and ``classes`` is None.
-    ``paths`` gives the splits that lead to each ``cell`` met.
+    ``outside`` names the fields whose number lies outside the published range, whose nearest end
+    counts. ``paths`` gives the splits that lead to each ``cell`` met.
     """
 
     model: int
@@ -69,6 +70,7 @@ class Predictions(TypedDict):
     cell_high: list[list[float]]
     cell_influence: list[list[float]]
     cell: list[int]
+    outside: list[list[str]]
     paths: dict[str, list[str]]
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -307,6 +308,7 @@ def _predict_record(
             facts[f"share of {name} in its cell"] = interval.format(*of_cell)
     facts |= {"because": " and ".join(prediction["path"]) or "there is one cell only"}
     print_facts(f"Prediction of model {answer['model']}", facts)
+    _warn_of_outside([prediction["outside"]])
 
 
 def _deliver(table: _Table, predicted: Predictions, out: Path | None, as_json: bool) -> None:
@@ -321,8 +323,21 @@ def _deliver(table: _Table, predicted: Predictions, out: Path | None, as_json: b
         print_table(f"Predictions of model {predicted['model']}", header, rows[:ROWS_SHOWN])
         if len(rows) > ROWS_SHOWN:
             err().print(f"The first {ROWS_SHOWN} of {len(rows)} rows; --out writes them all.")
+    _warn_of_outside(predicted["outside"])
     if wrong:
         err().print(f"{len(wrong)} rows have no prediction, the first: {wrong[0]}", **PLAIN)
+
+
+def _warn_of_outside(outside: Sequence[Sequence[str]]) -> None:
+    """Say whose values lie outside their range."""
+    rows = sum(map(bool, outside))
+    names = ", ".join(dict.fromkeys(name for of_row in outside for name in of_row))
+    if rows:
+        err().print(
+            f"{rows} of {len(outside)} records have a value outside the published range, of "
+            f"{names}: the range's nearest end counts.",
+            **PLAIN,
+        )
 
 
 def _rows(

@@ -388,6 +388,9 @@ class Prediction(BaseModel):
     )
     cell: int = Field(description="The cell the record falls into.")
     path: list[str] = Field(description="The splits that led there.", examples=[["age < 32"]])
+    outside: list[str] = Field(
+        description="Fields whose number lies outside the published range; its nearest end counts."
+    )
 
 
 class RecordPredictions(BaseModel):
@@ -408,6 +411,7 @@ class RecordPredictions(BaseModel):
                             "cell_influence": {"no": 0.01, "yes": 0.01},
                             "cell": 7,
                             "path": ["age < 32", "religious < 2.5"],
+                            "outside": [],
                         }
                     ],
                 }
@@ -433,6 +437,7 @@ class ColumnPredictions(BaseModel):
         description="The most that one report can have moved the cell's value, to first order."
     )
     cell: list[int]
+    outside: list[list[str]] = Field(description="Each row's fields outside their range.")
     paths: dict[str, list[str]] = Field(description="The splits that lead to each cell met.")
 
 
@@ -536,6 +541,7 @@ def _columns(answers: ExplainedPredictions) -> dict[str, Any]:
             for name, table in zip(OF_CELL, of_cell, strict=True)
         },
         "cell": predictions.cells.tolist(),
+        "outside": answers.outside,
         "paths": {str(cell): path for cell, path in answers.paths.items()},
     }
 
@@ -559,4 +565,5 @@ def _record(columns: dict[str, Any], row: int) -> dict[str, Any]:
         prediction |= {
             name: dict(zip(classes, columns[name][row], strict=True)) for name in OF_CELL
         }
-    return {**prediction, "cell": cell, "path": columns["paths"][str(cell)]}
+    why = {"cell": cell, "path": columns["paths"][str(cell)], "outside": columns["outside"][row]}
+    return prediction | why

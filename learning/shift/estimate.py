@@ -1,4 +1,4 @@
-"""The holders' shares: two rounds of contrasts and posterior, and what is stated of the result."""
+"""The holders' shares: two rounds of contrasts and average, and what is stated of the result."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def estimate_shift(
     prior: Prior | None = None,
     rounds: int = ROUNDS,
 ) -> SlotEstimates:
-    """The holders' shares: posterior means, and for the true shares the reports' 95 % intervals."""
+    """The holders' shares: the model average, and for the true ones the reports' 95 % intervals."""
     prior = Prior.default(numeric=expected.numeric) if prior is None else prior
     shares = expected.q
     for _ in range(rounds):

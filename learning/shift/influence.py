@@ -1,4 +1,4 @@
-"""What replacing one report can change a posterior mean share by, to first order.
+"""What replacing one report can change an average share by, to first order.
 
 A report changes the contrasts R, and these H = b e / D and, by the noise between cells, u' theta.
 Within a prior theta changes by C dH, C being the posterior covariance; the entry of C between two
