@@ -374,7 +374,7 @@ def _sentence(
     cells: int,
 ) -> str:
     """Whether the public records resemble the holders, and whether the reports mattered."""
-    surest = min(overall, key=lambda row: row.p_value)
+    surest = min(overall if len(overall) > 2 else overall[-1:], key=lambda row: row.p_value)
     differs = surest.p_value * len(overall) <= FALSE_DISCOVERY_RATE
     if isinstance(label, Classes):
         shown, unit = "{:.0%}".format, f"{100 * moved:.1f} points"
