@@ -132,5 +132,4 @@ ABLATIONS = (
     Ablation("17 priors", FINER),
     Ablation("shift for certain", no_shift=0.0),
     Ablation("one round", rounds=1),
-    Ablation("public shape for certain", shapeless=None),
 )
