@@ -62,7 +62,7 @@ def _labels(model: Model, X: NDArray[np.float64]) -> object:
 
 def _intervals(model: Model, X: NDArray[np.float64]) -> object:
     predictions = model.predict(X)
-    return predictions.values, predictions.low, predictions.high
+    return predictions.values, predictions.of_cells(model.low), predictions.of_cells(model.high)
 
 
 def _model(estimator: str, depth: int, columns: int, public_rows: int) -> Model:

@@ -52,21 +52,25 @@ Records = Sequence[Mapping[str, Any]] | Mapping[str, Any]
 class Predictions(TypedDict):
     """Predictions of model number ``model``; each list has one entry per record.
 
-    ``label`` holds the likeliest classes, or the mean labels. An entry of ``values``, of the ends
-    ``low`` and ``high`` of their 95 % intervals, and of ``influence`` (the most that one dishonest
-    report can have moved them) has one number per class in the order of ``classes``, or one number
-    where the label is numeric and ``classes`` is None. ``paths`` gives the splits that lead to each
-    ``cell`` met.
+    ``label`` holds the likeliest classes, or the mean labels. Of the holders in the record's cell,
+    ``cell_value`` are the shares of classes or the mean label, ``cell_low`` and ``cell_high`` the
+    ends of their 95 % intervals, and ``cell_influence`` the most that one dishonest report can have
+    moved them, to first order. An entry of these and of ``values`` has one number per class in the
+    order of ``classes``, or one number where the label is numeric and ``classes`` is None.
+    ``outside`` names the fields whose number lies outside the published range, whose nearest end
+    counts. ``paths`` gives the splits that lead to each ``cell`` met.
     """
 
     model: int
     classes: list[str] | None
     label: list[Any]
     values: list[list[float]]
-    low: list[list[float]]
-    high: list[list[float]]
-    influence: list[list[float]]
+    cell_value: list[list[float]]
+    cell_low: list[list[float]]
+    cell_high: list[list[float]]
+    cell_influence: list[list[float]]
     cell: list[int]
+    outside: list[list[str]]
     paths: dict[str, list[str]]
 
 
@@ -329,6 +333,6 @@ def _joined(answers: Sequence[Predictions]) -> Predictions:
     first = answers[0]
     paths = {cell: path for answer in answers for cell, path in answer["paths"].items()}
     rows: Document = {}
-    for name in ("label", "values", "low", "high", "influence", "cell"):
+    for name in [key for key in first if key not in {"model", "classes", "paths"}]:
         rows[name] = [row for answer in answers for row in cast("Document", answer)[name]]
     return cast("Predictions", {**first, **rows, "paths": paths})

@@ -5,10 +5,11 @@ U_k = sum_s V_ks. Of m public records, h_ks are the exact counts. A weighted sum
 
     A_w = sum_ks w_ks V_ks / n,    Var A_w = (w' Cov(V) w + A_w^2 Var n) / n^2,
 
-is a class's share among those who reported (w = 1 in its slot), or the distance of their mean label
-from the public one (w = what each slot stands for, less that). Its interval is about them, so it
-has the mechanism's noise and, for a number, what rounding it to a level and clipping it around its
-centre hide. Whether the populations behind both data differ is
+is a class's share among those who reported, less 1 / S (w = 1 in its slot, less 1 / S, so that the
+S shares add up to 1), or the distance of their mean label from the public one (w = what each slot
+stands for, less that). Shares are then projected on the simplex. An interval is about those who
+reported, so it has the mechanism's noise and, for a number, what rounding it to a level and
+clipping it around its centre hide. Whether the populations behind both data differ is
 another question, with the chance of who was asked in both: a share p has p (1 - p) (1 / n + 1 / m)
 more variance.
 
@@ -45,6 +46,7 @@ from .counts import (
 from .looks import Looks, p_of_equal_means, p_of_equal_shares, reports_until
 from .model import Model
 from .public_data import Floats, PublicData
+from .ratio import project_on_simplex
 from .trees import locate
 
 FALSE_DISCOVERY_RATE = 0.05
@@ -155,7 +157,9 @@ def reports_for(label: Label, question: QuestionCounts, half_width: float) -> in
     variances = []
     for _, weights in figure_weights(label, question):
         if question.n:
-            centre = 0.0 if isinstance(label, Classes) else question.mean(weights).value
+            centre = 1.0 / label.slots
+            if isinstance(label, Range):
+                centre = question.mean(weights).value
             variances.append(question.n * question.mean(weights - centre).variance)
         else:
             even = np.full(weights.shape, REFERENCE / weights.size)
@@ -183,29 +187,49 @@ def _overall(
 ) -> tuple[Comparison, ...]:
     """Each class's share, or the mean label, with the test that the populations are alike."""
     n, m = question.holders, len(public)
+    weights = dict(figure_weights(label, question))
+    if isinstance(label, Classes):
+        part = 1.0 / label.slots
+        centred = (question.mean(of_class - part) for of_class in weights.values())
+        reported = [replace(share, value=part + share.value) for share in centred]
+        intervals = on_simplex(reported)
+        expected = [float((public.y == slot).mean()) for slot in range(label.slots)]
+        alike = expected
+        pooled = [
+            min(max((n * share.value + m * other) / (n + m), 0.0), 1.0)
+            for share, other in zip(reported, expected, strict=True)
+        ]
+        spread = [share * (1.0 - share) for share in pooled]
+    else:
+        on_scale = _as_reported(label, public, question)
+        expected, alike = [float(public.y.mean())], [float(on_scale.mean())]
+        distance = question.mean(weights[label.name] - alike[0])
+        reported = [replace(distance, value=alike[0] + distance.value)]
+        intervals = [_unclipped(label, public, question, model, reported[0])]
+        spread = [float(on_scale.var())]
     rows = []
-    for name, weights in figure_weights(label, question):
-        if isinstance(label, Classes):
-            expected = alike = float((public.y == label.classes.index(name)).mean())
-            reported = question.mean(weights)
-            pooled = min(max((n * reported.value + m * expected) / (n + m), 0.0), 1.0)
-            spread = pooled * (1.0 - pooled)
-            interval = reported.interval(0.0, 1.0)
-        else:
-            on_scale = _as_reported(label, public, question)
-            expected, alike, spread = (
-                float(public.y.mean()),
-                float(on_scale.mean()),
-                float(on_scale.var()),
-            )
-            distance = question.mean(weights - alike)
-            reported = replace(distance, value=alike + distance.value)
-            interval = _unclipped(label, public, question, model, reported)
-        difference, sampled = reported.value - alike, reported.variance + spread / n
-        p_value = float(_mean_p(question, difference, sampled, spread / m))
-        row = (interval.value, interval.low, interval.high, expected, p_value)
-        rows.append(Comparison(name, *row))
+    for row, name in enumerate(weights):
+        difference = reported[row].value - alike[row]
+        sampled = reported[row].variance + spread[row] / n
+        p_value = float(_mean_p(question, difference, sampled, spread[row] / m))
+        interval = intervals[row]
+        rows.append(
+            Comparison(name, interval.value, interval.low, interval.high, expected[row], p_value)
+        )
     return tuple(rows)
+
+
+def on_simplex(shares: Sequence[Estimate]) -> list[Interval]:
+    """Shares of classes that add up to 1, none of them negative, with their 95 % intervals.
+
+    The nearest such point to the estimates; an interval that does not hold its share reaches to it.
+    """
+    points = project_on_simplex(np.array([[share.value for share in shares]]))[0].tolist()
+    intervals = [share.interval(0.0, 1.0) for share in shares]
+    return [
+        Interval(point, min(point, of.low), max(point, of.high))
+        for point, of in zip(points, intervals, strict=True)
+    ]
 
 
 def _as_reported(label: Range, public: PublicData, question: QuestionCounts) -> Floats:
@@ -385,7 +409,7 @@ def _sentence(
     cells: int,
 ) -> str:
     """Whether the public records resemble the holders, and whether the reports mattered."""
-    surest = min(overall, key=lambda row: row.p_value)
+    surest = min(overall if len(overall) > 2 else overall[-1:], key=lambda row: row.p_value)
     differs = surest.p_value * len(overall) <= FALSE_DISCOVERY_RATE
     if isinstance(label, Classes):
         shown, unit = "{:.0%}".format, f"{100 * moved:.1f} points"

@@ -30,10 +30,9 @@ _LABEL: TypeAdapter[Label] = TypeAdapter(Label)
 class Predictions:
     """A model's predictions for ``rows`` records, computed when they are first asked for.
 
-    ``values``, ``low`` and ``high`` have shape ``(rows, S)``: class probabilities with the ends of
-    their 95 % intervals, or for a numeric label (S = 1) its mean in the label's units.
-    ``cells`` has shape ``(rows,)``; ``scores``, ``(rows, S)``, are the public model's, or None if
-    the predictions do not use it.
+    ``values`` has shape ``(rows, S)``: class probabilities, or for a numeric label (S = 1) its mean
+    in the label's units. ``cells`` has shape ``(rows,)``; ``scores``, ``(rows, S)``, are the public
+    model's, or None if the predictions do not use it.
     """
 
     model: "Model"
@@ -43,23 +42,21 @@ class Predictions:
     @cached_property
     def values(self) -> Floats:
         """Probabilities or means, clipped to their bounds and normalised."""
-        values = self._on_base(self.model.values)
-        if self.scores is None:
+        values = self.of_cells(self.model.values)
+        if self.scores is None or self.model.base_values is None:
             return values
+        within = self.scores - self.of_cells(self.model.base_values)
+        if self.model.base_slope is not None:
+            within *= self.of_cells(self.model.base_slope)
+        values += within
         np.clip(values, *self.model.bounds, out=values)
         if isinstance(self.model.label, Classes):
             values /= np.maximum(values.sum(axis=1, keepdims=True), 1e-300)
         return values
 
-    @cached_property
-    def low(self) -> Floats:
-        """Lower ends of the intervals, never above the values."""
-        return self._end(self.model.low, np.minimum)
-
-    @cached_property
-    def high(self) -> Floats:
-        """Upper ends of the intervals, never below the values."""
-        return self._end(self.model.high, np.maximum)
+    def of_cells(self, table: Floats) -> Floats:
+        """The entries ``(rows, S)`` of a table of cells, ``(K, S)``, for the rows' cells."""
+        return table.take(self.cells, axis=0)
 
     def labels(self, label: Label) -> NDArray[Any]:
         """The most probable class of each row by name (the first of equals), or the mean label."""
@@ -70,23 +67,6 @@ class Predictions:
             return np.asarray(names[self.model.values.argmax(axis=1)].take(self.cells))
         return np.asarray(names[self.values.argmax(axis=1)])
 
-    def _on_base(self, per_cell: Floats) -> Floats:
-        """The rows' entries of a table of cells, relative to the public model's scores if any."""
-        if self.scores is None or self.model.base_values is None:
-            return per_cell.take(self.cells, axis=0)
-        values = self.scores - self.model.base_values.take(self.cells, axis=0)
-        if self.model.base_slope is not None:
-            values *= self.model.base_slope.take(self.cells, axis=0)
-        values += per_cell.take(self.cells, axis=0)
-        return np.asarray(values)
-
-    def _end(self, per_cell: Floats, inner: np.ufunc) -> Floats:
-        ends = self._on_base(per_cell)
-        if self.scores is None:
-            return ends
-        np.clip(ends, *self.model.bounds, out=ends)
-        return np.asarray(inner(ends, self.values, out=ends))
-
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -95,10 +75,11 @@ class Model:
     For K cells and S values per cell (the classes' probabilities; S = 1 for the mean of a numeric
     label, in its units):
 
-    - ``values``, ``standard_error``, ``low``, ``high``: ``(K, S)``, the ends of a 95 % interval;
+    - ``values``, ``standard_error``, ``low``, ``high``: ``(K, S)``, the shares of classes among a
+      cell's holders, or their mean label, with the ends of a 95 % interval;
     - ``public_share``: ``(K,)``, the fraction of the value that came from public data;
     - ``influence``: ``(K, S)``, maximum change of the value by replacing one report, to first
-      order;
+      order; for more, see ``false_reports``;
     - ``n``: how many reports it used; ``facts``: what else the estimator states;
     - ``span``: maximum difference of two values of a cell; less than a numeric label's range if
       it was reported relative to a centre, None for the whole range;
@@ -139,6 +120,20 @@ class Model:
         """Predictions for rows in these ``cells`` with the public model's ``scores``, if any."""
         return Predictions(self, cells, None if self.base_values is None else scores)
 
+    def ranges(self, X: Floats) -> tuple[Floats, Floats] | None:
+        """Least and greatest prediction for the encoded rows ``X`` in each cell, ``(K, S)`` each.
+
+        NaN in a cell without rows; None if predictions do not differ within cells.
+        """
+        if self.base_values is None:
+            return None
+        predictions = self.predict(X)
+        least, most = (np.full(self.values.shape, end) for end in (np.inf, -np.inf))
+        np.minimum.at(least, predictions.cells, predictions.values)
+        np.maximum.at(most, predictions.cells, predictions.values)
+        empty = ~np.isfinite(least)
+        return np.where(empty, np.nan, least), np.where(empty, np.nan, most)
+
     def without_reports(self) -> "Model":
         """The same estimator's model of no reports: its values alone are meant.
 
@@ -150,15 +145,6 @@ class Model:
                 "without reports: fit again."
             )
         return replace(self, values=self.values_without_reports, base_slope=None, n=0)
-
-    def influence_of(self, k: int) -> Floats:
-        """Maximum change of each value by ``k`` dishonest reports, ``(K, S)``.
-
-        To first order in the reports, and never more than ``span``.
-        """
-        least, most = self.bounds
-        span = most - least if self.span is None else self.span
-        return np.minimum(k * self.influence, span)
 
     def to_document(self) -> dict[str, Any]:
         """The model as JSON values; ``from_document`` gives back one that predicts the same."""
@@ -203,6 +189,12 @@ class Model:
             raise InvalidRequest(
                 f"The model document is damaged ({error}): export it again."
             ) from error
+
+    @property
+    def widest(self) -> float:
+        """The greatest distance of two values of a cell."""
+        least, most = self.bounds
+        return most - least if self.span is None else self.span
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -15,7 +15,7 @@ import numpy as np
 from privet.protocol.features import Classes
 
 from .counts import Estimate, Interval, Label, QuestionCounts, public_counts
-from .insight import figure_weights
+from .insight import figure_weights, on_simplex
 from .public_data import Floats, PublicData
 from .trees import ancestors, node_depth
 
@@ -55,29 +55,30 @@ def node_shares(
     mass = question.mean(inside)
     share = Share("", mass.interval(0.0, 1.0), float(records / public_by_cell.sum()))
     least, most = (0.0, 1.0) if isinstance(label, Classes) else (label.low, label.high)
+    weights = dict(figure_weights(label, question))
+    if mass.value <= mass.factor * np.sqrt(mass.variance):
+        middle = 1.0 / label.slots if isinstance(label, Classes) else (least + most) / 2.0
+        reported = [Interval(middle, least, most)] * len(weights)
+    else:
+        ratios = [_ratio(question, mass, inside, of_figure) for of_figure in weights.values()]
+        reported = (
+            on_simplex(ratios)
+            if isinstance(label, Classes)
+            else [ratio.interval(least, most) for ratio in ratios]
+        )
     rows = []
-    for slot, (name, weights) in enumerate(figure_weights(label, question)):
-        reported = _ratio(question, mass, inside, weights, least, most)
+    for slot, name in enumerate(weights):
         expected = None
         if records and isinstance(label, Classes):
             expected = float(public_by_cell[below, slot].sum() / records)
         elif records:
             expected = least + (most - least) * float(public_by_cell[below, 1].sum() / records)
-        rows.append(Share(name, reported, expected))
+        rows.append(Share(name, reported[slot], expected))
     return NodeShares(share, tuple(rows))
 
 
-def _ratio(
-    question: QuestionCounts,
-    mass: Estimate,
-    inside: Floats,
-    weights: Floats,
-    least: float,
-    most: float,
-) -> Interval:
+def _ratio(question: QuestionCounts, mass: Estimate, inside: Floats, weights: Floats) -> Estimate:
     """The weights' mean below the node, over the mass there."""
-    if mass.value <= mass.factor * np.sqrt(mass.variance):
-        return Interval((least + most) / 2.0, least, most)
     value = question.mean(inside * weights).value / mass.value
     contrast = question.mean(inside * (weights - value))
-    return Estimate(value, contrast.variance / mass.value**2, mass.factor).interval(least, most)
+    return Estimate(value, contrast.variance / mass.value**2, mass.factor)

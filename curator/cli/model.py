@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -106,7 +107,7 @@ def compare(
     facts |= {
         "mean change of a value": change["mean"],
         "largest change": change["largest"],
-        "outside the first one's 95 % interval": f"{change['outside']:.1%} of records",
+        "cell outside the first one's 95 % interval": f"{change['outside']:.1%} of records",
     }
     print_facts(f"From model {one} to {other}, on {change['records']} public records", facts)
 
@@ -297,14 +298,19 @@ def _predict_record(
         print_json({"model": answer["model"], **prediction})
         return
     facts = {"label": prediction["label"]}
+    kinds = ("cell_value", "cell_low", "cell_high")
+    interval = "{}, 95 % interval {} to {}"
     if prediction.get("probabilities") is None:
-        facts["95 % interval"] = f"{prediction['low']:.4g} to {prediction['high']:.4g}"
+        of_cell = (f"{prediction[kind]:.4g}" for kind in kinds)
+        facts["mean of its cell"] = interval.format(*of_cell)
     else:
-        for name, p in prediction["probabilities"].items():
-            low, high = prediction["low"][name], prediction["high"][name]
-            facts[f"P({name})"] = f"{p:.4f}, 95 % interval {low:.4f} to {high:.4f}"
+        facts |= {f"P({name})": f"{p:.4f}" for name, p in prediction["probabilities"].items()}
+        for name in prediction["probabilities"]:
+            of_cell = (f"{prediction[kind][name]:.4f}" for kind in kinds)
+            facts[f"share of {name} in its cell"] = interval.format(*of_cell)
     facts |= {"because": " and ".join(prediction["path"]) or "there is one cell only"}
     print_facts(f"Prediction of model {answer['model']}", facts)
+    _warn_of_outside([prediction["outside"]])
 
 
 def _deliver(table: _Table, predicted: Predictions, out: Path | None, as_json: bool) -> None:
@@ -319,8 +325,21 @@ def _deliver(table: _Table, predicted: Predictions, out: Path | None, as_json: b
         print_table(f"Predictions of model {predicted['model']}", header, rows[:ROWS_SHOWN])
         if len(rows) > ROWS_SHOWN:
             err().print(f"The first {ROWS_SHOWN} of {len(rows)} rows; --out writes them all.")
+    _warn_of_outside(predicted["outside"])
     if wrong:
         err().print(f"{len(wrong)} rows have no prediction, the first: {wrong[0]}", **PLAIN)
+
+
+def _warn_of_outside(outside: Sequence[Sequence[str]]) -> None:
+    """Say whose values lie outside their range."""
+    rows = sum(map(bool, outside))
+    names = ", ".join(dict.fromkeys(name for of_row in outside for name in of_row))
+    if rows:
+        err().print(
+            f"{rows} of {len(outside)} records have a value outside the published range, of "
+            f"{names}: the range's nearest end counts.",
+            **PLAIN,
+        )
 
 
 def _rows(
@@ -332,9 +351,9 @@ def _rows(
     """
     classes = predicted["classes"]
     names = [f" {name}" for name in classes] if classes and every else [""]
-    kinds = ("low", "high") if classes is None else ("p", "low", "high")
+    kinds = ("cell_low", "cell_high") if classes is None else ("p", "cell_low", "cell_high")
     predicted_columns = ["prediction", *(kind + name for name in names for kind in kinds), "cell"]
-    values = {"p": predicted["values"], "low": predicted["low"], "high": predicted["high"]}
+    values: Document = {**predicted, "p": predicted["values"]}
     predictions = (
         [label, *(values[kind][row][i] for i in slots for kind in kinds), cell]
         for row, (label, cell) in enumerate(zip(predicted["label"], predicted["cell"], strict=True))
@@ -372,7 +391,9 @@ def _facts(model: Document) -> Document:
 def _way(way: Document) -> tuple[str, str]:
     """How some of the reports came, and how far they could move a prediction."""
     reports = "direct reports" if way["relay"] is None else f"reports in batches of {way['relay']}"
+    if way["worst_found"] is None:
+        return reports, str(way["reports"])
     return reports, (
-        f"{way['reports']}; if all of them were false, a prediction could change by up to "
-        f"{way['influence']:.3g}"
+        f"{way['reports']}; as many false ones, of those tried, moved a cell's value by up to "
+        f"{way['worst_found']:.3g}"
     )

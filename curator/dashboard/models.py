@@ -238,7 +238,7 @@ def picture(
         "number_of_cells": model.partition.cells,
     }
     if model.partition.cells > MOST_DRAWN:
-        return {**parts, "svg": None, "cells": []}
+        return {**parts, "svg": None, "cells": [], "note": ""}
     layout = curator.layout(task.id, model, reported=visitor.reader)
     href = None if nodes is None else (lambda node: f"{nodes}/{node.number}")
     name = whose.replace(" ", "-")
@@ -247,6 +247,7 @@ def picture(
         **parts,
         "svg": Markup(svg),  # noqa: S704 - what it holds is escaped
         "cells": [(node, layout.path(node)) for node in layout.nodes if node.cell is not None],
+        "note": layout.note,
     }
 
 
@@ -270,7 +271,7 @@ def values_of_cell(task: Task, model: Model, cell: int) -> list[dict[str, Any]]:
     """A cell's values by class, or its mean."""
     names = task.label.classes if isinstance(task.label, Classes) else (task.label.name,)
     kinds = {"value": model.values, "low": model.low, "high": model.high}
-    kinds["influence"] = model.influence_of(1)
+    kinds["influence"] = model.influence
     return [
         {"name": name, **{kind: float(table[cell, slot]) for kind, table in kinds.items()}}
         for slot, name in enumerate(names)
@@ -278,12 +279,11 @@ def values_of_cell(task: Task, model: Model, cell: int) -> list[dict[str, Any]]:
 
 
 def values_of_prediction(task: Task, prediction: Mapping[str, Any]) -> list[dict[str, Any]]:
-    kinds = ("low", "high", "influence")
     if not isinstance(task.label, Classes):
-        ends = {kind: prediction[kind] for kind in kinds}
-        return [{"name": task.label.name, "value": prediction["label"], **ends}]
+        of_cell = {name: prediction[name] for name in calls.OF_CELL}
+        return [{"name": task.label.name, "value": prediction["label"], **of_cell}]
     return [
-        {"name": name, "value": value, **{kind: prediction[kind][name] for kind in kinds}}
+        {"name": name, "value": value, **{kind: prediction[kind][name] for kind in calls.OF_CELL}}
         for name, value in prediction["probabilities"].items()
     ]
 

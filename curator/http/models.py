@@ -72,8 +72,11 @@ class WayView(View):
 
     relay: str | None = Field(description="Name of the relay's token; null for single reports.")
     reports: int
-    influence: float = Field(
-        description="The most that so many dishonest reports can have moved any value."
+    worst_found: float | None = Field(
+        default=None,
+        description="How far so many false reports moved a value of the model when some ways to "
+        "choose them were tried; others may move it further. Null if nothing was tried when the "
+        "model was fitted, by an earlier version.",
     )
 
 
@@ -337,8 +340,8 @@ async def export_model(
     return Response(body, media_type=export.media_type, headers=headers)
 
 
-BOUNDS = ("low", "high", "influence")
-"""Keys given with each value."""
+OF_CELL = ("cell_value", "cell_low", "cell_high", "cell_influence")
+"""Keys of what is said of a record's cell."""
 
 
 class PredictRequest(BaseModel):
@@ -375,13 +378,24 @@ class Prediction(BaseModel):
     probabilities: dict[str, float] | None = Field(
         default=None, description="Per class; absent for a numeric label."
     )
-    low: dict[str, float] | float = Field(description="Lower end of the 95 % interval.")
-    high: dict[str, float] | float = Field(description="Upper end of the 95 % interval.")
-    influence: dict[str, float] | float = Field(
-        description="The most that one dishonest report can have moved it; k reports: k times that."
+    cell_value: dict[str, float] | float = Field(
+        description="Estimated share of each class, or the mean label, among the holders in the "
+        "record's cell; the prediction differs from it by the public model."
+    )
+    cell_low: dict[str, float] | float = Field(
+        description="Lower end of the 95 % interval of the cell's share or mean. It is about the "
+        "cell's holders together, not about those like the record."
+    )
+    cell_high: dict[str, float] | float = Field(description="Its upper end.")
+    cell_influence: dict[str, float] | float = Field(
+        description="The most that one dishonest report can have moved the cell's value, to first "
+        "order."
     )
     cell: int = Field(description="The cell the record falls into.")
     path: list[str] = Field(description="The splits that led there.", examples=[["age < 32"]])
+    outside: list[str] = Field(
+        description="Fields whose number lies outside the published range; its nearest end counts."
+    )
 
 
 class RecordPredictions(BaseModel):
@@ -396,11 +410,13 @@ class RecordPredictions(BaseModel):
                         {
                             "label": "yes",
                             "probabilities": {"no": 0.31, "yes": 0.69},
-                            "low": {"no": 0.22, "yes": 0.6},
-                            "high": {"no": 0.4, "yes": 0.78},
-                            "influence": {"no": 0.01, "yes": 0.01},
+                            "cell_value": {"no": 0.33, "yes": 0.67},
+                            "cell_low": {"no": 0.22, "yes": 0.6},
+                            "cell_high": {"no": 0.4, "yes": 0.78},
+                            "cell_influence": {"no": 0.01, "yes": 0.01},
                             "cell": 7,
                             "path": ["age < 32", "religious < 2.5"],
+                            "outside": [],
                         }
                     ],
                 }
@@ -419,10 +435,14 @@ class ColumnPredictions(BaseModel):
     classes: list[str] | None = Field(description="Order of the values per row.")
     label: list[str | float]
     values: list[list[float]] = Field(description="Probabilities, or the mean label alone.")
-    low: list[list[float]]
-    high: list[list[float]]
-    influence: list[list[float]] = Field(description="The most that one report can have moved it.")
+    cell_value: list[list[float]] = Field(description="Shares, or the mean, of the row's cell.")
+    cell_low: list[list[float]] = Field(description="Lower ends of their 95 % intervals.")
+    cell_high: list[list[float]] = Field(description="Upper ends.")
+    cell_influence: list[list[float]] = Field(
+        description="The most that one report can have moved the cell's value, to first order."
+    )
     cell: list[int]
+    outside: list[list[str]] = Field(description="Each row's fields outside their range.")
     paths: dict[str, list[str]] = Field(description="The splits that lead to each cell met.")
 
 
@@ -514,16 +534,19 @@ def _request_in(body: bytes) -> PredictRequest:
 
 
 def _columns(answers: ExplainedPredictions) -> dict[str, Any]:
-    label, predictions = answers.model.model.label, answers.predictions
+    model, predictions = answers.model.model, answers.predictions
+    label, of_cell = model.label, (model.values, model.low, model.high, model.influence)
     return {
         "model": answers.model.number,
         "classes": list(label.classes) if isinstance(label, Classes) else None,
         "label": predictions.labels(label).tolist(),
         "values": predictions.values.tolist(),
-        "low": predictions.low.tolist(),
-        "high": predictions.high.tolist(),
-        "influence": answers.model.model.influence_of(1)[predictions.cells].tolist(),
+        **{
+            name: predictions.of_cells(table).tolist()
+            for name, table in zip(OF_CELL, of_cell, strict=True)
+        },
         "cell": predictions.cells.tolist(),
+        "outside": answers.outside,
         "paths": {str(cell): path for cell, path in answers.paths.items()},
     }
 
@@ -541,8 +564,11 @@ def _record(columns: dict[str, Any], row: int) -> dict[str, Any]:
     classes, cell = columns["classes"], columns["cell"][row]
     prediction = {"label": columns["label"][row]}
     if classes is None:
-        prediction |= {end: columns[end][row][0] for end in BOUNDS}
+        prediction |= {name: columns[name][row][0] for name in OF_CELL}
     else:
         prediction["probabilities"] = dict(zip(classes, columns["values"][row], strict=True))
-        prediction |= {end: dict(zip(classes, columns[end][row], strict=True)) for end in BOUNDS}
-    return {**prediction, "cell": cell, "path": columns["paths"][str(cell)]}
+        prediction |= {
+            name: dict(zip(classes, columns[name][row], strict=True)) for name in OF_CELL
+        }
+    why = {"cell": cell, "path": columns["paths"][str(cell)], "outside": columns["outside"][row]}
+    return prediction | why

@@ -6,7 +6,7 @@ which models there are.
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
@@ -21,27 +21,32 @@ BYTES_IN_MEMORY = 2**29
 """Least recently used models beyond either limit are read from the store again when asked for."""
 
 
-def summary_of(model: Model, relayed: Mapping[str, int]) -> dict[str, Any]:
-    """What lists of models show of it, in JSON's types; ``relayed`` is a store's."""
+def summary_of(
+    model: Model, relayed: Mapping[str, int], worst_of: Callable[[int], float]
+) -> dict[str, Any]:
+    """What lists of models show of it, in JSON's types; arguments as of ``report_sources``."""
     return {
         "estimator": model.estimator,
         "parameters": dict(model.parameters),
         "reports": model.n,
         "cells": model.partition.cells,
         "facts": dict(model.facts),
-        "ways": report_sources(model, relayed),
+        "ways": report_sources(model, relayed, worst_of),
     }
 
 
-def report_sources(model: Model, relayed: Mapping[str, int]) -> list[dict[str, Any]]:
+def report_sources(
+    model: Model, relayed: Mapping[str, int], worst_of: Callable[[int], float]
+) -> list[dict[str, Any]]:
     """How many of its reports came singly (``relay`` is None) and in whose batches.
 
-    ``influence`` is the most that so many dishonest reports can have moved any value.
+    ``relayed`` is a store's. ``worst_found`` is ``worst_of`` that many: how far so many false
+    reports moved a value in the refits tried (``learning.false_reports``).
     """
     singly = max(model.n - sum(relayed.values()), 0)
     reports: dict[str | None, int] = {None: singly, **dict(sorted(relayed.items()))}
     return [
-        {"relay": relay, "reports": n, "influence": float(model.influence_of(n).max())}
+        {"relay": relay, "reports": n, "worst_found": worst_of(n)}
         for relay, n in reports.items()
         if n
     ]

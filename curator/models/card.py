@@ -142,13 +142,13 @@ def _said(task: Task, model: Model, public: PublicData, questions: Sequence[Ques
 
 def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
     width = model.high - model.low
-    moved = model.influence_of(1)
+    moved = model.influence
     lines = [
         f"- Half of the cells' 95 % intervals are narrower than {np.median(width):.3g}, and all "
         f"narrower than {width.max():.3g}.",
         f"- On average {model.public_share.mean():.0%} of a cell's value comes from public data.",
         f"- One dishonest report can have moved a value by {np.median(moved):.3g} in half of the "
-        f"cells, and by {moved.max():.3g} at most; k of them by k times as much.",
+        f"cells, and by {moved.max():.3g} at most, to first order.",
     ]
     share, bias = agreement(model, questions), offset(model, questions)
     if share is not None:
@@ -165,14 +165,14 @@ def _ways(ways: Sequence[Mapping[str, Any]]) -> str:
             "singly, from anybody" if way["relay"] is None else f"in batches of {way['relay']}",
             str(way["reports"]),
             f"{way['reports'] / total:.1%}",
-            f"{way['influence']:.3g}",
+            "not tried" if way.get("worst_found") is None else f"{way['worst_found']:.3g}",
         ]
         for way in ways
     ]
-    header = ("way", "reports", "share", "influence")
+    header = ("way", "reports", "share", "worst found")
     return (
-        f"{_table(header, rows)}\n\nThe influence is the most that these reports can have moved "
-        "any value of the model if all of them were dishonest."
+        f"{_table(header, rows)}\n\nThe worst found is how far so many false reports moved a value "
+        "of the model when some ways to choose them were tried. Others may move it further."
     )
 
 

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from privet.learning.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, Model, fit
+from privet.learning.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, Model, QuestionCounts, fit
+from privet.learning.false_reports import worst_found
 from privet.learning.public_data import PublicData
 from privet.protocol.errors import NotEnoughReports
 from privet.protocol.features import Classes
@@ -36,7 +38,8 @@ class Change(BaseModel):
     mean: float = Field(description="Mean absolute change of a value, in the label's units.")
     largest: float = Field(description="Largest absolute change of a value.")
     outside: float = Field(
-        description="Share of records with a value outside the first model's 95 % interval."
+        description="Share of records whose cell's value in the second model lies outside the "
+        "95 % interval of their cell in the first."
     )
 
 
@@ -134,8 +137,14 @@ def fit_model(
     parameters: Mapping[str, Any],
 ) -> tuple[bytes, dict[str, Any]]:
     task = Task.parse(canonical)
-    model = fit(estimator, task.label, public, counts_of(task, sums, planned), **parameters)
-    return json.dumps(model.to_document()).encode(), summary_of(model, relayed)
+    questions = counts_of(task, sums, planned)
+
+    def refit(questions: Sequence[QuestionCounts]) -> Model:
+        return fit(estimator, task.label, public, questions, **parameters)
+
+    model = refit(questions)
+    summary = summary_of(model, relayed, partial(worst_found, refit, questions))
+    return json.dumps(model.to_document()).encode(), summary
 
 
 def compare_models(one: bytes, other: bytes, X: NDArray[np.float64]) -> Change:
@@ -148,7 +157,8 @@ def change_of(first: Model, second: Model, X: NDArray[np.float64]) -> Change:
     """What changes in predictions for encoded records."""
     before, after = first.predict(X), second.predict(X)
     changed = np.abs(after.values - before.values)
-    outside = (after.values < before.low) | (after.values > before.high)
+    value = after.of_cells(second.values)
+    outside = (value < before.of_cells(first.low)) | (value > before.of_cells(first.high))
     labels = before.labels(first.label) == after.labels(first.label)
     return Change(
         records=len(X),

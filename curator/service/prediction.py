@@ -7,10 +7,10 @@ from typing import Any
 from privet.learning.estimators import Predictions
 from privet.learning.model import FittedModel
 from privet.learning.task_building.columns import Columns
-from privet.learning.task_building.encode import encode_columns, encode_records
+from privet.learning.task_building.encode import encode_columns, encode_records, rows_outside
 from privet.learning.trees import describe_path
 from privet.protocol.errors import TooLarge
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Numeric
 from privet.protocol.task import Task
 
 from .base import UseCases
@@ -27,6 +27,8 @@ class ExplainedPredictions:
     predictions: Predictions
     paths: Mapping[int, list[str]]
     """The splits that lead to each cell of the predictions."""
+    outside: Sequence[Sequence[str]]
+    """Of each record, the fields whose number lies outside the range and counts as its end."""
 
 
 class PredictionCases(UseCases):
@@ -64,8 +66,18 @@ def predict_rows(
     if rows > most:
         raise TooLarge(f"{rows} rows are more than one call takes: send at most {most} at a time.")
     X = encode_records(task, records or []) if columns is None else encode_columns(task, columns)
+    outside: list[list[str]] = [[] for _ in range(rows)]
+    for feature in task.features:
+        if isinstance(feature, Numeric):
+            numbers = (
+                [record.get(feature.name) for record in records or []]
+                if columns is None
+                else columns.get(feature.name, [])
+            )
+            for row in rows_outside(feature, numbers):
+                outside[row].append(feature.name)
     predictions = fitted.model.predict(X)
     partition = fitted.model.partition
     met = sorted(set(predictions.cells.tolist()))
     paths = {cell: describe_path(partition, task.columns, cell) for cell in met}
-    return ExplainedPredictions(fitted, predictions, paths)
+    return ExplainedPredictions(fitted, predictions, paths, outside)

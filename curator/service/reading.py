@@ -28,6 +28,8 @@ from .base import UseCases
 
 RESULTS_KEPT = 64
 """Tasks whose results stay in memory: anybody may ask for them, and they change no more."""
+RANGED_ROWS = 5000
+"""Maximum number of public records for which a drawn tree has predictions."""
 
 
 class ReadingCases(UseCases):
@@ -109,7 +111,8 @@ class ReadingCases(UseCases):
     def layout(self, task_id: str, model: Model, *, reported: bool) -> Layout:
         """Where a picture of a task's model has its nodes; raises ``TaskNotFound``.
 
-        Its branches are as thick as their part of what was reported, or of the public records.
+        Nodes weigh what was reported below them, or their public records. Ranges of predictions are
+        those for public records.
         """
         task, public = self.store.task(task_id).task, self.store.public_data(task_id)
         question = question_about(model, self.question_counts(task_id)) if reported else None
@@ -117,7 +120,9 @@ class ReadingCases(UseCases):
             mass = public_counts(task.label, public, model.partition).sum(axis=1)
         else:
             mass = question.counts.sum(axis=1)
-        return lay_out(model.partition, task.columns, model=model, mass=mass)
+        some = public.X[:: max(1, -(-len(public) // RANGED_ROWS))]
+        ranges = model.ranges(some)
+        return lay_out(model.partition, task.columns, model=model, mass=mass, ranges=ranges)
 
     def node_shares(self, task_id: str, number: int, node: int) -> NodeShares | None:
         """What was reported below a node of a model's tree, beside the public records there.

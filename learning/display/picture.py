@@ -2,9 +2,9 @@
 
 Every node has a row, indented by its depth: the split that leads to it in words, a bar as wide as
 its part of the mass in the colour of its prediction, and for a cell the prediction on an axis with
-its 95 % interval. The picture needs no style sheet: text has the colour of the text around it, and
-the other colours suit light and dark ground. With a public model, predictions vary within a cell
-around the values shown.
+the 95 % interval of the cell's share or mean. The picture needs no style sheet: text has the colour
+of the text around it, and the other colours suit light and dark ground. With a public model the
+tree is a summary: predictions differ within a cell, and their range there is shown.
 """
 
 from collections.abc import Callable
@@ -28,6 +28,10 @@ CLASS_COLORS = (
 )  # fmt: skip
 """Colours of three and more classes, repeated after the eighth; the names are always written."""
 GREY = "#858585"
+SUMMARY = (
+    "The tree is a summary of the model: predictions differ within a cell, by the public model."
+)
+RANGES = " Ranges are those for public records."
 
 ROW, INDENT, MARGIN = 24.0, 16.0, 8.0
 """Pixels between rows, between levels, and around the picture."""
@@ -39,9 +43,10 @@ LETTER = 6.4
 
 @dataclass(frozen=True)
 class Value:
-    """What a cell predicts: a class's probability, or the mean label, with its 95 % interval.
+    """What a cell predicts: a class's share, or the mean label, with its 95 % interval.
 
-    ``name`` is the class, or empty; ``public`` the same figure without any report, if known.
+    ``name`` is the class, or empty; ``public`` the same figure without any report, if known;
+    ``within`` the range of predictions in the cell, if they differ there and records are known.
     """
 
     name: str
@@ -49,10 +54,14 @@ class Value:
     low: float
     high: float
     public: float | None = None
+    within: tuple[float, float] | None = None
 
     def __str__(self) -> str:
         name = f"{self.name} " if self.name else ""
-        return f"{name}{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
+        predicted = ""
+        if self.within is not None:
+            predicted = ", predicts {:.3g} to {:.3g}".format(*self.within)
+        return f"{name}{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]{predicted}"
 
 
 @dataclass(frozen=True)
@@ -76,10 +85,14 @@ class Node:
 
 @dataclass(frozen=True)
 class Layout:
-    """The nodes of a tree in order of their numbers, and the ends of the axis of its values."""
+    """The nodes of a tree in order of their numbers, and the ends of the axis of its values.
+
+    ``note`` says that the tree is a summary of the model, if it is; else it is empty.
+    """
 
     nodes: tuple[Node, ...]
     axis: tuple[float, float] | None
+    note: str = ""
 
     @property
     def rows(self) -> list[Node]:
@@ -106,11 +119,12 @@ def lay_out(
     *,
     model: Model | None = None,
     mass: Floats | None = None,
+    ranges: tuple[Floats, Floats] | None = None,
 ) -> Layout:
     """The rows of a tree.
 
     ``columns`` are the features' own (``columns_of``). ``mass``, ``(cells,)``, weighs the cells,
-    negative ones as 0, and equally by default.
+    negative ones as 0, and equally by default. ``ranges`` are ``Model.ranges`` of public records.
     """
     weights = np.ones(partition.cells) if mass is None else np.maximum(mass, 0.0)
     sums = node_sums(partition, weights)
@@ -131,30 +145,39 @@ def lay_out(
                 mass=float(shares[node]),
                 color=colors[node],
                 cell=None if cell < 0 else cell,
-                value=None if cell < 0 or model is None else _value(model, cell),
+                value=None if cell < 0 or model is None else _value(model, cell, ranges),
             )
         )
-    axis = None
-    if model is not None:  # numbers span what their intervals do
-        ends = float(model.low.min()), float(model.high.max())
+    axis, note = None, ""
+    if model is not None:  # numbers span what their intervals and predictions do
+        least, most = (model.low, model.high) if ranges is None else ranges
+        ends = float(np.fmin(model.low, least).min()), float(np.fmax(model.high, most).max())
         axis = (0.0, 1.0) if isinstance(model.label, Classes) else ends
-    return Layout(tuple(nodes), axis)
+        if model.base_values is not None:
+            note = SUMMARY if ranges is None else SUMMARY + RANGES
+    return Layout(tuple(nodes), axis, note)
 
 
-def _value(model: Model, cell: int) -> Value:
-    """A cell's prediction: the probability of the second of two classes, or of the likeliest."""
+def _value(model: Model, cell: int, ranges: tuple[Floats, Floats] | None) -> Value:
+    """A cell's share of the second of two classes, or of the likeliest, or its mean."""
     classes = model.label.classes if isinstance(model.label, Classes) else ("",)
     slot = 1 if len(classes) == 2 else int(model.values[cell].argmax())
     value, low, high = (float(at[cell, slot]) for at in (model.values, model.low, model.high))
     without = model.values_without_reports
     before = None if without is None else float(without[cell, slot])
-    return Value(classes[slot], value, low, high, before)
+    within = None
+    if ranges is not None and not np.isnan(ranges[0][cell, slot]):
+        within = float(ranges[0][cell, slot]), float(ranges[1][cell, slot])
+    return Value(classes[slot], value, low, high, before, within)
 
 
-def to_text(model: Model, columns: tuple[Column, ...]) -> str:
-    """One line per split and per cell, as scikit-learn's ``export_text`` prints a tree."""
-    lines = []
-    for node in lay_out(model.partition, columns, model=model).rows:
+def to_text(layout: Layout) -> str:
+    """One line per split and per cell, as scikit-learn's ``export_text`` prints a tree.
+
+    Above them the layout's note, if it has one.
+    """
+    lines = [layout.note] if layout.note else []
+    for node in layout.rows:
         if node.condition:
             lines.append(f"{'|   ' * (node.depth - 1)}|--- {node.condition}")
         if node.value is not None:
@@ -198,7 +221,8 @@ class _Drawing:
         size = f"{self.width:.0f}", f"{self.height:.0f}"
         description = f"{sum(node.cell is not None for node in layout.nodes)} cells."
         if layout.axis is not None:
-            description += " Each shows its prediction with the 95 % interval."
+            description += " Each shows its share or mean with the 95 % interval."
+        description = " ".join(filter(None, (description, layout.note)))
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" role="{"img" if href is None else "group"}" '
             f'viewBox="0 0 {" ".join(size)}" width="{size[0]}" height="{size[1]}" '
@@ -248,16 +272,23 @@ class _Drawing:
         return "".join(parts)
 
     def interval(self, axis: tuple[float, float], color: str, value: Value, y: float) -> str:
-        """The interval as a line, the value as a dot, the public one as a ring, and as text."""
+        """The range of predictions as a band, the interval as a line, the value as a dot, the
+        public one as a ring, and as text."""
         low, at, high = (self.along(axis, end) for end in (value.low, value.value, value.high))
-        ring = ""
+        ring = band = ""
+        if value.within is not None:
+            least, most = (self.along(axis, end) for end in value.within)
+            band = (
+                f'<rect x="{least:.5g}" y="{y - 8:g}" width="{max(most - least, 1.0):.4g}" '
+                f'height="16" fill="{color}" opacity=".25"/>'
+            )
         if value.public is not None:
             ring = (
                 f'<circle cx="{self.along(axis, value.public):.5g}" cy="{y:g}" r="5" fill="none" '
                 'stroke="currentColor"/>'
             )
         return (
-            f'<path d="M{low:.5g} {y - 5:g}v10m0-5H{high:.5g}m0-5v10" stroke="{color}" '
+            f'{band}<path d="M{low:.5g} {y - 5:g}v10m0-5H{high:.5g}m0-5v10" stroke="{color}" '
             f'stroke-width="2" fill="none"/><circle cx="{at:.5g}" cy="{y:g}" r="4" '
             f'fill="{color}"/>{ring}<text x="{self.values:g}" y="{y + 4:g}">'
             f"{escape(str(value))}</text>"

@@ -62,8 +62,9 @@ class TreeDisplay:
         svg = to_svg(self.layout, name=f"tree-{id(self)}", title=self.title)
         described = map(self.layout.describe, self.layout.rows)
         texts = "".join(f"<li>{escape(text)}</li>" for text in described)
+        note = f"<p>{escape(self.layout.note)}</p>" if self.layout.note else ""
         return (
-            f'<div style="overflow-x:auto">{svg}</div>'
+            f'<div style="overflow-x:auto">{svg}</div>{note}'
             f"<details><summary>The tree as text</summary><ul>{texts}</ul></details>"
         )
 
@@ -71,8 +72,8 @@ class TreeDisplay:
         """Draw it into matplotlib's ``ax``, or into a figure of its own.
 
         Each node has a row, with its part of the mass in percent; cells have a point with its 95 %
-        interval, and a ring at the value without reports if that is known. Raises ``ImportError``
-        without matplotlib.
+        interval, a ring at the value without reports and a band over the range of predictions if
+        these are known. Raises ``ImportError`` without matplotlib.
         """
         rows = self.layout.rows
         if ax is None:
@@ -80,7 +81,7 @@ class TreeDisplay:
             _, ax = pyplot().subplots(figsize=(8.0, height), layout="constrained")
         for node in rows:
             _draw(ax, node)
-        ax.set_title(self.title)
+        ax.set_title("\n".join(filter(None, (self.title, self.layout.note))))
         names = {node.value.name for node in rows if node.value is not None}
         ax.set_xlabel(_quantity(names))
         ax.set_ylim(len(rows) - 0.5, -0.5)
@@ -105,6 +106,9 @@ def _draw(ax: Any, node: Node) -> None:
         if node.cell is not None:
             ax.barh(node.row, node.mass, height=0.6, color=node.color)
         return
+    if value.within is not None:
+        least, most = value.within
+        ax.barh(node.row, most - least, left=least, height=0.6, color=node.color, alpha=0.25)
     ends = [[value.value - value.low], [value.high - value.value]]
     ax.errorbar(value.value, node.row, xerr=ends, fmt="o", color=node.color, capsize=3)
     if value.public is not None:
@@ -122,7 +126,7 @@ def _quantity(names: set[str]) -> str:
         return "part of the mass"
     if names == {""}:
         return "mean of the label"
-    return f"probability of {min(names)}" if len(names) == 1 else "probability"
+    return f"share of {min(names)}" if len(names) == 1 else "share"
 
 
 def _align_left(ax: Any) -> None:

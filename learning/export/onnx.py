@@ -1,4 +1,4 @@
-"""A model as an ONNX graph: raw features in, label, values, interval and cell out.
+"""A model as an ONNX graph: raw features in, label, values, cell and its interval out.
 
 One input per feature, ``feature <name>``, of shape ``(rows, 1)``: double for a number (NaN if
 missing), string for a category (empty if missing). The graph encodes them as ``protocol.features``
@@ -128,7 +128,7 @@ def encode(graph: Graph, feature: Numeric | Categorical) -> str:
 def predict(graph: Graph, model: Model, X: str) -> None:
     """``Model.predict`` on encoded columns, as outputs."""
     cells = locate(graph, model.partition, X)
-    values, low, high = (
+    values, cell_low, cell_high = (
         graph.add("Gather", graph.constant(table), cells, axis=0)
         for table in (model.values, model.low, model.high)
     )
@@ -138,17 +138,13 @@ def predict(graph: Graph, model: Model, X: str) -> None:
         if model.base_slope is not None:
             slope = graph.add("Gather", graph.constant(model.base_slope), cells, axis=0)
             shift = graph.add("Mul", slope, shift)
-        smallest, largest = model.bounds
-        ends = [graph.constant(np.float64(smallest)), graph.constant(np.float64(largest))]
-        values, low, high = (
-            graph.add("Clip", graph.add("Add", table, shift), *ends)
-            for table in (values, low, high)
-        )
+        ends = [graph.constant(np.float64(end)) for end in model.bounds]
+        values = graph.add("Clip", graph.add("Add", values, shift), *ends)
         if isinstance(model.label, Classes):
             total = graph.add("ReduceSum", values, graph.constant(np.array([1])), keepdims=1)
             values = graph.add("Div", values, graph.add("Max", total, graph.constant(1e-300)))
-        low, high = graph.add("Min", low, values), graph.add("Max", high, values)
-    _outputs(graph, model, {"values": values, "low": low, "high": high}, cells)
+    tables = {"values": values, "cell_low": cell_low, "cell_high": cell_high}
+    _outputs(graph, model, tables, cells)
 
 
 def locate(graph: Graph, partition: Partition, X: str) -> str:

@@ -4,11 +4,13 @@
 of these in a slot. From the debiased counts V per slot and their sum U, and for any reference
 shares r,
 
-    R = V - r U,    E R = n w (p - r),    Cov R = noise of R + n w [p (1 - 2 r) + r^2] I.       (1)
+    R = V - r U,    E R = n w (p - r),
+    Cov R = noise of R + n w [diag(p) - p r' - r p' + r r'].                                    (1)
 
-A wrong mass w therefore scales a difference and makes none. Two rounds: the first has r = q, the
-expected shares, the second the first one's posterior means, so that p = r in the sampling variance
-n w r (1 - r), and in the masses.
+A wrong mass w therefore scales a difference and makes none. Slots are looked at one by one, so only
+the diagonal is used, n w [p (1 - 2 r) + r^2]. Two rounds: the first has r = q, the expected shares,
+the second the first one's result, so that p = r in the sampling variance n w r (1 - r), and in the
+masses.
 
 **Shift** (``prior``). For classes theta is a shift of log-odds, for numbers a twelfth of a scale's
 width:
@@ -36,7 +38,9 @@ D^-1 + gamma D^-1 a a' D^-1, one rank more.
 **Posterior** (``posterior``). (2) is linearised at the current theta until that stays (Gauss and
 Newton); then all is normal, and linear in the cells, but for the two additions of rank one. Each
 slot has deviations and evidence of its own, so that one class may move alone; two slots mirror each
-other.
+other. The share is the mean over the priors of (2) at each one's mode.
+
+**Average** (``average``). For classes, one more member has the same q in all cells.
 
 **Intervals** are those of the reports alone: what holds for every shift cannot lean on a prior.
 """

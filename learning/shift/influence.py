@@ -1,16 +1,19 @@
-"""What replacing one report can change a posterior mean share by, to first order.
+"""What replacing one report can change an average share by, to first order.
 
 A report changes the contrasts R, and these H = b e / D and, by the noise between cells, u' theta.
 Within a prior theta changes by C dH, C being the posterior covariance; the entry of C between two
 cells is at most the product of their posterior deviations. Between priors the derivative of a mean
 is its covariance with that of the log evidence, at most the product of their deviations (Cauchy and
-Schwarz). Left out: second order, and how reports change masses, variances and references.
+Schwarz). The part of the member without the public model's shape (``average``) changes with the
+difference of log evidences. Left out: second order, and how reports change masses, variances and
+references.
 """
 
 import numpy as np
 
 from ..counts import QuestionCounts
 from ..public_data import Floats
+from .average import Average
 from .likelihood import Contrasts
 from .posterior import Posterior
 from .tree_smoothing import smooth
@@ -19,21 +22,49 @@ LEAST_WEIGHT = 1e-3
 """Priors with less posterior weight get only the looser of two bounds, which is quicker."""
 
 
-def influence(question: QuestionCounts, contrasts: Contrasts, posterior: Posterior) -> Floats:
+def influence(question: QuestionCounts, contrasts: Contrasts, average: Average) -> Floats:
     """The bound for each mean share, ``(cells, slots)``."""
-    contrast_change = ContrastChange(question, contrasts.reference)
+    change, part = ContrastChange(question, contrasts.reference), average.flat
+    shaped = average.shaped
+    of_shaped = _of_posterior(question, contrasts, change, shaped)
+    if average.shapeless is None:
+        return of_shaped
+    shapeless, slots = average.shapeless, contrasts.reference.shape[1]
+    moved = (1.0 - part) * of_shaped
+    moved += part * _of_posterior(question, contrasts, change, shapeless)
+    gain = shapeless.mean(_by_contrasts(contrasts, shapeless))
+    gain -= shaped.mean(_by_contrasts(contrasts, shaped))
+    of_odds = (slots - 1) / slots * float(change.summed(np.abs(gain)).sum())
+    if average.log_odds + of_odds > 0.0:  # or else this member has no part before or after
+        apart = np.abs(shapeless.mean(shapeless.shares) - shaped.mean(shaped.shares))
+        moved += apart * (1.0 - part**2) / 2.0 * of_odds
+    return np.asarray(moved)
+
+
+def _of_posterior(
+    question: QuestionCounts,
+    contrasts: Contrasts,
+    change: "ContrastChange",
+    posterior: Posterior,
+) -> Floats:
+    """The bound for the mean shares of one posterior, ``(cells, slots)``."""
     D, a, gamma = contrasts.variance, contrasts.direction, contrasts.common_precision
-    of_noise = gamma * contrast_change.summed(np.abs(a / D))
+    of_noise = gamma * change.summed(np.abs(a / D))
     within = posterior.mean(
         posterior.derivative * _of_theta(question, contrasts, posterior, of_noise)
     )
-    # the derivative of the log evidence by the contrasts, up to what is equal for all priors
+    by_R = posterior.deviation(_by_contrasts(contrasts, posterior))
+    return np.asarray(within + posterior.deviation(posterior.shares) * change.summed(by_R))
+
+
+def _by_contrasts(contrasts: Contrasts, posterior: Posterior) -> Floats:
+    """The derivative of each prior's log evidence by the contrasts, ``(priors, cells, slots)``.
+
+    Up to what is equal for all priors.
+    """
+    D, a, gamma = contrasts.variance, contrasts.direction, contrasts.common_precision
     by_R = contrasts.size * posterior.shares / D
-    by_R = by_R + gamma * (a / D) * (a * by_R).sum(axis=1, keepdims=True)
-    between = posterior.deviation(posterior.shares) * contrast_change.summed(
-        posterior.deviation(by_R)
-    )
-    return np.asarray(within + between)
+    return np.asarray(by_R + gamma * (a / D) * (a * by_R).sum(axis=1, keepdims=True))
 
 
 class ContrastChange:

@@ -16,7 +16,7 @@ g = gamma / (1 + gamma r), the mean gains g C u (h - u' mean), and C loses g C u
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import logsumexp, softmax
 
 from privet.protocol.partition import Partition
 
@@ -39,7 +39,8 @@ class Posterior:
 
     ``shares`` are p at the mode ``theta`` and ``derivative`` theirs; ``prior_variance`` and
     ``variance`` are theta's before and after; ``log_evidence``, and ``weights``, the priors'
-    posterior probabilities, have shape ``(priors, slots)``, as has ``slope``, the slope's mean.
+    posterior probabilities, have shape ``(priors, slots)``, as has ``slope``, the slope's mean;
+    ``total_evidence``, ``(slots,)``, is the logarithm of the evidence of all.
     The posterior covariance is that of the tree with steps of variance ``steps`` and information
     ``J``, plus a vector times itself for the slope, less one for the noise between cells:
     ``by_slope``, ``by_noise``.
@@ -52,6 +53,7 @@ class Posterior:
     variance: Floats
     log_evidence: Floats
     weights: Floats
+    total_evidence: Floats
     steps: Floats
     J: Floats
     by_slope: Floats
@@ -83,8 +85,14 @@ def shift_posterior(
     shares, derivative = expected.shares(theta)
     with np.errstate(divide="ignore"):
         odds = np.log(prior.probabilities)[:, None] + normal.log_evidence
-    weights = softmax(odds, axis=0)
-    return replace(normal, theta=theta, shares=shares, derivative=derivative, weights=weights)
+    return replace(
+        normal,
+        theta=theta,
+        shares=shares,
+        derivative=derivative,
+        weights=softmax(odds, axis=0),
+        total_evidence=logsumexp(odds, axis=0),
+    )
 
 
 def _linearised(
@@ -96,7 +104,7 @@ def _linearised(
     steps: Floats,
     slope_variance: Floats,
 ) -> Posterior:
-    """The posterior with (2) linearised at ``theta``; its ``weights`` are not yet known."""
+    """The posterior with (2) linearised at ``theta``; its weights are not yet known."""
     R, D, a, size = contrasts.values, contrasts.variance, contrasts.direction, contrasts.size
     p, derivative = expected.shares(theta)
     b = size * derivative
@@ -128,6 +136,7 @@ def _linearised(
         variance=np.maximum(variance, 0.0),
         log_evidence=log_evidence,
         weights=np.empty(0),
+        total_evidence=np.empty(0),
         steps=steps,
         J=J,
         by_slope=y * np.sqrt(v)[:, None],

@@ -1,7 +1,7 @@
 """What is expected of shares before any report, and how far holders may differ from it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product, starmap
 from typing import NamedTuple
 
@@ -34,6 +34,9 @@ would cost .0014 of Brier score (ADR 0113)."""
 NO_SHIFT_OF_CLASSES, NO_SHIFT_OF_NUMBERS = 0.5, 0.9
 """Classes: as likely as not (table in ADR 0113). Numbers: nine to one, since a squared error has no
 bound."""
+SHAPELESS = Deviations(0.6, 0.0, 1.0)
+"""Where cells are expected to be alike: the smaller of the grid's deviations at the root, since the
+mean is the public one, and the larger below it (table in ADR 0119)."""
 PER_THETA = 1.0 / 12.0
 """Widths of a number's scale in a unit of theta: a scale is six standard deviations wide, and a
 unit half of one."""
@@ -68,6 +71,11 @@ class Expected:
         slope = np.stack([-position, position], axis=1) / PER_THETA
         return cls(np.stack([1.0 - t, t], axis=1), slope, points, rows, numeric=True)
 
+    def without_shape(self, mass: Floats) -> "Expected":
+        """The same share in all cells, their mean by ``mass``, ``(cells,)``."""
+        mean = np.average(self.q, axis=0, weights=mass)
+        return replace(self, q=np.broadcast_to(mean, self.q.shape))
+
     def shares(self, theta: Floats) -> tuple[Floats, Floats]:
         """p and its derivative by theta: (2)."""
         if self.numeric:
@@ -78,22 +86,28 @@ class Expected:
 
 @dataclass(frozen=True)
 class Prior:
-    """A mixture of normal priors of theta, the first of them "no shift"."""
+    """A mixture of normal priors of theta, the first of them "no shift".
+
+    ``shapeless`` is that of the member without the public model's shape, if there is one.
+    """
 
     grid: Sequence[Deviations]
     no_shift: float
+    shapeless: Deviations | None = None
 
     @classmethod
     def default(cls, *, numeric: bool) -> "Prior":
         """The prior of numbers or of classes."""
-        return cls(GRID, NO_SHIFT_OF_NUMBERS if numeric else NO_SHIFT_OF_CLASSES)
+        if numeric:
+            return cls(GRID, NO_SHIFT_OF_NUMBERS)
+        return cls(GRID, NO_SHIFT_OF_CLASSES, SHAPELESS)
 
     @property
     def probabilities(self) -> Floats:
         """Prior probability of each component, ``(priors,)``."""
-        large = np.array([root == LARGE for root, *_ in self.grid[1:]])
+        large = np.array([root == LARGE for root, *_ in self.grid[1:]], dtype=np.bool_)
         of_large = LARGE_SHIFTS / max(large.sum(), 1)
-        others = np.where(large, of_large, (1.0 - LARGE_SHIFTS) / (~large).sum())
+        others = np.where(large, of_large, (1.0 - LARGE_SHIFTS) / max((~large).sum(), 1))
         return np.array([self.no_shift, *(1.0 - self.no_shift) * others])
 
     def variances(self, tree: Partition) -> tuple[Floats, Floats]:

@@ -48,6 +48,7 @@ from .data import (
     own_public_model,
     split_public,
     value_errors,
+    warn_of_outside,
     warn_of_unseen,
 )
 
@@ -171,7 +172,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         self.insight_ = None if question is None else insight(label, public, questions, model)
         cells = locate(model.partition, public.X)
         masses = 0.5 + np.bincount(cells, minlength=model.partition.cells).astype(np.float64)
-        self._masses = masses
+        self._masses, self._ranges = masses, model.ranges(public.X)
         self.public_share_ = float(np.average(model.public_share, weights=masses))
         self.feature_importances_ = importances(model, self.task_.features, masses)
 
@@ -220,6 +221,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         check_is_fitted(self)
         columns = named_columns(checked_table(self, X), self)
         warn_of_unseen(self.task_.features, columns)
+        warn_of_outside(self.task_.features, columns)
         with value_errors():
             return self.model_.predict(encode_table(self.task_.features, columns))
 
@@ -238,12 +240,15 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         return self.model_.partition.cells
 
     def export_text(self) -> str:
-        """The tree as text: splits, and for each cell its value with the 95 % interval."""
-        check_is_fitted(self)
-        return to_text(self.model_, columns_of(self.task_.features))
+        """The tree as text: splits, and for each cell its value with the 95 % interval.
+
+        With a public model the tree is a summary: predictions differ within a cell, and their range
+        for the public records there is shown.
+        """
+        return to_text(self.layout())
 
     def to_svg(self) -> str:
-        """The tree as an SVG picture: splits, cells by mass, values with their 95 % intervals."""
+        """The same as an SVG picture, with the cells' masses."""
         return to_svg(self.layout(), title=type(self).__name__)
 
     def layout(self) -> Layout:
@@ -254,6 +259,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             columns_of(self.task_.features),
             model=self.model_,
             mass=self._masses,
+            ranges=self._ranges,
         )
 
     def plot(self, ax: Any = None) -> TreeDisplay:
@@ -422,10 +428,14 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         best = self._predict(X).values.argmax(axis=1)
         return np.asarray(self.classes_[best])
 
-    def predict_interval(self, X: ArrayLike) -> tuple[Floats, Floats]:
-        """Ends of the 95 % intervals of ``predict_proba``, each ``(rows, classes)``."""
+    def cell_interval(self, X: ArrayLike) -> tuple[Floats, Floats]:
+        """Ends of the 95 % intervals of the classes' shares in each row's cell.
+
+        Each ``(rows, classes)``. The share among the cell's holders, not the row's own probability,
+        which differs within a cell and may lie outside.
+        """
         predictions = self._predict(X)
-        return predictions.low, predictions.high
+        return predictions.of_cells(self.model_.low), predictions.of_cells(self.model_.high)
 
     def _learn_classes(self, y: NDArray[Any], y_public: NDArray[Any] | None) -> None:
         self.classes_ = classes_of(y, y_public)
@@ -461,10 +471,14 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
         """The estimated mean label of each row, shape ``(rows,)``."""
         return self._predict(X).values[:, 0]
 
-    def predict_interval(self, X: ArrayLike) -> tuple[Floats, Floats]:
-        """Ends of the 95 % intervals of ``predict``, each ``(rows,)``."""
+    def cell_interval(self, X: ArrayLike) -> tuple[Floats, Floats]:
+        """Ends of the 95 % intervals of the mean label in each row's cell, each ``(rows,)``.
+
+        The mean of the cell's holders, not of those like the row, which may lie outside.
+        """
         predictions = self._predict(X)
-        return predictions.low[:, 0], predictions.high[:, 0]
+        low, high = (predictions.of_cells(ends) for ends in (self.model_.low, self.model_.high))
+        return low[:, 0], high[:, 0]
 
     def _codes(self, y: NDArray[Any]) -> Floats:
         return y.astype(np.float64)

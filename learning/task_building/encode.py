@@ -7,7 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidRecord
-from privet.protocol.features import encode_table
+from privet.protocol.features import (
+    ColumnValues,
+    Numeric,
+    encode_table,
+    is_missing,
+    number_value,
+)
 from privet.protocol.task import Task
 
 from .columns import Columns
@@ -27,6 +33,18 @@ def encode_records(task: Task, records: Sequence[Mapping[str, Any]]) -> NDArray[
                 f"the task asks for {', '.join(sorted(names))}."
             )
     return encode_columns(task, {name: [r.get(name) for r in records] for name in names})
+
+
+def rows_outside(feature: Numeric, values: ColumnValues, further: float = 0.0) -> NDArray[np.intp]:
+    """The rows whose number lies ``further`` outside the range, so that the range's end counts.
+
+    The values fit the task.
+    """
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "biuf":
+        given = (np.nan if is_missing(value) else number_value(value) for value in values)
+        numbers = np.fromiter(given, dtype=np.float64)
+    return np.flatnonzero((numbers < feature.low - further) | (numbers > feature.high + further))
 
 
 def encode_columns(task: Task, columns: Columns) -> NDArray[np.float64]:

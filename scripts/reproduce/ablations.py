@@ -17,7 +17,13 @@ from privet.learning.counts import QuestionCounts
 from privet.learning.partitions import GROWERS
 from privet.learning.shift import Expected, Prior, estimate_shift
 from privet.learning.shift.estimate import ROUNDS
-from privet.learning.shift.prior import GRID, NO_SHIFT, NO_SHIFT_OF_CLASSES, Deviations
+from privet.learning.shift.prior import (
+    GRID,
+    NO_SHIFT,
+    NO_SHIFT_OF_CLASSES,
+    SHAPELESS,
+    Deviations,
+)
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.partition import Partition
 from scripts.reproduce.contestants import Scored
@@ -77,6 +83,7 @@ class Ablation:
     grid: tuple[Deviations, ...] = GRID
     no_shift: float = NO_SHIFT_OF_CLASSES
     rounds: int = ROUNDS
+    shapeless: Deviations | None = SHAPELESS
 
     def __call__(self, population: Population, epsilon: float, seed: int) -> Iterator[Scored]:
         design, rng = DESIGNS[population.design], np.random.default_rng([seed, 16])
@@ -91,7 +98,7 @@ class Ablation:
         question = QuestionCounts(cells(), mechanism, mechanism.simulate(counts, rng), counts.sum())
         points = np.full(CELLS, 8000.0 / CELLS)
         expected = Expected.classes(q, points, PUBLIC_ROWS)
-        prior = Prior(self.grid, self.no_shift)
+        prior = Prior(self.grid, self.no_shift, self.shapeless)
         found = estimate_shift(question, expected, prior, self.rounds)
         error = np.sqrt(np.mean((found.shares - p)[:, -1] ** 2))
         yield self.name, {}, {"score": float(error)}

@@ -13,6 +13,7 @@ from scripts.reproduce.derived import mechanisms_noise, rank_sums, what_shifts_s
 from scripts.reproduce.experiment import Experiment, Job, Numbers, jobs, printed
 from scripts.reproduce.methods import COMPARED, PRUNED, TIMED
 from scripts.reproduce.problems import SHIFTS, SIZES
+from scripts.reproduce.shapes import KINDS
 from scripts.reproduce.statements import COLLECTIONS as DIFFERENCES
 from scripts.reproduce.statements import EVERY, LOOKED_AT, LOOKS, NORMAL, ONE
 
@@ -426,6 +427,16 @@ OURS = [
         series=tuple(ablation.name for ablation in ABLATIONS),
         best="min",
         replications=30,
+    ),
+    Experiment(
+        "shapes",
+        "With the member, without it, and their difference",
+        jobs("random laws", ("without the public shape",), (0.0,), classes=(2, 5, 8), kind=KINDS),
+        x="reports",
+        panels=("classes", "kind"),
+        series=("with", "without", "difference", "weighted"),
+        measures=("score", "brier"),
+        replications=24,
     ),
     *(
         Experiment(

@@ -47,6 +47,7 @@ from scripts.reproduce.contestants import (
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import Split
 from scripts.reproduce.ours import Privet, WithoutPrivacy, planned, public_stack, references
+from scripts.reproduce.shapes import Compared
 from scripts.reproduce.statements import list_differences, look_often
 
 RATES = tuple(10.0**k for k in range(-5, 1))
@@ -174,6 +175,7 @@ METHODS: dict[str, Method] = {
     **CASES,
     "list differences": list_differences,
     "look often": look_often,
+    "without the public shape": Compared(),
     **{f"ablation: {ablation.name}": ablation for ablation in ABLATIONS},
 }
 

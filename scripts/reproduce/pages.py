@@ -20,6 +20,7 @@ PAGES = {
     "tables/coverage.md": ("coverage",),
     "tables/statements.md": ("statements",),
     "tables/ablations.md": ("ablations",),
+    "tables/shapes.md": ("shapes",),
     "tables/lpct-figures.md": ("lpct-figure",),
     "tables/lpct-tables.md": ("lpct-table",),
     "tables/lpct-mechanisms.md": ("mechanisms",),

@@ -28,6 +28,7 @@ from scripts.reproduce.datasets import (
     wines,
 )
 from scripts.reproduce.lpct_design import LABEL, draw, eta, fine_grid
+from scripts.reproduce.shapes import Shapes
 from scripts.reproduce.statements import Collection
 
 TEST_POINTS = 10_000
@@ -161,6 +162,7 @@ PROBLEMS: dict[str, Problem] = {
     "synthetic, one population": Problem(partial(design, gamma=1.0, n_public=300)),
     "sine": Problem(sine),
     "noisy threshold": Problem(noisy_threshold),
+    "random laws": Problem(lambda _folder, _seed, **settings: Shapes(**settings)),
     "16 cells": Problem(lambda _folder, _seed, **settings: Population(**settings)),
     "collection": Problem(lambda _folder, _seed, **settings: Collection(**settings)),
     "quadrants": Problem(lambda _folder, _seed, **settings: Quadrants(**settings)),

@@ -169,7 +169,7 @@ def test_exports_show_the_texts_of_a_task(name: str, description: str, named: li
     task = published(name, description, named)
     model = replace(MODEL, label=task.label, parameters={named[7]: named[8]})
     fitted = FittedModel(task.id, 1, 0.0, model)
-    ways: list[dict[str, Any]] = [{"relay": named[7], "reports": 3, "influence": 0.1}]
+    ways: list[dict[str, Any]] = [{"relay": named[7], "reports": 3, "worst_found": 0.1}]
     shown = list(check_markdown(write_card(task, fitted, PUBLIC, [QUESTION], ways)))
     assert shown[0] == ("h1", f"{name}: model 1")
     assert [tag for tag, _ in shown].count("h1") == 1

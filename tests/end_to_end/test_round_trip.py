@@ -201,7 +201,7 @@ def test_numbers_told_around_centres_make_the_round(curator: RunningCurator) -> 
     for cell in range(4):
         error = predicted[cells == cell][0] - truth[cells == cell].mean()
         assert abs(error) < 0.95 * shown["radius"]
-    low, high = np.array(table["low"])[:, 0], np.array(table["high"])[:, 0]
+    low, high = (np.array(table[name])[:, 0] for name in ("cell_low", "cell_high"))
     assert (low <= predicted).all()
     assert (predicted <= high).all()
     assert 0.0 <= low.min() <= high.max() <= 10.0

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from privet.learning.counts import Label
+from privet.learning.counts import Interval, Label
 from privet.learning.estimators import Model, QuestionCounts, fit
 from privet.learning.insight import FALSE_DISCOVERY_RATE, Insight, cell_differences, insight
+from privet.learning.node_shares import node_shares
 from privet.learning.partitions import GROWERS
 from privet.learning.public_data import Floats, PublicData
 from privet.learning.simulation import simulate_question
@@ -60,6 +61,29 @@ def test_without_noise_the_figures_are_the_holders_own(label: Label) -> None:
     assert all(row.low <= row.reported <= row.high for row in found.overall)
     assert {row.cell for row in found.differences if row.name is not None} == {5}
     assert (found.reports, found.public_records, found.cells) == (HOLDERS, PUBLIC, 8)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "oue", "subset"])
+@pytest.mark.parametrize("label", [BINARY, THREE], ids=["two", "three"])
+def test_shares_add_up_to_one_and_two_complement_each_other(label: Label, mechanism: str) -> None:
+    """Of all holders and below a node, also where noise makes counts negative or too many."""
+    public, rare = public_rows(label, PUBLIC, seed=1), 0
+    counts = counts_of(label, public_rows(label, 300, seed=2))
+    counts[:, 0] = 0
+    for seed in range(20):
+        asked = reports(TREE, counts, 0.5, seed, mechanism)
+        model = fit("private", label, public, [asked])
+        overall = insight(label, public, [asked], model).overall
+        intervals = [Interval(row.reported, row.low, row.high) for row in overall]
+        inside = [row.reported for row in node_shares(label, public, asked, 2).rows]
+        for shares in (intervals, inside):
+            assert sum(share.value for share in shares) == pytest.approx(1.0)
+            assert all(0.0 <= s.low <= s.value <= s.high <= 1.0 for s in shares)
+            if label is BINARY:
+                assert shares[0].low == pytest.approx(1.0 - shares[1].high)
+                assert shares[0].high == pytest.approx(1.0 - shares[1].low)
+        rare += intervals[0].value == 0.0
+    assert rare > 0, "some estimates were negative"
 
 
 @pytest.mark.slow

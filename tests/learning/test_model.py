@@ -43,29 +43,30 @@ def test_document_round_trip_keeps_predictions(label: str, based: bool) -> None:
     again = Model.from_document(json.loads(json.dumps(model.to_document())))
     X = np.random.default_rng(5).random((200, 2))
     before, after = model.predict(X), again.predict(X)
-    for name in ("values", "low", "high", "cells"):
+    for name in ("values", "cells"):
         np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
     np.testing.assert_array_equal(before.labels(model.label), after.labels(again.label))
     for name in ("estimator", "parameters", "n", "facts", "span"):
         assert getattr(again, name) == getattr(model, name)
-    np.testing.assert_array_equal(again.influence_of(3), model.influence_of(3))
+    for name in ("low", "high", "influence"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
     held = [FittedModel("task", 1, 0.0, fitted_model).nbytes for fitted_model in (model, again)]
     assert held[0] == held[1] > (10**4 if based else 10**2)  # bytes, of forests or a table
 
 
 @pytest.mark.parametrize("name", LABELS)
 @pytest.mark.parametrize("based", [False, True])
-def test_predictions_are_possible_values_within_their_intervals(name: str, based: bool) -> None:
-    """Probabilities add up to 1, numbers stay in the published range, intervals hold the value."""
+def test_values_are_possible_and_in_their_cells_intervals(name: str, based: bool) -> None:
+    """Probabilities add up to 1, numbers stay in the published range, intervals hold the cell's."""
     label = LABELS[name]
     model = fitted(label, based=based)
     found = model.predict(np.random.default_rng(6).random((300, 2)))
     least, most = (label.low, label.high) if isinstance(label, Range) else (0.0, 1.0)
-    for array in (found.values, found.low, found.high):
+    for array in (found.values, model.low, model.high):
         assert (array >= least).all()
         assert (array <= most).all()
-    assert (found.low <= found.values).all()
-    assert (found.values <= found.high).all()
+    assert (model.low <= model.values).all()
+    assert (model.values <= model.high).all()
     if isinstance(label, Classes):
         np.testing.assert_allclose(found.values.sum(axis=1), 1.0)
     assert (model.standard_error > 0.0).all()
@@ -100,3 +101,22 @@ def test_older_documents_have_no_span() -> None:
     document = fitted(NUMBER).to_document()
     assert document.pop("span") == 3.0
     assert Model.from_document(document).span is None
+
+
+def test_ranges_are_those_of_the_predictions_in_each_cell() -> None:
+    """Every prediction lies within its cell's range, and both ends are some record's.
+
+    A cell without records has none, and so has a model that predicts the same all over a cell.
+    """
+    model, X = fitted(BINARY, based=True), np.random.default_rng(7).random((300, 2))
+    X = X[X[:, 0] < 0.75]
+    found, ranges = model.predict(X), model.ranges(X)
+    assert ranges is not None
+    for cell in range(8):
+        inside = found.values[found.cells == cell]
+        for ends, of in zip(ranges, (np.min, np.max), strict=True):
+            expected = of(inside, axis=0) if len(inside) else np.full(2, np.nan)
+            np.testing.assert_array_equal(ends[cell], expected)
+    assert np.isnan(ranges[0]).any()
+    assert (ranges[1] - ranges[0] > 0.01).any()
+    assert fitted(BINARY).ranges(X) is None

@@ -101,29 +101,34 @@ async def test_impossible_fits_are_refused(http: Http, asked: Any, said: str) ->
 async def test_a_prediction_has_label_probabilities_interval_cell_and_path(
     http: Http, fitted: str
 ) -> None:
-    """Probabilities sum to one, lie in their intervals, and the label is the likeliest class."""
+    """Probabilities sum to one, the label is the likeliest, cells' shares have intervals."""
     response = await http.post(f"/v1/tasks/{fitted}/predict", json={"records": [PERSON]})
     (predicted,) = response.json()["predictions"]
     assert sum(predicted["probabilities"].values()) == pytest.approx(1.0)
     assert predicted["probabilities"][predicted["label"]] == max(
         predicted["probabilities"].values()
     )
-    for name, p in predicted["probabilities"].items():
-        assert predicted["low"][name] <= p <= predicted["high"][name]
-    assert set(predicted["influence"].values()) == {0.0}, "reports have no say in a public model"
+    assert sum(predicted["cell_value"].values()) == pytest.approx(1.0)
+    for name, share in predicted["cell_value"].items():
+        assert predicted["cell_low"][name] <= share <= predicted["cell_high"][name]
+    assert set(predicted["cell_influence"].values()) == {0.0}, (
+        "reports have no say in a public model"
+    )
     assert predicted["cell"] in range(8)
     assert 1 <= len(predicted["path"]) <= 7, "8 cells; single paths may be longer than the depth"
 
 
 async def test_a_number_is_predicted_with_its_interval(http: Http) -> None:
-    """For a numeric label there is a number between the ends of its interval, and no classes."""
+    """For a numeric label there is a number, its cell's mean in its interval, and no classes."""
     task_id = await http.task(samples.line(), label="y")
     await http.fit(task_id, estimator="public")
     asked = {"records": [{"x": 0.5, "z": 0.5}]}
     (predicted,) = (await http.post(f"/v1/tasks/{task_id}/predict", json=asked)).json()[
         "predictions"
     ]
-    assert 0.0 <= predicted["low"] <= predicted["label"] <= predicted["high"] <= 10.0
+    assert 0.0 <= predicted["label"] <= 10.0
+    ends = predicted["cell_low"], predicted["cell_high"]
+    assert 0.0 <= ends[0] <= predicted["cell_value"] <= ends[1] <= 10.0
     assert "probabilities" not in predicted
 
 
@@ -139,8 +144,8 @@ async def test_columns_say_the_same_as_records(http: Http, fitted: str) -> None:
     for i, row in enumerate(rows):
         assert row["label"] == table["label"][i]
         assert list(row["probabilities"].values()) == table["values"][i]
-        assert list(row["low"].values()) == table["low"][i]
-        assert list(row["high"].values()) == table["high"][i]
+        for name in ("cell_value", "cell_low", "cell_high", "cell_influence"):
+            assert list(row[name].values()) == table[name][i]
         assert row["path"] == table["paths"][str(table["cell"][i])]
 
 

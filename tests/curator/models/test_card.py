@@ -48,19 +48,20 @@ def carded(
 
 
 def test_a_card_says_which_way_reports_came() -> None:
-    """Shares, and the influence of as many dishonest reports as came by each way."""
+    """Shares, and how far as many false reports as came by each way were found to move it."""
     task, public = published("level")
     question = asked(task, 20, np.random.default_rng(0))
     model, n = fit("weighted", task.label, public, [question]), question.n
-    ways = report_sources(model, {"library": n // 4})
+    ways = report_sources(model, {"library": n // 4}, lambda k: k / n)
     assert [(way["relay"], way["reports"]) for way in ways] == [
         (None, n - n // 4),
         ("library", n // 4),
     ]
-    assert ways[1]["influence"] == model.influence_of(n // 4).max()
     card = carded(task, public, model, [], ways)
-    assert f"| singly, from anybody | {n - n // 4} | 75.0% |" in card
-    assert f"| in batches of library | {n // 4} | 25.0% | {ways[1]['influence']:.3g} |" in card
+    assert f"| singly, from anybody | {n - n // 4} | 75.0% | 0.75 |" in card
+    assert f"| in batches of library | {n // 4} | 25.0% | 0.25 |" in card
+    earlier = [{"relay": None, "reports": n, "influence": 1.0}]
+    assert f"| {n} | 100.0% | not tried |" in carded(task, public, model, [], earlier)
 
 
 @pytest.mark.parametrize("label", ["level", "y"])

@@ -146,7 +146,32 @@ def test_it_needs_no_style_and_loads_nothing() -> None:
 
 def test_text_has_the_same_words() -> None:
     """The text is indented as scikit-learn's ``export_text`` is, with a line per split and cell."""
-    lines = to_text(TWO, COLUMNS).splitlines()
+    lines = to_text(lay_out(TREE, COLUMNS, model=TWO)).splitlines()
     assert lines[0] == "|--- age < 50"
     assert lines[2] == "|   |   |--- <b> 0.5 [0.4, 0.6]"
     assert len(lines) == 2 * 3 + 1
+
+
+def test_a_tree_that_is_not_the_model_says_so() -> None:
+    """With a public model the tree says that predictions differ within cells, and how far.
+
+    The range is on the axis of a number, also beyond its interval; a cell without records has none.
+    """
+    based = replace(NUMBERS, base_values=NUMBERS.values)
+    ranges = np.array([[0.5], [3.0], [np.nan]]), np.array([[4.0], [5.5], [np.nan]])
+    layout = lay_out(TREE, COLUMNS, model=based, ranges=ranges)
+    assert "summary" in layout.note
+    assert layout.axis == (0.5, 9.1)
+    assert str(layout.nodes[2].value) == "1 [0.9, 1.1], predicts 0.5 to 4"
+    assert str(layout.nodes[4].value) == "9 [8.9, 9.1]"
+    assert to_text(layout).splitlines()[0] == layout.note
+    svg = to_svg(layout)
+    assert layout.note in svg
+    bands = [
+        [float(rect.get("width", "")) for rect in g.findall(f"{SVG}rect") if rect.get("opacity")]
+        for g in groups(svg)
+        if g.get("data-cell")
+    ]
+    assert [len(widths) for widths in bands] == [1, 0, 1]
+    assert lay_out(TREE, COLUMNS, model=based).note
+    assert not lay_out(TREE, COLUMNS, model=NUMBERS).note

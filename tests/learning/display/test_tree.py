@@ -44,7 +44,7 @@ def test_an_estimator_draws_its_tree(estimator: PrivateTreeClassifier, plt: Any)
     assert display.ax_ is ax
     assert len(plt.get_fignums()) == 1
     assert words(display) == ["all (100%)", "    x0 < 0.5 (50%)", "    x0 >= 0.5 (50%)"]
-    assert display.ax_.get_xlabel() == "probability of yes"
+    assert display.ax_.get_xlabel() == "share of yes"
     points = sorted(
         (float(y), float(x))
         for line in display.ax_.get_lines()
@@ -63,7 +63,7 @@ def test_the_axis_says_what_cells_have(estimator: PrivateTreeClassifier, plt: An
     classes = PrivateTreeClassifier(8.0, random_state=0, **options)
     display = classes.fit(X, y, public=(X[::4], y[::4])).plot()
     assert {word[-3:] for word in words(display) if ":" in word} == {": a", ": b", ": c"}
-    assert display.ax_.get_xlabel() == "probability"
+    assert display.ax_.get_xlabel() == "share"
     number = PrivateTreeRegressor(8.0, random_state=0, **options)
     number.fit(X, X[:, 0], public=(X[::4], X[::4, 0]))
     assert number.plot().ax_.get_xlabel() == "mean of the label"

@@ -81,14 +81,16 @@ def test_reports_without_information_get_no_credit(parameters: dict[str, Any]) -
 def test_random_state_says_which_collection_is_simulated() -> None:
     """The same random_state gives the same model, another one another collection.
 
-    Probabilities lie in their intervals.
+    Intervals are those of cells, and hold their values.
     """
     X, y = moons()
     model, again, other = (
         PrivateTreeClassifier(2.0, **QUICK, random_state=seed).fit(X, y) for seed in (3, 3, 4)
     )
-    values, (low, high) = model.predict_proba(X), model.predict_interval(X)
-    assert ((low <= values) & (values <= high)).all()
+    values, (low, high) = model.predict_proba(X), model.cell_interval(X)
+    of_cell = model.model_.values[model.apply(X)]
+    assert ((low <= of_cell) & (of_cell <= high)).all()
+    np.testing.assert_array_equal(low, model.model_.low[model.apply(X)])
     np.testing.assert_array_equal(values, again.predict_proba(X))
     assert (values != other.predict_proba(X)).any()
 
@@ -123,7 +125,7 @@ def test_numbers_are_reported_around_centres_unless_declined() -> None:
         ).fit(X, y.astype(float))
         (question,) = model.task_.questions
         assert (question.centring is not None) is expected
-        low, high = model.predict_interval(X)
+        low, high = model.cell_interval(X)
         assert ((low >= 0.0) & (low <= model.predict(X)) & (high <= 1.0)).all()
 
 
@@ -224,6 +226,11 @@ def test_records_may_have_texts_and_gaps_that_no_public_record_has() -> None:
     with pytest.warns(UserWarning, match="unheard-of"):
         values = model.predict_proba(odd)
     np.testing.assert_array_equal(values, model.predict_proba(usual))
+    far = table.assign(size=700.0)
+    with pytest.warns(UserWarning, match=r"'size' of 60 records, such as 700\.0, is far outside"):
+        values = model.predict_proba(far)
+    furthest = table.assign(size=table["size"].max())
+    np.testing.assert_array_equal(values, model.predict_proba(furthest))
 
 
 def test_numbers_may_be_missing_without_any_text() -> None:
