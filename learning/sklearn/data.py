@@ -23,7 +23,6 @@ from privet.protocol.features import (
     Classes,
     Features,
     Label,
-    Numeric,
     category_text,
     is_missing,
     listed_name,
@@ -32,12 +31,8 @@ from privet.protocol.wire import first_fault
 
 from ..public_data import PublicData
 from ..public_model.base import BaseModel, Component, Single
-from ..task_building.encode import rows_outside
 
 Floats = NDArray[np.float64]
-
-FAR = 5.0
-"""Widths of a range, beyond which a number is taken for a mistake."""
 
 
 @contextmanager
@@ -182,25 +177,6 @@ def warn_of_unseen(features: Features, columns: Mapping[str, Any]) -> None:
                 UserWarning,
                 stacklevel=4,
             )
-
-
-def warn_of_outside(features: Features, columns: Mapping[str, Any]) -> None:
-    """Warn where numbers are further outside the published range than ``FAR`` times its width.
-
-    Other populations reach a little beyond; an age of 700 is a mistake.
-    """
-    for feature in features:
-        if isinstance(feature, Numeric):
-            values = columns[feature.name]
-            rows = rows_outside(feature, values, FAR * (feature.high - feature.low))
-            if len(rows):
-                warnings.warn(
-                    f"The {feature.name!r} of {len(rows)} records, such as {values[rows[0]]!s}, "
-                    f"is far outside the published range, {feature.low:g} to {feature.high:g}: its "
-                    "nearest end counts.",
-                    UserWarning,
-                    stacklevel=4,
-                )
 
 
 @dataclass(frozen=True, eq=False)

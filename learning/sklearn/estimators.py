@@ -48,7 +48,6 @@ from .data import (
     own_public_model,
     split_public,
     value_errors,
-    warn_of_outside,
     warn_of_unseen,
 )
 
@@ -221,7 +220,6 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         check_is_fitted(self)
         columns = named_columns(checked_table(self, X), self)
         warn_of_unseen(self.task_.features, columns)
-        warn_of_outside(self.task_.features, columns)
         with value_errors():
             return self.model_.predict(encode_table(self.task_.features, columns))
 

@@ -35,8 +35,8 @@ def encode_records(task: Task, records: Sequence[Mapping[str, Any]]) -> NDArray[
     return encode_columns(task, {name: [r.get(name) for r in records] for name in names})
 
 
-def rows_outside(feature: Numeric, values: ColumnValues, further: float = 0.0) -> NDArray[np.intp]:
-    """The rows whose number lies ``further`` outside the range, so that the range's end counts.
+def rows_outside(feature: Numeric, values: ColumnValues) -> NDArray[np.intp]:
+    """The rows whose number lies outside the range, so that the range's end counts.
 
     The values fit the task.
     """
@@ -44,7 +44,7 @@ def rows_outside(feature: Numeric, values: ColumnValues, further: float = 0.0) -
     if numbers.dtype.kind not in "biuf":
         given = (np.nan if is_missing(value) else number_value(value) for value in values)
         numbers = np.fromiter(given, dtype=np.float64)
-    return np.flatnonzero((numbers < feature.low - further) | (numbers > feature.high + further))
+    return np.flatnonzero((numbers < feature.low) | (numbers > feature.high))
 
 
 def encode_columns(task: Task, columns: Columns) -> NDArray[np.float64]:
