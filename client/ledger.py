@@ -16,7 +16,7 @@ import stat
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -294,7 +294,8 @@ class SqliteLedger(Ledger):
         """The file and its folder, closed to everybody else, also if the file was not."""
         if not self.path.exists():
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+            with suppress(FileExistsError):  # closing it would drop this process's locks on it
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         elif stat.S_IMODE(self.path.stat().st_mode) & OTHERS:
             self.path.chmod(0o600)
 

@@ -20,7 +20,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -165,7 +165,8 @@ class Spool:
         self._lock = threading.Lock()
         with self._faults():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            with suppress(FileExistsError):  # closing it would drop this process's locks on it
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             try:
                 self._prepare()

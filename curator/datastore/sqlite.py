@@ -97,9 +97,10 @@ def _keep_private(path: Path) -> None:
     """Create the file with mode 0600 and remove others' permissions from it and its logs.
 
     SQLite gives its logs the permissions of the file. What cannot be opened fails later, in words.
+    A file that is there is not opened: closing it would drop every lock of this process on it.
     """
     with suppress(OSError):
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     for file in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
         if file.exists() and stat.S_IMODE(file.stat().st_mode) & OTHERS:
             try:

@@ -1,6 +1,8 @@
 """A SQLite database: files for their owner only, and connections that keep their pages."""
 
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,30 @@ def test_the_connection_used_last_is_used_again(tmp_path: Path) -> None:
     assert again.driver_connection is used
     again.close()
     engine.dispose()
+
+
+COUNT = """
+import contextlib, sqlite3, sys
+with contextlib.closing(sqlite3.connect(sys.argv[1])) as db:
+    print(*db.execute("SELECT SUM(reports) FROM buckets").fetchone())
+"""
+
+
+def test_a_file_that_is_opened_again_keeps_its_locks(tmp_path: Path) -> None:
+    """Another process that comes and goes leaves the log to those who write to it.
+
+    Without a lock it would remove the log, and nobody else would see what is counted next.
+    """
+    path = tmp_path / "privet.db"
+
+    def counted_elsewhere() -> str:
+        command = [sys.executable, "-c", COUNT, str(path)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    store = open_store(f"sqlite:///{path}")
+    cached = open_task(store, task())
+    for count in (1, 2):
+        store.take([group(cached, [report(cached.task)])], 0.0)
+        open_store(f"sqlite:///{path}").close()
+        assert counted_elsewhere() == str(count)
+    store.close()
