@@ -50,7 +50,7 @@ CALLS: dict[str, str] = {
     "PUT /v1/tokens/{name}": "token issued",
     "DELETE /v1/tokens/{name}": "token revoked",
     "POST /sign-in": "",
-    "POST /tasks/{task_id}/link": "",
+    "POST /tasks/{task_id}/link": "relay named",
     "POST /tasks/{task_id}/move": "task closed",
     "POST /tasks/{task_id}/fit": "model fitted",
     "POST /tasks/{task_id}/models/{number}/predict": "",
