@@ -26,6 +26,7 @@ from privet.curator.settings import Settings
 from tests.batch_folder import BatchFolder
 from tests.curator import samples
 from tests.curator.cli.conftest import Threads
+from tests.curator.dashboard.test_wizard import ASKER
 from tests.curator.datastore.made import batch_of, open_task, report, task
 from tests.curator.datastore.races import READING, verbs
 from tests.curator.datastore.servers import new_file
@@ -166,6 +167,7 @@ async def test_every_call_that_changes_something_is_logged(http: Http, address: 
     fields = {f"name.{place}": name for place, name in enumerate(columns)}
     fields |= {f"use.{place}": "on" for place in range(5)}
     form = {"name": "by form", "label": "label", "epsilon": "1", "holders": "300", **fields}
+    form |= {f"asker_{name}": text for name, text in ASKER.items()}
     upload = {"files": {"public": ("a.csv", samples.survey(60))}}
     record = {"columns": {"age": [50], "hours": [40], "job": ["smith"], "member": [True]}}
     answers = {"field.0": "30", "field.1": "9", "field.2": "nurse", "field.3": "0"}
