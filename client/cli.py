@@ -401,7 +401,10 @@ def resend(
             raise typer.Exit(status)
 
 
-@app.command(epilog="Example: privet-holder check --curator-key 5d036a858ce89f844491762eb89e2bfb")
+@app.command(
+    epilog="Example: privet-holder check --curator-key "
+    "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+)
 def check(
     curator_key: CuratorKey = None,
     subject: Subject = "me",
@@ -409,7 +412,7 @@ def check(
     insecure_http: Insecure = False,
     as_json: Json = False,
 ) -> None:
-    """Ask for the curator's signed word that answers count, in place of a relay's; sends no new."""
+    """Ask for the curator's signed word that answers count, in place of a relay's word."""
     if curator_key is None:
         raise typer.BadParameter("give the curator's key with --curator-key")
     with _faults(), _open_holder(ledger, subject, insecure_http) as holder:

@@ -24,7 +24,7 @@ from tests.end_to_end.running_curator import RunningCurator
 
 pytestmark = pytest.mark.needs("chromium")
 HOURS = "12.5"
-BETWEEN = r"between ([\d.]+)%? and ([\d.]+)"
+BETWEEN = r"between (\d+(?:\.\d+)?)%? and (\d+(?:\.\d+)?)"
 NUMBERS = itertools.count()
 COUNTED = "Thank you. Your answer counts"
 
