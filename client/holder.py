@@ -146,7 +146,7 @@ class Holder:
     async def _is_missed(self, counted: LedgerEntry) -> bool:
         """Whether the curator that counted an answer asks for it again; not if it does not say."""
         try:
-            return (await self.http.collection(self.http.address(counted.url))).asks_again
+            return (await self.http.collection(await self._address(counted))).asks_again
         except PrivetError:
             return False
 
@@ -159,7 +159,7 @@ class Holder:
         for kept in await self._ask(self.ledger.answers, self.subject):
             if kept.state is ReportState.HELD:
                 try:
-                    fate = await self.http.fate(self.http.address(kept.url), kept.report_id)
+                    fate = await self.http.fate(await self._address(kept), kept.report_id)
                     await self._note(kept, fate)
                 except PrivetError as error:
                     faults.append(error.detail)
@@ -176,12 +176,20 @@ class Holder:
         for kept in await self._ask(self.ledger.answers, self.subject):
             if kept.counted and kept.report:
                 try:
-                    receipt = await self.http.receipt(self.http.address(kept.url), kept.report)
+                    address = await self._address(kept, curator_key)
+                    receipt = await self.http.receipt(address, kept.report)
                 except PrivetError:
                     shown[kept.task] = False
                 else:
                     shown[kept.task] = shows_counted(receipt, kept.report, curator_key)
         return shown
+
+    async def _address(self, kept: LedgerEntry, key: str | None = None) -> TaskAddress:
+        """Where an answer is, after the pinned key or ``key`` has been shown to sign its task."""
+        address = self.http.address(kept.url)
+        if key := self.curator_key or key:
+            check_key(await self.http.offer(address), key)
+        return address
 
     async def _offered(self, address: TaskAddress) -> Offer:
         offer = await self.http.offer(address)

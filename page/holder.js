@@ -46,7 +46,7 @@ const pause = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 *
  * @throws {Problem} by its type; `unreachable` and `unexpected-answer` are this holder's own
  */
 export async function answer(url, record, options = {}) {
-  const { random = platformRandom, now, kept = new Map(), mostEpsilon = 4 } = options;
+  const { random = platformRandom, now, kept = new Map(), mostEpsilon = 2 } = options;
   const id = taskIdIn(url);
   let drawn = await kept.get(id);
   if (drawn === undefined) {

@@ -267,8 +267,12 @@ class Relay:
                     reply = await self._client.send_admission(self.address(task.id), body)
                     refused = refused_in(reply, asked)
                 held = Admission.of(asked.id, set(asked.digests) - refused)
-                await self._in_spool(self._spool.hold, held, int(self._clock() // DAY_SECONDS))
+                await self._in_spool(self._spool.hold, held, self._day)
         return Response(reply, media_type="application/json")
+
+    @property
+    def _day(self) -> int:
+        return int(self._clock() // DAY_SECONDS)
 
     def _check_peer(self, request: Request) -> None:
         if not _is_token(request, self._peer_token):
@@ -288,7 +292,8 @@ class Relay:
                 possible, failed = await to_thread.run_sync(_sorted_out, task, body, refusal)
                 if len(possible):
                     content = hashlib.sha256(body).digest()
-                    await self._in_spool(self._spool.add_batch, task.id, possible, content)
+                    given = task.id, possible, content, self._day
+                    await self._in_spool(self._spool.add_batch, *given)
         return JSONResponse({"held": len(possible), "failed": failed}, 202)
 
     async def _refusal(self, task: Task) -> PrivetError | None:

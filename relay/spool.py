@@ -48,7 +48,7 @@ MAX_SPOOL_BYTES = 4 * 2**30
 MAX_BODY_MEMORY = 64 * 2**20
 """Bytes of all bodies in memory, on their way into the spool."""
 CHECKPOINT_PAGES = 8_192
-VERSION = 4
+VERSION = 5
 FATE_HELD, FATE_COUNTED, FATE_CONFLICT = "held", "counted", "conflict"
 NOT_INVITED = problem_of(NotAuthorized("")).name
 
@@ -78,6 +78,10 @@ CREATE TABLE admissions (
     invitations BLOB    NOT NULL,     -- those it lets in, ascending
     content     BLOB,                 -- SHA-256 of another relay's batch that named it
     day         INTEGER               -- the UTC day on which another relay asked; null if none did
+) STRICT, WITHOUT ROWID;
+CREATE TABLE came (
+    content BLOB PRIMARY KEY,  -- SHA-256 of another relay's batch that was kept
+    day     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE tallies (
     task TEXT    NOT NULL,
@@ -195,16 +199,20 @@ class Spool:
             self._check_room(db)
             return [_add(db, report) for report in reports]
 
-    def add_batch(self, task: str, batch: Batch, content: bytes = b"") -> None:
+    def add_batch(self, task: str, batch: Batch, content: bytes, day: int) -> None:
         """Keep a batch of another relay, in an order of its own; ``content`` is its SHA-256.
 
-        If it names admissions it is kept once. Raises ``NotAdmitted`` unless they were held for its
-        relay, let in as many holders, and no other batch has named them.
+        It is kept once, also if it has gone out meanwhile: with reports that the curator knows, a
+        few others would go out as good as alone. Raises ``NotAdmitted`` unless the admissions that
+        it names were held for its relay, let in as many holders, and no other batch has named them.
         """
         shuffled = _shuffled(batch)
+        came = "INSERT INTO came VALUES (?, ?) ON CONFLICT DO NOTHING"
         with self._transaction() as db:
             self._check_room(db)
-            if not (batch.admissions and _is_kept(db, batch, content)):
+            if db.execute(came, (content, day)).rowcount:
+                if batch.admissions:
+                    _check_admissions(db, batch)
                 _insert(db, task, shuffled, sealed=False)
                 named = [(content, i) for i in batch.admissions]
                 db.executemany("UPDATE admissions SET content = ? WHERE id = ?", named)
@@ -448,6 +456,7 @@ class Spool:
         with self._transaction() as db:
             db.execute("DELETE FROM fates WHERE day < ?", (before,))
             db.execute("DELETE FROM receipts WHERE day < ?", (before,))
+            db.execute("DELETE FROM came WHERE day < ?", (before,))
             db.execute("DELETE FROM admissions WHERE day < ? AND batch = 0", (before,))
 
     def purge(self) -> None:
@@ -619,16 +628,13 @@ def _insert(
     return number
 
 
-def _is_kept(db: sqlite3.Connection, batch: Batch, content: bytes) -> bool:
-    """Whether a batch of another relay was kept for the admissions that it names."""
+def _check_admissions(db: sqlite3.Connection, batch: Batch) -> None:
+    """Raise ``NotAdmitted`` unless those that another relay's batch names are held and unused."""
     query = "SELECT invitations, content FROM admissions WHERE id = ? AND day IS NOT NULL"
     rows = [db.execute(query, (i,)).fetchone() for i in batch.admissions]
-    if all(row is not None and row[1] == content for row in rows):
-        return True
     unused = [len(row[0]) for row in rows if row is not None and row[1] is None]
     if len(unused) < len(rows) or sum(unused) < len(batch) * INVITATION_DIGEST_BYTES:
         raise not_admitted()
-    return False
 
 
 def _end_admissions(db: sqlite3.Connection) -> None:

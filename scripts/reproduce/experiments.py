@@ -411,7 +411,7 @@ OURS = [
         panels=("epsilon",),
         series=(ONE, EVERY),
         best="min",
-        replications=200,
+        replications=40,
     ),
     Experiment(
         "ablations",

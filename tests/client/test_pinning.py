@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,24 @@ async def test_a_kept_answer_is_not_sent_either(header: str | None, ledger: Sqli
     assert (await Holder(publishing(signed(OURS)).client(), ledger, curator_key=KEY).resend())[
         0
     ].counted
+
+
+@pytest.mark.parametrize("state", [ReportState.HELD, ReportState.COUNTED])
+async def test_nothing_of_a_kept_answer_is_asked_elsewhere(
+    state: ReportState, ledger: SqliteLedger
+) -> None:
+    """No fate, status or receipt of a host that does not show the key: that names the answer."""
+    ours = publishing(signed(OURS))
+    counted = await Holder(ours.client(), ledger, curator_key=KEY).answer(URL, RECORD)
+    ledger.settle(replace(counted, state=state))
+    network = publishing(signed(THEIRS))
+    holder = Holder(network.client(), ledger, curator_key=KEY)
+    await holder.resend()
+    await holder.ask_relays()
+    await holder.show_counted(KEY)
+    assert {(request.method, request.url.path) for request in network.requests} == {
+        ("GET", httpx.URL(URL).path)
+    }
 
 
 async def test_each_host_shows_the_signature_itself(ledger: SqliteLedger) -> None:

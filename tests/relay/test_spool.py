@@ -1,5 +1,6 @@
 import contextlib
 import hashlib
+import os
 import sqlite3
 import stat
 from collections import Counter
@@ -49,7 +50,7 @@ def numbers_of(batch: Batch) -> list[int]:
 def test_a_batch_is_shuffled_as_a_whole(tmp_path: Path) -> None:
     """Rows stay together, and their order is another one: by chance equal once in 10^306."""
     with Spool(tmp_path / "spool") as spool:
-        spool.add_batch("t", batch(0, 170))
+        spool.add_batch("t", batch(0, 170), os.urandom(32), DAY)
         assert spool.seal("t", BOTH, 170, 170)
         task, shuffled = spool.batch(*spool.sealed())
     assert (task, shuffled.questions) == ("t", BOTH)
@@ -148,7 +149,7 @@ def test_admitted_reports_wait_for_company(tmp_path: Path) -> None:
             sealed = spool.seal("t", BOTH, 10, 10, invited=True)
             assert sealed == (first == 20)
         spool.hold(Admission.of(b"x" * 16, list(map(digest, range(5)))), DAY)
-        spool.add_batch("t", batch(1000, 5, b"x" * 16))
+        spool.add_batch("t", batch(1000, 5, b"x" * 16), os.urandom(32), DAY)
         (number,) = spool.sealed()
         _, sent = spool.batch(number)
         assert (len(sent), len(sent.admissions)) == (12, 2)
@@ -169,10 +170,10 @@ def test_reports_without_invitation_are_turned_away(tmp_path: Path) -> None:
     """Single ones and batches, where only invited holders count; nothing else of the task."""
     with Spool(tmp_path / "spool") as spool:
         spool.add([*reports(2), *invited(1, first=9)])
-        spool.add_batch("t", batch(1000, 3))
+        spool.add_batch("t", batch(1000, 3), os.urandom(32), DAY)
         held = Admission.of(b"a" * 16, list(map(digest, range(4))))
         spool.hold(held, DAY)
-        spool.add_batch("t", batch(2000, 4, b"a" * 16))
+        spool.add_batch("t", batch(2000, 4, b"a" * 16), os.urandom(32), DAY)
         assert spool.turn_away("t", DAY) == 5
         assert [(g.single, g.batched) for g in spool.groups()] == [(1, 4)]
         assert spool.fate("t", reports(1)[0].id) == "not-authorized"
@@ -188,19 +189,37 @@ def test_another_relays_batch_is_kept_once_for_its_admission(tmp_path: Path) -> 
     with Spool(tmp_path / "spool") as spool:
         spool.hold(Admission.of(b"a" * 16, list(map(digest, range(5)))), DAY)
         for turn in range(3):
-            spool.add_batch("t", own, b"its hash")
+            spool.add_batch("t", own, b"its hash", DAY)
             assert spool.tallies("t") == {"waiting": 5}
             assert spool.seal("t", BOTH, 1, 5, invited=True) == (turn == 0)
         (number,) = spool.sealed()
         assert spool.batch(number)[1].admissions == (b"a" * 16,)
         spool.settle(number, Account({"counted": 5}), DAY)
-        spool.add_batch("t", own, b"its hash")
+        spool.add_batch("t", own, b"its hash", DAY)
         assert spool.tallies("t")["waiting"] == 0
         spool.forget(DAY)
         with pytest.raises(NotAdmitted):
-            spool.add_batch("t", batch(2000, 5, b"a" * 16), b"another")
+            spool.add_batch("t", batch(2000, 5, b"a" * 16), b"another", DAY)
         spool.forget(DAY + 1)
         assert not tables(tmp_path / "spool")["admissions"]
+
+
+def test_a_batch_that_comes_again_hides_nobody(tmp_path: Path) -> None:
+    """Delivered, and then sent again after a lost answer, it does not go out with one new report.
+
+    The curator would know all of them but that one.
+    """
+    with Spool(tmp_path / "spool") as spool:
+        spool.add_batch("t", batch(1000, 5), b"its hash", DAY)
+        assert spool.seal("t", BOTH, 5, 5)
+        (number,) = spool.sealed()
+        spool.settle(number, Account({"counted": 5}), DAY)
+        spool.add(reports(1))
+        spool.add_batch("t", batch(1000, 5), b"its hash", DAY + 1)
+        assert not spool.seal("t", BOTH, 5, 5)
+        assert spool.tallies("t")["waiting"] == 1
+        spool.forget(DAY + 1)
+        assert not tables(tmp_path / "spool")["came"]
 
 
 def test_what_is_not_held_for_a_batch_lets_nobody_in(tmp_path: Path) -> None:
@@ -213,11 +232,11 @@ def test_what_is_not_held_for_a_batch_lets_nobody_in(tmp_path: Path) -> None:
         (own,) = spool.admissions(number)
         for names in ([b"b" * 16], [b"a" * 16], [own.id], [b"a" * 16, b"b" * 16]):
             with pytest.raises(NotAdmitted):
-                spool.add_batch("t", batch(1000, 5, *names), b"its hash")
+                spool.add_batch("t", batch(1000, 5, *names), b"its hash", DAY)
         spool.hold(Admission.of(own.id, []), DAY)
         assert [asked.digests for asked in spool.admissions(number)] == [own.digests]
         spool.hold(Admission.of(b"a" * 16, list(map(digest, range(5)))), DAY)
-        spool.add_batch("t", batch(1000, 5, b"a" * 16), b"its hash")
+        spool.add_batch("t", batch(1000, 5, b"a" * 16), b"its hash", DAY)
         assert spool.tallies("t") == {"waiting": 9}
 
 
@@ -232,7 +251,7 @@ def test_a_report_sent_twice_hides_nobody(tmp_path: Path) -> None:
     """An upstream relay's repeated batch counts once towards the least that go together."""
     with Spool(tmp_path / "spool") as spool:
         for _ in range(3):
-            spool.add_batch("t", batch(0, 10))
+            spool.add_batch("t", batch(0, 10), os.urandom(32), DAY)
         assert not spool.seal("t", BOTH, 11, 30)
         assert spool.tallies("t") == {"waiting": 30}
         assert spool.seal("t", BOTH, 10, 30)
@@ -257,7 +276,7 @@ def test_no_rest_is_left_alone(
     first = 2000
     with Spool(tmp_path / "spool") as spool:
         for size in sizes:
-            spool.add_batch("t", batch(first, size))
+            spool.add_batch("t", batch(first, size), os.urandom(32), DAY)
             first += size
         spool.add(reports(singles))
         while spool.seal("t", BOTH, 10, about):
@@ -274,7 +293,7 @@ def test_the_spool_keeps_no_order_time_or_address(tmp_path: Path) -> None:
     for name, sent in (("a", reports(20)), ("b", reports(20)[::-1])):
         with Spool(tmp_path / name) as spool:
             assert spool.add(sent) == ["held"] * 20
-            spool.add_batch("t", batch(1000, 20))
+            spool.add_batch("t", batch(1000, 20), os.urandom(32), DAY)
             with contextlib.closing(sqlite3.connect(tmp_path / name)) as db:
                 rows.append(db.execute("SELECT * FROM waiting").fetchall())
                 columns = {row[1] for row in db.execute("PRAGMA table_info(waiting)")}
@@ -378,7 +397,7 @@ def test_a_spool_has_a_most_and_can_still_be_emptied(tmp_path: Path) -> None:
         kept = 0
         with contextlib.suppress(SpoolFull):
             for kept in range(60):
-                spool.add_batch("t", batch(1_000 * kept, 1_000))
+                spool.add_batch("t", batch(1_000 * kept, 1_000), os.urandom(32), DAY)
         assert 5 < kept < 30
         with pytest.raises(SpoolFull, match="--max-spool-bytes"):
             spool.add(reports(1))
