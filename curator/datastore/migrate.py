@@ -122,8 +122,8 @@ def revision_of(connection: Connection) -> str:
         )
     if not set(revisions) <= {revision.revision for revision in _scripts().walk_revisions()}:
         raise StorageFailed(
-            f"The database has schema {', '.join(revisions)}, which this version, with schema "
-            f"{head()}, does not know: start the version of Privet that wrote it, or restore a backup "
+            f"The database has schema {', '.join(revisions)}, which this Privet, with "
+            f"schema {head()}, does not know: start the one that wrote it, or restore a backup "
             "that was made before its migration."
         )
     return revisions[0]

@@ -136,7 +136,7 @@ def test_a_newer_schema_is_told(database: str, capsys: pytest.CaptureFixture[str
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
         connection.commit()
     assert main(["migrate", "--database", database]) == 1
-    assert "newer version of Privet" in capsys.readouterr().err
+    assert "start the one that wrote it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("folder", ["/no/such/folder", "."])

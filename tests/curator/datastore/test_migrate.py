@@ -134,9 +134,9 @@ def test_a_newer_schema_is_neither_migrated_nor_backed_up(
     open_store(address).close()
     engine = open_database(address)
     execute(engine, "UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(StorageFailed, match="newer version of Privet"):
+    with pytest.raises(StorageFailed, match="start the one that wrote it"):
         upgrade(engine)
-    with pytest.raises(StorageFailed, match="newer version of Privet"):
+    with pytest.raises(StorageFailed, match="start the one that wrote it"):
         backup(engine, tmp_path / "copy.db", NOW)
     assert not (tmp_path / "copy.db").exists()
 
@@ -144,7 +144,7 @@ def test_a_newer_schema_is_neither_migrated_nor_backed_up(
 @pytest.mark.parametrize(
     ("statement", "advice"),
     [
-        ("UPDATE alembic_version SET version_num = '9999'", "newer version of Privet"),
+        ("UPDATE alembic_version SET version_num = '9999'", "start the one that wrote it"),
         ("DELETE FROM alembic_version", "restore a backup"),
     ],
 )
