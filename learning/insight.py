@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import bdtr, ndtr, ndtri
+from scipy.special import bdtr, ndtr
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
@@ -50,8 +50,9 @@ from .ratio import project_on_simplex
 from .trees import locate
 
 FALSE_DISCOVERY_RATE = 0.05
-NODES = ndtri((np.arange(64) + 0.5) / 64)
-"""Equally probable values of a standard normal variable, over which p-values are averaged."""
+NODES = np.linspace(-6.0, 6.0, 97)
+"""Values of a standard normal variable over which p-values are averaged, also the rarest."""
+WEIGHTS = np.exp(-(NODES**2) / 2.0) / np.exp(-(NODES**2) / 2.0).sum()
 REFERENCE = 100_000
 """Number of holders assumed for variances before the first report."""
 
@@ -291,8 +292,7 @@ def _masses(question: QuestionCounts, public_by_cell: Floats) -> list[CellDiffer
     n, m = question.holders, public_by_cell.sum()
     reported, public = question.counts.sum(axis=1) / n, public_by_cell.sum(axis=1) / m
     noise = np.maximum(question.noise.sum(axis=(1, 2)), 0.0) / n**2
-    share = np.clip(reported, 0.0, 1.0)
-    error = np.sqrt(noise + share * (1.0 - share) / n)
+    error = np.sqrt(noise + _binomial_variance(reported, public) / n)
     p = _share_p(question, public_by_cell.sum(axis=1), m, reported, error)
     half = question.factor * np.sqrt(noise)
     columns = np.stack(
@@ -313,11 +313,11 @@ def _labels(
     share = question.counts / mass
     t = np.clip(share, 0.0, 1.0)
     error = np.sqrt(np.maximum(contrast_variance(question.noise, t), 0.0)) / mass
-    sampled = np.sqrt(error**2 + t * (1.0 - t) / mass)
+    sampled = np.sqrt(error**2 + _binomial_variance(t, q) / mass)
     if isinstance(label, Classes):
         p = _share_p(question, public_by_cell, rows[:, None], share, sampled, selection)
     else:
-        grown = selection * q * (1.0 - q) / (rows + 1.0)[:, None]
+        grown = selection * _binomial_variance(t, q) / (rows + 1.0)[:, None]
         p = _mean_p(question, share - q, sampled**2, grown)
     names: tuple[str, ...] = label.classes if isinstance(label, Classes) else ("", label.name)
     if isinstance(label, Range):
@@ -336,6 +336,12 @@ def _labels(
         p_value = float(p[cell, slot])
         compared.append(CellDifference(cell, names[slot], reported, least, most, public, p_value))
     return compared
+
+
+def _binomial_variance(reported: Floats, public: Floats) -> Floats:
+    """The variance p (1 - p) of one record, if p is either share: a few alike do not show 0."""
+    t = np.clip(reported, 0.0, 1.0)
+    return np.asarray(np.maximum(t * (1.0 - t), public * (1.0 - public)))
 
 
 def _mean_p(
@@ -379,7 +385,7 @@ def _binomial_p(hits: Floats, rows: Floats | float, share: Floats, error: Floats
     shares = np.clip(share[..., None] + error[..., None] * NODES, 0.0, 1.0)
     h, m = (np.rint(counts)[..., None].astype(np.int64) for counts in (hits, rows))
     at_most, fewer = (np.where(k < 0, 0.0, bdtr(np.maximum(k, 0), m, shares)) for k in (h, h - 1))
-    below = (at_most + fewer).mean(axis=-1) / 2.0
+    below = (at_most + fewer) @ WEIGHTS / 2.0
     return np.asarray(np.minimum(2.0 * np.minimum(below, 1.0 - below), 1.0))
 
 
