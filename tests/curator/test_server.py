@@ -174,7 +174,7 @@ def test_a_curator_whose_database_was_migrated_stops(workers: str, tmp_path: Pat
         assert "9999" in answer.json()["detail"]
         assert curator.process.wait(60) == 1
     lines = [json.loads(line) for line in curator.log.read_text().splitlines()]
-    said = [line["level"] for line in lines if "start the newer version" in line["event"]]
+    said = [line["level"] for line in lines if "start the one that wrote it" in line["event"]]
     assert said == ["critical"]
     assert store.status(made.id).reports == 0
     store.close()
