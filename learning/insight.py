@@ -10,15 +10,16 @@ S shares add up to 1), or the distance of their mean label from the public one (
 stands for, less that). Shares are then projected on the simplex. An interval is about those who
 reported, so it has the mechanism's noise and, for a number, what rounding it to a level and
 clipping it around its centre hide. Whether the populations behind both data differ is
-another question, with the chance of who was asked in both: a share p has p (1 - p) (1 / n + 1 / m)
-more variance.
+another question, with the chance of who was asked in both: n and m records are binomial with a
+share p, and a mean has the variance of the public labels over each number. p (1 - p) of n holders
+is the larger of those at both shares, since a few who are alike do not show that all are.
 
 In each cell two things may differ: its mass, U_k / n against m_k / m, and its labels, V_ks / U_k
 against h_ks / m_k. Where the populations agree in a share p, the public count is binomial with p,
 which reports give up to a standard error: the two-sided mid-p-value is averaged over it. For labels
 that error also has what growing cells on these very labels adds, (s - 1) p (1 - p) / m_k, with the
 factor s of ``selection``. The mean of a number is compared by a normal law, with the public
-variance s q (1 - q) / (m_k + 1) on the scale [0, 1].
+variance s p (1 - p) / (m_k + 1) on the scale [0, 1].
 
 Two-sided p-values of all cells are selected by Benjamini and Hochberg (1995), which keeps the
 expected part of false ones among the differences listed below ``FALSE_DISCOVERY_RATE``.
@@ -53,6 +54,8 @@ FALSE_DISCOVERY_RATE = 0.05
 NODES = np.linspace(-6.0, 6.0, 97)
 """Values of a standard normal variable over which p-values are averaged, also the rarest."""
 WEIGHTS = np.exp(-(NODES**2) / 2.0) / np.exp(-(NODES**2) / 2.0).sum()
+FEWEST_ROWS = 10
+"""Fewer public records do not show how numbers are spread."""
 REFERENCE = 100_000
 """Number of holders assumed for variances before the first report."""
 
@@ -195,28 +198,26 @@ def _overall(
         reported = [replace(share, value=part + share.value) for share in centred]
         intervals = on_simplex(reported)
         expected = [float((public.y == slot).mean()) for slot in range(label.slots)]
-        alike = expected
-        pooled = [
-            min(max((n * share.value + m * other) / (n + m), 0.0), 1.0)
-            for share, other in zip(reported, expected, strict=True)
-        ]
-        spread = [share * (1.0 - share) for share in pooled]
+        hits = np.array([float((public.y == slot).sum()) for slot in range(label.slots)])
+        shares = np.array([share.value for share in reported])
+        sampled = _binomial_variance(shares, hits / m) / n
+        noise = np.array([share.variance for share in reported])
+        p_values = _share_p(question, hits, m, shares, np.sqrt(noise + sampled)).tolist()
     else:
         on_scale = _as_reported(label, public, question)
-        expected, alike = [float(public.y.mean())], [float(on_scale.mean())]
-        distance = question.mean(weights[label.name] - alike[0])
-        reported = [replace(distance, value=alike[0] + distance.value)]
+        expected, alike = [float(public.y.mean())], float(on_scale.mean())
+        distance = question.mean(weights[label.name] - alike)
+        reported = [replace(distance, value=alike + distance.value)]
         intervals = [_unclipped(label, public, question, model, reported[0])]
-        spread = [float(on_scale.var())]
+        spread = float(on_scale.var())
+        if m < FEWEST_ROWS:  # these may be alike by chance: the largest there can be
+            spread = (alike - label.low) * (label.high - alike)
+        sampled = reported[0].variance + spread / n
+        p_values = [float(_mean_p(question, distance.value, sampled, spread / m))]
     rows = []
     for row, name in enumerate(weights):
-        difference = reported[row].value - alike[row]
-        sampled = reported[row].variance + spread[row] / n
-        p_value = float(_mean_p(question, difference, sampled, spread[row] / m))
-        interval = intervals[row]
-        rows.append(
-            Comparison(name, interval.value, interval.low, interval.high, expected[row], p_value)
-        )
+        of = intervals[row]
+        rows.append(Comparison(name, of.value, of.low, of.high, expected[row], p_values[row]))
     return tuple(rows)
 
 

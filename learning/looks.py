@@ -43,7 +43,8 @@ NARROWEST = 8.212
 """The x at which (1 + 1 / x) log((1 + x) / ``LEVEL``^2) is least."""
 SHARES = 101
 """Shares, from one estimate to the other, at which evidence against one in common is computed."""
-SMALLEST = 1e-12
+SMALLEST, SURE = 1e-12, 1e-9
+"""The least share and number of records that is told from 0, and the least error of a share."""
 
 
 def factor_at(progress: float) -> float:
@@ -119,7 +120,7 @@ def p_of_equal_shares(
     steps, public = np.linspace(0.0, 1.0, SHARES), hits / rows
     p = public + (share[..., None] - public) * steps
     p = np.clip(p, SMALLEST, 1.0 - SMALLEST)
-    z = (share[..., None] - p) / np.maximum(error, 1e-300)[..., None]
+    z = (share[..., None] - p) / np.maximum(error, SURE)[..., None]
     x = NARROWEST * progress
     of_reports = x * z**2 / (2.0 + 2.0 * x) - np.log1p(x) / 2.0
     a, b = rows / NARROWEST * p, rows / NARROWEST * (1.0 - p)
