@@ -212,8 +212,8 @@ def _overall(
         spread = float(on_scale.var())
         if m < FEWEST_ROWS:  # these may be alike by chance: the largest there can be
             spread = (alike - label.low) * (label.high - alike)
-        sampled = reported[0].variance + spread / n
-        p_values = [float(_mean_p(question, distance.value, sampled, spread / m))]
+        of_reports = distance.variance + spread / n
+        p_values = [float(_mean_p(question, distance.value, of_reports, spread / m))]
     rows = []
     for row, name in enumerate(weights):
         of = intervals[row]

@@ -32,8 +32,8 @@ from .public_data import Floats
 
 Looks = Literal["many", "once"]
 MEANING: dict[Looks, str] = {
-    "many": "hold together at every look while reports come in",
-    "once": "hold at one look, chosen before the first report",
+    "many": "each hold at every look while reports come in",
+    "once": "each hold at one look, chosen before the first report",
 }
 """What 95 % intervals and the list of differences do."""
 ONE_LOOK = 1.959963984540054

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from html import escape
-from math import exp, sqrt
+from math import ceil, exp, sqrt
 from typing import Any
 
 from ..display.tree import pyplot
@@ -107,10 +107,11 @@ class Plan:
             f"{self.expected.standard_error:.1g} from them alone, and no more from the reports."
         )
         enough = "are enough" if self.enough else "are too few"
+        more = "" if self.for_shift.holders else " More public records may."
         shift = (
             f"To show that holders and public records differ by {self.amount(self.target_shift)} "
             f"overall, {of} {enough}: {self.here.power:.0%} of such collections do. "
-            f"{self._needed(self.for_shift, f'{self.power:.0%}')}"
+            f"{self._needed(self.for_shift, f'{self.power:.0%}')}{more}"
         )
         cell = "no shift" if here.cell_shift is None else self.amount(here.cell_shift)
         local = f"In a single cell they show {cell}{'' if here.cell_shift is None else ' or more'}."
@@ -123,12 +124,14 @@ class Plan:
 
     def _needed(self, needed: Needed, what: str) -> str:
         if needed.holders is None and needed.epsilon is None:
-            return f"Neither more holders nor a larger ε gives {what}: more public records may."
+            return f"Neither more holders nor a larger ε gives {what}."
         ways = []
         if needed.holders is not None:
             ways.append(f"{_number(needed.holders)} holders at ε = {self.epsilon:g}")
         if needed.epsilon is not None:
-            ways.append(f"ε = {needed.epsilon:.2g} with {_number(self.holders)} holders")
+            ways.append(
+                f"ε = {ceil(100.0 * needed.epsilon) / 100.0:g} with {_number(self.holders)} holders"
+            )
         return f"For {what} it takes {', or '.join(ways)}."
 
     def _stopping(self) -> str:
@@ -143,14 +146,15 @@ class Plan:
     @property
     def board(self) -> str:
         """A paragraph for an ethics board or a data protection officer, to be completed."""
-        odds = exp(min(self.epsilon, 50.0))
+        odds = exp(self.epsilon)
+        sure = min(ceil(1e4 * odds / (1.0 + odds)) / 100.0, 99.99)
         shift = self.amount(self.target_shift)
         return (
             f"We ask about {_number(self.holders)} people for {self.label} and never receive what "
             f"they answer. Each device sends one message of at most {self.report_bytes} bytes, in "
             "which the answer and the features are changed at random (local differential privacy, "
             f"ε = {self.epsilon:g}). Somebody who sees the message and thinks two records equally "
-            f"likely can be at most {odds / (1.0 + odds):.1%} sure which of them it comes from, "
+            f"likely can be at most {sure:g}% sure which of them it comes from, "
             "whatever else they know; this holds against us too, and for as long as the message "
             "exists. Messages are added up when they arrive, and only their sums are kept. With "
             f"this number of people and this ε, a difference of {shift} between them and our "

@@ -173,6 +173,32 @@ def test_cells_with_few_public_rows_are_seldom_listed(slots: int, depth: int, ev
     assert listed < 13
 
 
+@pytest.mark.parametrize("planned", [None, 2_000])
+@pytest.mark.parametrize(("slots", "depth", "n", "m"), [(2, 7, 2_000, 1_000), (5, 0, 2_000, 50)])
+def test_noise_and_rare_classes_are_no_difference(
+    slots: int, depth: int, n: int, m: int, planned: int | None
+) -> None:
+    """At epsilon 1 in 128 cells, and of rare classes in 50 public rows: 40 alike collections.
+
+    13 or more with a difference have a probability below 1e-6 at 5 %.
+    """
+    tree, label = complete(depth), Classes(name="y", classes=tuple("abcde"[:slots]))
+    mechanism, differing = create_mechanism("subset", 1.0, tree.cells, slots), 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        p = np.array([0.96, 0.01, 0.01, 0.01, 0.01]) if depth == 0 else np.full(slots, 1 / slots)
+        law = np.tile(p, tree.cells) / tree.cells
+        X, y = rng.random((m, 2)), rng.choice(slots, m, p=p).astype(float)
+        counts = rng.multinomial(n, law).reshape(tree.cells, slots)
+        sums = mechanism.simulate(counts, rng)
+        asked = QuestionCounts(tree, mechanism, sums, n, planned=planned)
+        model = fit("private", label, PublicData(X, y), [asked])
+        said = insight(label, PublicData(X, y), [asked], model)
+        overall = min(row.p_value for row in said.overall) * slots <= FALSE_DISCOVERY_RATE
+        differing += overall or bool(said.differences)
+    assert differing < 13
+
+
 @pytest.mark.parametrize("grower", ["cart", pytest.param("distilled", marks=pytest.mark.slow)])
 def test_cells_grown_on_the_labels_that_they_are_compared_with(grower: str) -> None:
     """Growing finds cells in which public labels differ by chance; they are not listed for that.
