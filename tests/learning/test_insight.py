@@ -173,6 +173,7 @@ def test_cells_with_few_public_rows_are_seldom_listed(slots: int, depth: int, ev
     assert listed < 13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planned", [None, 2_000])
 @pytest.mark.parametrize(("slots", "depth", "n", "m"), [(2, 7, 2_000, 1_000), (5, 0, 2_000, 50)])
 def test_noise_and_rare_classes_are_no_difference(

@@ -84,6 +84,7 @@ def test_more_reports_show_smaller_shifts() -> None:
     assert (silent.smallest(POWER) or 1.0) > (loud.smallest(POWER) or 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("looks", ["many", "once"])
 def test_what_is_needed_is_enough_and_hardly_less_is_not(looks: str) -> None:
     """For a shift and for a precision, in holders and in epsilon."""
