@@ -152,7 +152,7 @@ def test_a_rolling_upgrade_under_load(
             assert curator.process.wait(60) == 1
             last = json.loads(curator.log.read_text().splitlines()[-1])
             assert last["level"] == "critical"
-            assert f"schema {NEXT}, which is newer" in last["event"]
+            assert f"schema {NEXT}, which this Privet" in last["event"]
         assert holders.acknowledged == migrated
         assert set(holders.refused) == {503}
 
