@@ -292,6 +292,7 @@ async def _serve(settings: Settings) -> None:
             async with asyncio.TaskGroup() as group:
                 workers = [
                     group.create_task(relay.run()),
+                    group.create_task(relay.watch.run()),
                     group.create_task(forwarder.run(settings.every)),
                 ]
                 await server.serve([listener])

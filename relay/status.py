@@ -20,8 +20,8 @@ TAKEN = ("counted", "replayed", "held")
 """Outcomes that a curator, or a further relay, states for the reports that it took."""
 RELAY_COUNTS = frozenset({"waiting", "smallest_batch", *TAKEN})
 """Tallies that are not reasons of refusal."""
-FLOOR = 1_000
-"""Reports of a batch below which nothing is claimed of it."""
+STEP = 1_000
+"""Counts are in steps of this or more, so nothing is claimed of smaller batches."""
 CONDITION = "if at least this many reports in the batch are not the observer's own"
 
 
@@ -35,7 +35,7 @@ class Central(BaseModel):
 
 
 class RelayStatus(BaseModel):
-    """Counts are in steps of ``least``, so that nobody sees when a single report arrives.
+    """Counts are in steps of ``step``, so that nobody sees when a single report arrives.
 
     ``local_epsilon`` holds against everybody, the relay included. ``central`` holds against
     whoever sees the curator's side alone; it is None where too few reports went together for
@@ -43,12 +43,13 @@ class RelayStatus(BaseModel):
     """
 
     task: str
-    waiting: int = Field(description="Reports that are here still; all counts in steps of least.")
+    waiting: int = Field(description="Reports that are here still; all counts in steps.")
     counted: int = Field(description="Reports that the curator counted.")
     replayed: int = Field(description="Reports that it had counted before.")
     held: int = Field(description="Reports that a further relay holds.")
     refused: dict[str, int] = Field(description="Reports that it refused, by reason.")
     least: int = Field(description="Fewest reports that are forwarded together.")
+    step: int = Field(description="What all counts are rounded down to a multiple of.")
     smallest_batch: int = Field(description="Fewest that were taken together so far.")
     collecting: bool | None = Field(
         default=None, description="Whether the task takes reports, as the curator last said."
@@ -74,9 +75,10 @@ class RelayStatus(BaseModel):
         collection: CollectionStatus | None = None,
     ) -> "RelayStatus":
         """The status from a spool's tallies of a task that spends ``epsilon``."""
-        tallies = {name: n - n % least for name, n in tallies.items()}
+        step = max(least, STEP)
+        tallies = {name: n - n % step for name, n in tallies.items()}
         smallest = tallies.get("smallest_batch", 0)
-        shuffled, delta = central_epsilon(epsilon, smallest if smallest >= FLOOR else 0)
+        shuffled, delta = central_epsilon(epsilon, smallest)
         central = Central(epsilon=shuffled, delta=delta, reports=smallest)
         return cls(
             task=task,
@@ -86,6 +88,7 @@ class RelayStatus(BaseModel):
             held=tallies.get("held", 0),
             refused={name: n for name, n in tallies.items() if n and name not in RELAY_COUNTS},
             least=least,
+            step=step,
             smallest_batch=smallest,
             collecting=None if collection is None else collection.collecting,
             over=None if collection is None else collection.over,
@@ -119,7 +122,7 @@ class RelayStatus(BaseModel):
         return [
             ("delivered and counted", str(self.counted)),
             ("waiting here", f"{self.waiting}, sent on when {self.least} are together"),
-            ("counts are", f"rounded down to multiples of {self.least}"),
+            ("counts are", f"rounded down to multiples of {self.step}"),
             ("refused by the curator", refused or "none"),
             ("local epsilon", f"{self.local_epsilon:g} against everybody, this relay included"),
             ("central (epsilon, delta)", central),

@@ -1,7 +1,9 @@
 """Whether the curator's tasks take reports, as it last said.
 
 The relay asks for a task's status at most every few seconds, and less and less often while the task
-takes none. An answer that does not come in time counts as none: then reports are kept.
+takes none. It asks by the clock from the first call about a task on, so that the curator does not
+see from its questions when holders come. An answer that does not come in time counts as none: then
+reports are kept.
 """
 
 import asyncio
@@ -27,7 +29,10 @@ class _Look:
 
 
 class TaskWatch:
-    """What is known of each task; ``address`` says where the curator publishes it."""
+    """What is known of each task; ``address`` says where the curator publishes it.
+
+    While ``run`` runs, no call but the first about a task makes it ask.
+    """
 
     def __init__(
         self,
@@ -38,13 +43,24 @@ class TaskWatch:
         self._client = client
         self._address = address
         self._clock = clock
+        self._running = False
         self._looks: dict[str, _Look] = {}
         self._fetches: dict[str, asyncio.Future[CollectionStatus | None]] = {}
+
+    async def run(self) -> None:
+        """Keep what is known of every task up to date, until cancelled."""
+        self._running = True
+        while True:
+            await asyncio.sleep(SHORTEST)
+            due = [task for task, look in self._looks.items() if self._clock() >= look.until]
+            for answer in await asyncio.gather(*map(self._ask, due), return_exceptions=True):
+                if isinstance(answer, BaseException) and not isinstance(answer, TaskNotFound):
+                    raise answer
 
     async def look(self, task: str) -> CollectionStatus | None:
         """What the curator last said, None if it did not; raises ``TaskNotFound``."""
         look = self._looks.get(task)
-        if look is not None and self._clock() < look.until:
+        if look is not None and (self._running or self._clock() < look.until):
             return look.status
         return await self._ask(task)
 

@@ -23,7 +23,7 @@ from privet import CuratorClient, SqliteLedger
 from scripts import fair_survey
 from scripts.crowd import answer_all
 from scripts.demo import compare, effort, print_results
-from scripts.servers import wait_for_relay
+from scripts.servers import wait_for_reports
 
 FOLDER = Path(os.environ.get("SHARDS", "/data"))
 SHARD_COUNT = 24
@@ -72,10 +72,10 @@ def report(
 ) -> None:
     """Fit, compare and print, once a relay has forwarded what it does."""
     task_url = (FOLDER / "task.url").read_text(encoding="utf-8")
-    population, admin = fair_survey.load(), _admin()
+    population, admin, task = fair_survey.load(), _admin(), task_url.rpartition("/")[2]
     if "RELAY_URL" in os.environ:
-        wait_for_relay(task_url, int(os.environ["LEAST"]) - 1)
-    task = task_url.rpartition("/")[2]
+        least = int(os.environ["LEAST"])  # the relay forwards no fewer together
+        wait_for_reports(admin, task, len(population.holders) - least + 1)
     reports = int(admin.status(task)["reports"])
     longest = int(admin.task(task)["report_bytes"])
     results = compare(admin, task, population)

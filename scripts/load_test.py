@@ -32,7 +32,7 @@ from scripts.load.sender import Outcomes, Sender
 from scripts.load.summary import Summary
 from scripts.load.traffic import Address, batches, singles
 from scripts.pages import fill, measured_on
-from scripts.servers import running_curator, running_relay, wait_for_relay
+from scripts.servers import running_curator, running_relay, wait_for_reports
 
 PERFORMANCE = Path("docs/tables/performance.md")
 CONNECTIONS = {"single": 256, "relay": 2}
@@ -117,7 +117,7 @@ def run(
     answer_seconds, answer_cpu = time.perf_counter() - started, children_cpu() - cpu
     before, outcomes = admin.status(task_url), Outcomes()
     seconds, cpu_seconds, memory = _delivered(
-        load, task, task_url, folder, shards, curator, outcomes
+        load, task, task_url, folder, shards, curator, admin, outcomes
     )
     counted, matches = audit(task, shards, before, admin.status(task_url))
     return Summary(
@@ -155,6 +155,7 @@ def _delivered(
     folder: Path,
     shards: list[Shard],
     curator: Target,
+    admin: CuratorClient,
     outcomes: Outcomes,
 ) -> tuple[float, dict[str, float], dict[str, int]]:
     """Send all reports and wait until the curator has them.
@@ -168,16 +169,17 @@ def _delivered(
         uvloop.run(_sent(task_url, task, shards, load, outcomes, token))
         used = {side: cpu - before[side] for side, cpu in cpu_of(servers).items()}
         return outcomes.seconds, used, memory_of(servers)
-    spool = folder / "relay"
+    spool, counted = folder / "relay", int(admin.status(task.id)["reports"])
+    counted += sum(shard.reports for shard in shards)
     with running_relay(spool, curator.url, curator.token, least=LEAST, every=EVERY) as relay:
         url, servers = f"{relay.url}/v1/tasks/{task.id}", servers | {"relay": relay.process.pid}
         before = cpu_of(servers)
         uvloop.run(_sent(url, task, shards, load, outcomes, token))
-        wait_for_relay(url, LEAST - 1)
+        wait_for_reports(admin, task.id, counted - LEAST + 1)
         used = {side: cpu - before[side] for side, cpu in cpu_of(servers).items()}
         memory = memory_of(servers)
-    with running_relay(spool, curator.url, curator.token, least=1, every=EVERY) as relay:
-        wait_for_relay(f"{relay.url}/v1/tasks/{task.id}", 0)
+    with running_relay(spool, curator.url, curator.token, least=1, every=EVERY):
+        wait_for_reports(admin, task.id, counted)
     return time.perf_counter() - outcomes.started, used, memory
 
 

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import httpx
 
+from privet import CuratorClient
+
 SERVE = ("-m", "privet.curator", "serve")
 START_SECONDS = 120.0
 TOKEN_SHOWN = r'(?:Admin token.*\n|"admin_token": ")([\w-]+)'
@@ -116,9 +118,9 @@ def running_relay(
         process.communicate(timeout=60)
 
 
-def wait_for_relay(task_url: str, most: int) -> None:
-    """Wait until at most ``most`` reports wait in the relay that has the task at ``task_url``."""
-    while httpx.get(f"{task_url}/status", timeout=60).raise_for_status().json()["waiting"] > most:
+def wait_for_reports(admin: CuratorClient, task: str, least: int) -> None:
+    """Wait until ``task``'s curator has counted ``least`` reports."""
+    while admin.status(task)["reports"] < least:
         time.sleep(LOOK_SECONDS)
 
 

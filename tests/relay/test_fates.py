@@ -270,3 +270,27 @@ async def test_a_closed_task_is_looked_at_less_and_less_often(
         now = float(second)
         await watch.look("t")
     assert asked == [255, 260, 265]
+
+
+async def test_the_curator_does_not_see_when_holders_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the first call about a task the relay asks by the clock, and only then."""
+    monkeypatch.setattr(task_watch, "SHORTEST", 0.05)
+    now, asked = 0.0, []
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        asked.append(now)
+        return httpx.Response(200, json={"collecting": True, "over": False, "invited": False})
+
+    http = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    watch = TaskWatch(ReportClient(http), lambda own: TaskAddress(CURATOR, own), lambda: now)
+    running = asyncio.create_task(watch.run())
+    await asyncio.sleep(0)
+    await watch.look("t")
+    now = 1e6
+    for _ in range(10):
+        await watch.look("t")
+    assert asked == [0.0]
+    async with asyncio.timeout(60):
+        while len(asked) < 2:
+            await asyncio.sleep(0.01)
+    running.cancel()

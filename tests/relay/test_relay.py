@@ -160,6 +160,12 @@ async def answer(to: ReportClient, task: Task, count: int) -> list[Report]:
     return [Report.unpack(answered.report) for answered in answers]
 
 
+@pytest.fixture(autouse=True)
+def counts_in_steps_of_the_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a few reports can be seen to come and go."""
+    monkeypatch.setattr("privet.relay.status.STEP", 1)
+
+
 async def status(relay: ReportClient, task: Task) -> dict[str, Any]:
     return dict(json.loads(await relay.status(relay.address(f"{RELAY}/v1/tasks/{task.id}"))))
 

@@ -10,12 +10,12 @@ from privet.relay.status import RelayStatus, central_epsilon
 
 def test_the_central_guarantee_is_a_line_of_its_own() -> None:
     """It is that of the smallest batch, and epsilon stays what it is."""
-    tallies = {"waiting": 3, "counted": 250_000, "task-not-open": 7, "smallest_batch": 100_000}
+    tallies = {"waiting": 3, "counted": 250_000, "task-not-open": 7_000, "smallest_batch": 100_000}
     status = RelayStatus.of("t", 4.0, 1, tallies)
     assert status.local_epsilon == 4.0
     assert status.central is not None
     assert (status.central.epsilon, status.central.delta) == central_epsilon(4.0, 100_000)
-    assert status.refused == {"task-not-open": 7}
+    assert status.refused == {"task-not-open": 7_000}
     lines = dict(status.lines())
     assert lines["local epsilon"].startswith("4 against everybody")
     assert lines["central (epsilon, delta)"].startswith("(0.538, 1e-06) against who sees")
@@ -23,16 +23,17 @@ def test_the_central_guarantee_is_a_line_of_its_own() -> None:
     assert "not the observer's own" in status.central.condition
 
 
-def test_a_single_report_changes_nothing_that_is_shown() -> None:
-    """Every count is rounded down to the fewest that go together; the central claim with it."""
+@pytest.mark.parametrize("least", [1, 1_000])
+def test_a_single_report_changes_nothing_that_is_shown(least: int) -> None:
+    """Every count is rounded down, however few go together; the central claim with it."""
     names = ("waiting", "counted", "replayed", "held", "wrong-payload", "smallest_batch")
-    few = RelayStatus.of("t", 0.1, 1_000, dict.fromkeys(names, 1_998))
-    assert RelayStatus.of("t", 0.1, 1_000, dict.fromkeys(names, 1_999)) == few
+    few = RelayStatus.of("t", 0.1, least, dict.fromkeys(names, 1_998))
+    assert RelayStatus.of("t", 0.1, least, dict.fromkeys(names, 1_999)) == few
     assert few.waiting == few.counted == few.replayed == few.held == few.smallest_batch == 1_000
     assert few.refused == {"wrong-payload": 1_000}
     assert few.central is not None
     assert few.central.reports == 1_000
-    none = RelayStatus.of("t", 0.1, 1_000, dict.fromkeys(names, 999))
+    none = RelayStatus.of("t", 0.1, least, dict.fromkeys(names, 999))
     assert (none.waiting, none.refused, none.central) == (0, {}, None)
 
 
