@@ -15,6 +15,7 @@ COREUTILS = ("cat", "cp", "date", "ls", "mkdir", "mv", "rm", "sha256sum", "sleep
 KEPT = ("CERT", "PROXY", "PIP_", "UV_")
 """How this machine reaches a package index."""
 UNREACHABLE = "http://127.0.0.1:9/simple"
+SOME = "tests/client tests/curator/datastore tests/learning/sklearn tests/test_front_door.py"
 MINUTES = 60
 
 
@@ -73,11 +74,14 @@ def run(command: list[str], folder: Path, environment: dict[str, str]) -> str:
 @pytest.mark.needs("git", "make")
 @pytest.mark.timeout(30 * MINUTES)
 def test_a_bare_machine_runs_the_demo_and_the_tests(tmp_path: Path) -> None:
-    """`make demo` and `make test` pass from a fresh checkout, and skip nothing in silence."""
+    """`make demo` and `make test` run from a fresh checkout, and skip nothing in silence.
+
+    Of the tests only some, by another Python; `.ci/run` runs all of them on a bare PATH.
+    """
     environment, folder = bare_machine(tmp_path), checkout(tmp_path / "privet")
     make = str(shutil.which("make"))
     assert "Predictions of 1273 test records" in run([make, "demo"], folder, environment)
-    said = run([make, "test"], folder, environment)
+    said = run([make, "test", f"ARGS={SOME}"], folder, environment)
     assert "`make test-all` runs them" in said
     assert " failed" not in said
 
