@@ -32,6 +32,7 @@ class StubCurator:
     posts: list[bytes] = field(default_factory=list)
     invitations: list[str | None] = field(default_factory=list)
     gets: int = 0
+    looks: int = 0
     batches: list[int] = field(default_factory=list)
 
     @property
@@ -49,6 +50,7 @@ class StubCurator:
 
     async def get_status(self, _: Request) -> Response:
         """The task takes reports from anybody."""
+        self.looks += 1
         return JSONResponse({"collecting": True, "over": False, "invited": False})
 
     async def post_report(self, request: Request) -> Response:

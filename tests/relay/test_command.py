@@ -124,6 +124,17 @@ async def run(*arguments: str) -> Result:
 
 
 @pytest.mark.slow
+async def test_the_curator_is_asked_when_no_holder_comes(
+    relay_url: str, curator: StubCurator
+) -> None:
+    """By the clock, from the first call about a task on."""
+    async with httpx.AsyncClient() as http, asyncio.timeout(120):
+        await http.get(f"{relay_url}/v1/tasks/{curator.task.id}/status")
+        while curator.looks < 3:
+            await asyncio.sleep(0.1)
+
+
+@pytest.mark.slow
 async def test_what_was_acknowledged_survives_sigkill(curator: StubCurator, tmp_path: Path) -> None:
     """Killed in the midst of taking and forwarding, twice; every held report arrives as it was."""
     held: dict[bytes, bytes] = {}
