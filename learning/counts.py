@@ -88,7 +88,7 @@ class QuestionCounts:
     @property
     def factor(self) -> float:
         """Standard deviations on each side of a 95 % interval."""
-        return ONE_LOOK if self.progress is None else factor_at(self.progress)
+        return factor_at(self.progress)
 
     @property
     def centred(self) -> bool:

@@ -47,13 +47,16 @@ SMALLEST, SURE = 1e-12, 1e-9
 """The least share and number of records that is told from 0, and the least error of a share."""
 
 
-def factor_at(progress: float) -> float:
-    """Standard deviations on each side of a 95 % interval that holds at every look.
+def factor_at(progress: float | None, level: float = LEVEL) -> float:
+    """Standard deviations on each side of an interval that misses with probability ``level``.
 
-    ``progress`` is the number of reports so far over the number that is planned.
+    It holds at every look, ``progress`` being the number of reports so far over the number that is
+    planned, or at one look if that is None.
     """
+    if progress is None:
+        return float(-ndtri(level / 2.0))
     x = NARROWEST * progress
-    return float(np.sqrt((1.0 + 1.0 / x) * np.log((1.0 + x) / LEVEL**2)))
+    return float(np.sqrt((1.0 + 1.0 / x) * np.log((1.0 + x) / level**2)))
 
 
 def reports_until(precision: float, planned: float | None) -> int:

@@ -24,7 +24,7 @@ from privet.protocol.task import Task
 
 from ..contrasts import contrast_variance
 from ..counts import Label, rounding_variance
-from ..looks import ONE_LOOK, Looks, critical_difference, factor_at
+from ..looks import Looks, critical_difference, factor_at
 from ..public_data import PublicData
 from ..selection import selection_factor
 from ..trees import locate
@@ -130,7 +130,7 @@ def detection(
     total = (in_cell + of_rows).max(axis=1)
     middle = int(np.argsort(total)[len(total) // 2])
     slot = int((in_cell + of_rows)[middle].argmax())
-    factor = ONE_LOOK if looks == "once" else factor_at(1.0)
+    factor = factor_at(None if looks == "once" else 1.0)
     return Detection(
         Difference(
             float(noise[worst] / n**2 + spread[worst] / n),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from privet.learning.counts import Interval, Label
 from privet.learning.estimators import Model, QuestionCounts, fit
@@ -220,6 +221,34 @@ def test_cells_grown_on_the_labels_that_they_are_compared_with(grower: str) -> N
         model = fit("private", BINARY, public, [asked])
         listed += bool(insight(BINARY, public, [asked], model).differences)
     assert listed < 11
+
+
+@pytest.mark.parametrize(("planned", "shift"), [(None, 0.06), (4_000, 0.12)])
+def test_intervals_of_what_is_listed_cover(planned: int | None, shift: float) -> None:
+    """One listed comparison in twenty may miss; small shifts are listed where noise adds to them.
+
+    With at most .05 each, more than the bound miss with probability 1e-6.
+    """
+    tree, rng = complete(4), np.random.default_rng(0)
+    mechanism = create_mechanism("subset", 4.0, tree.cells, 2)
+    public = np.full((tree.cells, 2), 500.0)
+    missed = listed = 0
+    for _ in range(150):
+        share = 0.5 + rng.choice([-shift, shift], tree.cells)
+        law = np.stack([1.0 - share, share], axis=1) / tree.cells
+        counts = rng.multinomial(4_000, law.ravel()).reshape(law.shape)
+        question = QuestionCounts(
+            tree, mechanism, mechanism.simulate(counts, rng), 4_000, planned=planned
+        )
+        for row in cell_differences(BINARY, question, public, 1.0):
+            mass = counts[row.cell].sum()
+            truth = mass / 4_000
+            if row.name is not None:
+                truth = counts[row.cell, BINARY.classes.index(row.name)] / mass
+            listed += 1
+            missed += not row.low <= truth <= row.high
+    assert listed > 10
+    assert missed <= binom.isf(ALPHA, listed, 0.05)
 
 
 def test_a_population_that_differs_is_found_and_said() -> None:
