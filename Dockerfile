@@ -20,7 +20,7 @@ ENV INSTALL="pip --python /opt/privet/bin/python --disable-pip-version-check ins
 
 FROM build AS code
 RUN --mount=type=cache,target=/var/cache/pip $INSTALL --require-hashes --requirement requirements/build.txt
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml LICENSE ./
 COPY privet privet
 COPY protocol protocol
 COPY page page
