@@ -22,11 +22,10 @@ at any stopping time (Wang and Ramdas, 2022, "e-BH").
 """
 
 from math import ceil, exp, log, log1p, sqrt
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import betaln, ndtri
 
 from .public_data import Floats
 
@@ -54,7 +53,7 @@ def factor_at(progress: float | None, level: float = LEVEL) -> float:
     planned, or at one look if that is None.
     """
     if progress is None:
-        return float(-ndtri(level / 2.0))
+        return -NormalDist().inv_cdf(level / 2.0)
     x = NARROWEST * progress
     return float(np.sqrt((1.0 + 1.0 / x) * np.log((1.0 + x) / level**2)))
 
@@ -66,6 +65,9 @@ def reports_until(precision: float, planned: float | None) -> int:
     """
     if planned is None:
         return ceil(ONE_LOOK**2 * precision)
+    from scipy.optimize import (
+        brentq,  # SciPy takes half a second, and every command loads this module
+    )
 
     def missing(log_n: float) -> float:
         return log_n - 2.0 * log(factor_at(exp(log_n) / planned)) - log(precision)
@@ -84,7 +86,7 @@ def critical_difference(
     By ``p_of_equal_means`` at ``progress``, or in one look if None.
     """
     if progress is None:
-        return -float(ndtri(LEVEL / tests / 2.0)) * sqrt(reported + public)
+        return -NormalDist().inv_cdf(LEVEL / tests / 2.0) * sqrt(reported + public)
     now, end = NARROWEST * progress, NARROWEST
     variance = reported * (1.0 + 1.0 / now) + public * (1.0 + 1.0 / end)
     return sqrt(variance * (2.0 * log(tests / LEVEL) + log1p(now) + log1p(end)))
@@ -117,6 +119,8 @@ def p_of_equal_shares(
     ``p_of_equal_means``, but the public records' evidence against p is the ratio of the binomial
     law averaged over a beta distribution around p, of ``rows / NARROWEST`` records, to that of p.
     """
+    from scipy.special import betaln
+
     hits, rows = np.broadcast_arrays(hits, rows)
     rows = np.maximum(rows, SMALLEST)[..., None]
     hits = np.minimum(hits[..., None], rows)

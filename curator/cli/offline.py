@@ -77,7 +77,7 @@ def encode(
     them and from the file. The last column of the records is the label: the index of the class, or
     the number.
     """
-    from privet.learning.task_building.table import as_csv, encoded_table
+    from privet.learning.task_building.encoded_table import as_csv, encoded_table
 
     settings = read_settings(
         **{"name": "encoded", "label": label, "epsilon": 1.0, "ignore": ignore or []} | parsed(more)

@@ -18,7 +18,6 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.task import TASK_VERSION
 
 from ..admin_client import CuratorClient, Document
-from ..service import Publication
 from .options import (
     FILE,
     AsJson,
@@ -157,6 +156,8 @@ def create(
 
 def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: bool) -> None:
     """Show what is inferred and what looks wrong; raise unless it is to be published."""
+    from ..service import Publication  # with the server's database
+
     parsed_settings = Publication.parse(json.dumps(settings))
     columns = read_table(public.read_bytes())
     remarks = review(columns, parsed_settings)

@@ -24,16 +24,10 @@ from privet.protocol.features import (
     NUMBER,
     SPACES,
     TRUTH_VALUES,
-    Classes,
-    Column,
     ColumnValues,
-    columns_of,
 )
 
-from ..escaping import csv_cell
-from .build import encode_columns
-from .columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES, Columns
-from .settings import TaskSettings
+from .columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
 
 MAX_TABLE_BYTES = 2**29
 """Limit on a Parquet file's values, uncompressed and with every text written out."""
@@ -59,31 +53,6 @@ def read_table(data: bytes) -> dict[str, ColumnValues]:
     if data.startswith(PARQUET_MAGIC):
         return {name: _values(name, column) for name, column in columns}
     return {name: _cells(column) for name, column in columns}
-
-
-def encoded_table(columns: Columns, settings: TaskSettings) -> pa.Table:
-    """The encoded columns in their order, then the label: class indices, or clipped numbers.
-
-    Raises ``InvalidPublicData`` for data that no task can be made of.
-    """
-    features, label, public = encode_columns(settings, columns)
-    names = [column_name(column) for column in columns_of(features)]
-    labels = public.y.astype(np.int64) if isinstance(label, Classes) else public.y
-    return pa.table([*public.X.T, labels], names=[*names, label.name])
-
-
-def column_name(column: Column) -> str:
-    """A numeric feature's own name, or ``feature=category``."""
-    name = column.feature.name
-    return name if column.category is None else f"{name}={column.category}"
-
-
-def as_csv(table: pa.Table) -> bytes:
-    """The table as CSV with a header."""
-    table = table.rename_columns([csv_cell(name) for name in table.column_names])
-    written = io.BytesIO()
-    pa_csv.write_csv(table, written)
-    return written.getvalue()
 
 
 def _read_parquet(data: bytes) -> pa.Table:

@@ -27,8 +27,8 @@ from privet.learning.estimators import Model, QuestionCounts, fit
 from privet.learning.export.formats import EXPORTS
 from privet.learning.model import FittedModel
 from privet.learning.public_data import PublicData
+from privet.learning.task_building.encoded_table import as_csv, encoded_table
 from privet.learning.task_building.settings import TaskSettings
-from privet.learning.task_building.table import as_csv, encoded_table
 from privet.page import index
 from privet.protocol.features import NUMBER, UNSHOWABLE, Categorical, Classes, Numeric, columns_of
 from privet.protocol.partition import Partition, Tree

@@ -5,8 +5,9 @@ import pytest
 
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.encode import encode_records
+from privet.learning.task_building.encoded_table import as_csv, encoded_table
 from privet.learning.task_building.settings import TaskSettings
-from privet.learning.task_building.table import as_csv, encoded_table, read_table
+from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRecord
 from tests.curator import samples
 
