@@ -56,11 +56,12 @@ STATUSES = {
 """What an answer's state means for the exit status, the worst first."""
 LONGEST_LIST = 40
 """Lines of one section that are shown."""
-AT_A_TIME = 16
+AT_A_TIME = 48
 """Lines of a file that are answered at a time."""
 FAULTS_SHOWN = 5
 FEW_MISFITS, SMALL_SHARE = 3, 0.1
 """As many lines, or such a share of a file, may not fit and be sent without asking."""
+ANSWERED_BEFORE = "answered before and counted"
 KEPT_HINT = "\nThe answer is kept: run `privet-holder resend` later."
 UNSHOWN = "said to be counted by the relay, not shown"
 ASKING = "Waiting for the curator ..."
@@ -220,6 +221,11 @@ class Site:
     insecure_http: bool
     curator_key: str | None
 
+    def counted(self) -> set[str]:
+        """The subjects whose answer to the task is counted."""
+        answers = self.ledger.answers()
+        return {own.subject for own in answers if own.task == self.task and own.counted}
+
     async def answer(
         self, lines: Sequence[Line], answered: Callable[[], object]
     ) -> dict[int, LedgerEntry | PrivetError]:
@@ -275,18 +281,24 @@ def _check_lines(task: Task, lines: Sequence[Line], *, any_misfits: bool) -> Non
 
 
 def _answer_lines(site: Site, lines: Sequence[Line], *, as_json: bool) -> None:
-    console = Console(stderr=True)
+    console, counted = Console(stderr=True), site.counted()
+    asked = [line for line in lines if line.subject not in counted]
     with Progress(
         *COLUMNS, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
-        doing = bar.add_task("Lines answered", total=len(lines))
-        outcomes = anyio.run(site.answer, lines, partial(bar.advance, doing))
-    stated = [(line.number, *site.outcome(line, outcomes[line.number])) for line in lines]
+        doing = bar.add_task("Lines answered", total=len(asked))
+        outcomes = anyio.run(site.answer, asked, partial(bar.advance, doing))
+    stated = [
+        (line.number, ANSWERED_BEFORE, STATUSES[ReportState.COUNTED])
+        if line.subject in counted
+        else (line.number, *site.outcome(line, outcomes[line.number]))
+        for line in lines
+    ]
     if as_json:
         _print_json([{"line": number, "outcome": what} for number, what, _ in stated])
     else:
         for what, count in Counter(what for _, what, _ in stated).most_common():
-            _say(f"{count} lines: {what}")
+            _say(f"{count} {'line' if count == 1 else 'lines'}: {what}")
     worst = {status for _, _, status in stated}
     for status in (EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD):
         if status in worst:
@@ -558,7 +570,7 @@ def _done(answered: LedgerEntry, earlier: LedgerEntry | None, as_json: bool) -> 
     if as_json:
         _print_json({**_answer_json(answered), "misfit": answered.misfit})
     elif earlier is not None and earlier.counted:
-        _say("Answered before and counted: nothing was sent, and no epsilon was spent.")
+        _say(f"{ANSWERED_BEFORE.capitalize()}: nothing was sent, and no epsilon was spent.")
     else:
         left = f"{len(answered.report)} bytes left this device; epsilon {answered.epsilon:g}."
         state = _state(answered)

@@ -230,6 +230,7 @@ class SqliteLedger(Ledger):
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path if path is not None else default_path()
+        self._turn = threading.Lock()  # threads that wait for SQLite's own lock sleep, and too long
 
     def caps(self, subject: str) -> Caps:
         if not self.path.exists():
@@ -278,7 +279,7 @@ class SqliteLedger(Ledger):
         try:
             self._create()
             connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
-            with closing(connection) as db:
+            with self._turn, closing(connection) as db:
                 db.execute("PRAGMA synchronous = EXTRA")
                 db.execute("BEGIN IMMEDIATE")
                 self._prepare(db)

@@ -400,11 +400,17 @@ def test_a_file_answers_for_many_subjects(curator: StubCurator, command: Command
     assert "Draw 5 perturbed answers" in asked.stderr
     assert (asked.exit_code, curator.posts) == (1, [])
     assert "5 records fit" in command.answer_lines(curator.url, lines, "--dry-run").stderr
-    for _ in range(2):
+    for said in ("5 lines: counted", "5 lines: answered before and counted"):
         done = command.answer_lines(curator.url, lines, "--yes")
-        assert (done.exit_code, len(curator.counted)) == (0, 5)
-        assert "5 lines: counted" in done.stderr
-    assert {own.subject for own in command.ledger.answers()} == {f"p{row}" for row in range(5)}
+        assert (done.exit_code, len(curator.posts)) == (0, 5)
+        assert said in done.stderr
+    more = f"{lines}\nnew,40,shop,no"
+    said = command.answer_lines(curator.url, more, "--yes").stderr
+    assert "5 lines: answered before and counted" in said
+    assert "1 line: counted" in said
+    assert len(curator.posts) == 6
+    answered = {own.subject for own in command.ledger.answers()}
+    assert answered == {"new", *(f"p{row}" for row in range(5))}
     assert len(as_json(command.answer_lines(curator.url, lines, "--yes", "--json"))) == 5
 
 
