@@ -34,7 +34,7 @@ from ..public_model.base import BaseModel
 from ..public_model.knowledge import Knowledge
 from ..simulation import simulate_counts
 from ..task_building.build import build_encoded, check_names, encode_columns
-from ..task_building.columns import Columns
+from ..task_building.columns import Columns, is_arrow
 from ..task_building.settings import TaskSettings
 from ..trees import locate
 from .detection import (
@@ -100,10 +100,12 @@ def plan(
 
 
 def _columns(public: Any) -> Columns:
-    from ..task_building.table import read_table
+    from ..task_building.table import read_arrow, read_table
 
     if isinstance(public, str | Path):
         return read_table(Path(public).read_bytes())
+    if is_arrow(public):
+        return read_arrow(public)
     if hasattr(public, "to_csv"):
         return read_table(public.to_csv(index=False).encode())
     if isinstance(public, Mapping):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import compress
 from numbers import Real
 from typing import Any, ClassVar, NoReturn
 
@@ -23,6 +24,7 @@ from privet.protocol.features import (
     Classes,
     Features,
     Label,
+    Numeric,
     category_text,
     is_missing,
     listed_name,
@@ -31,23 +33,59 @@ from privet.protocol.wire import first_fault
 
 from ..public_data import PublicData
 from ..public_model.base import BaseModel, Component, Single
+from ..task_building.columns import count_rows, is_arrow
+from ..task_building.schema import ABOUT_DATES
 
 Floats = NDArray[np.float64]
+MOST_OUTSIDE = 0.5
+"""Part of a column beyond the public range from which on it is probably in another unit."""
+
+
+@dataclass(frozen=True)
+class ArrowColumns:
+    """The columns of an Arrow or polars table, whose rows a mask selects."""
+
+    columns: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        return count_rows(self.columns)
+
+    def __getitem__(self, rows: NDArray[np.bool_]) -> "ArrowColumns":
+        selected = {
+            name: values[rows] if isinstance(values, np.ndarray) else list(compress(values, rows))
+            for name, values in self.columns.items()
+        }
+        return ArrowColumns(selected)
 
 
 @contextmanager
-def value_errors() -> Iterator[None]:
-    """Raise Privet's errors about data and settings as the ValueError that scikit-learn expects."""
+def value_errors(about: str = "") -> Iterator[None]:
+    """Raise Privet's errors about data and settings as the ValueError that scikit-learn expects.
+
+    ``about`` stands before the message: whose records they are.
+    """
     try:
         yield
-    except PrivetError as error:
-        raise ValueError(error.detail) from error
-    except ValidationError as error:
-        raise ValueError(first_fault(error)) from error
+    except (PrivetError, ValidationError) as error:
+        said = error.detail if isinstance(error, PrivetError) else first_fault(error)
+        raise ValueError(about + said) from error
+    except ValueError as error:
+        raise ValueError(about + str(error)) from error
 
 
 def checked_table(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> Any:
-    """``X`` checked as scikit-learn does; a DataFrame with non-numeric columns stays one."""
+    """``X`` checked as scikit-learn does, as numbers if all its columns are.
+
+    Otherwise a DataFrame stays one, and Arrow's and polars' tables become ``ArrowColumns``.
+    """
+    if is_arrow(X):
+        from ..task_building.table import date_columns, read_arrow
+
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        for name in date_columns(X):
+            raise ValueError(f"The column {name!r} {ABOUT_DATES}.")
+        with value_errors():
+            return ArrowColumns({name: _plain(v) for name, v in read_arrow(X).items()})
     if hasattr(X, "columns") and any(dtype.kind not in "fiub" for dtype in X.dtypes):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
@@ -113,12 +151,15 @@ def checked_public(
             "their labels, in the form of the private ones."
         )
         raise ValueError(msg)
-    X = checked_table(estimator, public[0])
-    return X, checked_labels(X, public[1])
+    with value_errors("The public records: "):
+        X = checked_table(estimator, public[0])
+        return X, checked_labels(X, public[1])
 
 
 def named_columns(X: Any, estimator: BaseEstimator) -> dict[str, Any]:
     """The columns by name: numbers and truth values as floats, anything else as lists."""
+    if isinstance(X, ArrowColumns):
+        return dict(X.columns)
     if isinstance(X, np.ndarray):
         default = [f"x{i}" for i in range(estimator.n_features_in_)]
         names = getattr(estimator, "feature_names_in_", default)
@@ -131,14 +172,25 @@ def _column(name: str, column: Any) -> Any:
     kind, present = column.dtype.kind, column.dropna()
     objects = column.dtype == object and len(present) > 0
     if kind in "mM" or (objects and any(isinstance(v, date | timedelta) for v in present)):
-        msg = (
-            f"The column {name!r} holds dates or durations: turn it into a number, such as the "
-            "days since a fixed day, or into a category, such as the weekday."
-        )
+        msg = f"The column {name!r} {ABOUT_DATES}."
         raise ValueError(msg)
     if kind in "fiub" or (objects and all(isinstance(v, Real) for v in present)):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    strange = next((value for value in present if not isinstance(value, str | Real)), None)
+    if objects and strange is not None:
+        msg = (
+            f"The column {name!r} holds a {type(strange).__name__}: give each part a column of its "
+            "own, of numbers, texts or truth values."
+        )
+        raise ValueError(msg)
     return column.astype(object).where(column.notna(), None).tolist()
+
+
+def _plain(values: Any) -> Any:
+    """Truth values as floats, NaN where missing; anything else as it is."""
+    if isinstance(values, list) and all(isinstance(value, bool | None) for value in values):
+        return np.array([np.nan if value is None else float(value) for value in values])
+    return values
 
 
 def imputation_defaults(columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -177,6 +229,33 @@ def warn_of_unseen(features: Features, columns: Mapping[str, Any]) -> None:
                 UserWarning,
                 stacklevel=4,
             )
+
+
+def warn_of_ranges(features: Features, columns: Mapping[str, Any]) -> None:
+    """Warn where most numbers lie outside the public records' range, so probably in other units."""
+    for feature in features:
+        if isinstance(feature, Numeric):
+            values = np.asarray(columns[feature.name], dtype=np.float64)
+            outside = np.mean((values < feature.low) | (values > feature.high))
+            if outside > MOST_OUTSIDE:
+                warnings.warn(
+                    f"{feature.name!r} of {outside:.0%} of the records lies outside that of the "
+                    f"public records, {feature.low:.4g} to {feature.high:.4g}, whose nearest end "
+                    "counts. If a pipeline transforms X, transform the public records likewise.",
+                    UserWarning,
+                    stacklevel=4,
+                )
+
+
+def warn_of_classes(y: NDArray[Any], y_public: NDArray[Any]) -> None:
+    """Warn of classes that only private records have."""
+    for only in np.setdiff1d(y, y_public):
+        warnings.warn(
+            f"No public record is of class {only!s}: a curator would have to declare it as one "
+            "of the classes, and the tree has no splits for it.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,6 +48,8 @@ from .data import (
     own_public_model,
     split_public,
     value_errors,
+    warn_of_classes,
+    warn_of_ranges,
     warn_of_unseen,
 )
 
@@ -134,12 +136,15 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             settings = self._settings(len(y), seed, imputation_defaults(columns), name)
             check_names(settings)
             columns[name] = self._label_column(y_public)
-            features, label, public_data = encode_columns(settings, columns)
+            with value_errors("The public records: "):
+                features, label, public_data = encode_columns(settings, columns)
             base = None
             if self.public_model is not None:
                 base = own_public_model(self.public_model, label, public_data)
             self.task_ = build_encoded(settings, features, label, public_data, base)
             warn_of_unseen(features, others)
+            if self.public_indices_ is None:
+                warn_of_ranges(features, others)
             encoded = encode_table(features, others)
             labels = encode_labels(label, self._label_column(y))
             questions = simulate_counts(self.task_, encoded, labels, rng)
@@ -437,6 +442,8 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
 
     def _learn_classes(self, y: NDArray[Any], y_public: NDArray[Any] | None) -> None:
         self.classes_ = classes_of(y, y_public)
+        if y_public is not None:
+            warn_of_classes(y, y_public)
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.int64]:
         return np.searchsorted(self.classes_, y)

@@ -5,8 +5,10 @@ task publishes a replacement: the median of a number, a category of its own for 
 categories are refused unless the public data probably lack some.
 """
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,6 +40,18 @@ MOST_NUMERIC_CLASSES = 10
 """By reasoning: grades and scales have as many; more whole numbers count something."""
 MISSING_CATEGORY = "(missing)"
 NOTHING_DECLARED = FeatureSettings()
+ABOUT_DATES = (
+    "holds dates or durations: turn it into a number, such as the days since a fixed day, or into "
+    "a category, such as the weekday"
+)
+
+
+class TooVaried(InvalidPublicData):
+    """A column with too many different texts to be categories, such as an id."""
+
+    def __init__(self, column: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.column = column
 
 
 def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Numeric | Categorical, ...]:
@@ -48,15 +62,20 @@ def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Numeric | 
     """
     _check_named(columns, settings)
     left_out = {settings.label, *settings.ignore}
-    features = tuple(
-        infer_feature(name, values, settings.features.get(name, NOTHING_DECLARED))
-        for name, values in columns.items()
-        if name not in left_out
-    )
+    features, varied = [], []
+    for name, values in columns.items():
+        if name not in left_out:
+            declared = settings.features.get(name, NOTHING_DECLARED)
+            try:
+                features.append(infer_feature(name, values, declared))
+            except TooVaried as error:
+                varied.append(error)
+    if varied:
+        raise varied[0] if len(varied) == 1 else _all_too_varied(varied)
     if not features:
         raise InvalidPublicData("The public data has no column besides the label: add features.")
     _check_width(features)
-    return features
+    return tuple(features)
 
 
 def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
@@ -187,12 +206,39 @@ def _found_categories(name: str, counts: Counter[str], rows: int) -> tuple[str, 
             f"The column {name!r} has no values: ignore it, or declare its categories."
         )
     if len(counts) > MAX_INFERRED_CATEGORIES or 20 < len(counts) > rows / 2:
-        raise InvalidPublicData(
+        example = next(iter(counts))
+        leave = f"leave it out ({_flags([name])})"
+        if all(map(_is_date, counts)):
+            raise TooVaried(name, f"The column {name!r} {ABOUT_DATES}, or {leave}.")
+        raise TooVaried(
+            name,
             f"The column {name!r} has {len(counts)} different texts in {rows} rows, "
-            f"for example {next(iter(counts))!r}: ignore it, join its values into fewer "
-            f"categories, turn it into a number, or declare its categories."
+            f"for example {example!r}: {leave}, join its values into fewer "
+            f"categories, turn it into a number, or declare its categories.",
         )
     return _in_order(counts)
+
+
+def _all_too_varied(varied: Sequence[TooVaried]) -> InvalidPublicData:
+    names = [error.column for error in varied]
+    listed = f"{', '.join(map(repr, names[:-1]))} and {names[-1]!r}"
+    return InvalidPublicData(
+        f"The columns {listed} have too many different texts to be categories, as ids, dates and "
+        f"free texts do: leave them out ({_flags(names)}), join their values into fewer "
+        "categories, turn them into numbers, or declare their categories."
+    )
+
+
+def _flags(names: Sequence[str]) -> str:
+    return " ".join(f"--ignore {shlex.quote(name)}" for name in names)
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _in_order(texts: Counter[str]) -> tuple[str, ...]:

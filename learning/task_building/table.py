@@ -55,6 +55,23 @@ def read_table(data: bytes) -> dict[str, ColumnValues]:
     return {name: _cells(column) for name, column in columns}
 
 
+def read_arrow(arrow: Any) -> dict[str, ColumnValues]:
+    """The columns of a pyarrow or polars table, as those of a Parquet file.
+
+    Raises ``InvalidPublicData`` for columns of an unsupported kind, ``TooLarge`` above the limits.
+    """
+    table = pa.table(arrow)
+    _check_names(table.column_names)
+    _check_size(table.num_rows, table.num_columns)
+    columns = zip(table.column_names, _decoded(table).columns, strict=True)
+    return {name: _values(name, column) for name, column in columns}
+
+
+def date_columns(arrow: Any) -> list[str]:
+    """The names of a pyarrow or polars table's columns of dates, times and durations."""
+    return [field.name for field in pa.table(arrow).schema if pa.types.is_temporal(field.type)]
+
+
 def _read_parquet(data: bytes) -> pa.Table:
     try:
         file = pq.ParquetFile(io.BytesIO(data))

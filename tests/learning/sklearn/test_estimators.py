@@ -2,12 +2,14 @@
 
 import json
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from onnxruntime import InferenceSession
 from sklearn.base import BaseEstimator, clone
@@ -395,3 +397,53 @@ def test_a_pickle_brings_along_what_a_program_registered() -> None:
         assert again.fit(*moons(300)).task_.trees[0].depth == 2
     finally:
         del GROWERS["halving"], ESTIMATORS["mine"]
+
+
+class Exported:
+    """A table of another library, which only hands out Arrow's columns, as polars' does."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table, self.shape, self.columns = table, table.shape, table.column_names
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+@pytest.mark.parametrize("of", [pa.table, lambda frame: Exported(pa.table(frame))])
+def test_arrow_tables_are_taken_as_frames_are(of: Callable[[pd.DataFrame], Any]) -> None:
+    """Texts, truth values, numbers and gaps give the same predictions, and plans."""
+    rng = np.random.default_rng(51)
+    frame = pd.DataFrame({"size": rng.normal(size=80), "kind": ["a", "b", None, "b"] * 20})
+    frame["new"], frame.loc[2, "size"] = frame["size"] > 1.0, np.nan
+    y = (frame["size"] > 0).to_numpy()
+    known = PrivateTreeClassifier(random_state=0).fit(frame, y, public=(frame, y))
+    model = PrivateTreeClassifier(random_state=0).fit(of(frame), pa.array(y), public=(of(frame), y))
+    assert model.task_ == known.task_
+    np.testing.assert_array_equal(model.predict_proba(of(frame)), known.predict_proba(frame))
+    halved = PrivateTreeClassifier(random_state=0)
+    with pytest.warns(UserWarning, match="drawn at random"):
+        assert len(halved.fit(of(frame), y).predict(of(frame))) == 80
+    with pytest.raises(ValueError, match="'day' holds dates or durations: turn it into a number"):
+        model.fit(of(frame.assign(day=pd.Timestamp("2030-01-01"))), y)
+
+
+def test_what_is_wrong_with_public_records_is_said_of_them() -> None:
+    """Not of the private ones; and a difference between both is pointed out."""
+    X, y = np.random.default_rng(52).normal(size=(200, 2)), np.arange(200) % 2
+    fit = PrivateTreeClassifier(random_state=0).fit
+    for X_public, y_public, said in [
+        (X, np.where(np.arange(200) == 3, np.nan, 1.0), "Input y contains NaN"),
+        (X[:, :1], y, "1 features"),
+        (np.full_like(X, np.nan), y, "'x0' has no values"),
+    ]:
+        with pytest.raises(ValueError, match=f"The public records: .*{said}"):
+            fit(X, y, public=(X_public, y_public))
+    with pytest.warns(UserWarning, match="'x0' of 100% of the records lies outside.*transform"):
+        fit(X, y, public=(X + [50.0, 0.0], y))
+    with pytest.warns(UserWarning, match="No public record is of class 2"):
+        fit(X, np.arange(200) % 3, public=(X, y))
+    with pytest.raises(ValueError, match="'l' holds a list"):
+        fit(pd.DataFrame({"x": X[:, 0], "l": [[1, 2]] * 200}), y)

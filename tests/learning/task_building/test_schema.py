@@ -80,7 +80,8 @@ def test_ignored_columns_are_left_out() -> None:
         (np.array([1.0, np.inf]), {"kind": "categorical"}, "Row 2 of the column 'x' is inf"),
         (np.array([np.nan, np.nan]), {}, "has no values"),
         ([None, None], {}, "has no values"),
-        ([f"name {i}" for i in range(50)], {}, "50 different texts"),
+        ([f"name {i}" for i in range(50)], {}, "50 different texts.*--ignore x"),
+        ([f"2030-01-{i:02}" for i in range(1, 31)], {}, "dates or durations.*days since"),
         (["a", "b"], {"kind": "numeric"}, "'a': it must be a number"),
         (np.array([1.0, 2.0]), {"unknown": "a"}, "not categories"),
         (["a", "b"], {"low": 1}, "not a range"),
@@ -97,6 +98,13 @@ def test_impossible_features_are_refused(
     with pytest.raises(InvalidPublicData, match=advice) as refused:
         feature(values, **declared)
     assert "'x'" in refused.value.detail
+
+
+def test_all_ids_are_named_at_once() -> None:
+    """With the options that leave them out, quoted for a shell."""
+    ids = {name: [f"{name} {i}" for i in range(50)] for name in ("id", "second name")}
+    with pytest.raises(InvalidPublicData, match="--ignore id --ignore 'second name'"):
+        infer_features({**ids, "x": np.arange(50.0), "y": YES_NO * 13}, settings())
 
 
 @pytest.mark.parametrize(
