@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from . import models, tasks, visits, wizard
+from . import access, models, tasks, visits, wizard
 
 ROUTERS: tuple[APIRouter, ...] = (
     visits.router,
@@ -10,6 +10,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     tasks.router,
     models.router,
     wizard.router,
+    access.router,
 )
 
 __all__ = ["ROUTERS"]

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from privet.learning.display.picture import to_svg
 from privet.learning.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, Model
 from privet.learning.export.formats import EXPORTS
-from privet.learning.trees import describe_node
+from privet.learning.trees import describe_node, path_to
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
@@ -25,7 +25,6 @@ from .pages import PageRoute, page, see_other
 from .visitor import (
     Admins,
     ModelReaders,
-    OwnForm,
     Readers,
     TheForm,
     TheVisitor,
@@ -119,10 +118,12 @@ def predict(
     }
     answers = curator.predict(task_id, number, records=[record])
     (prediction,) = calls.records_of(answers)["predictions"]
+    partition = curator.model(task_id, number).model.partition
     return page(
         request,
         "prediction.html",
         task=task,
+        nodes=path_to(partition, int(partition.leaves[prediction["cell"]])),
         number=number,
         record=record,
         prediction=prediction,
@@ -153,10 +154,15 @@ async def fit(request: Request, task_id: str, curator: TheCurator, form: TheForm
     return see_other(f"/tasks/{task_id}/models/{fitted.number}")
 
 
-@router.post("/models/{number}/promote", dependencies=[Admins, OwnForm])
-def promote(request: Request, task_id: str, number: int, curator: TheCurator) -> Response:
-    """Let a model serve."""
-    calls.promote_model(task_id, SERVING, calls.PromoteRequest(number=number), curator, request)
+@router.post("/models/{number}/promote", dependencies=[Admins])
+def promote(
+    request: Request, task_id: str, number: int, curator: TheCurator, form: TheForm
+) -> Response:
+    """Let a model serve, or give it another name."""
+    alias = str(form.get("alias", SERVING)).strip()
+    if not calls.ALIAS.fullmatch(alias):
+        raise InvalidRequest("A name has small letters, digits and hyphens, a letter first.")
+    calls.promote_model(task_id, alias, calls.PromoteRequest(number=number), curator, request)
     return see_other(f"/tasks/{task_id}#models")
 
 

@@ -1,6 +1,6 @@
 """What all pages share: templates, headers, errors as pages, figures in words."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.resources import files
@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
 
+from privet.learning.estimators import ESTIMATORS
 from privet.protocol.errors import PrivetError, problem_of
 
 from .visitor import COOKIE, visitor_of
@@ -30,6 +31,44 @@ STATIC = {
 }
 VERSION = sha256(b"".join(STATIC.values())).hexdigest()[:12]
 """Changes with the files, so browsers may keep them."""
+
+
+WORDS = {
+    "drift": "Public model, corrected by the reports",
+    "weighted": "Public records and reports, added with a weight (LPCT)",
+    "private": "Reports alone (LPCT)",
+    "public": "Public records alone (LPCT)",
+    "pruned": "Public records and reports, pruned (LPCT-prune)",
+    "ratio": "Reports alone, for numbers (LPDT)",
+    "histogram": "Private histogram (Berrett and Butucea)",
+    "adjusted_histogram": "Private histogram without small cells (Györfi and Kroll)",
+    "plain": "Tree alone",
+    "weight": "Weight λ of a public record",
+    "counts": "Counts below zero",
+    "constants": "Constants",
+    "threshold": "Least mass of a cell, in standard errors",
+}
+"""Estimators and their parameters for people; those of your own keep their names."""
+
+
+def in_words(name: str) -> str:
+    return WORDS.get(name, name)
+
+
+def set_by_hand(estimator: str, parameters: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The parameters that are not an estimator's defaults."""
+    known = ESTIMATORS[estimator].parameters if estimator in ESTIMATORS else {}
+    return [
+        (name, value)
+        for name, value in parameters.items()
+        if name not in known or known[name].default != value
+    ]
+
+
+def about(number: int) -> str:
+    """A count to two digits, since its own error is larger: ``130 000``."""
+    digits = max(len(str(number)) - 2, 0)
+    return thousands(round(number, -digits))
 
 
 def percent(share: float | None) -> str:
@@ -63,6 +102,9 @@ templates = Environment(
 templates.filters |= {
     "percent": percent,
     "amount": amount,
+    "about": about,
+    "in_words": in_words,
+    "set_by_hand": set_by_hand,
     "thousands": thousands,
     "when": when,
 }

@@ -64,7 +64,8 @@ def collection(
 ) -> dict[str, Any]:
     """What the part that changes shows; what is for readers only is None for strangers."""
     status = calls.read_status(task_id, curator, visitor.reader, sees_models=False)
-    task = curator.task(task_id).task
+    stored = curator.task(task_id)
+    task = stored.task
     insight, needed = None, None
     if visitor.reader:
         needed = curator.reports_for(task_id, half_width(task, wanted))
@@ -75,6 +76,7 @@ def collection(
         "classes": isinstance(task.label, Classes),
         "wanted": wanted,
         "needed": needed,
+        "planned": stored.settings.get("holders"),
         "insight": insight,
     }
 
@@ -139,6 +141,29 @@ def move_task(request: Request, task_id: str, curator: TheCurator, form: TheForm
         raise InvalidRequest("A task is opened or closed here, and nothing else.")
     MOVES[Move(asked)](task_id, curator, request)
     return see_other(f"/tasks/{task_id}")
+
+
+@router.post("/tasks/{task_id}/invitations", dependencies=[Admins])
+def invite(request: Request, task_id: str, curator: TheCurator, form: TheForm) -> Response:
+    """New invitations as a file: one a line, each the link of one person."""
+    count = str(form.get("count", "")).strip()
+    if not count.isdecimal() or not 1 <= int(count) <= calls.MOST_INVITATIONS:
+        raise InvalidRequest(f"Say how many people to invite: 1 to {calls.MOST_INVITATIONS}.")
+    link = holders_link(task_id, curator)
+    made = calls.invite(task_id, calls.InviteRequest(count=int(count)), curator, request)
+    before = "" if link is None else f"{link['address']}#"
+    lines = "".join(f"{before}{invitation}\n" for invitation in made.invitations)
+    disposition = f'attachment; filename="invitations-{task_id[:12]}.txt"'
+    return Response(lines, media_type="text/plain", headers={"Content-Disposition": disposition})
+
+
+@router.post("/tasks/{task_id}/delete", dependencies=[Admins])
+def delete_task(request: Request, task_id: str, curator: TheCurator, form: TheForm) -> Response:
+    """Delete a task whose name is given to confirm it."""
+    if str(form.get("name", "")).strip() != curator.task(task_id).published.name.strip():
+        raise InvalidRequest("The name is not that of the task: nothing was deleted.")
+    calls.delete_task(task_id, curator, request)
+    return see_other("/")
 
 
 def half_width(task: Task, wanted: float) -> float:

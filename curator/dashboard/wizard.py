@@ -57,7 +57,9 @@ async def show_plan(request: Request, form: TheForm) -> Response:
     """The third step: what to expect of the reports."""
     public, settings = await _file(form), settings_of(form)
     made = await in_worker(request, lambda run: run(_planned, public, settings))
-    return page(request, "plan.html", plan=made)
+    names = [str(form[f"name.{i}"]) for i in range(MOST_COLUMNS) if f"name.{i}" in form]
+    asked = [name for name in names if name not in {settings.label, *settings.ignore}]
+    return page(request, "plan.html", plan=made, settings=settings, asked=asked)
 
 
 @router.post(CREATE)

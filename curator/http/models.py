@@ -1,6 +1,7 @@
 """Models over HTTP: fit, list, read, export, predict."""
 
 import json
+import re
 import time
 from dataclasses import asdict
 from datetime import datetime
@@ -59,6 +60,9 @@ from .requests import (
 LARGE_BYTES = 8 * 1024
 """Prediction bodies larger than this are read and answered by a worker process."""
 
+
+ALIAS = re.compile("[a-z][a-z0-9-]{0,63}")
+"""A name for a model."""
 
 router = APIRouter(
     prefix="/v1/tasks/{task_id}",
@@ -216,7 +220,7 @@ class PromoteRequest(BaseModel):
 def promote_model(
     task_id: TaskId,
     alias: Annotated[
-        str, Path(description="A name.", pattern=r"^[a-z][a-z0-9-]{0,63}$", examples=["serving"])
+        str, Path(description="A name.", pattern=f"^{ALIAS.pattern}$", examples=["serving"])
     ],
     body: PromoteRequest,
     curator: TheCurator,

@@ -79,7 +79,7 @@ WEIGHTED = Estimator(
     "Private and public counts with a fixed weight (LPCT, eq. 8).",
     fit_weighted,
     {
-        "weight": Parameter(1.0, "What a public record counts for: λ of eq. 8.", 0.0, 1e12),
+        "weight": Parameter(1.0, "What a public record counts for beside a report (λ).", 0.0, 1e12),
         "counts": Parameter(
             "automatic",
             "Private counts as they are, or none negative; automatic: none negative for numbers.",

@@ -1,7 +1,7 @@
 """Trees in bulk: traversal, sums over nodes, descriptions."""
 
 from .cell_table import locate
-from .descriptions import describe_node, describe_path
+from .descriptions import describe_node, describe_path, path_to
 from .nodes import ancestors, boxes, node_depth, node_sums
 from .traversal import Traversal
 
@@ -14,4 +14,5 @@ __all__ = [
     "locate",
     "node_depth",
     "node_sums",
+    "path_to",
 ]

@@ -1,5 +1,7 @@
 """The splits of a partition in the features' own units, for people to read."""
 
+from itertools import pairwise
+
 from privet.protocol.features import Column, Numeric
 from privet.protocol.partition import Partition
 
@@ -24,10 +26,15 @@ def describe_path(partition: Partition, columns: tuple[Column, ...], cell: int) 
 
 def describe_node(partition: Partition, columns: tuple[Column, ...], node: int) -> list[str]:
     """The conditions on the path from the root to a node; empty for the root."""
-    conditions = []
-    while node:
-        parent = int(partition.parent[node])
-        left = int(partition.left[parent]) == node
-        conditions.append(describe_split(partition, columns, parent, left))
-        node = parent
-    return conditions[::-1]
+    return [
+        describe_split(partition, columns, parent, int(partition.left[parent]) == child)
+        for parent, child in pairwise(path_to(partition, node))
+    ]
+
+
+def path_to(partition: Partition, node: int) -> list[int]:
+    """The nodes from the root to ``node``, both included."""
+    path = [node]
+    while path[-1]:
+        path.append(int(partition.parent[path[-1]]))
+    return path[::-1]

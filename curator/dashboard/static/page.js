@@ -4,8 +4,10 @@
  */
 
 const EVERY_MS = 5_000;
+const SHOWN_AFTER_MS = 1_000;
 const parser = new DOMParser();
 const latest = new Map();
+let lastSeen = new Date();
 
 /** Fetch a page and put its part `into` here, or the problem that it states. */
 async function load(url, into, options = {}) {
@@ -14,9 +16,11 @@ async function load(url, into, options = {}) {
   const abort = new AbortController();
   latest.set(into, abort);
   target.setAttribute("aria-busy", "true");
+  const waiting = showWaiting(target, abort);
   try {
     const response = await fetch(url, { ...options, signal: abort.signal });
     if (response.redirected) {
+      if (kept?.contains(target)) sessionStorage.removeItem(keptAs());
       location.href = response.url;
       return null;
     }
@@ -24,14 +28,41 @@ async function load(url, into, options = {}) {
     const part = page.getElementById(into);
     target.replaceChildren(...(part ? part.childNodes : [page.getElementById("problem")]));
     prepare(target);
+    markPath(target);
     return page;
   } catch (error) {
     if (error.name === "AbortError") return null;
     target.replaceChildren("The curator does not answer. Try again.");
     return null;
   } finally {
+    waiting.end();
     if (latest.get(into) === abort) target.removeAttribute("aria-busy");
   }
+}
+
+/** After a second: how long it has taken, and a button that stops it here and at the curator. */
+function showWaiting(target, abort) {
+  const started = Date.now();
+  const line = document.createElement("p");
+  line.className = "waiting";
+  line.setAttribute("role", "status");
+  const seconds = document.createElement("span");
+  seconds.setAttribute("aria-hidden", "true"); // not read out every second
+  const cancel = Object.assign(document.createElement("button"), { type: "button", className: "quiet", textContent: "Cancel" });
+  cancel.addEventListener("click", () => abort.abort());
+  const timer = setInterval(() => {
+    if (!line.isConnected) {
+      target.before(line);
+      line.append(document.createElement("progress"), "The curator is working. ", seconds, cancel);
+    }
+    seconds.textContent = `${Math.round((Date.now() - started) / 1000)} s`;
+  }, SHOWN_AFTER_MS);
+  return {
+    end() {
+      clearInterval(timer);
+      line.remove();
+    },
+  };
 }
 
 document.addEventListener("click", (event) => {
@@ -74,6 +105,7 @@ function send(form, into, submitter) {
 
 /** A slider beside each number on a logarithmic scale. */
 function prepare(part) {
+  if (kept?.contains(part) && part.id === "columns") restore();
   for (const number of part.querySelectorAll("input[data-scale='log']")) {
     const slider = Object.assign(document.createElement("input"), { type: "range", min: -3, max: 4, step: 0.25 });
     slider.setAttribute("aria-label", "The same on a logarithmic scale");
@@ -89,12 +121,28 @@ function prepare(part) {
   }
 }
 
+/** Mark the nodes of the drawn tree that lead to a prediction. */
+function markPath(part) {
+  const path = part.querySelector("[data-path]")?.dataset.path.split(" ");
+  if (!path) return;
+  for (const node of document.querySelectorAll("main > .card .tree .node")) {
+    node.classList.toggle("on-path", path.includes(node.dataset.node));
+  }
+}
+
 /** Fetch what changes while reports come in, unless somebody is reading in it by keyboard. */
 async function refresh() {
   const old = document.querySelector("[data-refresh]");
   if (!old || document.hidden || old.contains(document.activeElement)) return;
   const response = await fetch(old.dataset.refresh).catch(() => null);
-  if (!response?.ok) return;
+  const banner = document.getElementById("connection");
+  banner.hidden = response?.ok ?? false;
+  if (!response?.ok) {
+    const why = response ? `The curator answers ${response.status}` : "The curator does not answer";
+    banner.textContent = `${why}. This is what it said at ${lastSeen.toLocaleTimeString()}; the page asks again every few seconds.`;
+    return;
+  }
+  lastSeen = new Date();
   const page = parser.parseFromString(await response.text(), "text/html");
   const fresh = page.getElementById(old.id);
   if (fresh.dataset.visitor !== old.dataset.visitor) {
@@ -108,5 +156,34 @@ async function refresh() {
   if (fresh.innerHTML !== old.innerHTML) old.replaceWith(fresh);
 }
 
+/**
+ * What was changed in a form is kept in this tab, over back, reload and a new session, for a file
+ * with the same columns. Neither the file nor a secret is kept.
+ */
+const kept = document.querySelector("[data-kept]");
+const keptAs = () => ["kept", ...[...kept.querySelectorAll("[name^='name.']")].map((each) => each.value)].join("\n");
+
+function changed(field) {
+  if (!field.name || ["file", "hidden"].includes(field.type)) return false;
+  if (field.type === "checkbox") return field.checked !== field.defaultChecked;
+  if (field.tagName !== "SELECT") return field.value !== field.defaultValue;
+  return field.selectedIndex !== Math.max([...field.options].findIndex((each) => each.defaultSelected), 0);
+}
+
+function keep() {
+  const fields = [...kept.elements].filter(changed);
+  const values = fields.map((each) => [each.name, each.type === "checkbox" ? each.checked : each.value]);
+  sessionStorage.setItem(keptAs(), JSON.stringify(values));
+}
+
+function restore() {
+  for (const [name, value] of JSON.parse(sessionStorage.getItem(keptAs()) ?? "[]")) {
+    const field = kept.elements.namedItem(name);
+    if (field?.type === "checkbox") field.checked = value;
+    else if (field) field.value = value;
+  }
+}
+
+kept?.addEventListener("input", keep);
 prepare(document);
 setInterval(refresh, EVERY_MS);

@@ -80,9 +80,10 @@ def test_from_a_file_to_the_first_answer(
     admin.get_by_role("button", name="Look at the file").click()
     admin.get_by_label("Label, which is to be predicted").select_option("label")
     age = admin.get_by_role("group", name="age")
+    age.locator("summary").click()
     age.get_by_label("From").fill("16")
     age.get_by_label("Question or description").fill("How old are you?")
-    admin.get_by_role("group", name="member").get_by_label("Ask for it").uncheck()
+    admin.get_by_label("Ask for member").uncheck()
     admin.get_by_label("Name", exact=True).fill("Who is a member")
     admin.get_by_label("Epsilon, what each holder spends").fill("2")
     admin.get_by_label("Holders expected").fill("500")
@@ -90,8 +91,20 @@ def test_from_a_file_to_the_first_answer(
     admin.get_by_label("Contact").fill("survey@institute.example")
     admin.get_by_label("Link").fill("https://institute.example/survey")
     admin.get_by_label("Purpose").fill("To learn who is a member.")
-    admin.get_by_role("button", name="See the plan").click()
+    admin.reload()  # what was typed is there again with the same columns
+    admin.get_by_label("Public records").set_input_files(file)
+    admin.get_by_role("button", name="Look at the file").click()
+    admin.get_by_label("Ask for member").wait_for()
+    assert admin.get_by_label("Holders expected").input_value() == "500"
+    assert not admin.get_by_label("Ask for member").is_checked()
+    admin.get_by_role("button", name="Plan and check").click()
+    admin.get_by_role("button", name="Cancel").click(timeout=30_000)
+    admin.locator("#plan:not([aria-busy])").wait_for(state="attached")
+    assert admin.inner_text("#plan") == ""
+    admin.get_by_role("button", name="Plan and check").click()
     admin.get_by_text("If the public data are fair").wait_for(timeout=120_000)
+    assert "left out: member" in admin.inner_text("#plan")
+    assert "Institute for Work (survey@institute.example) asks" in admin.inner_text("#plan")
     assert violations(admin) == []
     admin.get_by_role("button", name="Publish").click()
     admin.wait_for_url("**/tasks/*", timeout=60_000)
@@ -146,7 +159,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     admin.get_by_text("Because ").wait_for()
     assert violations(admin) == []
     admin.get_by_label("Estimator").select_option("public")
-    admin.get_by_text("public, not kept").wait_for(timeout=60_000)
+    admin.get_by_text("Public records alone (LPCT), not kept").wait_for(timeout=60_000)
     assert "likeliest class stays for 100.0%" in admin.inner_text("#trial")
     assert len(curator.get(f"/v1/tasks/{task}/models")) == 2
     admin.get_by_role("button", name="Keep this model").click()
@@ -178,14 +191,15 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     admin.locator(".tree .node a").first.click()
     admin.locator("#node", has_text="of the holders are here").wait_for()
     admin.get_by_label("Estimator").select_option("weighted")
-    admin.locator("#trial h3", has_text="λ 1.0").wait_for(timeout=60_000)
+    admin.locator("#trial h3", has_text="added with a weight").wait_for(timeout=60_000)
     admin.get_by_role("slider").focus()
     admin.keyboard.press("ArrowRight")
-    admin.locator("#trial h3", has_text="λ 1.78").wait_for(timeout=60_000)
+    admin.locator("#trial h3", has_text="λ of a public record: 1.78").wait_for(timeout=60_000)
     assert "Beside model 1" in admin.inner_text("#trial")
     assert len(curator.get(f"/v1/tasks/{task}/models")) == 1
     admin.goto(f"{curator.url}/tasks/{task}")
-    admin.get_by_role("button", name="Close the task").click()
+    admin.get_by_text("Close the task").click()
+    admin.get_by_role("button", name="Close it now").click()
     admin.get_by_role("button", name="Open the task").wait_for()
     assert curator.get(f"/v1/tasks/{task}")["state"] == "closed"
 
@@ -253,6 +267,19 @@ def test_a_page_that_is_open_says_that_its_session_ended(
     assert violations(tab) == []
 
 
+def test_a_page_says_when_its_curator_is_gone(
+    curator: RunningCurator, admin: Any, task: str
+) -> None:
+    """And since when; the line goes when it is back."""
+    admin.goto(f"{curator.url}/tasks/{task}")
+    assert admin.locator("#connection").is_hidden()
+    admin.context.set_offline(True)
+    admin.get_by_text("The curator does not answer. This is what it said at").wait_for()
+    assert violations(admin) == []
+    admin.context.set_offline(False)
+    admin.locator("#connection").wait_for(state="hidden")
+
+
 def test_the_keyboard_suffices(curator: RunningCurator, admin: Any, task: str) -> None:
     """A branch of the tree is a link that Tab reaches and Enter opens."""
     admin.goto(f"{curator.url}/tasks/{task}/models/1")
@@ -268,6 +295,7 @@ def pages(task: str) -> list[str]:
         "/",
         "/sign-in",
         "/new",
+        "/access",
         f"/tasks/{task}",
         f"/v1/tasks/{task}",
         f"/tasks/{task}/models/1",

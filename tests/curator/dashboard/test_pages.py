@@ -130,8 +130,11 @@ async def test_only_admins_act(http: Http, scope: str, status: int) -> None:
     await http.fit(task, estimator="public")
     form_token = await sign_in(http, await issue(http, scope)) if scope else ""
     data = {"form_token": form_token, "move": "close"}
-    for path in ("move", "fit", "link", "models/1/promote"):
+    for path in ("move", "fit", "link", "models/1/promote", "invitations", "delete"):
         assert (await http.post(f"/tasks/{task}/{path}", data=data)).status_code == status
+    for path in ("/access/tokens", "/access/tokens/revoke"):
+        assert (await http.post(path, data=data)).status_code == status
+    assert (await http.get("/access")).status_code == status
     for path in ("/new", "/new/columns", "/new/plan"):
         answer = await http.post(path, data=data, files={"public": ("a.csv", samples.survey())})
         assert answer.status_code == status
@@ -354,3 +357,66 @@ async def test_the_wizard_leaves_to_inference_what_agrees_with_it(http: Http) ->
             "/new", data={**fields, name: value, "form_token": form_token}, files=files
         )
         assert answer.status_code == 422, name
+
+
+async def test_tokens_are_issued_and_revoked_and_both_noted(http: Http) -> None:
+    """The value is shown once; the page lists names, ends and what was done."""
+    form_token = await sign_in(http)
+    asked = {"form_token": form_token, "name": "visitor", "scope": "reader", "days": "30"}
+    shown = (await http.post("/access/tokens", data=asked)).text
+    found = re.search(r"shown this once: <code>([^<]+)</code>", shown)
+    assert found
+    headers = {"Authorization": f"Bearer {found[1]}"}
+    listed = (await http.get("/access")).text
+    assert found[1] not in listed
+    assert "token issued" in listed
+    for wrong in ({"scope": "owner"}, {"days": "-1"}, {"days": "soon"}):
+        assert (await http.post("/access/tokens", data=asked | wrong)).status_code == 422
+    assert (await http.get("/v1/tokens", headers=headers)).status_code == 403
+    assert (await http.post("/access/tokens/revoke", data=asked)).status_code == 303
+    assert (await http.get("/v1/tokens", headers=headers)).status_code == 401
+    assert "token revoked" in (await http.get("/access")).text
+
+
+async def test_invitations_are_a_file_of_links(http: Http) -> None:
+    """One a line; then only invited reports count, which the page says."""
+    task = await http.task()
+    form_token = await sign_in(http)
+    asked = {"form_token": form_token, "count": "3"}
+    bare = await http.post(f"/tasks/{task}/invitations", data=asked)
+    assert "attachment" in bare.headers["content-disposition"]
+    assert len(set(bare.text.splitlines())) == 3
+    await http.post(f"/tasks/{task}/link", data=asked | {"relay": "https://relay.example"})
+    (line, *_) = (await http.post(f"/tasks/{task}/invitations", data=asked)).text.splitlines()
+    assert line.startswith(f"https://relay.example/answer/{task}#")
+    assert "6 issued, 0 used" in (await http.get(f"/tasks/{task}")).text
+    for count in ("0", "many", "100001"):
+        wrong = asked | {"count": count}
+        assert (await http.post(f"/tasks/{task}/invitations", data=wrong)).status_code == 422
+
+
+async def test_a_task_is_deleted_by_its_name(http: Http) -> None:
+    """A click alone deletes nothing."""
+    task = await http.task(name="Readmission")
+    asked = {"form_token": await sign_in(http), "name": "Admission"}
+    assert (await http.post(f"/tasks/{task}/delete", data=asked)).status_code == 422
+    assert (await http.get(f"/tasks/{task}")).status_code == 200
+    asked["name"] = "Readmission"
+    assert (await http.post(f"/tasks/{task}/delete", data=asked)).headers["location"] == "/"
+    assert (await http.get(f"/tasks/{task}")).status_code == 404
+
+
+async def test_models_have_names(http: Http) -> None:
+    """Besides the one that serves; a fit needs a report, and an error leads back."""
+    task = await http.task()
+    form_token = await sign_in(http)
+    assert "Fit a model" not in (await http.get(f"/tasks/{task}")).text
+    refused = await http.post(f"/tasks/{task}/fit", data={"form_token": form_token})
+    assert refused.status_code == 409
+    assert f'<a href="/tasks/{task}">Back to the task</a>' in refused.text
+    await http.fit(task, estimator="public")
+    path = f"/tasks/{task}/models/1/promote"
+    asked = {"form_token": form_token, "alias": "reviewed"}
+    assert (await http.post(path, data=asked)).status_code == 303
+    assert "reviewed, serves" in (await http.get(f"/tasks/{task}")).text
+    assert (await http.post(path, data=asked | {"alias": "No name"})).status_code == 422

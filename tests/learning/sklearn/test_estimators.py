@@ -442,7 +442,7 @@ def test_what_is_wrong_with_public_records_is_said_of_them() -> None:
         with pytest.raises(ValueError, match=f"The public records: .*{said}"):
             fit(X, y, public=(X_public, y_public))
     with pytest.warns(UserWarning, match="'x0' of 100% of the records lies outside.*transform"):
-        fit(X, y, public=(X + [50.0, 0.0], y))
+        fit(X, y, public=(X + np.array([50.0, 0.0]), y))
     with pytest.warns(UserWarning, match="No public record is of class 2"):
         fit(X, np.arange(200) % 3, public=(X, y))
     with pytest.raises(ValueError, match="'l' holds a list"):
