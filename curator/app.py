@@ -132,7 +132,7 @@ def create_app(
     api.state.tokens = tokens
     api.state.signer = signer
     api.state.metrics = metrics
-    api.state.guard_models = settings.guard_models
+    api.state.guard_models, api.state.dashboard = settings.guard_models, settings.dashboard
     api.state.open_metrics = settings.open_metrics
     api.state.writer = writer
     api.state.rejects = rejects

@@ -1,8 +1,8 @@
 """``python -m scripts.screenshots``: the answer page and the dashboard on the demo's task.
 
-Starts a curator and the answer page on loopback, drives a real browser, and writes a PNG each for
-light, dark and a phone: of the answer page with one holder's record, and of a task and a model on
-the dashboard once all holders have answered.
+Starts a curator and the answer page on loopback, drives a real browser, and writes a PNG for each
+of several looks: of the answer page with one holder's record, and of a task, the wizard and a model
+on the dashboard once all holders have answered.
 """
 
 import asyncio
@@ -24,6 +24,7 @@ from scripts.servers import RunningCurator, running_curator
 LOOKS = {
     "light": {"color_scheme": "light", "viewport": {"width": 1000, "height": 900}},
     "dark": {"color_scheme": "dark", "viewport": {"width": 1000, "height": 900}},
+    "tablet": {"color_scheme": "dark", "viewport": {"width": 720, "height": 900}},
     "phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
 }
 EPSILON = 2.0
@@ -48,7 +49,8 @@ def main(
         admin = CuratorClient(curator.url, curator.token)
         settings = fair_survey.settings(EPSILON, len(population.holders))
         settings |= {"asker": ASKER, "language": "en"}
-        task = admin.create(fair_survey.as_csv(population.public), **settings)
+        public = fair_survey.as_csv(population.public)
+        task = admin.create(public, **settings)
         with chromium() as browser:
             for name, tab in answer_page(browser, admin.task_url(task), population.holders[0]):
                 shoot(tab, folder / f"{name}.png")
@@ -56,7 +58,7 @@ def main(
         admin.fit(task)
         admin.fit(task, "weighted", weight=1.0)
         with chromium() as browser:
-            for name, tab in dashboard(browser, curator, admin.task_id(task)):
+            for name, tab in dashboard(browser, curator, admin.task_id(task), public):
                 shoot(tab, folder / f"dashboard-{name}.png")
 
 
@@ -67,7 +69,7 @@ def answer_page(
     server = answer_page_server(task_url, port=0)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     for name, look in LOOKS.items():
-        width = {"viewport": {"width": 800, "height": 900}} if name != "phone" else {}
+        width = {"viewport": {"width": 800, "height": 900}} if name in ("light", "dark") else {}
         tab = browser.new_page(**{**look, **width})
         tab.goto("http://{}:{}/".format(*server.server_address))
         fill_in(tab, record)
@@ -81,13 +83,21 @@ def answer_page(
     server.server_close()
 
 
-def dashboard(browser: Any, curator: RunningCurator, task: str) -> Iterator[tuple[str, Any]]:
-    """A collection and the tree of its model in each look."""
+def dashboard(
+    browser: Any, curator: RunningCurator, task: str, file: bytes
+) -> Iterator[tuple[str, Any]]:
+    """A collection, the wizard with a file, and the tree of a model in each look."""
     for name, look in LOOKS.items():
         tab = browser.new_context(**look).new_page()
         sign_in(tab, curator.url, curator.token)
         tab.goto(f"{curator.url}/tasks/{task}")
         yield f"task-{name}", tab
+        tab.goto(f"{curator.url}/new")
+        public = {"name": "volunteers.csv", "mimeType": "text/csv", "buffer": file}
+        tab.get_by_label("Public records").set_input_files(public)
+        tab.get_by_role("button", name="Look at the file").click()
+        tab.get_by_label("Purpose").wait_for()
+        yield f"wizard-{name}", tab
         tab.goto(f"{curator.url}/tasks/{task}/models/1")
         tab.locator(".tree .node[data-cell] a").first.click()
         tab.wait_for_selector("#node table")

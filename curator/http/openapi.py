@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import fastapi_offline
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 
 from privet.protocol.errors import (
@@ -95,13 +95,21 @@ _PAGE = """<!DOCTYPE html>
 <link rel="stylesheet" href="docs/swagger-ui.css">
 </head>
 <body>
+{back}
 <div id="swagger-ui"><noscript>This page needs JavaScript; openapi.json does not.</noscript></div>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/start.js"></script>
 </body>
 </html>
 """
-_START = """SwaggerUIBundle({
+_BACK = (
+    '<p><a href="./" style="color: inherit; font-family: sans-serif">Back to the dashboard</a></p>'
+)
+_START = """const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", follow);
+follow();
+SwaggerUIBundle({
   url: "openapi.json",
   dom_id: "#swagger-ui",
   deepLinking: true,
@@ -115,9 +123,11 @@ router = APIRouter(prefix="/docs", include_in_schema=False)
 
 
 @router.get("")
-def page() -> HTMLResponse:
+def page(request: Request) -> HTMLResponse:
     """The page; its policy is its own, since it has a script."""
-    return HTMLResponse(_PAGE, headers={"Content-Security-Policy": POLICY})
+    back = _BACK if request.app.state.dashboard else ""
+    text = _PAGE.replace("{back}", back)
+    return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
 
 
 @router.get("/start.js")

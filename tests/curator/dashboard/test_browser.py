@@ -280,6 +280,17 @@ def test_a_page_says_when_its_curator_is_gone(
     admin.locator("#connection").wait_for(state="hidden")
 
 
+def test_the_apis_page_follows_the_scheme_and_leads_back(curator: RunningCurator, tab: Any) -> None:
+    """Dark where the browser is, at once and when that changes."""
+    tab.emulate_media(color_scheme="dark")
+    tab.goto(f"{curator.url}/docs")
+    tab.locator("html.dark-mode .swagger-ui .title").wait_for()
+    tab.emulate_media(color_scheme="light")
+    tab.locator("html:not(.dark-mode)").wait_for(state="attached")
+    tab.get_by_role("link", name="Back to the dashboard").click()
+    tab.get_by_role("heading", name="Tasks").wait_for()
+
+
 def test_the_keyboard_suffices(curator: RunningCurator, admin: Any, task: str) -> None:
     """A branch of the tree is a link that Tab reaches and Enter opens."""
     admin.goto(f"{curator.url}/tasks/{task}/models/1")
