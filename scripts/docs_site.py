@@ -35,8 +35,21 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
+STYLE = """
+:root, [data-md-color-scheme] { --md-primary-fg-color: #00695c; }
+[data-md-color-scheme="default"] { --md-typeset-a-color: #00695c; --md-accent-fg-color: #00504a; }
+[data-md-color-scheme="slate"] { --md-typeset-a-color: #6fd3c4; --md-accent-fg-color: #a5ebe0; }
+.md-typeset p a, .md-typeset li a, .md-typeset td a { text-decoration: underline; }
+[data-md-color-scheme="default"] { --md-code-hl-operator-color: #555; --md-code-hl-punctuation-color: #555; }
+[data-md-color-scheme="slate"] { --md-code-hl-constant-color: #b9aef5; --md-code-hl-number-color: #f0978f; }
+.md-tabs__link { opacity: 1; }
+"""
+"""Contrast, and links that show by more than their colour."""
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the README, the notebooks as pages, and the files that pages link outside ``docs/``."""
+    files.append(File.generated(config, "site.css", content=STYLE))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     files.append(File.generated(config, START, content=readme.replace("](docs/", "](")))
     for notebook in sorted((DOCS / "examples").glob("*.ipynb")):
@@ -65,6 +78,16 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
         return f"]({target}"
 
     return LINK.sub(rewritten, markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Empty headers of tables are no headers to a screen reader."""
+    return html.replace("<th></th>", "<td></td>")
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the theme's search for a screen reader."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
 
 
 def as_markdown(notebook: Path) -> str:
