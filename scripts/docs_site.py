@@ -37,11 +37,15 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 STYLE = """
 :root, [data-md-color-scheme] { --md-primary-fg-color: #00695c; }
-[data-md-color-scheme="default"] { --md-typeset-a-color: #00695c; --md-accent-fg-color: #00504a; }
-[data-md-color-scheme="slate"] { --md-typeset-a-color: #6fd3c4; --md-accent-fg-color: #a5ebe0; }
+[data-md-color-scheme="default"] {
+  --md-typeset-a-color: #00695c; --md-accent-fg-color: #00504a;
+  --md-code-hl-operator-color: #555; --md-code-hl-punctuation-color: #555;
+}
+[data-md-color-scheme="slate"] {
+  --md-typeset-a-color: #6fd3c4; --md-accent-fg-color: #a5ebe0;
+  --md-code-hl-constant-color: #b9aef5; --md-code-hl-number-color: #f0978f;
+}
 .md-typeset p a, .md-typeset li a, .md-typeset td a { text-decoration: underline; }
-[data-md-color-scheme="default"] { --md-code-hl-operator-color: #555; --md-code-hl-punctuation-color: #555; }
-[data-md-color-scheme="slate"] { --md-code-hl-constant-color: #b9aef5; --md-code-hl-number-color: #f0978f; }
 .md-tabs__link { opacity: 1; }
 """
 """Contrast, and links that show by more than their colour."""

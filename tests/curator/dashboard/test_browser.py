@@ -156,6 +156,11 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     admin.get_by_label(re.compile("^job")).select_option(MARKUP)
     admin.get_by_label(re.compile("^member")).select_option("False")
     admin.get_by_role("button", name="Predict").click()
+    admin.locator("#prediction [data-path]").wait_for()
+    path = admin.get_attribute("#prediction [data-path]", "data-path").split()
+    marked = admin.locator(".tree .on-path").all()
+    assert [node.get_attribute("data-node") for node in marked] == path
+    assert admin.locator(".tree .on-path[data-cell]").count() == 1
     admin.get_by_text("Because ").wait_for()
     assert violations(admin) == []
     admin.get_by_label("Estimator").select_option("public")
