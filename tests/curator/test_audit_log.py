@@ -52,13 +52,17 @@ CALLS: dict[str, str] = {
     "DELETE /v1/tokens/{name}": "token revoked",
     "POST /sign-in": "",
     "POST /tasks/{task_id}/link": "relay named",
+    "POST /tasks/{task_id}/invitations": "invitations made",
     "POST /tasks/{task_id}/move": "task closed",
     "POST /tasks/{task_id}/fit": "model fitted",
     "POST /tasks/{task_id}/models/{number}/predict": "",
     "POST /tasks/{task_id}/models/{number}/promote": "model promoted",
     "POST /new/columns": "",
     "POST /new/plan": "",
+    "POST /tasks/{task_id}/delete": "task deleted",
     "POST /new": "task created",
+    "POST /access/tokens": "token issued",
+    "POST /access/tokens/revoke": "token revoked",
     "DELETE /v1/tasks/{task_id}": "task deleted",
     "POST /sign-out": "",
 }
@@ -182,6 +186,7 @@ async def test_every_call_that_changes_something_is_logged(http: Http, address: 
         "PUT /v1/tokens/{name}": {"json": {"scope": "reader"}},
         "POST /sign-in": {"data": {"token": TOKEN}},
         "POST /tasks/{task_id}/link": {"data": {"relay": "https://relay.example"}},
+        "POST /tasks/{task_id}/invitations": {"data": {"count": "2"}},
         "POST /tasks/{task_id}/move": {"data": {"move": "close"}},
         "POST /tasks/{task_id}/models/{number}/predict": {"data": answers},
         "POST /tasks/{task_id}/fit": {"data": {"estimator": "public"}},
@@ -189,6 +194,9 @@ async def test_every_call_that_changes_something_is_logged(http: Http, address: 
         "POST /new/columns": {**upload, "data": {}},
         "POST /new/plan": {**upload, "data": form},
         "POST /new": {**upload, "data": form},
+        "POST /tasks/{task_id}/delete": {"data": {"name": "survey"}},
+        "POST /access/tokens": {"data": {"name": "desk", "scope": "reader"}},
+        "POST /access/tokens/revoke": {"data": {"name": "desk"}},
         "POST /sign-out": {"data": {}},
     }
     places, form_token = {"alias": "best", "name": "eye", "number": "2"}, ""
@@ -206,6 +214,8 @@ async def test_every_call_that_changes_something_is_logged(http: Http, address: 
         assert (state(address) != before) == bool(action), call
         if call == "POST /v1/tasks":
             places["task_id"] = answer.json()["id"]
+        if call == "POST /new":
+            places["task_id"] = re.findall(r"\w{64}", answer.headers["location"])[0]
         if call == "POST /sign-in":
             page = (await http.get("/")).text
             form_token = re.findall(r'name="form_token" value="(\w+)"', page)[0]

@@ -13,7 +13,7 @@ async def test_the_page_loads_only_what_this_curator_serves(http: Http) -> None:
     page = await http.get("/docs")
     assert page.status_code == 200
     assert "//" not in page.text.replace("<!DOCTYPE html>", "")
-    loaded = [address for address in LOADED.findall(page.text) if not address.startswith("data:")]
+    loaded = [a for a in LOADED.findall(page.text) if a != "./" and not a.startswith("data:")]
     kinds = {}
     for address in loaded:
         answer = await http.get(urljoin("/docs", address))
@@ -31,7 +31,7 @@ async def test_the_start_reads_this_curators_description(http: Http) -> None:
     """The script calls what the bundle defines, and the address that it reads is there."""
     start = (await http.get("/docs/start.js")).text
     assert "//" not in start
-    assert start.startswith("SwaggerUIBundle(")
+    assert "\nSwaggerUIBundle(" in start
     assert "SwaggerUIBundle" in (await http.get("/docs/swagger-ui-bundle.js")).text
     found = re.search(r'url: "([^"]+)"', start)
     assert found
