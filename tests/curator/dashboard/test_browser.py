@@ -244,6 +244,17 @@ def test_axe_finds_nothing(
     assert admin.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_models_side_by_side_are_whole(curator: RunningCurator, admin: Any, task: str) -> None:
+    """On a wide screen beside each other, on a smaller one below, and no tree is cut off."""
+    for width in (1600, 1100):
+        admin.set_viewport_size({"width": width, "height": 900})
+        admin.goto(f"{curator.url}/tasks/{task}/compare?one=1&other=2")
+        trees = admin.locator(".tree").all()
+        assert [t.evaluate("t => t.scrollWidth <= t.clientWidth") for t in trees] == [True, True]
+        first, second = (tree.bounding_box() for tree in trees)
+        assert (first["y"] == second["y"]) == (width == 1600)
+
+
 def test_a_stranger_sees_no_action(curator: RunningCurator, tab: Any, task: str) -> None:
     """The pages are there without a token, and have no button that changes anything."""
     for path in (f"/tasks/{task}", f"/tasks/{task}/models/1"):
