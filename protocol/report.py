@@ -171,7 +171,8 @@ def draw_report(task: Task, record: EncodedRecord, randomness: RandomBytes) -> R
 
     Draws the report's id, then the question if each holder answers one, then for each answered
     question what label and mechanism need; how many bytes are drawn does not depend on the record.
-    A misfit answers every question with its last category.
+    A misfit answers every question with the category of misfits; in a task with shown columns, in
+    the shown cell of its values that fit and of stand-ins for those that do not.
     """
     report_id = randomness(REPORT_ID_BYTES)
     answers = tuple(
@@ -189,8 +190,8 @@ def _answer(task: Task, question: int, record: EncodedRecord, randomness: Random
         span = None if scale is None else scale.span(cell)
         level = label_level(task.label, record.y, mechanism.levels, randomness, span)
         category = cell * mechanism.levels + level
-    fits = record.misfit is None
-    return mechanism.privatize((mechanism.misfit, category)[fits], randomness)
+    fits, misfit = record.misfit is None, mechanism.misfit_at(cell)
+    return mechanism.privatize((misfit, category)[fits], randomness)
 
 
 def _asked(task: Task, randomness: RandomBytes) -> list[int]:

@@ -48,6 +48,7 @@ from .limits import (
 from .mechanisms import create_mechanism
 from .mechanisms.base import Mechanism
 from .partition import Partition, Tree
+from .shown_cells import ShownCells, shown_columns
 
 TASK_MEDIA_TYPE = "application/vnd.privet.task+msgpack"
 TASK_VERSION: Final = 2
@@ -66,6 +67,7 @@ ENVELOPE_BYTES = 79
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Text = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
 Second = Annotated[int, Field(ge=0, lt=2**53)]
+Crowd = Annotated[int, Field(ge=0, lt=2**53)]
 
 _LINK = re.compile(r"https://[!-~]+")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
@@ -202,11 +204,25 @@ class Task(wire.Message):
         description="The task's texts in other languages.",
     )
 
+    shown: Annotated[tuple[Name, ...], Field(strict=False, max_length=MAX_COLUMNS)] = Field(
+        default=(),
+        exclude_if=lambda shown: not shown,
+        description="Features that a report says in the clear, as far as the cells tell them.",
+    )
+    crowds: Annotated[
+        tuple[Crowd, ...], Field(strict=False, fail_fast=True, max_length=MAX_CELLS)
+    ] = Field(
+        default=(),
+        exclude_if=lambda crowds: not crowds,
+        description="Holders that the curator expects in each shown cell.",
+    )
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         """All that concerns more than one field; each step relies on those before it."""
         self._check_features_and_dates()
         self._check_trees()
+        self._check_shown()
         self._check_questions()
         self._check_mechanisms()
         return self
@@ -237,6 +253,30 @@ class Task(wire.Message):
             raise InvalidTask(
                 f"The partitions have {nodes} nodes in all, above {MAX_NODES}: "
                 "use fewer cells (less depth), or fewer partitions."
+            )
+
+    def _check_shown(self) -> None:
+        names = {feature.name for feature in self.features}
+        if self.label.name in self.shown:
+            raise InvalidTask(
+                f"The label {self.label.name!r} cannot be shown: it is what reports protect."
+            )
+        if unknown := sorted(set(self.shown) - names):
+            raise InvalidTask(
+                f"Shown columns must be features: {unknown[0]!r} is not; the features are "
+                f"{', '.join(sorted(names)[:20])}."
+            )
+        if len(set(self.shown)) != len(self.shown):
+            raise InvalidTask("A column is named twice as shown.")
+        if self.shown and (len(self.questions) != 1 or self.questions[0].asks != "label"):
+            raise InvalidTask(
+                "A task with shown columns has one question, about the label: reports to several "
+                "would show several cells. Use one question, or show nothing."
+            )
+        cells = 0 if self.shown_cells is None else len(self.shown_cells)
+        if len(self.crowds) != cells:
+            raise InvalidTask(
+                f"A task with {cells} shown cells needs as many crowds, and has {len(self.crowds)}."
             )
 
     def _check_questions(self) -> None:
@@ -297,6 +337,8 @@ class Task(wire.Message):
     def log_ratio(self) -> float:
         """The exact worst-case log likelihood ratio of a whole report; at most ``epsilon``.
 
+        Between any two records; in a task with shown columns, of one shown cell.
+
         Recomputed from the mechanisms' own integers, not taken from the stated epsilons.
         """
         return self._spent([mechanism.log_ratio() for mechanism in self.mechanisms])
@@ -342,9 +384,17 @@ class Task(wire.Message):
                 self.label.slots if question.asks == "label" else 1,
                 question.parameters,
                 regression=isinstance(self.label, Range) and question.asks == "label",
+                shown=() if self.shown_cells is None else self.shown_cells.of_cell.tolist(),
             )
             for index, question in enumerate(self.questions)
         )
+
+    @cached_property
+    def shown_cells(self) -> ShownCells | None:
+        """The shown cells of the one question's partition; None if no column is shown."""
+        if not self.shown:
+            return None
+        return ShownCells.of(self.tree_of(0), shown_columns(self.features, self.shown))
 
     @cached_property
     def label_scales(self) -> tuple[LabelScale | None, ...]:

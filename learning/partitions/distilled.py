@@ -5,6 +5,8 @@ them, best split first, so that the model is nearly constant within each cell, a
 private reports applies to the whole cell.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from privet.protocol.partition import Partition
@@ -12,6 +14,7 @@ from privet.protocol.partition import Partition
 from ..public_model.knowledge import public_knowledge
 from .cart import from_sklearn
 from .grower import Growth, check_cells, distinguishable
+from .shown import in_parts
 
 MAX_DEFAULT_DEPTH = 12
 """About half as many cells as there are reference points (``knowledge.POINTS``)."""
@@ -30,23 +33,46 @@ def distilled(growth: Growth) -> Partition:
     check_cells(depth, len(X), min(min_leaf, 0))
     if depth == 0:
         return Partition.root(X.shape[1])
+    knowledge = public_knowledge(X, growth.y, growth.classes, growth.base)
+    scores = knowledge.scores[:, 1:] if growth.classes == 2 else knowledge.scores
+    return _follow(replace(growth, X=knowledge.points, y=scores))
+
+
+@in_parts
+def _follow(growth: Growth) -> Partition:
+    """A tree that follows ``growth.y``, scores ``(points, S)`` at the points ``growth.X``."""
     from sklearn.tree import DecisionTreeRegressor  # slow to import
 
-    knowledge = public_knowledge(X, growth.y, growth.classes, growth.base)
     fitted = DecisionTreeRegressor(
-        max_leaf_nodes=2**depth,
-        min_samples_leaf=max(min_leaf, 2),
+        max_leaf_nodes=2**growth.depth,
+        min_samples_leaf=max(growth.min_leaf, 2),
         random_state=int(growth.rng.integers(2**31)),
-    ).fit(knowledge.points, knowledge.scores[:, 1:] if growth.classes == 2 else knowledge.scores)
+    ).fit(growth.X, growth.y)
     return from_sklearn(fitted)
 
 
-def distilled_depth(holders: int, epsilon: float, *, centred: bool = False, **_: object) -> int:
+def distilled_depth(
+    holders: int,
+    epsilon: float,
+    *,
+    centred: bool = False,
+    slots: int = 2,
+    hidden_depth: int | None = None,
+    **_: object,
+) -> int:
     """The depth with about as many cells as reports can distinguish.
 
-    A report's count has at least the variance 4 e^ε / (e^ε - 1)^2. For numbers reported relative to
-    a centre (``centred``) smaller cells mean less noise, so more cells pay off.
+    A report's count has at least the variance 4 e^ε / (e^ε - 1)^2, and for m categories about
+    (e^ε + m - 2) / (e^ε - 1)^2 where that is less. ``hidden_depth`` of the levels split on hidden
+    columns; None if all columns are hidden. For numbers reported relative to a centre (``centred``)
+    smaller cells mean less noise, so more cells pay off.
     """
-    noise = 4.0 / (np.exp(epsilon / 2.0) - np.exp(-epsilon / 2.0)) ** 2
+    noise, hidden = 4.0 * np.exp(epsilon) / np.expm1(epsilon) ** 2, None
+    if hidden_depth is not None:
+        hidden = 2**hidden_depth
+        of_few = (np.exp(epsilon) + hidden * slots - 1.0) / np.expm1(epsilon) ** 2
+        noise = min(noise, of_few)
     deeper = CENTRED_DEEPER if centred else 0
-    return int(np.clip(distinguishable(holders, noise) + deeper, 1, MAX_DEFAULT_DEPTH))
+    least = max(hidden_depth or 0, 1)
+    depth = distinguishable(holders, noise, hidden) + deeper
+    return int(np.clip(depth, least, MAX_DEFAULT_DEPTH))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import floor, log2, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidPublicData, InvalidTask
 from privet.protocol.limits import DEEPEST, MAX_CELLS, MAX_DEPTH
@@ -23,13 +24,27 @@ Measured: two levels more or fewer are worse in 7 and 13 of 22 settings and bett
 
 
 @dataclass(frozen=True, eq=False)
+class Shown:
+    """Which ``columns`` are shown, ``(columns,)``, and what shown cells must hold.
+
+    ``rows``, ``(public rows, columns)``, are the records that crowds are judged by: each shown cell
+    has at least ``least_rows`` of them. ``depth`` of the growth's levels are for hidden columns.
+    """
+
+    columns: NDArray[np.bool_]
+    depth: int
+    rows: Floats
+    least_rows: int
+
+
+@dataclass(frozen=True, eq=False)
 class Growth:
     """Encoded public data and how to partition their space.
 
     ``X`` has shape ``(rows, columns)`` in [0, 1]; ``y`` has shape ``(rows,)`` and holds class
     indices below ``classes``, or numbers when ``classes`` is 0. ``min_leaf`` is the minimum number
     of public records in a cell (LPDT's n_l); 0 sets none. ``base`` is a public model to use instead
-    of Privet's own.
+    of Privet's own. ``shown`` asks for a partition whose upper part splits on shown columns alone.
     """
 
     X: Floats
@@ -40,6 +55,7 @@ class Growth:
     min_leaf: int
     rng: np.random.Generator
     base: BaseModel | None = None
+    shown: Shown | None = None
 
 
 def lpct_depth(holders: int, epsilon: float, *, columns: int, public_rows: int, **_: object) -> int:
@@ -60,16 +76,20 @@ def lpct_depth(holders: int, epsilon: float, *, columns: int, public_rows: int, 
     return min(max(p0, 1), DEEPEST)
 
 
-def distinguishable(holders: int, noise: float) -> int:
+def distinguishable(holders: int, noise: float, hidden: int | None = None) -> int:
     """log2 of the number of cells that reports can distinguish, rounded.
 
     ``noise`` is v, what one report adds to the variance of a count. In one of K cells, n / K
     holders show a margin with the variance K / n of a sample and K^2 v / n of noise for
     each of the two counts that it is a difference of. With the noise of one of them, for which
     ``MARGIN`` was chosen, K is the largest number for which that margin is two standard errors.
+    In shown cells of ``hidden`` cells each, noise comes from the holders of the shown cell alone:
+    its variance is hidden K v / n.
     """
     allowed = (MARGIN / 2.0) ** 2 * max(holders, 1)
     cells = 2.0 * allowed / (1.0 + sqrt(1.0 + 4.0 * noise * allowed))
+    if hidden is not None:
+        cells = allowed / (1.0 + hidden * noise)
     return round(log2(max(cells, 1.0)))
 
 
@@ -99,6 +119,7 @@ class Grower:
         min_leaf: int = 0,
         rng: np.random.Generator | None = None,
         base: BaseModel | None = None,
+        shown: Shown | None = None,
     ) -> Partition:
         """A partition of at most ``2**depth`` cells; arguments as in ``Growth``.
 
@@ -108,7 +129,7 @@ class Grower:
         """
         criterion = criterion or default_criterion(classes)
         rng = rng or np.random.default_rng(0)
-        growth = Growth(X, y, classes, depth, criterion, min_leaf, rng, base)
+        growth = Growth(X, y, classes, depth, criterion, min_leaf, rng, base, shown)
         _check(growth)
         return self.grow(growth)
 

@@ -4,6 +4,7 @@ Partitions are grown on the public data alone; the same settings and data give t
 """
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,16 +16,28 @@ from privet.protocol.label_scale import Centring
 from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.partition import Partition, Tree
+from privet.protocol.shown_cells import ShownCells, shown_columns
 from privet.protocol.task import Task
 
 from ..mechanism_comparison import AUTO, choose
-from ..partitions import CRITERIA, GROWERS, default_criterion
+from ..partitions import (
+    CRITERIA,
+    GROWERS,
+    Shown,
+    default_criterion,
+    least_rows,
+    unexplained,
+)
 from ..public_data import PublicData
 from ..public_model.base import BaseModel
 from ..public_model.knowledge import FEWEST_ROWS, public_knowledge, residual_centring
+from ..trees import locate
 from .columns import MAX_VALUES, Columns, count_rows
 from .schema import describe, infer_features, infer_label
 from .settings import TaskSettings, unix_seconds
+
+MOST_HIDDEN_LEVELS = 5
+"""Tried where it is left open how many levels split on hidden columns."""
 
 
 class _Tree(NamedTuple):
@@ -35,6 +48,7 @@ class _Tree(NamedTuple):
     criterion: str
     min_leaf: int
     seed: int
+    hidden_depth: int = 0
 
 
 ModelFactory = Callable[[Label, PublicData], BaseModel]
@@ -65,21 +79,27 @@ def build_encoded(
     base: BaseModel | None = None,
 ) -> Task:
     """``build_task`` for encoded public records and the public model to start from, if any."""
-    partitions: dict[_Tree, Partition] = {}
+    shown = _shown(settings, features, label, public)
+    partitions: dict[tuple[_Tree, ...], Partition] = {}
     questions = []
     for question in settings.resolved:
         centred = _is_centred(settings, question, label)
-        tree = _tree(settings, question, label, public, centred)
-        if tree not in partitions:
-            partitions[tree] = _grow(tree, label, public, base)
-        cells, place = partitions[tree], list(partitions).index(tree)
+        trees = _trees(settings, question, label, public, centred, shown)
+        if trees not in partitions:
+            partitions[trees] = _grow(trees, label, public, base, shown)
+        cells, place = partitions[trees], list(partitions).index(trees)
         centring = None
         if centred and isinstance(label, Range):
             centring = _centring(label, public, cells, base, wanted=bool(question["centred"]))
         stated = {name: question[name] for name in ("epsilon", "asks")}
-        chosen = _mechanism(question, cells, label, settings.max_report_bytes)
+        hidden = cells.cells
+        if shown is not None:
+            hidden = ShownCells.of(cells, shown.columns).most_hidden
+        chosen = _mechanism(question, hidden, label, settings.max_report_bytes)
         questions.append({"partition": place, "centring": centring, **stated, **chosen})
-    return _task(settings, features, label, list(partitions.values()), questions)
+    grown = list(partitions.values())
+    crowds = () if shown is None else _crowds(grown[0], shown, settings.holders)
+    return _task(settings, features, label, grown, questions, crowds)
 
 
 def encode_columns(
@@ -114,40 +134,113 @@ def encode_labels(label: Label, values: Any) -> NDArray[np.float64]:
     return np.array([codes[value] for value in values], dtype=np.float64)
 
 
-def _tree(
+def _shown(
+    settings: TaskSettings, features: tuple[Feature, ...], label: Label, public: PublicData
+) -> Shown | None:
+    """What is shown and how large crowds must be; None if nothing is.
+
+    Raises ``InvalidTask`` for a column that cannot be shown.
+    """
+    if not settings.shown:
+        return None
+    names = [feature.name for feature in features]
+    if label.name in settings.shown:
+        raise InvalidTask(f"The label {label.name!r} cannot be shown: it is what reports protect.")
+    if unknown := [name for name in settings.shown if name not in names]:
+        raise InvalidTask(
+            f"There is no column {unknown[0]!r} to be shown: the features are {', '.join(names)}."
+        )
+    if len(settings.questions) > 1:
+        raise InvalidTask(
+            "A task with shown columns has one question, about the label: reports to several would "
+            "show several cells. Use one question, or show nothing."
+        )
+    needed = least_rows(len(public), settings.holders, settings.crowd)
+    return Shown(shown_columns(features, settings.shown), 0, public.X, needed)
+
+
+def _crowds(partition: Partition, shown: Shown, holders: int) -> tuple[int, ...]:
+    """Holders that are expected in each shown cell, by the public records in it."""
+    cells = ShownCells.of(partition, shown.columns)
+    rows = np.bincount(cells.of_cell[locate(partition, shown.rows)], minlength=len(cells))
+    return tuple(np.rint(holders * rows / len(shown.rows)).astype(int).tolist())
+
+
+def _trees(
     settings: TaskSettings,
     question: Mapping[str, Any],
     label: Label,
     public: PublicData,
     centred: bool,
-) -> _Tree:
-    """How a question's partition is grown, with defaults for what is left open."""
-    depth, grower = question["depth"], question["grower"]
-    if depth is None:
-        depth = GROWERS[grower].default_depth(
-            settings.holders,
-            question["epsilon"],
-            columns=public.X.shape[1],
-            public_rows=len(public),
-            centred=centred,
-        )
+    shown: Shown | None,
+) -> tuple[_Tree, ...]:
+    """How a question's partition is grown, with defaults for what is left open.
+
+    Several ways where the number of levels for hidden columns is left open.
+    """
     criterion = question["criterion"] or default_criterion(_classes(label))
-    return _Tree(grower, depth, criterion, question["min_leaf"], question["seed"])
+    stated, grower = question["depth"], question["grower"]
+
+    def tree(hidden_depth: int | None) -> _Tree:
+        depth = stated
+        if depth is None:
+            depth = GROWERS[grower].default_depth(
+                settings.holders,
+                question["epsilon"],
+                columns=public.X.shape[1],
+                public_rows=len(public),
+                centred=centred,
+                slots=label.slots,
+                hidden_depth=hidden_depth,
+            )
+        above = hidden_depth or 0
+        return _Tree(
+            grower, depth, criterion, question["min_leaf"], question["seed"], min(above, depth)
+        )
+
+    if shown is None:
+        return (tree(None),)
+    if shown.columns.all():
+        return (tree(0),)
+    if settings.hidden_depth is not None:
+        return (tree(settings.hidden_depth),)
+    if not GROWERS[grower].uses_public_model:
+        raise InvalidTask(
+            f"Say how many of {grower}'s levels split on hidden columns (hidden_depth), or use the "
+            "grower distilled, which chooses by itself."
+        )
+    return tuple(map(tree, range(MOST_HIDDEN_LEVELS + 1)))
 
 
-def _grow(tree: _Tree, label: Label, public: PublicData, base: BaseModel | None) -> Partition:
-    """A partition, from a generator seeded by the published seed."""
-    name, depth, criterion, min_leaf, seed = tree
-    return GROWERS[name](
-        public.X,
-        public.y,
-        depth=depth,
-        classes=_classes(label),
-        criterion=criterion,
-        min_leaf=min_leaf,
-        rng=np.random.default_rng(seed),
-        base=base,
-    )
+def _grow(
+    trees: tuple[_Tree, ...],
+    label: Label,
+    public: PublicData,
+    base: BaseModel | None,
+    shown: Shown | None,
+) -> Partition:
+    """A partition, from a generator seeded by the published seed.
+
+    Of several that whose cells follow the public model best.
+    """
+    grown = [
+        GROWERS[tree.grower](
+            public.X,
+            public.y,
+            depth=tree.depth,
+            classes=_classes(label),
+            criterion=tree.criterion,
+            min_leaf=tree.min_leaf,
+            rng=np.random.default_rng(tree.seed),
+            base=base,
+            shown=None if shown is None else replace(shown, depth=tree.hidden_depth),
+        )
+        for tree in dict.fromkeys(trees)
+    ]
+    if len(grown) == 1:
+        return grown[0]
+    known = public_knowledge(public.X, public.y, _classes(label), base)
+    return min(grown, key=lambda tree: unexplained(tree, known.points, known.scores))
 
 
 def _classes(label: Label) -> int:
@@ -185,7 +278,7 @@ def _centring(
 
 
 def _mechanism(
-    question: Mapping[str, Any], partition: Partition, label: Label, max_report_bytes: int | None
+    question: Mapping[str, Any], cells: int, label: Label, max_report_bytes: int | None
 ) -> dict[str, Any]:
     """The name and parameters of a question's mechanism; ``auto`` is replaced by its choice."""
     name, parameters = question["mechanism"], question["parameters"]
@@ -194,7 +287,7 @@ def _mechanism(
     asks_label = question["asks"] == "label"
     chosen = choose(
         question["epsilon"],
-        partition.cells,
+        cells,
         label.slots if asks_label else 1,
         regression=isinstance(label, Range) and asks_label,
         max_report_bytes=max_report_bytes,
@@ -208,6 +301,7 @@ def _task(
     label: Label,
     partitions: list[Partition],
     questions: list[dict[str, Any]],
+    crowds: tuple[int, ...],
 ) -> Task:
     """The task with every mechanism's parameters spelled out, so that holders need no defaults."""
     task = Task.checked(
@@ -222,6 +316,8 @@ def _task(
             "opens": unix_seconds(settings.opens),
             "closes": unix_seconds(settings.closes),
             "invited": settings.invited,
+            "shown": settings.shown,
+            "crowds": crowds,
         }
     )
     questions = [

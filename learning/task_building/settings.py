@@ -22,6 +22,7 @@ from ..looks import Looks
 from .columns import MAX_ROWS
 
 DEFAULT_HOLDERS = 10_000
+DEFAULT_CROWD = 20
 
 Text = Annotated[str, BeforeValidator(category_text)]
 Number = Annotated[float, Field(strict=True)]
@@ -88,6 +89,20 @@ class TaskSettings(Settings):
     )
     describe: dict[str, DescriptionSettings] = Field(
         default_factory=dict, description="Descriptions and units of features and label, by column."
+    )
+    shown: tuple[str, ...] = Field(
+        default=(),
+        description="Columns whose part of the cell reports say in the clear, at no cost of "
+        "privacy budget and with less noise; the others and the label stay hidden.",
+    )
+    hidden_depth: Depth | None = Field(
+        default=None,
+        description="How many of depth's levels split on hidden columns, below shown cells; by "
+        "default as the cells follow the public model best.",
+    )
+    crowd: Count = Field(
+        default=DEFAULT_CROWD,
+        description="The fewest holders that may be expected in a shown cell.",
     )
     label_type: Literal["classes", "range"] | None = Field(
         default=None,

@@ -85,6 +85,24 @@ class Mechanism(ABC):
         """m, the number of different private inputs: ``cells * levels + 1``."""
         return self.misfit + 1
 
+    def misfit_at(self, cell: int) -> int:  # noqa: ARG002
+        """The category of a record that does not fit, whose ``cell`` is found by stand-ins."""
+        return self.misfit
+
+    @property
+    def shown_cells(self) -> int:
+        """Parts of the cells between which a payload tells in the clear; 1 if it tells nothing."""
+        return 1
+
+    @property
+    def shown_of_cell(self) -> NDArray[np.intp]:
+        """The shown cell of each cell, ``(cells,)``."""
+        return np.zeros(self.cells, dtype=np.intp)
+
+    def reported(self, sums: Sums, n: int) -> NDArray[np.int64]:  # noqa: ARG002
+        """How many of n reports came from each shown cell, exactly, ``(shown_cells,)``."""
+        return np.array([n], dtype=np.int64)
+
     def check_category(self, category: int) -> None:
         """ValueError unless ``category`` is in ``range(categories)``."""
         if not 0 <= category < self.categories:

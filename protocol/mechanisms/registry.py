@@ -1,6 +1,7 @@
 """The mechanisms by the name that a published task gives them."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidTask
@@ -10,6 +11,7 @@ from .label_response import LabelResponse
 from .laplace import Laplace
 from .projective import ProjectiveResponse
 from .randomized_response import RandomizedResponse
+from .shown import ShownMechanism
 from .subset import SubsetSelection
 from .unary import OptimizedUnary, SymmetricUnary
 
@@ -36,8 +38,13 @@ def create_mechanism(
     parameters: Mapping[str, Any] | None = None,
     *,
     regression: bool = False,
+    shown: Sequence[int] = (),
 ) -> Mechanism:
     """The mechanism that a task names, for ``cells x slots`` answers at ``epsilon``.
+
+    ``shown``, if any, is the shown cell of each cell, from 0 without gaps: the mechanism then
+    hides which cell of its shown cell it is, and the answer. ``parameters`` are for as many cells
+    as the largest shown cell has.
 
     Raises InvalidTask for an unknown name, for a parameter that the mechanism does not know, and
     as ``Mechanism.create`` does.
@@ -53,4 +60,6 @@ def create_mechanism(
     if unknown := sorted(set(parameters) - set(known)):
         takes = f"takes {', '.join(known)}" if known else "takes no parameters"
         raise InvalidTask(f"mechanism {name} {takes}; leave out {', '.join(unknown)}")
-    return mechanism.create(epsilon, cells, slots, regression=regression, **parameters)
+    hidden = max(Counter(shown).values(), default=cells)
+    built = mechanism.create(epsilon, hidden, slots, regression=regression, **parameters)
+    return ShownMechanism.around(built, tuple(shown)) if shown else built

@@ -1,0 +1,142 @@
+"""Partitions whose upper part splits on shown columns alone, so that reports may say where it ends.
+
+The upper part is grown on the shown columns; where too few people are expected in a part, it is
+merged with its sibling. Then each of these shown cells is divided on the hidden columns.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from privet.protocol.errors import InvalidTask
+from privet.protocol.partition import LEAF, Partition
+
+from ..public_data import Floats
+from ..trees import locate, node_sums
+from .grower import Growth, Shown
+
+CONFIDENCE = 0.95
+"""With which a crowd is as large as it has to be; the other 5 % are on one side."""
+
+Grow = Callable[[Growth], Partition]
+
+
+def in_parts(grow: Grow) -> Grow:
+    """``grow``, or where columns are shown ``grow`` in two parts."""
+
+    @wraps(grow)
+    def grow_either(growth: Growth) -> Partition:
+        return grow(growth) if growth.shown is None else grow_shown(grow, growth, growth.shown)
+
+    return grow_either
+
+
+def grow_shown(grow: Grow, growth: Growth, shown: Shown) -> Partition:
+    """At most ``2**(growth.depth - shown.depth)`` shown cells of at most ``2**shown.depth`` cells.
+
+    Raises ``InvalidTask`` if too few people are expected in all.
+    """
+    if len(shown.rows) < shown.least_rows:
+        raise InvalidTask(
+            "So few people are expected that any of them could be told by what is shown: expect "
+            "more holders, show no column, or accept a smaller crowd."
+        )
+    upper = Partition.root(growth.X.shape[1])
+    if growth.depth > shown.depth and shown.columns.any():
+        part = replace(
+            growth,
+            X=growth.X[:, shown.columns],
+            depth=growth.depth - shown.depth,
+            min_leaf=max(growth.min_leaf, shown.least_rows * len(growth.X) // len(shown.rows)),
+        )
+        upper = _merged(_widened(grow(part), shown.columns), shown)
+    if not shown.depth or shown.columns.all():
+        return upper
+    cell = locate(upper, growth.X)
+    lower = [_divided(grow, growth, shown, cell == shown_cell) for shown_cell in range(upper.cells)]
+    return _grafted(upper, lower)
+
+
+def least_rows(rows: int, holders: int, crowd: int) -> int:
+    """The fewest of ``rows`` public records that speak for ``crowd`` of ``holders`` people.
+
+    With ``r`` of them in a part of the population, its share is at least the ``r``-th Clopper and
+    Pearson (1934) bound with confidence ``CONFIDENCE``; the least r for which that times
+    ``holders`` is ``crowd``. More than ``rows`` if there is none.
+    """
+    r = np.arange(1, rows + 1)
+    enough = holders * beta.ppf(1.0 - CONFIDENCE, r, rows - r + 1) >= crowd
+    return int(np.argmax(enough)) + 1 if enough.any() else rows + 1
+
+
+def unexplained(partition: Partition, points: Floats, scores: Floats) -> float:
+    """Sum of squares of ``scores``, ``(points, S)``, around their cells' means."""
+    cells = locate(partition, points)
+    size = np.bincount(cells, minlength=partition.cells)
+    sums = np.stack([np.bincount(cells, s, minlength=partition.cells) for s in scores.T], axis=1)
+    return float((scores**2).sum() - (sums**2 / np.maximum(size, 1)[:, None]).sum())
+
+
+def _divided(grow: Grow, growth: Growth, shown: Shown, inside: NDArray[np.bool_]) -> Partition:
+    """The part of one shown cell, in the space of all columns."""
+    X = growth.X[inside][:, ~shown.columns]
+    if len(X) < 2:
+        return Partition.root(growth.X.shape[1])
+    part = replace(growth, X=X, y=growth.y[inside], depth=shown.depth)
+    return _widened(grow(part), ~shown.columns)
+
+
+def _widened(partition: Partition, columns: NDArray[np.bool_]) -> Partition:
+    """The same cells in a space of which ``partition`` has these ``columns`` alone."""
+    of_part = np.append(np.flatnonzero(columns), LEAF)  # a leaf's feature is -1, the last
+    feature = of_part[partition.feature]
+    return Partition.build(
+        len(columns), feature, partition.threshold, partition.left, partition.right
+    )
+
+
+def _merged(partition: Partition, shown: Shown) -> Partition:
+    """Without the splits that leave fewer than ``least_rows`` on a side."""
+    in_cells = np.bincount(locate(partition, shown.rows), minlength=partition.cells)
+    crowded = node_sums(partition, in_cells) >= shown.least_rows
+    splits = partition.left != LEAF
+    splits[splits] = crowded[partition.left[splits]] & crowded[partition.right[splits]]
+    return _renumbered(partition, splits)
+
+
+def _renumbered(partition: Partition, splits: NDArray[np.bool_]) -> Partition:
+    """The tree of the nodes that are reached by ``splits``, ``(nodes,)``, from the root."""
+    reached = np.zeros(partition.nodes, dtype=np.bool_)
+    reached[0] = True
+    for nodes in partition.levels:
+        inner = nodes[reached[nodes] & splits[nodes]]
+        reached[partition.left[inner]] = reached[partition.right[inner]] = True
+    number = np.append(np.cumsum(reached) - 1, LEAF)
+    splits = splits & reached
+    ends = np.where(splits, partition.left, LEAF), np.where(splits, partition.right, LEAF)
+    feature = np.where(splits, partition.feature, LEAF)
+    left, right = (number[end][reached] for end in ends)
+    threshold = np.where(splits, partition.threshold, 0.0)
+    return Partition.build(partition.columns, feature[reached], threshold[reached], left, right)
+
+
+def _grafted(upper: Partition, lower: list[Partition]) -> Partition:
+    """``upper`` with the tree of its cell in the place of each cell."""
+    feature, threshold = (
+        np.concatenate([getattr(upper, name), *(getattr(tree, name)[1:] for tree in lower)])
+        for name in ("feature", "threshold")
+    )
+    left, right, size = upper.left.tolist(), upper.right.tolist(), upper.nodes
+    for leaf, tree in zip(upper.leaves.tolist(), lower, strict=True):
+        # the tree's root takes the leaf's place, and its node i the place size + i - 1
+        place = np.append(np.arange(tree.nodes) + size - 1, LEAF)
+        feature[leaf], threshold[leaf] = tree.feature[0], tree.threshold[0]
+        left[leaf], right[leaf] = int(place[tree.left[0]]), int(place[tree.right[0]])
+        left += place[tree.left[1:]].tolist()
+        right += place[tree.right[1:]].tolist()
+        size += tree.nodes - 1
+    return Partition.build(upper.columns, feature, threshold, left, right)

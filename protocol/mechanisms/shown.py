@@ -1,0 +1,205 @@
+"""A mechanism for what a record hides, behind the number of its shown cell in the clear.
+
+A payload is the shown cell as a little-endian integer, then a payload of ``inner``: the answer
+(hidden cell, level) or the misfit, among the ``inner.cells`` that the largest shown cell has. With
+g the shown cell, h the hidden one and M the inner mechanism's law,
+
+    P(g', payload | g, h, level) = [g' = g] M(payload | h, level),
+
+so for two records of one shown cell the likelihood ratio is that of M, at most e^ε. Of records of
+different shown cells nothing is hidden. A misfit is hidden like any answer of its shown cell.
+
+The sums are a table with a row for each shown cell: how many reported from it, which is exact, and
+their inner sums. Noise of different shown cells is independent. Where a formula is given a number
+of holders above that of the counts, the misfits, these are spread over shown cells as the others.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidTask
+from ..limits import MAX_CATEGORIES
+from .base import Counts, Mechanism, Payloads, RandomBytes, Sums, multinomial
+from .discrete_laplace import DiscreteLaplace
+from .payloads import chunks, integer_width, read_integers
+
+
+@dataclass(frozen=True)
+class ShownMechanism(Mechanism):
+    """``inner`` for the hidden cells of each shown cell; ``shown`` is the shown cell of each cell.
+
+    Built by ``around``.
+    """
+
+    name: ClassVar[str] = "shown"
+    inner: Mechanism
+    shown: tuple[int, ...]
+
+    @classmethod
+    def around(cls, inner: Mechanism, shown: tuple[int, ...]) -> "ShownMechanism":
+        """Raises ``InvalidTask`` if the sums would be too many."""
+        built = cls(inner.epsilon, len(shown), inner.slots, inner, shown)
+        if built.sum_size > 2 * MAX_CATEGORIES:
+            raise InvalidTask(
+                f"{built.shown_cells} shown cells with up to {inner.cells} cells each need "
+                f"{built.sum_size} sums, above {2 * MAX_CATEGORIES}: use fewer cells or classes."
+            )
+        return built
+
+    def parameters(self) -> dict[str, int | float | str]:
+        return self.inner.parameters()
+
+    @cached_property
+    def shown_of_cell(self) -> NDArray[np.intp]:
+        return np.array(self.shown, dtype=np.intp)
+
+    @cached_property
+    def hidden_of_cell(self) -> NDArray[np.intp]:
+        """The number of each cell among those of its shown cell, ``(cells,)``."""
+        order = np.argsort(self.shown_of_cell, kind="stable")
+        sizes = np.bincount(self.shown_of_cell)
+        hidden = np.empty(self.cells, dtype=np.intp)
+        hidden[order] = np.arange(self.cells) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return hidden
+
+    @cached_property
+    def shown_cells(self) -> int:
+        return max(self.shown) + 1
+
+    @property
+    def levels(self) -> int:
+        return self.inner.levels
+
+    @property
+    def categories(self) -> int:
+        """All answers of all cells, then the misfit of each shown cell."""
+        return self.misfit + self.shown_cells
+
+    def misfit_at(self, cell: int) -> int:
+        return self.misfit + self.shown[cell]
+
+    @property
+    def width(self) -> int:
+        """Bytes of the shown cell."""
+        return integer_width(self.shown_cells - 1)
+
+    @property
+    def report_bytes(self) -> int:
+        return self.width + self.inner.report_bytes
+
+    @property
+    def random_bytes(self) -> int:
+        return self.inner.random_bytes
+
+    @property
+    def lattice(self) -> DiscreteLaplace | None:
+        return self.inner.lattice
+
+    @property
+    def sum_size(self) -> int:
+        return self.shown_cells * (1 + self.inner.sum_size)
+
+    def worst_ratio(self) -> Fraction:
+        """Of two categories of one shown cell; there is none between shown cells."""
+        return self.inner.worst_ratio()
+
+    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
+        self.check_category(category)
+        cell, level = divmod(category, self.levels)
+        fits = category < self.misfit
+        cell = (0, cell)[fits]
+        answer = int(self.hidden_of_cell[cell]) * self.levels + level
+        shown = (category - self.misfit, self.shown[cell])[fits]
+        hidden = self.inner.privatize((self.inner.misfit, answer)[fits], randomness)
+        return shown.to_bytes(self.width, "little") + hidden
+
+    def read_shown(self, payloads: Payloads) -> NDArray[np.int64]:
+        """The shown cell of each of B payloads, ``(B,)``; of an invalid one any number."""
+        return read_integers(payloads[:, : self.width], self.width)[:, 0].astype(np.int64)
+
+    def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
+        known = self.read_shown(payloads) < self.shown_cells
+        return np.asarray(known & self.inner.valid(payloads[:, self.width :]))
+
+    @property
+    def rule(self) -> str:
+        return f"the shown cell must be below {self.shown_cells}, and behind it {self.inner.rule}"
+
+    def accumulate(self, payloads: Payloads) -> Sums:
+        sums = np.zeros((self.shown_cells, 1 + self.inner.sum_size), dtype=np.int64)
+        for part in chunks(payloads, self.report_bytes):
+            shown = self.read_shown(part)
+            sums[:, 0] += np.bincount(shown, minlength=self.shown_cells)
+            order = np.argsort(shown, kind="stable")
+            present, starts = np.unique(shown[order], return_index=True)
+            hidden = part[order, self.width :]
+            for row, rows in zip(present, np.split(hidden, starts[1:]), strict=True):
+                sums[row, 1:] += self.inner.accumulate(rows)
+        return sums.ravel()
+
+    def reported(self, sums: Sums, n: int) -> NDArray[np.int64]:  # noqa: ARG002
+        return self._table(sums)[:, 0]
+
+    def estimate(self, sums: Sums, n: int) -> Counts:  # noqa: ARG002
+        table = self._table(sums)
+        by_shown = np.array([self.inner.estimate(row[1:], int(row[0])) for row in table])
+        return np.asarray(by_shown[self.shown_of_cell, self.hidden_of_cell])
+
+    def misfits(self, sums: Sums, n: int) -> float:  # noqa: ARG002
+        return sum(self.inner.misfits(row[1:], int(row[0])) for row in self._table(sums))
+
+    def misfit_variance(self, n: int, misfits: float) -> float:
+        """See ``Mechanism.misfit_variance``: linear in both numbers, so that shown cells add up."""
+        return self.inner.misfit_variance(n, misfits)
+
+    def variance(self, n: int, counts: Counts) -> Counts:
+        return self._by_cell([self.inner.variance(*part) for part in self._parts(n, counts)])
+
+    def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:
+        return self._by_cell([self.inner.slot_covariance(*part) for part in self._parts(n, counts)])
+
+    def linear_variance(self, weights: Counts, n: int, counts: Counts) -> float:
+        by_shown = zip(self._padded(weights), self._parts(n, counts), strict=True)
+        return sum(self.inner.linear_variance(w, *part) for w, part in by_shown)
+
+    def influence(self, weights: Counts) -> tuple[float, float]:
+        low, high = zip(*map(self.inner.influence, self._padded(weights)), strict=True)
+        return min(low), max(high)
+
+    def simulate(
+        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
+    ) -> Sums:
+        padded = self._padded(counts)
+        holders = padded.sum(axis=(1, 2))
+        table = np.empty((self.shown_cells, 1 + self.inner.sum_size), dtype=np.int64)
+        of_misfits = multinomial(misfits, holders + (holders.sum() == 0), rng)
+        for row, hidden, unfit in zip(table, padded, of_misfits, strict=True):
+            row[0] = hidden.sum() + unfit
+            row[1:] = self.inner.simulate(hidden, rng, int(unfit))
+        return table.ravel()
+
+    def _table(self, sums: Sums) -> Sums:
+        return sums.reshape(self.shown_cells, -1)
+
+    def _padded(self, by_cell: NDArray[np.generic]) -> NDArray[np.generic]:
+        """Values of the cells, ``(cells, k)``, as ``(shown cells, inner.cells, k)``; rest 0."""
+        padded = np.zeros((self.shown_cells, self.inner.cells, by_cell.shape[1]), by_cell.dtype)
+        padded[self.shown_of_cell, self.hidden_of_cell] = by_cell
+        return padded
+
+    def _parts(self, n: int, counts: Counts) -> Iterator[tuple[int, Counts]]:
+        """The holders of each shown cell and their counts, ``(inner.cells, slots)``."""
+        padded = self._padded(counts)
+        total = float(counts.sum())
+        for part in padded:
+            share = float(part.sum()) / total if total else 1.0 / self.shown_cells
+            yield round(n * share), part
+
+    def _by_cell(self, by_shown: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        return np.asarray(np.array(by_shown)[self.shown_of_cell, self.hidden_of_cell])

@@ -1,0 +1,55 @@
+"""Shown cells: the part of a cell that a report says in the clear.
+
+A task may name features as *shown*: whoever collects may know them, and every report carries what
+the partition makes of them. The rest is hidden. From the root down to the first split on a hidden
+column, a partition depends on shown columns alone; the nodes where that part ends are its shown
+cells, numbered in node order.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .features import Features, columns_of
+from .partition import LEAF, Index, Partition
+
+
+@dataclass(frozen=True, eq=False)
+class ShownCells:
+    """``nodes``, ``(shown cells,)``: the node of each; ``of_cell``, ``(cells,)``: each cell's."""
+
+    nodes: Index
+    of_cell: Index
+
+    @classmethod
+    def of(cls, partition: Partition, shown: NDArray[np.bool_]) -> "ShownCells":
+        """Those of ``partition``; ``shown`` says which encoded columns are, ``(columns,)``."""
+        split = partition.left != LEAF
+        open_to_all = np.zeros(partition.nodes, dtype=np.bool_)
+        open_to_all[split] = shown[partition.feature[split]]
+        above = np.ones(partition.nodes, dtype=np.bool_)
+        top = np.full(partition.nodes, -1, dtype=np.int32)
+        for nodes in partition.levels:
+            parent = partition.parent[nodes]
+            if parent[0] >= 0:
+                above[nodes] = above[parent] & open_to_all[parent]
+                top[nodes] = top[parent]
+            ends = nodes[above[nodes] & ~open_to_all[nodes]]
+            top[ends] = ends
+        nodes, of_cell = np.unique(top[partition.leaves], return_inverse=True)
+        return cls(nodes.astype(np.int32), of_cell.astype(np.int32))
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def most_hidden(self) -> int:
+        """The greatest number of cells in a shown cell."""
+        return int(np.bincount(self.of_cell).max())
+
+
+def shown_columns(features: Features, shown: Collection[str]) -> NDArray[np.bool_]:
+    """Which encoded columns belong to ``shown`` features, ``(columns,)``."""
+    return np.array([column.feature.name in shown for column in columns_of(features)])
