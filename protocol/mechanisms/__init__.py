@@ -11,6 +11,7 @@ from .laplace import Laplace
 from .projective import ProjectiveResponse
 from .randomized_response import RandomizedResponse
 from .registry import MECHANISMS, create_mechanism
+from .shown import ShownMechanism
 from .subset import SubsetSelection
 from .unary import OptimizedUnary, SymmetricUnary
 
@@ -23,6 +24,7 @@ __all__ = [
     "OptimizedUnary",
     "ProjectiveResponse",
     "RandomizedResponse",
+    "ShownMechanism",
     "SubsetSelection",
     "SymmetricUnary",
     "create_mechanism",

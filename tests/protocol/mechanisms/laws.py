@@ -25,6 +25,7 @@ from privet.protocol.mechanisms import (
     Mechanism,
     ProjectiveResponse,
     RandomizedResponse,
+    ShownMechanism,
     SubsetSelection,
 )
 from privet.protocol.mechanisms.discrete_laplace import DiscreteLaplace
@@ -90,6 +91,8 @@ def pieces(mechanism: Mechanism) -> list[list[Piece]]:
             return [_cut([mechanism.flip_words])] * mechanism.sum_size
         case Laplace():
             return [_noise_pieces(mechanism.lattice)] * mechanism.sum_size
+        case ShownMechanism():
+            return pieces(mechanism.inner)
         case LabelResponse():
             bits = [_cut([mechanism.flip_words])] * (mechanism.cells + 1)
             return [_noise_pieces(mechanism.lattice), *bits]
