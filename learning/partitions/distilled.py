@@ -73,6 +73,4 @@ def distilled_depth(
         of_few = (np.exp(epsilon) + hidden * slots - 1.0) / np.expm1(epsilon) ** 2
         noise = min(noise, of_few)
     deeper = CENTRED_DEEPER if centred else 0
-    least = max(hidden_depth or 0, 1)
-    depth = distinguishable(holders, noise, hidden) + deeper
-    return int(np.clip(depth, least, MAX_DEFAULT_DEPTH))
+    return int(np.clip(distinguishable(holders, noise, hidden) + deeper, 1, MAX_DEFAULT_DEPTH))

@@ -193,10 +193,8 @@ def _trees(
                 slots=label.slots,
                 hidden_depth=hidden_depth,
             )
-        above = hidden_depth or 0
-        return _Tree(
-            grower, depth, criterion, question["min_leaf"], question["seed"], min(above, depth)
-        )
+        hidden = min(hidden_depth or 0, depth)
+        return _Tree(grower, depth, criterion, question["min_leaf"], question["seed"], hidden)
 
     if shown is None:
         return (tree(None),)
@@ -209,7 +207,8 @@ def _trees(
             f"Say how many of {grower}'s levels split on hidden columns (hidden_depth), or use the "
             "grower distilled, which chooses by itself."
         )
-    return tuple(map(tree, range(MOST_HIDDEN_LEVELS + 1)))
+    trees = [tree(hidden_depth) for hidden_depth in range(MOST_HIDDEN_LEVELS + 1)]
+    return tuple(t for level, t in enumerate(trees) if t.depth >= level)
 
 
 def _grow(
