@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from privet.protocol.errors import InvalidTask
 from privet.protocol.partition import LEAF, Partition
 
 from ..public_data import Floats
@@ -38,13 +37,8 @@ def in_parts(grow: Grow) -> Grow:
 def grow_shown(grow: Grow, growth: Growth, shown: Shown) -> Partition:
     """At most ``2**(growth.depth - shown.depth)`` shown cells of at most ``2**shown.depth`` cells.
 
-    Raises ``InvalidTask`` if too few people are expected in all.
+    A single shown cell, which tells nothing, if no crowd in a part would be large enough.
     """
-    if len(shown.rows) < shown.least_rows:
-        raise InvalidTask(
-            "So few people are expected that any of them could be told by what is shown: expect "
-            "more holders, show no column, or accept a smaller crowd."
-        )
     upper = Partition.root(growth.X.shape[1])
     if growth.depth > shown.depth and shown.columns.any():
         part = replace(

@@ -1,6 +1,6 @@
 """The result of planning, and how it is told."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from html import escape
 from math import ceil, exp, sqrt
@@ -51,6 +51,21 @@ class Needed:
 
 
 @dataclass(frozen=True)
+class Showing:
+    """The same plan with other ``columns`` shown; none for all hidden.
+
+    ``cells`` in ``shown_cells``; ``here``, ``for_shift`` and ``for_width`` are as in the plan.
+    """
+
+    columns: tuple[str, ...]
+    cells: int
+    shown_cells: int
+    here: Prospect
+    for_shift: Needed
+    for_width: Needed
+
+
+@dataclass(frozen=True)
 class Plan:
     """What to expect of ``holders`` reports at ``epsilon`` beside ``public_records``.
 
@@ -60,7 +75,9 @@ class Plan:
     ``for_width`` what overall figures to plus or minus ``half_width`` take; the published task
     reaches that after ``stop_after`` reports. ``gains`` are what
     reports are worth, in accuracy or parts of a number's variance, by a sentence that says how
-    holders differ. ``questions`` are the published questions' mechanisms and cells.
+    holders differ. ``questions`` are the published questions' mechanisms and cells. Where columns
+    are shown, ``showing`` compares none shown, the plan's, and all, in that order; else it is
+    empty.
     """
 
     score: str
@@ -82,6 +99,7 @@ class Plan:
     for_width: Needed
     stop_after: int
     gains: Mapping[str, Figure]
+    showing: tuple[Showing, ...] = ()
 
     def to_document(self) -> dict[str, Any]:
         """The plan as JSON values."""
@@ -120,7 +138,32 @@ class Plan:
             f"They tell every overall figure to ± {self.amount(here.half_width)} {when}. "
             f"{self._needed(self.for_width, f'± {self.amount(self.half_width)}')}"
         )
-        return [fair, shift, local, width, self._stopping()]
+        compared = [self._compared(self.showing[0], other) for other in self.showing[1:]]
+        return [fair, shift, local, width, *compared, self._stopping()]
+
+    def _compared(self, hidden: Showing, shown: Showing) -> str:
+        """What showing columns saves beside hiding all."""
+        every = shown is self.showing[-1]
+        what = "every column" if every else listed(shown.columns)
+        words = f"With {what} shown, and {'only the label' if every else 'the rest'} hidden, "
+        for needed, aim in (
+            ((shown.for_shift, hidden.for_shift), f"show {self.amount(self.target_shift)} overall"),
+            (
+                (shown.for_width, hidden.for_width),
+                f"tell overall figures to ± {self.amount(self.half_width)}",
+            ),
+        ):
+            ways = [*_ways(*needed)]
+            if ways:
+                words += f"{' or '.join(ways)} would {aim}, and "
+        cell = (
+            "no shift" if each.here.cell_shift is None else self.amount(each.here.cell_shift)
+            for each in (shown, hidden)
+        )
+        return words + (
+            f"one of {shown.cells} cells shows {next(cell)} where with all hidden one of "
+            f"{hidden.cells} shows {next(cell)}. Nothing protects what is shown."
+        )
 
     def _needed(self, needed: Needed, what: str) -> str:
         if needed.holders is None and needed.epsilon is None:
@@ -129,9 +172,7 @@ class Plan:
         if needed.holders is not None:
             ways.append(f"{_number(needed.holders)} holders at ε = {self.epsilon:g}")
         if needed.epsilon is not None:
-            ways.append(
-                f"ε = {ceil(100.0 * needed.epsilon) / 100.0:g} with {_number(self.holders)} holders"
-            )
+            ways.append(f"ε = {_up(needed.epsilon):g} with {_number(self.holders)} holders")
         return f"For {what} it takes {', or '.join(ways)}."
 
     def _stopping(self) -> str:
@@ -152,9 +193,9 @@ class Plan:
         return (
             f"We ask about {_number(self.holders)} people for {self.label} and never receive what "
             f"they answer. Each device sends one message of at most {self.report_bytes} bytes, in "
-            "which the answer and the features are changed at random (local differential privacy, "
+            f"which {self._protected} changed at random (local differential privacy, "
             f"ε = {self.epsilon:g}). Somebody who sees the message and thinks two records equally "
-            f"likely can be at most {sure:g}% sure which of them it comes from, "
+            f"likely{self._alike} can be at most {sure:g}% sure which of them it comes from, "
             "whatever else they know; this holds against us too, and for as long as the message "
             "exists. Messages are added up when they arrive, and only their sums are kept. With "
             f"this number of people and this ε, a difference of {shift} between them and our "
@@ -162,6 +203,23 @@ class Plan:
             f"{self.here.power:.0%}. A smaller ε would protect more and find less; fewer people "
             "would not protect more."
         )
+
+    @property
+    def _protected(self) -> str:
+        if not self.showing:
+            return "the answer and the features are"
+        if self.showing[-1].columns == self.showing[1].columns:
+            rest = "the answer is"
+        else:
+            rest = "the answer and the other features are"
+        return (
+            f"{listed(self.showing[1].columns)} can be read as far as our "
+            f"{self.showing[1].shown_cells} groups of people tell them apart, and {rest}"
+        )
+
+    @property
+    def _alike(self) -> str:
+        return ", both of one such group," if self.showing else ""
 
     def amount(self, shift: float) -> str:
         """A shift in points, or in the label's units."""
@@ -208,6 +266,23 @@ class Plan:
             f"{''.join(f'<p>{escape(answer)}</p>' for answer in self.answers)}"
             f"{_table(headings, shown)}{_table(('if', f'gain in {self.unit}'), gains)}"
         )
+
+
+def _ways(fewer: Needed, more: Needed) -> Iterator[str]:
+    """In how many holders, and in which epsilon, two plans differ."""
+    if fewer.holders is not None and more.holders is not None:
+        yield f"{_number(fewer.holders)} holders instead of {_number(more.holders)}"
+    if fewer.epsilon is not None and more.epsilon is not None:
+        yield f"ε = {_up(fewer.epsilon):g} instead of {_up(more.epsilon):g}"
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """Names as a sentence lists them."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _up(epsilon: float) -> float:
+    return ceil(100.0 * epsilon) / 100.0
 
 
 def _number(value: int) -> str:

@@ -14,6 +14,7 @@ rows' values as often as public rows repeat. There is no noise but that of repor
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, floor, log10, sqrt
@@ -45,7 +46,7 @@ from .detection import (
     detection,
     least,
 )
-from .outcome import Figure, Needed, Plan, Prospect
+from .outcome import Figure, Needed, Plan, Prospect, Showing
 from .populations import LOWER, OTHERS, RARE, Population, few_rows
 
 POWER, TARGET, WIDTH = 0.8, 0.05, 0.02
@@ -172,8 +173,12 @@ class Planner:
         if self.slots:
             expected = Figure(1.0 - expected.value, expected.standard_error)
         questions = tuple(
-            {"mechanism": mechanism.name, "cells": mechanism.cells, "bytes": mechanism.report_bytes}
-            for mechanism in task.mechanisms
+            {
+                "mechanism": question.mechanism,
+                "cells": mechanism.cells,
+                "bytes": mechanism.report_bytes,
+            }
+            for question, mechanism in zip(task.questions, task.mechanisms, strict=True)
         )
         others = [
             self.prospect(settings.holders * holders, settings.epsilon * epsilon, target, power)
@@ -203,7 +208,27 @@ class Planner:
             for_width=self.needed(lambda found: found.half_width <= width),
             stop_after=reports_until(spread / width**2, planned),
             gains={name: self.gain(task, scenario) for name, scenario in self.shifts.items()},
+            showing=tuple(self._showing(target, power, width)) if settings.shown else (),
         )
+
+    def _showing(self, target: float, power: float, width: float) -> Iterator[Showing]:
+        """The plan with no column shown, its own, and all."""
+        mine, every = self.settings.shown, tuple(feature.name for feature in self.features)
+        for columns in dict.fromkeys(((), mine, every)):
+            settings = self.settings.model_copy(update={"shown": columns})
+            if len(columns) == len(every):
+                settings = settings.model_copy(update={"hidden_depth": None})
+            other = copy(self)
+            other.settings = settings
+            task = self.task(settings, self.fair)
+            yield Showing(
+                columns,
+                task.tree_of(0).cells,
+                1 if task.shown_cells is None else len(task.shown_cells),
+                other.prospect(settings.holders, settings.epsilon, target, power),
+                other.needed(lambda found: found.overall.power(target) >= power),
+                other.needed(lambda found: found.half_width <= width),
+            )
 
     def stack(self, public: PublicData) -> BaseModel:
         """The curator's stack with fewer trees and the weights of all public records."""

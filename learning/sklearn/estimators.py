@@ -70,6 +70,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     criterion: str | None = None
     min_leaf: int = 0
     mechanism: str = "subset"
+    shown: Sequence[str] = ()
     questions: Sequence[Mapping[str, Any]] = ({},)
     allocation: str = "all"
     estimator: str | None = None
@@ -214,6 +215,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             "min_leaf": self.min_leaf,
             "seed": seed,
             "mechanism": self.mechanism,
+            "shown": tuple(self.shown),
             "questions": tuple(dict(question) for question in self.questions),
             "allocation": self.allocation,
             "holders": max(holders, 1),
