@@ -11,6 +11,7 @@ import typer
 
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.limits import DEEPEST
 
 from ..admin_client import DEFAULT_URL, CuratorClient
 from .output import err, print_json
@@ -33,6 +34,17 @@ ModelNumber = Annotated[
 PublicFile = Annotated[Path, typer.Argument(**FILE, help="CSV or Parquet file.")]
 Label = Annotated[str, typer.Option(help="The public column to be predicted.")]
 Ignore = Annotated[list[str] | None, typer.Option(help="A column to leave out.")]
+Shown = Annotated[
+    list[str] | None,
+    typer.Option(help="A column that reports may tell openly: it costs no epsilon."),
+]
+HiddenDepth = Annotated[
+    int | None,
+    typer.Option(min=0, max=DEEPEST, help="Splits on hidden columns below shown ones."),
+]
+Crowd = Annotated[
+    int | None, typer.Option(min=1, help="Fewest holders expected in a shown cell; by default 20.")
+]
 Grower = Annotated[str | None, typer.Option(help="How the partition is grown.")]
 MechanismName = Annotated[str | None, typer.Option(help="How answers are perturbed.")]
 Setting = Annotated[

@@ -9,8 +9,20 @@ from rich.table import Table
 
 from privet.protocol.limits import DEEPEST
 
-from .options import AsJson, Grower, Ignore, Label, MechanismName, Setting, parsed
-from .output import err, out, print_facts, print_json, shown
+from .options import (
+    AsJson,
+    Crowd,
+    Grower,
+    HiddenDepth,
+    Ignore,
+    Label,
+    MechanismName,
+    Setting,
+    Shown,
+    parsed,
+)
+from .output import err, out, print_facts, print_json
+from .output import shown as as_text
 
 if TYPE_CHECKING:
     from privet.learning.planning import Plan
@@ -33,6 +45,9 @@ def plan(
     ] = None,
     mechanism: MechanismName = None,
     ignore: Ignore = None,
+    shown: Shown = None,
+    hidden_depth: HiddenDepth = None,
+    crowd: Crowd = None,
     more: Setting = None,
     estimator: Annotated[
         str | None,
@@ -56,7 +71,15 @@ def plan(
     """From public data alone: what reports would show, what that takes, and what it is worth."""
     from privet.learning.planning import plan as make_plan
 
-    named = {"grower": grower, "depth": depth, "mechanism": mechanism, "ignore": ignore or None}
+    named = {
+        "grower": grower,
+        "depth": depth,
+        "mechanism": mechanism,
+        "ignore": ignore or None,
+        "shown": shown or None,
+        "hidden_depth": hidden_depth,
+        "crowd": crowd,
+    }
     settings = {name: value for name, value in named.items() if value is not None}
     with err().status("Simulating collections ..."):
         result = make_plan(
@@ -107,7 +130,7 @@ def variations(plan: "Plan") -> Table:
     for prospect in plan.others:
         at = prospect.holders == plan.holders and prospect.epsilon == plan.epsilon
         table.add_row(
-            shown(prospect.holders),
+            as_text(prospect.holders),
             f"{prospect.epsilon:g}",
             f"{prospect.power:.0%}",
             "█" * round(BAR * prospect.power) + ("◀" if at else ""),

@@ -21,12 +21,15 @@ from ..admin_client import CuratorClient, Document
 from .options import (
     FILE,
     AsJson,
+    Crowd,
     Grower,
+    HiddenDepth,
     Ignore,
     Label,
     MechanismName,
     PublicFile,
     Setting,
+    Shown,
     TaskName,
     Yes,
     parsed,
@@ -75,6 +78,9 @@ def create(
         typer.Option(help="Have a number reported relative to the public model's mean, or not."),
     ] = None,
     ignore: Ignore = None,
+    shown: Shown = None,
+    hidden_depth: HiddenDepth = None,
+    crowd: Crowd = None,
     describe: Annotated[
         Path | None,
         typer.Option(
@@ -106,6 +112,9 @@ def create(
         "depth": depth,
         "grower": grower,
         "mechanism": mechanism,
+        "shown": shown or None,
+        "hidden_depth": hidden_depth,
+        "crowd": crowd,
         "holders": holders,
         "looks": looks,
         "allocation": allocation,
@@ -219,6 +228,7 @@ def print_view(view: Document) -> None:
         "epsilon": view["epsilon"],
         "questions": _allocation(task["allocation"], view["questions"]),
         "report": f"at most {view['report_bytes']} bytes",
+        "shown": ", ".join(task.get("shown", ())) or "nothing",
         "created": when(view["created"]),
     }
     if view["public_model"] is not None:
@@ -231,6 +241,9 @@ def print_view(view: Document) -> None:
         [question[key] for key in keys] for question in map(_asks, view["questions_in_numbers"])
     ]
     print_table("Questions", [key.replace("_", " ") for key in keys], rows)
+    if view["shown_cells"]:
+        cells = [[cell["holders"], " and ".join(cell["where"])] for cell in view["shown_cells"]]
+        print_table("Shown cells", ["holders expected", "where"], cells)
 
 
 @app.command(epilog="Example: privet task show Readmission")

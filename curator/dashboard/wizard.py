@@ -12,7 +12,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from privet.learning.planning import Plan, plan
 from privet.learning.task_building.review import Proposal, propose
-from privet.learning.task_building.settings import DEFAULT_HOLDERS, TaskSettings
+from privet.learning.task_building.settings import DEFAULT_CROWD, DEFAULT_HOLDERS, TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP, YEAR_CAP
@@ -49,7 +49,14 @@ async def show_columns(request: Request, form: TheForm) -> Response:
             f"The file has {len(proposals)} columns and this form shows {MOST_COLUMNS}: use "
             "privet task create, or a file with fewer columns."
         )
-    return page(request, "columns.html", proposals=proposals, task_cap=TASK_CAP, year_cap=YEAR_CAP)
+    return page(
+        request,
+        "columns.html",
+        proposals=proposals,
+        task_cap=TASK_CAP,
+        year_cap=YEAR_CAP,
+        crowd=DEFAULT_CROWD,
+    )
 
 
 @router.post(PLAN)
@@ -91,11 +98,13 @@ def settings_of(form: FormData) -> Publication:
         "description": fields.get("description", ""),
         "epsilon": epsilon,
         "holders": round(_number(fields, "holders")),
+        "crowd": round(_number(fields, "crowd")) if fields.get("crowd") else DEFAULT_CROWD,
         "looks": "once" if "one_look" in fields else "many",
         "open": "draft" not in fields,
         "invited": "invited" in fields,
         **_introduction(fields),
         "ignore": [],
+        "shown": [],
         "features": {},
         "describe": {},
     }
@@ -116,6 +125,8 @@ def settings_of(form: FormData) -> Publication:
             continue
         elif declared := _declared(of):
             settings["features"][name] = declared
+        if "shown" in of:
+            settings["shown"].append(name)
         if described:
             settings["describe"][name] = described
     return Publication.parse(json.dumps(settings))

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
+from privet.learning.trees import describe_node
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,
@@ -23,7 +24,7 @@ from privet.protocol.errors import (
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.results import Results
 from privet.protocol.signature import SIGNATURE_HEADER, SIGNATURE_PATTERN
-from privet.protocol.task import TASK_MEDIA_TYPE, TASK_VERSION
+from privet.protocol.task import TASK_MEDIA_TYPE, TASK_VERSION, Task
 
 from ..access.signing import Signer
 from ..datastore.status import Status
@@ -145,10 +146,22 @@ class QuestionView(View):
     report_bytes: int = Field(description="Bytes of one answer.", examples=[16])
 
 
+class ShownCellView(View):
+    """What a report can tell openly."""
+
+    where: list[str] = Field(
+        description="Conditions on shown columns, all of which hold.", examples=[["age >= 60"]]
+    )
+    holders: int = Field(description="Holders that are expected there.", examples=[250])
+
+
 class TaskView(TaskSummary):
     """A task in full, with sizes derived from it."""
 
     questions_in_numbers: list[QuestionView]
+    shown_cells: list[ShownCellView] = Field(
+        description="What reports tell openly, by the number in them; empty if no column is shown."
+    )
     report_bytes: int = Field(description="Bytes of the longest whole report.", examples=[176])
     quota: int | None = Field(
         description="The most reports that are counted; null for no bound.", examples=[None]
@@ -177,11 +190,22 @@ class TaskView(TaskSummary):
         return cls(
             **TaskSummary.of(stored, now).model_dump(),
             questions_in_numbers=views,
+            shown_cells=_shown_cells(task),
             report_bytes=task.longest_report,
             quota=stored.quota,
             public_model=stored.public_model,
             task=task.model_dump(mode="json"),
         )
+
+
+def _shown_cells(task: Task) -> list[ShownCellView]:
+    if task.shown_cells is None:
+        return []
+    tree, columns = task.tree_of(0), task.columns
+    return [
+        ShownCellView(where=describe_node(tree, columns, int(node)), holders=crowd)
+        for node, crowd in zip(task.shown_cells.nodes, task.crowds, strict=True)
+    ]
 
 
 class BucketView(View):
