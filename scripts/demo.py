@@ -21,6 +21,7 @@ from rich.table import Table
 
 from privet import CuratorClient, PrivetError
 from privet.curator.admin_client import Document
+from privet.learning.planning.outcome import listed
 from privet.learning.public_data import Floats
 from privet.learning.public_model.knowledge import public_knowledge
 from privet.learning.task_building.build import build_task
@@ -59,6 +60,9 @@ def main(
         typer.Option(min=1, help="Holders that answer; by default all 4493, and above it again."),
     ] = None,
     epsilon: Annotated[float, typer.Option(help="What each of them spends.")] = 2.0,
+    shown: Annotated[
+        list[str] | None, typer.Option(help="A column that reports tell openly, such as age.")
+    ] = None,
     folder: Annotated[Path, typer.Option(help="Where the curator keeps its data.")] = FOLDER,
 ) -> None:
     """Run the demonstration; what an earlier one left in the folder is removed first."""
@@ -70,7 +74,7 @@ def main(
     database = f"sqlite:///{(folder / DATABASE).absolute()}"
     with Crowd() as crowd, running_curator(folder, database=database) as curator:
         admin = CuratorClient(curator.url, curator.token)
-        settings = fair_survey.settings(epsilon, len(answering))
+        settings = fair_survey.settings(epsilon, len(answering), shown=shown or [])
         try:
             task = admin.create(fair_survey.as_csv(population.public), **settings)
         except PrivetError as refusal:
@@ -99,6 +103,13 @@ def _introduce(
         f"mislead. It published the cells as\n{task_url}",
         soft_wrap=True,
     )
+    if shown := task["task"].get("shown"):
+        crowds = [cell["holders"] for cell in task["shown_cells"]]
+        console.print(
+            f"Reports tell openly in which of {len(crowds)} groups their holder is, by "
+            f"{listed(tuple(shown))}; in the smallest {min(crowds)} people are expected. The rest "
+            "stays hidden."
+        )
 
 
 def _collect(

@@ -87,7 +87,7 @@ def has_affair(record: Mapping[str, float | str]) -> bool:
     return record[LABEL] == "yes"
 
 
-def settings(epsilon: float, holders: int, **chosen: str) -> dict[str, Any]:
+def settings(epsilon: float, holders: int, **chosen: Any) -> dict[str, Any]:
     """The task's settings for a curator."""
     return {
         "name": "Fair's survey",

@@ -7,15 +7,15 @@ To add a grower, write its file and its line here, or put a ``Grower`` into the 
 from . import cart, distilled, grid, max_edge
 from .grid import grid_partition
 from .grower import CRITERIA, Grower, Shown, default_criterion, lpct_depth
-from .shown import in_parts, least_rows, unexplained
+from .shown import least_rows, unexplained
 
 GROWERS: dict[str, Grower] = {
     grower.name: grower
     for grower in (
-        Grower("max_edge", in_parts(max_edge.max_edge)),
-        Grower("random_max_edge", in_parts(max_edge.random_max_edge)),
-        Grower("cart", in_parts(cart.cart)),
-        Grower("grid", in_parts(grid.grid), grid.grid_depth),
+        Grower("max_edge", max_edge.max_edge),
+        Grower("random_max_edge", max_edge.random_max_edge),
+        Grower("cart", cart.cart),
+        Grower("grid", grid.grid, grid.grid_depth),
         Grower("distilled", distilled.distilled, distilled.distilled_depth, uses_public_model=True),
     )
 }

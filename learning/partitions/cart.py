@@ -8,11 +8,13 @@ from privet.protocol.partition import Partition
 
 from ..public_data import Floats
 from .grower import Growth, check_cells
+from .shown import in_parts
 
 if TYPE_CHECKING:
     from sklearn.tree import BaseDecisionTree
 
 
+@in_parts
 def cart(growth: Growth) -> Partition:
     """The best threshold on any column (Breiman et al. 1984); cells are scikit-learn's leaves.
 

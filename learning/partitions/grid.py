@@ -7,8 +7,10 @@ from privet.protocol.limits import DEEPEST, MAX_CELLS
 from privet.protocol.partition import LEAF, Partition
 
 from .grower import Growth, distinguishable
+from .shown import in_parts
 
 
+@in_parts
 def grid(growth: Growth) -> Partition:
     """Cubes of side h, with the largest integer 1/h that gives at most 2**depth cells.
 

@@ -36,6 +36,7 @@ from privet.protocol.partition import LEAF, Partition
 
 from ..public_data import Floats
 from .grower import Growth, check_cells
+from .shown import in_parts
 
 Integers = NDArray[np.int64]
 Bits = NDArray[np.uint8]
@@ -109,6 +110,7 @@ class _Tree:
 Choose = Callable[[Bits, _Level, Columns], Integers]
 
 
+@in_parts
 def max_edge(growth: Growth) -> Partition:
     """LPCT Algorithm 1: the best-scoring longest edge, the smallest index on ties.
 
@@ -127,6 +129,7 @@ def max_edge(growth: Growth) -> Partition:
     return _grow(growth, np.argsort(y, kind="stable"), choose)
 
 
+@in_parts
 def random_max_edge(growth: Growth) -> Partition:
     """LPCT-R (LPCT section 6.1): a longest edge drawn at random for every cell."""
     columns, rng = growth.X.shape[1], growth.rng
