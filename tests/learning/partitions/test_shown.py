@@ -1,0 +1,81 @@
+"""Partitions whose upper part splits on shown columns alone."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from privet.learning.partitions import GROWERS, Shown, least_rows, unexplained
+from privet.learning.partitions.shown import CONFIDENCE
+from privet.learning.trees import locate
+from privet.protocol.partition import LEAF, Partition
+from privet.protocol.shown_cells import ShownCells
+from tests.learning.partitions.test_growers import EVERY, LABELS, data, grow
+
+SHOWN = np.array([True, False, True])
+
+
+@EVERY
+@LABELS
+@pytest.mark.parametrize("hidden_depth", [0, 2, 6])
+def test_hidden_columns_split_below_shown_ones(name: str, classes: int, hidden_depth: int) -> None:
+    """The shown cells hold enough records, and below them no shown column splits."""
+    X, y = data(classes)
+    shown = Shown(SHOWN, hidden_depth, X, least_rows=20)
+    partition = grow(name, X, y, classes, shown=shown)
+    cells = ShownCells.of(partition, SHOWN)
+    assert len(cells) <= 2 ** (6 - hidden_depth)
+    assert cells.most_hidden <= 2**hidden_depth
+    assert hidden_depth == 6 or len(cells) > 1
+    if len(cells) > 1:
+        rows = np.bincount(cells.of_cell[locate(partition, X)], minlength=len(cells))
+        assert rows.min() >= 20
+    below = np.zeros(partition.nodes, dtype=bool)
+    below[cells.nodes] = True
+    for nodes in partition.levels[1:]:
+        below[nodes] |= below[partition.parent[nodes]]
+    splits = below & (partition.feature != LEAF)
+    assert not SHOWN[partition.feature[splits]].any()
+
+
+@EVERY
+def test_all_columns_shown_make_every_cell_a_shown_one(name: str) -> None:
+    """And none shown, one."""
+    X, y = data(2)
+    every = Shown(np.ones(3, dtype=bool), 0, X, least_rows=10)
+    partition = grow(name, X, y, 2, shown=every)
+    cells = ShownCells.of(partition, every.columns)
+    assert len(cells) == partition.cells > 1
+    assert np.bincount(locate(partition, X), minlength=partition.cells).min() >= 10
+    none = Shown(np.zeros(3, dtype=bool), 3, X, least_rows=10)
+    assert len(ShownCells.of(grow(name, X, y, 2, depth=3, shown=none), none.columns)) == 1
+
+
+def test_too_small_crowds_are_merged_to_nothing_shown() -> None:
+    """Where no part would have enough people, nothing is told."""
+    X, y = data(2)
+    shown = Shown(SHOWN, 0, X, least_rows=len(X))
+    assert grow("cart", X, y, 2, shown=shown).cells == 1
+
+
+@pytest.mark.parametrize(("rows", "holders", "crowd"), [(50, 1000, 20), (400, 10_000, 20)])
+def test_a_part_with_fewer_people_passes_as_often_as_is_said(
+    rows: int, holders: int, crowd: int
+) -> None:
+    """Exact: of samples from a part with one person less than the crowd, at most 5 % have enough.
+
+    And one record fewer would not do: the rule is the least that holds.
+    """
+    needed = least_rows(rows, holders, crowd)
+    assert binom.sf(needed - 1, rows, (crowd - 1) / holders) <= 1.0 - CONFIDENCE
+    assert binom.sf(needed - 2, rows, crowd / holders) > 1.0 - CONFIDENCE
+    assert least_rows(rows, crowd - 1, crowd) == rows + 1
+
+
+def test_what_cells_leave_unexplained() -> None:
+    """Equals the sum of squares around means, cell by cell."""
+    X, y = data(0)
+    partition = GROWERS["cart"](X, y, depth=3, classes=0)
+    cells = locate(partition, X)
+    naive = sum(((y[cells == c] - y[cells == c].mean()) ** 2).sum() for c in np.unique(cells))
+    assert unexplained(partition, X, y[:, None]) == pytest.approx(naive)
+    assert unexplained(Partition.root(3), X, y[:, None]) == pytest.approx(y.var() * len(y))
