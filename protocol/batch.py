@@ -74,6 +74,15 @@ class Batch:
         columns = self.payloads_by_question(task)
         return possible(task, len(self), ((*column, None) for column in columns))
 
+    def company(self, shown_bytes: int) -> NDArray[np.intp]:
+        """How many reports of the batch have each report's shown cell, itself included, ``(B,)``.
+
+        ``shown_bytes`` is the task's; without shown cells all have one.
+        """
+        shown = np.ascontiguousarray(self.payloads[:, :shown_bytes])
+        _, cell, size = np.unique(shown, axis=0, return_inverse=True, return_counts=True)
+        return np.asarray(size[cell.ravel()])
+
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> "Batch":
         """The reports that a mask selects, or those at these positions, in their order."""
         return replace(self, ids=self.ids[rows], payloads=self.payloads[rows])

@@ -47,6 +47,7 @@ from .limits import (
 )
 from .mechanisms import create_mechanism
 from .mechanisms.base import Mechanism
+from .mechanisms.shown import ShownMechanism
 from .partition import Partition, Tree
 from .shown_cells import ShownCells, shown_columns
 
@@ -395,6 +396,12 @@ class Task(wire.Message):
         if not self.shown:
             return None
         return ShownCells.of(self.tree_of(0), shown_columns(self.features, self.shown))
+
+    @property
+    def shown_bytes(self) -> int:
+        """Bytes at the beginning of a payload that tell the shown cell; 0 if nothing is shown."""
+        mechanism = self.mechanisms[0]
+        return mechanism.width if isinstance(mechanism, ShownMechanism) else 0
 
     @cached_property
     def label_scales(self) -> tuple[LabelScale | None, ...]:

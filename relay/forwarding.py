@@ -5,6 +5,10 @@ that takes no reports may take them again, so its reports wait until it does, is
 
 Where holders are invited, the curator is first asked about the invitations of at least as many, and
 what it takes is sent later, in batches that name that admission (docs/adr/0402).
+
+In a task with shown columns a report hides among those of its shown cell alone. One that would be
+the only one of its cell waits; batches of other relays, and of admitted holders, go out as they
+are, and the status says how few of a cell have gone together.
 """
 
 import asyncio
@@ -163,7 +167,12 @@ class Forwarder:
     async def _forward(self, group: Group, *, invited: bool) -> set[str]:
         """Seal and send a group until too few are left or something stays; the tasks that do."""
         left, stuck = group.batched + (0 if invited else group.single), set[str]()
-        seal = partial(self._spool.seal, *group.key, self._least, invited=invited)
+        shown_bytes = await self._shown_bytes(group.task)
+        if shown_bytes is None:
+            return {group.task}
+        seal = partial(
+            self._spool.seal, *group.key, self._least, invited=invited, shown_bytes=shown_bytes
+        )
         while left >= self._least and not stuck:
             about = batch_size(left, self._least, group.width)
             if not await to_thread.run_sync(seal, about):
@@ -171,6 +180,14 @@ class Forwarder:
             left -= about
             stuck = await self._send_sealed()
         return stuck
+
+    async def _shown_bytes(self, task: str) -> int | None:
+        """How payloads of a task tell their shown cell; None if the task cannot be had now."""
+        try:
+            return (await self._client.offer(self._address(task))).task.shown_bytes
+        except PrivetError as error:
+            log.warning("reports of task %s stay here: %s", task[:16], error.detail)
+            return None
 
     async def _send_sealed(self) -> set[str]:
         """Send what is sealed; the tasks whose reports stay here."""
@@ -188,6 +205,10 @@ class Forwarder:
     async def _send(self, number: int, task: str) -> bool:
         """Send a sealed batch and settle it; False if it stays here."""
         _, batch = await to_thread.run_sync(self._spool.batch, number)
+        shown_bytes = await self._shown_bytes(task)
+        if shown_bytes is None:
+            return False
+        company = int(batch.company(shown_bytes).min()) if shown_bytes else None
         ids = split(batch.ids.tobytes(), REPORT_ID_BYTES)
         try:
             receipts = await to_thread.run_sync(self._spool.is_tracked, number)
@@ -209,7 +230,7 @@ class Forwarder:
         if NOT_OPEN in account.refused and not await self._is_over(task):
             log.warning("reports of task %s stay here: it takes none now", task[:16])
             return False
-        await to_thread.run_sync(self._spool.settle, number, account, self._today())
+        await to_thread.run_sync(self._spool.settle, number, account, self._today(), company)
         for reason, refused in account.refused.items():
             _log_refusal(task, len(refused), reason)
         return True

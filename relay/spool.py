@@ -332,12 +332,14 @@ class Spool:
         about: int,
         *,
         invited: bool = False,
+        shown_bytes: int = 0,
     ) -> bool:
         """Make one shuffled batch to be sent, of about ``about`` waiting reports.
 
         Returns False if fewer than ``least`` different reports wait. If fewer than ``least`` would
         remain, takes them too, unless the batch grows too large. Where holders are ``invited``,
-        takes the reports of those who were admitted.
+        takes the reports of those who were admitted. A single report that would be alone with its
+        shown cell, the first ``shown_bytes`` of its payload, waits for another one.
         """
         key = (task, _text(questions))
         with self._transaction() as db:
@@ -349,6 +351,8 @@ class Spool:
             if not parts:
                 return False
             batch = parts[0] if len(numbers) == len(parts) == 1 else _shuffled(_joined(parts))
+            if singles is not None and shown_bytes:
+                singles, batch = _accompanied(singles, batch, shown_bytes)
             if len(batch) < least:
                 return False
             if batch is parts[0]:  # shuffled when it came
@@ -380,13 +384,17 @@ class Spool:
         with self._transaction() as db:
             return bool(db.execute(query, (number,)).fetchone()[0])
 
-    def settle(self, number: int, account: Account, day: int) -> None:
+    def settle(self, number: int, account: Account, day: int, company: int | None = None) -> None:
         """Remove a delivered batch; add what became of its reports, known since ``day``.
 
-        Its reports hid among those that the curator took: ``smallest_batch`` counts no others.
+        Its reports hid among those that the curator took: ``smallest_batch`` counts no others. In a
+        task with shown columns a report hides among its ``company`` at most, those of its shown
+        cell, from which all that were refused may be missing.
         """
         taken = account.taken.get(FATE_COUNTED) or account.taken.get(FATE_HELD)
         taken = taken or account.taken.get("replayed")
+        if taken and company is not None:
+            taken = max(1, company - sum(map(len, account.refused.values())))
         least = """
             INSERT INTO tallies VALUES (?, 'smallest_batch', ?)
             ON CONFLICT DO UPDATE SET n = min(n, excluded.n)
@@ -686,6 +694,17 @@ def _singles(db: sqlite3.Connection, key: tuple[str, str], least: int, wanted: i
     rows = db.execute(f"SELECT id, payload {where} LIMIT ?", (*key, most))
     ids, payloads = zip(*rows, strict=True)
     return Batch(_numbers(key[1]), _rows(ids), _rows(payloads))
+
+
+def _accompanied(singles: Batch, batch: Batch, shown_bytes: int) -> tuple[Batch, Batch]:
+    """Both without the ``singles`` that would be alone with their shown cell in the ``batch``."""
+    alone = batch.ids[batch.company(shown_bytes) == 1]
+    ids = {row.tobytes() for row in alone} & {row.tobytes() for row in singles.ids}
+    left, stays = (
+        np.array([row.tobytes() not in ids for row in part.ids], dtype=np.bool_)
+        for part in (singles, batch)
+    )
+    return singles.take(left), batch.take(stays)
 
 
 def _remove_singles(db: sqlite3.Connection, key: tuple[str, str], ids: Iterable[bytes]) -> None:

@@ -50,7 +50,10 @@ class RelayStatus(BaseModel):
     refused: dict[str, int] = Field(description="Reports that it refused, by reason.")
     least: int = Field(description="Fewest reports that are forwarded together.")
     step: int = Field(description="What all counts are rounded down to a multiple of.")
-    smallest_batch: int = Field(description="Fewest that were taken together so far.")
+    smallest_batch: int = Field(
+        description="Fewest that were taken together so far; where columns are shown, fewest of a "
+        "shown cell."
+    )
     collecting: bool | None = Field(
         default=None, description="Whether the task takes reports, as the curator last said."
     )
