@@ -7,11 +7,13 @@ change the shares of cells by, they change within a cell (``shift``, equation 4)
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from privet.protocol.features import Classes
 
+from ..cell_learners import Learned, learn
 from ..counts import Label, QuestionCounts
 from ..model import Model, to_model
 from ..public_data import PublicData
@@ -46,12 +48,38 @@ def fit_drift(
         expected = Expected.numbers(t, means[:, 0] / scale.width, points, rows)
         # for a mean outside its cell's scale its nearer end: values less this are corrections
         base_values = scale.from_unit(expected.q[:, 1:])
-    return to_model(
+    estimates = estimate_shift(question, expected)
+    model = to_model(
         label,
         question,
-        estimate_shift(question, expected),
+        estimates,
         base=None if plain else knowledge.model,
         base_values=None if plain else base_values,
+    )
+    if plain or question.mechanism.shown_cells == 1:
+        return model
+    learned = learn(label, question, expected, knowledge, estimates)
+    return model if learned is None else with_learned(model, learned)
+
+
+def with_learned(model: Model, learned: Learned) -> Model:
+    """``model`` with what was learned from cells; intervals stay those of the reports."""
+    slope = 1.0 if model.base_slope is None else model.base_slope
+    own = learned.own
+    values = np.clip(learned.values, *model.bounds)
+    if isinstance(model.label, Classes):
+        values /= values.sum(axis=1, keepdims=True)
+    return replace(
+        model,
+        values=values,
+        low=np.minimum(model.low, values),
+        high=np.maximum(model.high, values),
+        public_share=own * model.public_share,
+        influence=np.minimum(own * model.influence + learned.influence, model.widest),
+        base=learned.base,
+        base_values=learned.base_values,
+        base_slope=np.broadcast_to(own * slope + 1.0 - own, values.shape),
+        facts={**model.facts, "learned from cells": f"{learned.part:.0%}"},
     )
 
 

@@ -149,6 +149,17 @@ def _of_forest(
     return _join(arrays, values, link, offset)
 
 
+def as_trees(fitted: Any, width: int) -> Trees:
+    """A fitted forest of regression trees with ``width`` values a row."""
+    trees = [estimator.tree_ for estimator in fitted.estimators_]
+    values = [(tree.value[:, :, 0] / len(trees)).astype(np.float32) for tree in trees]
+    arrays = [(t.feature, t.threshold, t.children_left, t.children_right) for t in trees]
+    leaf = [
+        np.where(t.children_left[:, None] < 0, v, 0.0) for t, v in zip(trees, values, strict=True)
+    ]
+    return _join(arrays, [v.astype(np.float32) for v in leaf], "identity", np.zeros(width))
+
+
 def _of_boosting(fitted: Any, targets: NDArray[Any], link: Link, offset: Floats) -> Trees:
     arrays, values = [], []
     for stage in fitted._predictors:  # noqa: SLF001  (its only record of the fitted trees)

@@ -122,7 +122,7 @@ def weights_for(members: Sequence[Candidate], predicted: Floats, y: Floats, slot
     target = np.eye(slots)[y.astype(int)].ravel() if slots else y
     columns = predicted.reshape(len(members), -1).T
     memory = MEMORY * MEMORY_ROWS / (MEMORY_ROWS + len(y))
-    weights = (1.0 - memory) * _simplex_least_squares(columns, target, PULL / len(y))
+    weights = (1.0 - memory) * simplex_least_squares(columns, target, PULL / len(y))
     remembers = np.array([member.remembers for member in members])
     weights += memory * remembers / remembers.sum()
     weights[weights < LEAST_WEIGHT] = 0.0
@@ -168,7 +168,7 @@ def folds(y: Floats, slots: int) -> KFold | StratifiedKFold:
     return kind(FOLDS, shuffle=True, random_state=0)
 
 
-def _simplex_least_squares(predicted: Floats, target: Floats, pull: float) -> Floats:
+def simplex_least_squares(predicted: Floats, target: Floats, pull: float) -> Floats:
     """Minimise |target - predicted w|^2 / |target - mean|^2 + pull |w - even|^2 on the simplex. A
     constant target, as where a sample misses the other labels, is not normalised.
     """

@@ -45,7 +45,7 @@ other. The share is the mean over the priors of (2) at each one's mode.
 **Intervals** are those of the reports alone: what holds for every shift cannot lean on a prior.
 """
 
-from .estimate import estimate_shift
+from .estimate import estimate_shift, shift_shares
 from .prior import Expected, Prior
 
-__all__ = ["Expected", "Prior", "estimate_shift"]
+__all__ = ["Expected", "Prior", "estimate_shift", "shift_shares"]

@@ -8,7 +8,7 @@ from ..public_data import Floats
 from ..ratio import fieller_interval
 from .average import Average, average_posterior
 from .influence import influence
-from .likelihood import cell_masses, contrasts_of
+from .likelihood import Contrasts, cell_masses, contrasts_of
 from .prior import Expected, Prior
 
 ROUNDS = 2
@@ -22,12 +22,8 @@ def estimate_shift(
     rounds: int = ROUNDS,
 ) -> SlotEstimates:
     """The holders' shares: the model average, and for the true ones the reports' 95 % intervals."""
-    prior = Prior.default(numeric=expected.numeric) if prior is None else prior
-    shares = expected.q
-    for _ in range(rounds):
-        contrasts = contrasts_of(question, shares, cell_masses(question, shares, expected))
-        average = average_posterior(question.partition, contrasts, expected, prior)
-        shares = average.shares
+    contrasts, average = _averaged(question, expected, prior, rounds)
+    shares = average.shares
     posterior = average.shaped
     holders = question.plausible.sum(axis=1, keepdims=True)
     low, high = fieller_interval(question.counts, question.noise, holders, question.factor)
@@ -41,6 +37,23 @@ def estimate_shift(
         influence=np.minimum(influence(question, contrasts, average), 1.0),
         base_slope=slope_within(expected, average),
     )
+
+
+def shift_shares(question: QuestionCounts, expected: Expected) -> Floats:
+    """The model average's shares alone, ``(cells, slots)``."""
+    return _averaged(question, expected, None, ROUNDS)[1].shares
+
+
+def _averaged(
+    question: QuestionCounts, expected: Expected, prior: Prior | None, rounds: int
+) -> tuple[Contrasts, Average]:
+    prior = Prior.default(numeric=expected.numeric) if prior is None else prior
+    shares = expected.q
+    for _ in range(rounds):
+        contrasts = contrasts_of(question, shares, cell_masses(question, shares, expected))
+        average = average_posterior(question.partition, contrasts, expected, prior)
+        shares = average.shares
+    return contrasts, average
 
 
 def slope_within(expected: Expected, average: Average) -> Floats:

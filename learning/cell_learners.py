@@ -1,0 +1,329 @@
+"""Models learned from the counts of shown cells, beside a drift of the public model.
+
+``drift`` corrects a public model cell by cell along a tree that was grown for it. Where public
+labels mislead, other columns matter than those that the tree looks at first. Shown cells are many
+and their counts clear, so they serve as training data: for each cell one row at the mean of its
+reference points, whose target is the cell's debiased share T = V / (n w), or mean label, and whose
+weight is its precision, 1 / Var T.
+
+**Members**: the drift; the public model; the overall shares; a linear model (of softmax for
+classes) with normal coefficients of variance 1, fitted by least squares, since debiased shares may
+be negative; extra trees with leaves of two sizes on T, and on T less the public model's means.
+
+**Weights** on the simplex minimise the squared error for left-out reports, with a pull to equal
+ones. Reports are sums, of which none can be left out, but they can be thinned: with g_k of
+covariance Cov V / K, and g their mean, the parts
+
+    V_k = V / K + g_k - g,    k = 1 .. K,
+
+have means E V / K and are independent of each other if V is normal (Neufeld et al., 2024, "Data
+thinning for convolution-closed distributions"). The members are fitted without V_k and judged
+by it.
+
+**Part**: of the way from the drift to the weighted sum
+
+    part = max(1 - s^2 / d^2, 0)
+
+is gone, d > 0 being by how much the sum's squared error on left-out reports is smaller and s the
+standard error of d: nothing, as long as reports do not show that the sum is better.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from privet.protocol.features import Classes
+
+from .counts import Label, QuestionCounts
+from .model import SlotEstimates
+from .public_data import Floats
+from .public_model.base import BaseModel, Linear, Link, Trees, mixture
+from .public_model.knowledge import Knowledge
+from .ratio import project_on_simplex
+from .shift import Expected, shift_shares
+from .trees import locate
+
+PARTS = 5
+"""K, as many as folds of cross-validation."""
+PULL = 20.0
+"""Reports that pull weights towards equal ones, as of the public stack."""
+LEAVES = (25, 100)
+"""Least reports in a leaf of extra trees, by reasoning: at ε = 1 shares of a leaf have standard
+errors of .24 and .12, and an average over trees less."""
+TREES = 40
+MOST_COEFFICIENTS = 1000
+"""With more a linear model is left out, as its curvature takes their square."""
+COLUMNS_TRIED = 0.5
+"""Of the columns, at each split of extra trees."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Cells as training data: ``X``, ``(rows, columns)``, and targets and weights of each.
+
+    ``T``, ``(rows, S)``; ``precision``, ``(rows,)``; ``holders``, ``(rows,)``, how many reported;
+    ``public``, ``(rows, S)``, the public model's means; ``change``, the most that one report adds
+    to a target times ``holders``.
+    """
+
+    X: Floats
+    T: Floats
+    precision: Floats
+    holders: Floats
+    public: Floats
+    change: float
+    classes: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A fitted model g and what one report changes its values at the rows by, ``(rows, S)``.
+
+    ``residual``: the public model is added to it.
+    """
+
+    model: BaseModel
+    influence: Floats
+    residual: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Thinned(QuestionCounts):
+    """A question's counts without a part of its reports, given as ``kept``, ``(cells, slots)``."""
+
+    kept: Floats = field(kw_only=True)
+
+    @property
+    def counts(self) -> Floats:
+        return self.kept
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What is predicted: ``base(x) + values - base_values`` in x's cell, the last two ``(K, S)``.
+
+    ``part`` is that of all members together beside the drift, and ``own`` that of the drift.
+    ``influence``, ``(K, S)``, is what one report changes the other members' values by, to first
+    order with splits and weights as they are.
+    """
+
+    base: BaseModel
+    base_values: Floats
+    values: Floats
+    influence: Floats
+    part: float
+    own: float
+
+
+def learn(
+    label: Label,
+    question: QuestionCounts,
+    expected: Expected,
+    knowledge: Knowledge,
+    drift: SlotEstimates,
+) -> Learned | None:
+    """The sum of ``drift`` and models learned from cells; None where reports do not ask for it."""
+    trial = _Trial(label, question, expected, knowledge)
+    if trial.cells.sum() < 2 * PARTS or question.n == 0:
+        return None
+    weights, part = trial.judged()
+    if part == 0.0:
+        return None
+    own = 1.0 - part + part * weights[0]
+    members = trial.fitted(trial.rows(question.counts, question.n))
+    pairs = list(zip(part * weights[1:], members, strict=True))
+    return trial.summed(own, pairs, trial.in_units(drift.shares), part)
+
+
+class _Trial:
+    """The cells of a question with reference points, and models of their counts."""
+
+    def __init__(
+        self, label: Label, question: QuestionCounts, expected: Expected, knowledge: Knowledge
+    ) -> None:
+        self.label, self.question, self.expected = label, question, expected
+        self.knowledge, self.classes = knowledge, isinstance(label, Classes)
+        tree = question.partition
+        at = locate(tree, knowledge.points)
+        size = np.bincount(at, minlength=tree.cells)
+        mass = question.plausible.sum(axis=1)
+        self.cells = (size > 0) & (mass > 0.0)
+        sums = np.stack([np.bincount(at, x, minlength=tree.cells) for x in knowledge.points.T], 1)
+        self.X = sums[self.cells] / size[self.cells, None]
+        self.mass = mass[self.cells]
+        self.public, _ = knowledge.cell_means(tree)
+        self.covariance = question.total_covariance
+
+    def in_units(self, shares: Floats) -> Floats:
+        """Shares of slots, ``(K, slots)``, as class probabilities or means of the label."""
+        if isinstance(self.label, Classes):
+            return shares
+        scale = self.question.scale_of(self.label)
+        return np.asarray(scale.from_unit(shares[:, 1:]))
+
+    def rows(self, counts: Floats, n: int) -> Rows:
+        """The cells by ``counts`` of ``n`` of the reports."""
+        part = n / self.question.n
+        holders = part * self.mass
+        V, slots = counts[self.cells], counts.shape[1]
+        T = V / holders[:, None]
+        T = T + (1.0 - T.sum(axis=1, keepdims=True)) / slots
+        covariance = part * self.covariance[self.cells]
+        variance = np.diagonal(covariance, axis1=1, axis2=2).mean(axis=1) / holders**2
+        change = float(self.question.count_influence.max())
+        if not isinstance(self.label, Classes):
+            every = np.zeros((len(counts), slots))
+            every[self.cells] = T
+            T = self.in_units(every)[self.cells]
+            width = self.question.scale_of(self.label).width
+            variance, change = variance * width**2, change * width
+        public = self.public[self.cells]
+        return Rows(self.X, T, 1.0 / variance, holders, public, change, self.classes)
+
+    def fitted(self, rows: Rows) -> list[Member]:
+        """All members but the drift, fitted to these rows."""
+        members = [Member(self.knowledge.model, np.zeros_like(rows.T)), overall(rows)]
+        if rows.T.shape[1] * (rows.X.shape[1] + 1) <= MOST_COEFFICIENTS:
+            members.append(linear(rows))
+        for residual in (False, True):
+            members += [extra_trees(rows, leaf, residual=residual) for leaf in LEAVES]
+        return members
+
+    def judged(self) -> tuple[Floats, float]:
+        """Weights of the drift and the other members, and the part that goes to their sum."""
+        predicted, rows = [], []
+        for kept, left_out in self._thinned():
+            n = self.question.n
+            train = self.rows(kept, round(n * (1.0 - 1.0 / PARTS)))
+            by_drift = self.in_units(self._drift(kept))[self.cells]
+            others = [
+                member.model.predict(self.X) + member.residual * train.public
+                for member in self.fitted(train)
+            ]
+            predicted.append(np.stack([by_drift, *others]))
+            rows.append(self.rows(left_out, round(n / PARTS)))
+        P = np.concatenate(predicted, axis=1)
+        T, precision, holders = (
+            np.concatenate([getattr(part, name) for part in rows])
+            for name in ("T", "precision", "holders")
+        )
+        from .public_model.stacking import simplex_least_squares  # imports scikit-learn
+
+        root = np.sqrt(precision)[:, None]
+        columns = (root * P).reshape(len(P), -1).T
+        weights = simplex_least_squares(columns, (root * T).ravel(), PULL / self.question.n)
+        change = np.tensordot(weights, P, axes=1) - P[0]
+        # |T - drift|^2 - |T - sum|^2, by holders
+        gained = ((2.0 * (T - P[0]) - change) * change).sum(axis=1)
+        d = float(holders @ gained)
+        s2 = float(holders**2 @ (4.0 * (change**2).sum(axis=1) / precision))
+        return weights, max(1.0 - s2 / d**2, 0.0) if d > 0.0 else 0.0
+
+    def _thinned(self) -> Iterator[tuple[Floats, Floats]]:
+        """Pairs of the counts without a part of the reports, and of that part."""
+        rng, counts = np.random.default_rng(0), self.question.counts
+        values, vectors = np.linalg.eigh(self.covariance / PARTS)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        g = np.einsum("cij,pcj->pci", root, rng.standard_normal((PARTS, *counts.shape)))
+        for left_out in counts / PARTS + g - g.mean(axis=0):
+            yield counts - left_out, left_out
+
+    def _drift(self, kept: Floats) -> Floats:
+        """Shares by the drift of the reports that are kept."""
+        question, rest = self.question, 1.0 - 1.0 / PARTS
+        thinned = Thinned(
+            question.partition,
+            question.mechanism,
+            np.rint(question.sums * rest).astype(np.int64),
+            round(question.n * rest),
+            scale=question.scale,
+            kept=kept,
+        )
+        return shift_shares(thinned, self.expected)
+
+    def summed(
+        self, own: float, pairs: Sequence[tuple[float, Member]], drift: Floats, part: float
+    ) -> Learned:
+        """``own`` of the drift's values, ``(K, S)``, and the members by their weights."""
+        models = [self.knowledge.model, *(member.model for _, member in pairs)]
+        of_public = own + sum(weight for weight, member in pairs if member.residual)
+        base = mixture("learned", models, [of_public, *(weight for weight, _ in pairs)])
+        scored = replace(self.knowledge, model=base, scores=base.predict(self.knowledge.points))
+        base_values, _ = scored.cell_means(self.question.partition)
+        influence = np.zeros_like(base_values)
+        influence[self.cells] = sum(weight * member.influence for weight, member in pairs)
+        values = base_values + own * (drift - self.public)
+        return Learned(base, base_values, values, influence, part, own)
+
+
+def overall(rows: Rows) -> Member:
+    """The overall shares, or mean label, of the reports."""
+    mean = np.average(rows.T, axis=0, weights=rows.holders)
+    if rows.classes:
+        mean = project_on_simplex(mean[None])[0]
+    constant = Linear("identity", np.zeros((rows.X.shape[1], len(mean))), mean)
+    changed = np.full_like(rows.T, rows.change / rows.holders.sum())
+    return Member(BaseModel("overall", (constant,), (1.0,)), changed)
+
+
+def linear(rows: Rows) -> Member:
+    """softmax(X B + b), or X B + b for a number, by penalised least squares."""
+    A = np.column_stack([rows.X, np.ones(len(rows.X))])
+    S, w = rows.T.shape[1], rows.precision
+    unit = 1.0 if rows.classes else max(float(rows.T.std()), 1e-12)
+    start = np.zeros((A.shape[1], S))
+    start[-1] = 0.0 if rows.classes else np.average(rows.T[:, 0], weights=rows.holders)
+
+    def objective(flat: Floats) -> tuple[float, Floats]:
+        B = flat.reshape(start.shape)
+        p = softmax(A @ B, axis=1) if rows.classes else A @ B
+        error = w[:, None] * (p - rows.T)
+        slope = error
+        if rows.classes:
+            slope = p * (error - (p * error).sum(axis=1, keepdims=True))
+        penalty = B[:-1] / unit**2
+        loss = 0.5 * float((error * (p - rows.T)).sum()) + 0.5 * float((penalty * B[:-1]).sum())
+        return loss, (A.T @ slope + np.vstack([penalty, np.zeros(S)])).ravel()
+
+    found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B")
+    B = found.x.reshape(start.shape)
+    link: Link = "softmax" if rows.classes else "identity"
+    model = BaseModel("linear", (Linear(link, B[:-1], B[-1]),), (1.0,))
+    return Member(model, _linear_influence(rows, A, model.predict(rows.X), unit))
+
+
+def _linear_influence(rows: Rows, A: Floats, p: Floats, unit: float) -> Floats:
+    """By the curvature G of the squared error: |J_j' G^-1 J_c w_c dT_c|, by Cauchy and Schwarz."""
+    S = p.shape[1]
+    dp = np.broadcast_to(np.eye(S), (len(A), S, S))
+    if rows.classes:
+        dp = p[:, :, None] * np.eye(S) - p[:, :, None] * p[:, None, :]
+    J = np.einsum("ca,cst->csat", A, dp).reshape(len(A) * S, -1)
+    G = (J * np.repeat(rows.precision, S)[:, None]).T @ J
+    ridge = np.append(np.full(A.shape[1] - 1, unit**-2.0), 1e-9)
+    G[np.diag_indices_from(G)] += np.repeat(ridge, S)
+    norm = np.sqrt(np.maximum((J * np.linalg.solve(G, J.T).T).sum(axis=1), 0.0)).reshape(-1, S)
+    most = (norm.max(axis=1) * rows.precision / rows.holders).max() * rows.change
+    return np.asarray(norm * most * S)
+
+
+def extra_trees(rows: Rows, leaf: int, *, residual: bool) -> Member:
+    """A forest of Geurts et al. (2006) with at least about ``leaf`` reports in a leaf."""
+    from sklearn.ensemble import ExtraTreesRegressor  # slow to import
+
+    from .public_model.candidates import as_trees
+
+    Y = rows.T - rows.public if residual else rows.T
+    forest = ExtraTreesRegressor(
+        TREES,
+        max_features=COLUMNS_TRIED,
+        min_weight_fraction_leaf=min(leaf / float(rows.holders.sum()), 0.5),
+        random_state=0,
+    ).fit(rows.X, Y, sample_weight=rows.precision)
+    component: Trees = as_trees(forest, Y.shape[1])
+    changed = np.full_like(rows.T, rows.change / leaf)
+    name = f"{'residual ' if residual else ''}extra trees, {leaf} in a leaf"
+    return Member(BaseModel(name, (component,), (1.0,)), changed, residual)
