@@ -322,7 +322,7 @@ def extra_trees(rows: Rows, leaf: int, *, residual: bool) -> Member:
         max_features=COLUMNS_TRIED,
         min_weight_fraction_leaf=min(leaf / float(rows.holders.sum()), 0.5),
         random_state=0,
-    ).fit(rows.X, Y, sample_weight=rows.precision)
+    ).fit(rows.X, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=rows.precision)
     component: Trees = as_trees(forest, Y.shape[1])
     changed = np.full_like(rows.T, rows.change / leaf)
     name = f"{'residual ' if residual else ''}extra trees, {leaf} in a leaf"
