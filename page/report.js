@@ -53,8 +53,8 @@ function answer(task, index, { columns, label, misfit }, random) {
     const level = isClass ? label : rounded(task.label, centring, cell, label, levels, r);
     category = cell * levels + level;
   }
-  const last = mechanism.categories - 1;
-  return mechanism.privatize([category, last][Number(misfit !== null)], wordsOf(random(8 * mechanism.words)));
+  const unfit = mechanism.misfitAt(cell);
+  return mechanism.privatize([category, unfit][Number(misfit !== null)], wordsOf(random(8 * mechanism.words)));
 }
 
 /** A number as a level, rounded at random without bias. */

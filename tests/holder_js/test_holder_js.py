@@ -51,7 +51,8 @@ def test_limits_are_those_of_the_protocol() -> None:
     assert NODE is not None
     script = (
         'import { MAX } from "./task.js"; import { MAX_TABLE_ENTRIES } from "./mechanisms.js";'
-        "console.log(JSON.stringify({ ...MAX, tables: MAX_TABLE_ENTRIES }));"
+        'import { MAX_SUMS } from "./shown.js";'
+        "console.log(JSON.stringify({ ...MAX, tables: MAX_TABLE_ENTRIES, sums: MAX_SUMS }));"
     )
     command = [NODE, "--input-type=module", "--eval", script]
     printed = subprocess.check_output(command, cwd=HERE.parents[1] / "page", text=True)
@@ -71,6 +72,7 @@ def test_limits_are_those_of_the_protocol() -> None:
         "randomBytes": limits.MAX_RANDOM_BYTES,
         "reportBytes": limits.MAX_REPORT_BYTES,
         "tables": limits.MAX_TABLE_ENTRIES,
+        "sums": limits.MAX_SUMS,
     }
     assert json.loads(printed).items() >= names.items()
 
