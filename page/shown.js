@@ -2,6 +2,7 @@
 
 import { createMechanism, integers, refuse, width } from "./mechanisms.js";
 import { concat } from "./msgpack.js";
+import { locate } from "./partition.js";
 
 export const MAX_SUMS = 2 ** 21;
 const LEAF = -1;
@@ -62,4 +63,53 @@ export function createShownMechanism({ shown: ofCell, ...question }) {
       return concat([integers([shown], sizes.length - 1), inner.privatize(hidden, words)]);
     },
   };
+}
+
+/**
+ * What a report from a record says openly, for people.
+ * @param {object} task from `readTask`, with shown columns
+ * @param {number[]} columns the record, encoded
+ * @returns {{number: number, crowd: number, of: number, conditions: [string, "<" | ">=" | "is" | "is not", number | string][]}}
+ *   its shown cell, the people expected in there and in all, and the conditions on the way there, less
+ *   those that others imply
+ */
+export function toldOpenly({ features, partitions, questions, shownCells, crowds }, columns) {
+  const tree = partitions[questions[0].partition];
+  const number = shownCells.ofCell[locate(tree, columns)];
+  const of = crowds.reduce((sum, each) => sum + each, 0);
+  return { number, crowd: crowds[number], of, conditions: conditionsAt(tree, features, shownCells.nodes[number]) };
+}
+
+function conditionsAt(tree, features, node) {
+  let found = [];
+  for (const condition of path(tree, features, node)) {
+    if (found.some((other) => follows(condition, other))) continue;
+    found = [...found.filter((other) => !follows(other, condition)), condition];
+  }
+  return found;
+}
+
+/** The conditions from the root to a node; splits that send all records one way say nothing. */
+function path({ feature, threshold, left, right }, features, node) {
+  const columns = features.flatMap((each) => (each.categories ?? [null]).map((category) => ({ ...each, category })));
+  const found = [];
+  for (let at = node; at > 0;) {
+    const child = at;
+    at = left.findIndex((each, parent) => each === child || right[parent] === child);
+    const { name, low, high, category } = columns[feature[at]];
+    const isLeft = left[at] === child;
+    if (!(threshold[at] > 0 && threshold[at] <= 1) || low === high && category === null) continue;
+    if (category !== null) found.unshift([name, isLeft ? "is not" : "is", category]);
+    else found.unshift([name, isLeft ? "<" : ">=", low + threshold[at] * (high - low)]);
+  }
+  return found;
+}
+
+/** Whether a condition holds wherever the other does. */
+function follows([name, relation, value], [otherName, other, otherValue]) {
+  if (name !== otherName) return false;
+  if (relation === "is not" && other === "is") return value !== otherValue;
+  if (relation !== other) return false;
+  if (relation === "<") return otherValue <= value;
+  return relation === ">=" ? otherValue >= value : value === otherValue;
 }

@@ -31,3 +31,5 @@ MAX_TEXT_BYTES = 40_000
 
 TASK_CAP, YEAR_CAP = 2.0, 4.0
 """What a holder spends at most, unless it says otherwise: on one task, and on all in 365 days."""
+LEAST_CROWD = 20
+"""The fewest people who share a shown cell, unless curator or holder says otherwise."""

@@ -33,6 +33,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from privet.protocol import wire
 from privet.protocol.batch import BATCH_VERSION, Admission, Batch
+from privet.protocol.conditions import conditions_at
 from privet.protocol.errors import PrivetError, problem_of
 from privet.protocol.features import encode_record
 from privet.protocol.mechanisms.base import as_row
@@ -237,9 +238,7 @@ def badly_shown() -> dict[str, bytes]:
         "shown columns and centres for classes": {
             "questions": [{**question, "centring": centring}]
         },
-        "parameters for all cells": {
-            "questions": [{**question, "parameters": {"k": SHOWN.mechanisms[0].inner.misfit + 1}}]
-        },
+        "parameters for all cells": {"questions": [{**question, "parameters": {"k": 7}}]},
     }
     left_out = {k: v for k, v in without_each(whole).items() if k in ("no shown", "no crowds")}
     return changed(whole, changes) | left_out
@@ -481,9 +480,20 @@ def answer(task: Task, record: dict[str, Any], seed: str) -> dict[str, Any]:
         "record": record,
         "fits": misfit is None,
         **(encoded if misfit is None else {}),
-        **({} if shown is None else {"shown_cell": int(shown.of_cell[cells[0]])}),
+        **({} if shown is None else {"shown": told(task, int(shown.of_cell[cells[0]]))}),
         "seed": seed,
         "report": make_report(task, record, Stream(seed)).pack().hex(),
+    }
+
+
+def told(task: Task, shown_cell: int) -> dict[str, Any]:
+    """A shown cell and its conditions."""
+    assert task.shown_cells is not None
+    node = int(task.shown_cells.nodes[shown_cell])
+    conditions = conditions_at(task.tree_of(0), task.columns, node)
+    return {
+        "cell": shown_cell,
+        "conditions": [[each.feature.name, each.relation, each.value] for each in conditions],
     }
 
 

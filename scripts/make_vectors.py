@@ -66,7 +66,7 @@ SHOWN: list[dict[str, Any]] = [
     {**QUESTIONS[0], "cells": 3, "shown": [0, 0, 0]},
     *({**QUESTIONS[0], "cells": cells, "shown": [*range(cells)]} for cells in (256, 257)),
 ]
-"""Questions with shown cells, of unequal numbers of cells each; their number takes a byte, or two."""
+"""Questions with shown cells, of unequal numbers of cells; a shown cell takes a byte, or two."""
 
 PARAMETERS: dict[str, list[tuple[dict[str, Any], dict[str, Any] | None]]] = {
     "subset": [(QUESTIONS[0], {"k": 3}), (QUESTIONS[3], {"k": 1})],

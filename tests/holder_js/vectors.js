@@ -12,7 +12,7 @@ import { encodeRecord } from "../../page/features.js";
 import { decode, encode } from "../../page/msgpack.js";
 import { locate } from "../../page/partition.js";
 import { fromHex, makeReport } from "../../page/report.js";
-import { createShownMechanism } from "../../page/shown.js";
+import { createShownMechanism, toldOpenly } from "../../page/shown.js";
 import { isSigned } from "../../page/signature.js";
 import { hex, idOf, packTask, readTask } from "../../page/task.js";
 
@@ -107,7 +107,7 @@ function checkBatch({ success, name, bytes, reports, admissions }) {
   return 1;
 }
 
-function checkAnswer({ task: id, record, fits, columns, label, cells, shown_cell: shownCell, seed, report }) {
+function checkAnswer({ task: id, record, fits, columns, label, cells, shown: told, seed, report }) {
   const task = tasks.get(id);
   const encoded = encodeRecord(task, record);
   assert.equal(encoded.misfit === null, fits, JSON.stringify(record));
@@ -116,9 +116,9 @@ function checkAnswer({ task: id, record, fits, columns, label, cells, shown_cell
     assert.equal(encoded.label, label);
     assert.deepEqual(task.partitions.map((tree) => locate(tree, encoded.columns)), cells);
   }
-  if (shownCell !== undefined) {
-    const cell = locate(task.partitions[task.questions[0].partition], encoded.columns);
-    assert.equal(task.shownCells.ofCell[cell], shownCell, JSON.stringify(record));
+  if (told !== undefined) {
+    const { number, conditions } = toldOpenly(task, encoded.columns);
+    assert.deepEqual({ cell: number, conditions }, told, JSON.stringify(record));
   }
   assert.equal(hex(makeReport(task, record, stream(seed)).bytes), report, seed);
   return 1;
