@@ -16,7 +16,7 @@ import { MAX, hex, readTask } from "./task.js";
 const TASK_TYPE = "application/vnd.privet.task+msgpack";
 const MAX_ANSWER_BYTES = 2 ** 16;
 const STEPS_PER_FEATURE = 30; // what a value that does not fit may take
-const LEAST_CROWD = 20;
+export const LEAST_CROWD = 20;
 const AGAIN = new Set([408, 429, 500, 502, 503, 504]);
 const ORIGIN = String.raw`https://[^/?#@]+|http://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?`;
 const ADDRESS = new RegExp(`^(?:${ORIGIN})(?:/[^?#]*)?/v1/tasks/([0-9a-f]{64})$`);

@@ -53,6 +53,7 @@ export function createShownMechanism({ shown: ofCell, ...question }) {
   return {
     ...inner,
     categories: misfits + sizes.length,
+    shownBytes: width(sizes.length - 1),
     reportBytes: width(sizes.length - 1) + inner.reportBytes,
     misfitAt: (cell) => misfits + ofCell[cell],
     privatize(category, words) {
