@@ -14,6 +14,7 @@ from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.report import make_report
 from privet.protocol.task import Question, Task
 from tests.protocol.mechanisms.laws import Word, law_of, replay, words
+from tests.protocol.test_report import counted
 
 HALVES = Tree.of(Partition.build(2, [0, LEAF, LEAF], [0.5, 0, 0], [1, LEAF, LEAF], [2, LEAF, LEAF]))
 CLASSES = Classes(name="y", classes=("a", "b"))
@@ -227,7 +228,7 @@ def test_what_is_drawn_and_sent_does_not_depend_on_what_is_hidden_or_shown() -> 
     for asked in SHOWN_TASKS.values():
         traces = set()
         for record in [{**r, "s": s} for r in FITTING[asked.label] for s in "pq"] + SHOWN_MISFITS:
-            sizes: list[int] = []
-            report = make_report(asked, record, lambda n, sizes=sizes: sizes.append(n) or bytes(n))
-            traces.add((tuple(sizes), len(report.pack())))
+            drawn, randomness = counted()
+            report = make_report(asked, record, randomness)
+            traces.add((tuple(drawn), len(report.pack())))
         assert len(traces) == 1
