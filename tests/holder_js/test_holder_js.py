@@ -175,7 +175,7 @@ def without_nan(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def any_vector(name: str, chance: Random) -> dict[str, Any]:
-    """A question of any size and epsilon, perhaps with shown cells, and four reports."""
+    """A question of any size and epsilon, perhaps with shown cells, and some reports."""
     slots = chance.choice([1, 2, 2, 3, 7])
     question: dict[str, Any] = {
         "epsilon": round(0.05 * 1280 ** chance.random(), chance.choice([2, 15])),
