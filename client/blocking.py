@@ -8,6 +8,7 @@ from typing import Any, Self
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from privet.http_client.report_client import Offer, ReportClient
+from privet.protocol.limits import LEAST_CROWD
 from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.task import Task
 
@@ -31,12 +32,14 @@ class BlockingHolder:
         connect: Callable[[], ReportClient] = ReportClient,
         randomness: RandomBytes = os.urandom,
         curator_key: str | None = None,
+        least_crowd: int = LEAST_CROWD,
     ) -> None:
         self.ledger = ledger if ledger is not None else SqliteLedger()
         self._subject = subject
         self._connect = connect
         self._randomness = randomness
         self._curator_key = curator_key
+        self._least_crowd = least_crowd
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -50,6 +53,7 @@ class BlockingHolder:
             self._subject,
             self._randomness,
             curator_key=self._curator_key,
+            least_crowd=self._least_crowd,
         )
         return self
 

@@ -33,15 +33,16 @@ from privet.http_client.address import TaskAddress
 from privet.http_client.errors import UnsafeAddress
 from privet.http_client.report_client import ReportClient, Retry, printable
 from privet.protocol.errors import InvalidRecord, PrivetError, TaskMismatch
-from privet.protocol.features import encode_record
+from privet.protocol.features import EncodedRecord, encode_record
+from privet.protocol.limits import LEAST_CROWD
 from privet.protocol.signature import parse_key
 from privet.protocol.task import Task
 
 from .answer_page import PORT, answer_page_server
 from .blocking import BlockingHolder
 from .errors import BudgetSpent, HolderError, TaskRefused
-from .explanation import Explanation, odds, surest
-from .holder import Holder, check_dates, check_promise
+from .explanation import Explanation, odds, surest, told_openly
+from .holder import Holder, check_crowds, check_dates, check_promise
 from .ledger import Caps, LedgerEntry, ReportState, SqliteLedger
 from .pinning import signed_by
 
@@ -84,6 +85,14 @@ CuratorKey = Annotated[
     typer.Option(
         envvar="PRIVET_HOLDER_CURATOR_KEY",
         help="Answer only tasks signed with this key of the curator's, 64 hexadecimal digits.",
+    ),
+]
+LeastCrowd = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        envvar="PRIVET_HOLDER_LEAST_CROWD",
+        help="For tasks that show columns: the fewest people that may be expected in a shown cell.",
     ),
 ]
 Insecure = Annotated[
@@ -145,6 +154,7 @@ def answer(
         str | None,
         typer.Option(envvar="PRIVET_INVITATION", help="For tasks that count invited reports only."),
     ] = None,
+    least_crowd: LeastCrowd = LEAST_CROWD,
     subject: Subject = "me",
     ledger: LedgerPath = None,
     curator_key: CuratorKey = None,
@@ -154,7 +164,8 @@ def answer(
     """Explain a task, ask, then perturb the record and send the one report.
 
     A record that does not fit the task is reported as that: before anything is sent you are told
-    why, and may mend it instead. With --yes the report is sent at once, as for any record. With
+    why, and may mend it instead. If the task shows columns, you are told what your report would say
+    openly. With --yes the report is sent at once, as for any record. With
     --csv each line of a file is a record of its own subject, and gets a report of its own; a file
     of which many lines do not fit is not sent with --yes alone.
     """
@@ -171,7 +182,7 @@ def answer(
         lines = [] if csv_file is None else list(_lines(csv_file, *columns))
     if earlier is not None and earlier.counted and not dry_run:
         _done(earlier, earlier, as_json)
-    opened = _open_holder(ledger, subject, insecure_http, curator_key)
+    opened = _open_holder(ledger, subject, insecure_http, curator_key, least_crowd=least_crowd)
     with _faults(), opened as holder, _faults(find):
         with Console(stderr=True).status(ASKING):
             offer = holder.offer(url)
@@ -181,21 +192,24 @@ def answer(
             _print_explanation(Console(), explanation)
         if csv_file is not None:
             check_promise(task)
+            check_crowds(task, least_crowd)
             check_dates(task, time.time())
             _check_lines(task, lines, any_misfits=send_misfits or dry_run or not yes)
             if dry_run:
                 _say("Dry run: nothing was drawn and nothing was sent.")
             elif yes or _agreed(None, f"{len(lines)} perturbed answers and send them"):
-                site = Site(book, task.id, url, insecure_http, curator_key)
+                site = Site(book, task.id, url, insecure_http, curator_key, least_crowd)
                 _answer_lines(site, lines, as_json=as_json)
             else:
                 _decline()
         elif dry_run:
-            misfit = _misfit(holder, task, fields) if earlier is None else None
-            _dry_run(explanation, earlier, misfit, as_json)
-        elif yes or earlier is not None or _agreed(_misfit(holder, task, fields)):
+            encoded = _encoded(holder, task, fields) if earlier is None else None
+            _dry_run(explanation, earlier, task, encoded, as_json)
+        elif yes or earlier is not None or _agreed_to(task, _encoded(holder, task, fields)):
             with Console(stderr=True).status("Answering ..."):
                 answered = holder.answer(url, fields, invitation)
+            if yes and answered.shown and not as_json:
+                _say(answered.shown)
             _done(answered, earlier, as_json)
         else:
             _decline()
@@ -220,6 +234,7 @@ class Site:
     url: str
     insecure_http: bool
     curator_key: str | None
+    least_crowd: int
 
     def counted(self) -> set[str]:
         """The subjects whose answer to the task is counted."""
@@ -237,7 +252,13 @@ class Site:
         turns = CapacityLimiter(AT_A_TIME)
 
         async def answer_one(http: ReportClient, line: Line) -> None:
-            holder = Holder(http, self.ledger, line.subject, curator_key=self.curator_key)
+            holder = Holder(
+                http,
+                self.ledger,
+                line.subject,
+                curator_key=self.curator_key,
+                least_crowd=self.least_crowd,
+            )
             async with turns:
                 try:
                     outcome = await holder.answer(self.url, line.fields, line.invitation)
@@ -505,19 +526,21 @@ def _open_holder(
     insecure_http: bool,
     curator_key: str | None = None,
     retry: Retry | None = None,
+    least_crowd: int = LEAST_CROWD,
 ) -> BlockingHolder:
     return BlockingHolder(
         SqliteLedger(ledger),
         subject,
         connect=lambda: ReportClient(insecure_http=insecure_http, retry=retry),
         curator_key=curator_key,
+        least_crowd=least_crowd,
     )
 
 
-def _misfit(holder: BlockingHolder, task: Task, fields: dict[str, Any]) -> str | None:
-    """Why the record does not fit, looked at only after the task was checked."""
+def _encoded(holder: BlockingHolder, task: Task, fields: dict[str, Any]) -> EncodedRecord:
+    """The record, looked at only after the task was checked."""
     holder.check(task)
-    return encode_record(task.features, task.label, fields).misfit
+    return encode_record(task.features, task.label, fields)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -549,12 +572,26 @@ def _agreed(misfit: str | None, what: str = "a perturbed answer and send it") ->
         return False
 
 
+def _agreed_to(task: Task, encoded: EncodedRecord) -> bool:
+    if openly := told_openly(task, encoded):
+        _say(openly)
+    return _agreed(encoded.misfit)
+
+
 def _dry_run(
-    explanation: Explanation, earlier: LedgerEntry | None, misfit: str | None, as_json: bool
+    explanation: Explanation,
+    earlier: LedgerEntry | None,
+    task: Task,
+    encoded: EncodedRecord | None,
+    as_json: bool,
 ) -> None:
+    misfit = None if encoded is None else encoded.misfit
+    openly = "" if encoded is None else told_openly(task, encoded)
+    if openly and not as_json:
+        _say(openly)
     if as_json:
         told = {"answered": earlier is not None, "dry_run": True, "misfit": misfit}
-        _print_json({**explanation.to_json(), **told})
+        _print_json({**explanation.to_json(), **told, "told_openly": openly})
     elif earlier is not None:
         _say(f"Answered before ({_state(earlier)}). Dry run: nothing was sent.")
     else:
@@ -587,8 +624,10 @@ def _print_explanation(console: Console, shown: Explanation) -> None:
     """The explanation as a panel; text from the task is never read as markup."""
     parts = [Text(shown.description.strip())] if shown.description.strip() else []
     parts += _section("Who asks, as they say", list(shown.asked_by)) if shown.asked_by else []
-    parts += _section("Read on this device, and never sent", [*shown.reads, shown.label])
+    sent = "sent only as said below" if shown.shown else "never sent"
+    parts += _section(f"Read on this device, and {sent}", [*shown.reads, shown.label])
     parts += _section("Computed on this device", list(shown.computes))
+    parts += _section("Said openly", list(shown.shown)) if shown.shown else []
     parts += _section("Sent", [shown.sends])
     parts += _section("What that tells about you", [shown.means])
     parts += _section("Who signed this task", [shown.signed_by]) if shown.signed_by else []
@@ -614,6 +653,7 @@ def _answer_json(answer: LedgerEntry) -> dict[str, Any]:
         "drawn": answer.drawn,
         "state": answer.state,
         "reason": answer.reason,
+        "told_openly": answer.shown,
     }
 
 
@@ -625,6 +665,9 @@ def _print_answers(console: Console, answers: list[LedgerEntry]) -> None:
         table.add_row(drawn, answer.task[:16], f"{answer.epsilon:g}", Text(_state(answer)))
     if answers:
         console.print(table)
+    for answer in answers:
+        if answer.shown:
+            console.print(Text(f"{answer.task[:16]}: {answer.shown}"))
 
 
 def _state(answer: LedgerEntry) -> str:

@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from privet.http_client.report_client import printable
-from privet.protocol.features import Categorical, Classes, Numeric, Range
+from privet.protocol.conditions import conditions_at
+from privet.protocol.features import Categorical, Classes, EncodedRecord, Numeric, Range
 from privet.protocol.task import Question, Task
 
 
@@ -20,6 +21,7 @@ class Explanation:
     reads: tuple[str, ...]
     label: str
     computes: tuple[str, ...]
+    shown: tuple[str, ...]
     sends: str
     report_bytes: int
     epsilon: float
@@ -35,9 +37,10 @@ class Explanation:
             task=task.id,
             description=printable(task.description, 10_000),
             asked_by=_asked_by(task),
-            reads=tuple(_feature(feature) for feature in task.features),
+            reads=tuple(_feature(task, feature) for feature in task.features),
             label=_label(task),
             computes=tuple(_question(task, index) for index in _asked(task)),
+            shown=_shown(task),
             sends=_sends(task),
             report_bytes=task.longest_report,
             epsilon=task.epsilon,
@@ -64,13 +67,36 @@ def _asked_by(task: Task) -> tuple[str, ...]:
     )
 
 
-def _feature(feature: Numeric | Categorical) -> str:
+def told_openly(task: Task, record: EncodedRecord) -> str:
+    """What a report from ``record`` says in the clear; empty if the task shows no column."""
+    if task.shown_cells is None:
+        return ""
+    cell = int(task.shown_cells.of_cell[task.tree_of(0).locate_one(record.x)])
+    node = int(task.shown_cells.nodes[cell])
+    conditions = conditions_at(task.tree_of(0), task.columns, node)
+    said = " and ".join(printable(each.in_words, 200) for each in conditions)
+    crowd, total = task.crowds[cell], sum(task.crowds)
+    return (
+        f"What is said openly: {said or 'nothing, as there is one shown cell'}. "
+        f"{_part(crowd, total)}: {crowd} of the {total} expected."
+    )
+
+
+def _part(crowd: int, total: int) -> str:
+    if 10 * crowd >= total:
+        return f"About {crowd / max(total, 1):.0%} of people"
+    return f"About 1 in {round(total / crowd)} people" if crowd else "Nobody else"
+
+
+def _feature(task: Task, feature: Numeric | Categorical) -> str:
     name = printable(feature.name, 200)
     if isinstance(feature, Numeric):
         words = f"{name}: {_number(feature)}"
     else:
         words = f"{name}: one of {_some(feature.categories)}"
-    return (words if feature.missing is None else f"{words}; may be missing") + _described(feature)
+    words += "" if feature.missing is None else "; may be missing"
+    words += "; shown" if feature.name in task.shown else ""
+    return words + _described(feature)
 
 
 def _label(task: Task) -> str:
@@ -102,8 +128,14 @@ def _asked(task: Task) -> range:
 
 def _question(task: Task, index: int) -> str:
     mechanism, question = task.mechanisms[index], task.questions[index]
+    cells = f"which of {mechanism.cells} published cells the record lies in"
+    if task.shown_cells is not None:
+        cells = (
+            f"which of {len(task.shown_cells)} shown cells the record lies in, and perturbed "
+            f"which of the at most {task.shown_cells.most_hidden} cells in there"
+        )
     return (
-        f"which of {mechanism.cells} published cells the record lies in{_answer(question)}, "
+        f"{cells}{_answer(question)}, "
         f"perturbed by {question.mechanism} at epsilon {question.epsilon:g} into "
         f"{_bytes(mechanism.report_bytes)}"
     )
@@ -125,6 +157,20 @@ def _bytes(count: int) -> str:
     return "1 byte" if count == 1 else f"{count} bytes"
 
 
+def _shown(task: Task) -> tuple[str, ...]:
+    """What the message says in the clear; empty if the task shows no column."""
+    if task.shown_cells is None:
+        return ()
+    names = ", ".join(printable(name, 200) for name in task.shown)
+    return (
+        f"{names}: as far as the shown cells tell them, there are {len(task.shown_cells)}. The "
+        "message says in the clear which one the record lies in, and epsilon does not count that.",
+        f"The curator expects {min(task.crowds)} to {max(task.crowds)} people in a shown cell. "
+        "That is its word, which this device cannot check.",
+        "What you show in several tasks adds up, and no epsilon counts that either.",
+    )
+
+
 def _sends(task: Task) -> str:
     chosen = (
         "one of them, chosen by chance, leaves"
@@ -134,23 +180,28 @@ def _sends(task: Task) -> str:
     exactly = "at most " if task.allocation == "one" else ""
     length = f"{exactly}{task.longest_report}"
     invitation = ", your invitation" if task.invited else ""
+    of_cell, openly = (
+        (" of its shown cell", "Apart from its shown cell, the") if task.shown else ("", "The")
+    )
     return (
         f"Only {chosen} the device, in one message of {length} bytes with "
         f"the task's id{invitation} and 16 random bytes by which a repeated message is "
-        "recognised. A record that does not fit the questions makes a message like any other. "
-        "The record, your name and the true answer stay here. As any web server, the curator's "
-        "sees the network address that the message comes from."
+        "recognised. A record that does not fit the questions makes a message like any other"
+        f"{of_cell}. {openly} record, your name and the true answer stay here. As any web "
+        "server, the curator's sees the network address that the message comes from."
     )
 
 
 def _means(task: Task) -> str:
     """At most e^epsilon in the odds: even odds become e^epsilon to one, and no more."""
+    of_cell = " of the same shown cell" if task.shown else ""
+    told = "Of the shown cell nothing is hidden. " if task.shown else ""
     return (
-        f"Epsilon {task.epsilon:g} means: no record makes this message more than "
-        f"{odds(task.epsilon)} times as likely as another record does. Somebody who thinks two "
-        f"possible records equally likely can be at most {surest(task.epsilon):.1%} sure after "
-        "seeing it, whatever else they know and however they compute. Recomputed on this device: "
-        f"{task.log_ratio:.6g}."
+        f"{told}Epsilon {task.epsilon:g} means: no record makes this message more than "
+        f"{odds(task.epsilon)} times as likely as another record{of_cell} does. Somebody who "
+        f"thinks two possible records{of_cell} equally likely can be at most "
+        f"{surest(task.epsilon):.1%} sure after seeing it, whatever else they know and however "
+        f"they compute. Recomputed on this device: {task.log_ratio:.6g}."
     )
 
 

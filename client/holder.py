@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from privet.http_client.address import TaskAddress
 from privet.http_client.errors import TransportError
-from privet.http_client.report_client import Offer, ReportClient
+from privet.http_client.report_client import Offer, ReportClient, printable
 from privet.protocol.errors import (
     InvalidRequest,
     Overloaded,
@@ -28,6 +28,7 @@ from privet.protocol.errors import (
     TooSlow,
 )
 from privet.protocol.features import EncodedRecord, encode_record
+from privet.protocol.limits import LEAST_CROWD
 from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.report import Fate, draw_report
 from privet.protocol.signature import parse_key
@@ -35,7 +36,7 @@ from privet.protocol.task import Task
 
 from .departure import Departure
 from .errors import HolderError, TaskRefused
-from .explanation import Explanation
+from .explanation import Explanation, told_openly
 from .ledger import SLACK, Ledger, LedgerEntry, ReportState, afford
 from .pinning import check_key, shows_counted
 
@@ -50,10 +51,11 @@ class Holder:
     """One subject's side of every task; light, so that thousands fit into one process.
 
     Holders may share ``http`` and ``ledger``. With a ``curator_key``, 64 hexadecimal digits, only
-    tasks signed with it are answered, and only where the signature is shown. Randomness and time
-    are the operating system's unless a test or a simulation says otherwise. Without ``wait``, which
-    is for simulations and tests, a report leaves as soon as it is drawn, and its timing may leak
-    information about the record.
+    tasks signed with it are answered, and only where the signature is shown. Tasks with shown
+    columns are answered if they expect ``least_crowd`` people or more in every shown cell.
+    Randomness and time are the operating system's unless a test or a simulation says otherwise.
+    Without ``wait``, which is for simulations and tests, a report leaves as soon as it is drawn,
+    and its timing may leak information about the record.
     """
 
     http: ReportClient
@@ -63,6 +65,7 @@ class Holder:
     clock: Callable[[], float] = time.time
     curator_key: str | None = None
     wait: bool = True
+    least_crowd: int = LEAST_CROWD
 
     async def fetch(self, task_url: str) -> Task:
         """The task at an address, whose bytes hash to the id in it; raises what ``offer`` does."""
@@ -79,12 +82,14 @@ class Holder:
     async def check(self, task: Task) -> None:
         """Raise unless this subject can answer ``task`` now; no record is needed for that.
 
-        ``TaskRefused`` if its true epsilon is above what it states, ``TaskNotOpen`` outside its
-        dates, ``BudgetSpent`` if it would take the subject past a cap. Known mechanisms and sizes
-        were checked when the task was parsed.
+        ``TaskRefused`` if its true epsilon is above what it states, or if fewer than
+        ``least_crowd`` people are expected in any shown cell, so that a refusal says nothing of the
+        record's own; ``TaskNotOpen`` outside its dates, ``BudgetSpent`` if it would take the
+        subject past a cap. Known mechanisms and sizes were checked when the task was parsed.
         """
         now = self.clock()
         check_promise(task)
+        check_crowds(task, self.least_crowd)
         check_dates(task, now)
         earlier = await self._ask(self.ledger.answers, self.subject)
         caps = await self._ask(self.ledger.caps, self.subject)
@@ -204,6 +209,7 @@ class Holder:
             task=task.id,
             url=address.url,
             epsilon=task.epsilon,
+            shown=told_openly(task, record),
             report_id=report.id.hex(),
             report=report.pack(),
             drawn=self.clock(),
@@ -280,6 +286,20 @@ def check_promise(task: Task) -> None:
         raise TaskRefused(
             f"The task states epsilon {task.epsilon:g} and really gives away {task.log_ratio:g}: "
             "do not answer it, and tell its curator."
+        )
+
+
+def check_crowds(task: Task, least: int) -> None:
+    """Raise ``TaskRefused`` if any shown cell is expected to hold fewer than ``least`` people.
+
+    The one of a record does not matter: a refusal that depended on it would tell it.
+    """
+    if task.crowds and min(task.crowds) < least:
+        raise TaskRefused(
+            f"The task shows {', '.join(map(printable, task.shown))}, and expects "
+            f"{min(task.crowds)} people in one of its shown cells, fewer than the {least} among "
+            "whom this holder agrees to be (--least-crowd): do not answer it, or accept fewer "
+            "knowing what that means. Nothing was drawn and nothing was sent."
         )
 
 

@@ -3,8 +3,8 @@
 An answer is stored, durably, before it is first sent, and from then on only resent byte for byte:
 drawing a second one would spend epsilon again. Epsilon adds up over all tasks per *subject*, the
 name that a holder gives to the person (or thing) its records are about; ``me`` unless it says
-otherwise. The ledger holds perturbed reports only, never a record; and each subject's caps, which
-only ``set_caps`` changes.
+otherwise. The ledger holds perturbed reports and what they say openly, never a record; and each
+subject's caps, which only ``set_caps`` changes.
 
 An answer is ``drawn`` until somebody takes it, ``held`` while a relay has it, ``counted`` for good
 once the curator has, and ``refused`` if it was turned down. Only counted ones are never sent again.
@@ -32,7 +32,7 @@ YEAR_SECONDS = 365 * 86_400.0
 SLACK = 1e-9
 """Relative room for the rounding of sums such as 0.1 + 0.2."""
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 BUSY_SECONDS = 30.0
 OTHERS = 0o077
 
@@ -48,9 +48,12 @@ CREATE TABLE answers (
     invitation TEXT,             -- goes to that address alone
     state     TEXT    NOT NULL,  -- drawn, held, counted or refused
     reason    TEXT,              -- why it was refused, or what the last attempt ended in
+    shown     TEXT NOT NULL DEFAULT '',  -- what it says openly, in words
     PRIMARY KEY (subject, task)
 ) STRICT
 """
+SHOWN = "ALTER TABLE answers ADD COLUMN shown TEXT NOT NULL DEFAULT ''"
+"""What ledgers of version 4 lack."""
 CAPS = """
 CREATE TABLE caps (
     subject TEXT PRIMARY KEY,
@@ -58,7 +61,7 @@ CREATE TABLE caps (
     year    REAL NOT NULL   -- and for all tasks within 365 days
 ) STRICT
 """
-COLUMNS = "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason"
+COLUMNS = "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason, shown"
 NAMES = COLUMNS.split(", ")
 
 
@@ -101,6 +104,8 @@ class LedgerEntry:
     state: ReportState = ReportState.DRAWN
     reason: str | None = None
     """Why it was refused, or what the last attempt to send it ended in."""
+    shown: str = ""
+    """What it says openly, in words; empty if the task shows no column."""
     misfit: str | None = None
     """Why the record did not fit the task, for whoever has just answered; the ledger does not keep
     it."""
@@ -301,10 +306,11 @@ class SqliteLedger(Ledger):
             self.path.chmod(0o600)
 
     def _prepare(self, db: sqlite3.Connection) -> None:
-        """Create the tables of an empty file."""
+        """Create the tables of an empty file, or what an older one lacks."""
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version == 0:
-            for statement in (SCHEMA, CAPS, f"PRAGMA user_version = {SCHEMA_VERSION}"):
+        lacking = {0: (SCHEMA, CAPS), SCHEMA_VERSION - 1: (SHOWN,)}
+        if version in lacking:
+            for statement in (*lacking[version], f"PRAGMA user_version = {SCHEMA_VERSION}"):
                 db.execute(statement)
         elif version != SCHEMA_VERSION:
             raise LedgerFailed(

@@ -39,12 +39,13 @@ export function element(tag, properties = {}, ...children) {
  * @returns {{fields: Field[], read: () => Record<string, string>}} and how to read the record: all
  *   that was filled in, by name
  */
-export function makeForm({ features, label }, texts, translate) {
+export function makeForm({ features, label, shown = [] }, texts, translate) {
   const own = (text, transform = (words) => words) => {
     const { text: words, lang } = translate(text);
     return element("span", { lang }, transform(words));
   };
-  const fields = [...features, label].map((asked, i) => checked(makeField(asked, `field-${i}`, texts, own), `field-${i}`));
+  const said = features.map((asked) => ({ ...asked, isShown: shown.includes(asked.name) }));
+  const fields = [...said, label].map((asked, i) => checked(makeField(asked, `field-${i}`, texts, own), `field-${i}`));
   return { fields, read: () => Object.fromEntries(fields.map(({ name, value }) => [name, value()])) };
 }
 
@@ -67,7 +68,7 @@ function numberField(asked, id, texts, own) {
   return {
     name, input, value,
     title: title(asked, own),
-    field: element("div", { className: "question" }, element("label", { for: id }, heading(asked, own)), ...help(asked, id, own, range), input),
+    field: element("div", { className: "question" }, element("label", { for: id }, heading(asked, own)), ...help(asked, id, own, texts, range), input),
     words: () => (value() === "" ? element("i", {}, texts.say("checkEmpty")) : element("span", {}, texts.number(number()))),
     fault() {
       if (value() === "") return isRequired(asked) ? texts.say("faultNumberMissing") : null;
@@ -93,7 +94,7 @@ function radioField(asked, choices, id, texts, own) {
     title: title(asked, own),
     field: element(
       "fieldset", { className: "question", "aria-describedby": `${id}-help` },
-      element("legend", {}, heading(asked, own)), ...help(asked, id, own), ...rows,
+      element("legend", {}, heading(asked, own)), ...help(asked, id, own, texts), ...rows,
     ),
     value: () => options[chosen()]?.value ?? "",
     words: () => options[chosen()]?.words() ?? element("i", {}, texts.say("checkEmpty")),
@@ -111,7 +112,7 @@ function selectField(asked, choices, id, texts, own) {
   return {
     name: asked.name, input,
     title: title(asked, own),
-    field: element("div", { className: "question" }, element("label", { for: id }, heading(asked, own)), ...help(asked, id, own), input),
+    field: element("div", { className: "question" }, element("label", { for: id }, heading(asked, own)), ...help(asked, id, own, texts), input),
     value: () => chosen()?.value ?? "",
     words: () => chosen()?.words() ?? element("i", {}, texts.say("checkEmpty")),
     fault: () => (chosen() === undefined && isRequired(asked) ? texts.say("faultChoice") : null),
@@ -180,7 +181,8 @@ export function capitalized(name) {
   return words[0].toUpperCase() + words.slice(1);
 }
 
-function help({ description }, id, own, more = "") {
-  const parts = [description ? own(description) : "", description && more ? " " : "", more].filter(Boolean);
+function help({ description, isShown = false }, id, own, texts, more = "") {
+  const said = [description ? own(description) : "", more, isShown ? texts.say("questionShown") : ""].filter(Boolean);
+  const parts = said.flatMap((part, i) => (i === 0 ? [part] : [" ", part]));
   return [element("p", { id: `${id}-help`, className: "help", hidden: parts.length === 0 }, ...parts)];
 }

@@ -16,6 +16,7 @@ import { MAX, hex, readTask } from "./task.js";
 const TASK_TYPE = "application/vnd.privet.task+msgpack";
 const MAX_ANSWER_BYTES = 2 ** 16;
 const STEPS_PER_FEATURE = 30; // what a value that does not fit may take
+export const LEAST_CROWD = 20;
 const AGAIN = new Set([408, 429, 500, 502, 503, 504]);
 const ORIGIN = String.raw`https://[^/?#@]+|http://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?`;
 const ADDRESS = new RegExp(`^(?:${ORIGIN})(?:/[^?#]*)?/v1/tasks/([0-9a-f]{64})$`);
@@ -31,6 +32,7 @@ const pause = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 *
  * @property {Map<string, {id: string, bytes: Uint8Array}>} [kept] drawn reports by task id; give a
  *   durable one (awaited), since a report that was drawn must not be drawn again
  * @property {number} [mostEpsilon] what the holder is ready to spend on this task
+ * @property {number} [leastCrowd] the fewest people that may be expected in any shown cell
  * @property {string} [invitation]
  * @property {string} [curatorKey] answer only tasks signed with this key, 64 hexadecimal digits
  * @property {number} [attempts]
@@ -46,12 +48,13 @@ const pause = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 *
  * @throws {Problem} by its type; `unreachable` and `unexpected-answer` are this holder's own
  */
 export async function answer(url, record, options = {}) {
-  const { random = platformRandom, now, kept = new Map(), mostEpsilon = 2 } = options;
+  const { random = platformRandom, now, kept = new Map(), mostEpsilon = 2, leastCrowd } = options;
   const id = taskIdIn(url);
   let drawn = await kept.get(id);
   if (drawn === undefined) {
     const task = await fetchTask(url, options);
     checkDates(task, now?.());
+    checkCrowds(task, leastCrowd);
     checkInvitation(task, options.invitation);
     const spends = epsilonOf(task);
     if (!(spends <= mostEpsilon)) {
@@ -121,6 +124,18 @@ export async function collectionOf(url, options = {}) {
 export function checkDates({ opens, closes }, now = Date.now() / 1000) {
   if ((opens !== null && now < opens) || (closes !== null && now >= closes)) {
     throw new Problem("task-not-open", "The task is not open at this date: nothing was drawn.");
+  }
+}
+
+/**
+ * The record's own shown cell does not matter: a refusal that depended on it would tell it.
+ * @param {object} task
+ * @param {number} [least]
+ * @throws {Problem} `refused` where fewer people are expected in any shown cell
+ */
+export function checkCrowds({ crowds = [] }, least = LEAST_CROWD) {
+  if (crowds.some((crowd) => crowd < least)) {
+    throw new Problem("refused", `It shows columns, and expects fewer than ${least} people in a shown cell.`);
   }
 }
 

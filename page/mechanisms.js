@@ -17,7 +17,9 @@ import { Problem } from "./problem.js";
  * @property {number} words how many random words it draws
  * @property {number} tableEntries length of its table of noise, or 0
  * @property {string} tableKey the same for mechanisms with the same table
+ * @property {number} sums how many numbers a curator adds reports up into
  * @property {number} reportBytes
+ * @property {(cell: number) => number} misfitAt the category of a record that does not fit
  * @property {(category: number, words: bigint[]) => Uint8Array} privatize
  */
 
@@ -50,12 +52,13 @@ export function createMechanism({ mechanism, epsilon, cells, slots, regression, 
   const unknown = Object.keys(parameters).find((name) => !allowed.includes(name));
   if (unknown !== undefined) refuse(`${mechanism} has no parameter ${unknown}`);
   const built = build({ eps: Fraction.of(epsilon), cells, slots, m, regression, stated: parameters });
-  const plain = { levels: slots, parameters: {}, integers: {}, tableEntries: 0, tableKey: "" };
+  const plain = { levels: slots, parameters: {}, integers: {}, tableEntries: 0, tableKey: "", sums: m };
   const mechanismOf = { ...plain, ...built };
-  return { ...mechanismOf, categories: cells * mechanismOf.levels + 1 };
+  const misfit = cells * mechanismOf.levels;
+  return { ...mechanismOf, categories: misfit + 1, misfitAt: () => misfit };
 }
 
-function refuse(what) {
+export function refuse(what) {
   throw new Problem("invalid-task", `The mechanism cannot be used: ${what}.`);
 }
 
@@ -69,10 +72,10 @@ function checked(name, value, low, high) {
 // ---- payloads
 
 /** w(n): bytes of an integer up to n. */
-const width = (n) => [1, 2, 4].find((bytes) => n < 2 ** (8 * bytes));
+export const width = (n) => [1, 2, 4].find((bytes) => n < 2 ** (8 * bytes));
 
 /** Integers up to `largest`, little-endian, one after another. */
-function integers(values, largest) {
+export function integers(values, largest) {
   const size = width(largest);
   const bytes = new Uint8Array(values.length * size);
   values.forEach((value, i) => {
@@ -195,6 +198,7 @@ function projective({ eps, m, stated }) {
     parameters: { order: q, dimension: t },
     integers: { A, B },
     words: 1,
+    sums: K,
     reportBytes: width(K - 1),
     privatize(category, [r]) {
       const orthogonal = r < c * A;
@@ -439,6 +443,7 @@ function numericResponse({ eps, cells, stated }) {
     parameters: { resolution: R },
     integers: { turned: Q, get noise() { return D.weights; } },
     words: cells + 2,
+    sums: 2 * cells + 3,
     tableEntries: D.entries,
     tableKey: D.key,
     reportBytes: width(D.largestCode) + bitBytes(cells + 1),

@@ -1,8 +1,8 @@
 /** The answer page: what it is about, the form, a check in words, and the exact bytes that one button sends. */
 
 import { crowd, figure, odds, ofHundred, surest } from "./explanation.js";
-import { element, makeForm } from "./form.js";
-import { checkDates, collectionOf, departure, epsilonOf, fateOf, fetchTask, send, taskIdIn } from "./holder.js";
+import { capitalized, element, makeForm } from "./form.js";
+import { LEAST_CROWD, checkDates, collectionOf, departure, epsilonOf, fateOf, fetchTask, send, taskIdIn } from "./holder.js";
 import { Ledger, afford, spent, stateAfter, CAPS } from "./ledger.js";
 import { Problem } from "./problem.js";
 import { makeReport, platformRandom } from "./report.js";
@@ -21,6 +21,13 @@ const SAID = {
   "curator-down": "unreachable", internal: "unreachable", "ledger-failed": "storage",
 };
 
+/** What is said in place of another text where the study shows columns. */
+const OF_SHOWN = {
+  sentStay: "sentStayShown", sentMessage: "sentMessageShown", learnLead: "learnLeadShown", learnAfter: "learnAfterShown",
+  questionsStay: "questionsStayShown", unfit: "unfitShown", checkStay: "checkStayShown",
+};
+const CONDITIONS = { "<": "isBelow", ">=": "isAtLeast", is: "isOne", "is not": "isNot" };
+
 const $ = (id) => document.getElementById(id);
 const setting = (name) => document.querySelector(`meta[name="privet-${name}"]`).content;
 const url = new URL(setting("task"), document.baseURI).href;
@@ -31,10 +38,11 @@ const options = {
 };
 const now = () => Date.now() / 1000;
 const texts = await textsFor(navigator.languages);
-const say = (key, values) => texts.say(key, values);
+let inPlace = {};
+const say = (key, values) => texts.say(inPlace[key] ?? key, values);
 
 document.documentElement.lang = texts.language;
-for (const place of document.querySelectorAll("[data-text]")) place.textContent = say(place.dataset.text);
+sayAll();
 $("bytes").setAttribute("aria-label", say("bytesLabel"));
 show({ text: say("heading"), lang: texts.language });
 tell(say("loading"));
@@ -45,6 +53,11 @@ await guarded(async () => {
   if (earlier === undefined) await ask(ledger);
   else await showEarlier(ledger, earlier);
 });
+
+/** Say what stands on the page whatever happens. */
+function sayAll() {
+  for (const place of document.querySelectorAll("[data-text]")) place.textContent = say(place.dataset.text);
+}
 
 /** Show a problem in place of whatever was going on. */
 async function guarded(work) {
@@ -83,6 +96,10 @@ async function ask(ledger) {
   const translate = translator(task, navigator.languages);
   show(translate(task.name));
   await checkAnswerable(task, ledger, translate);
+  if (task.shownCells !== null) {
+    inPlace = OF_SHOWN;
+    sayAll();
+  }
   introduce(task, translate);
   await showLimit(ledger, epsilonOf(task));
   const { fields, read } = makeForm(task, texts, translate);
@@ -92,7 +109,7 @@ async function ask(ledger) {
   let drawn;
   const review = (record) => {
     drawn = makeReport(task, record, random());
-    preview(drawn, fields);
+    preview(drawn, fields, task, translate);
   };
   $("form").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -112,13 +129,14 @@ async function ask(ledger) {
 
 /** Whatever would refuse a report refuses it now, before anything is drawn. */
 async function checkAnswerable(task, ledger, translate) {
-  const { opens, closes, invited } = task;
+  const { opens, closes, invited, crowds = [] } = task;
   if (opens !== null && now() < opens) stop("task-not-open", "opensOn", { date: texts.date(opens) });
   const collection = await collectionOf(url, options);
   showResults(collection.results, task, translate);
   if (closes !== null && now() >= closes) stop("task-not-open", "closedOn", { date: texts.date(closes) });
   if (collection.collecting === false) stop("task-not-open", collection.results === null ? "notOpen" : "ended");
   if ((invited || collection.invited) && !options.invitation) stop("refused", "invitationMissing");
+  if (crowds.some((crowd) => crowd < LEAST_CROWD)) stop("refused", "smallCrowd");
   try {
     afford(await ledger.answers(), epsilonOf(task), now());
   } catch (error) {
@@ -140,7 +158,7 @@ function introduce(task, translate) {
     const { text: words, lang } = translate(text);
     return element("span", { lang, className: "text" }, words);
   };
-  const { asker, description, closes } = task;
+  const { asker, description, closes, shown: shownNames = [] } = task;
   if (asker === undefined) {
     $("who").append(element("p", { className: "warning" }, say("whoUnknown")));
   } else {
@@ -151,8 +169,8 @@ function introduce(task, translate) {
   if (description !== "") $("who").append(element("p", {}, say("whoDescription")), element("blockquote", {}, theirs(description)));
   if (asker !== undefined || description !== "") $("who").append(element("p", { className: "help" }, say("whoTheirs")));
   if (closes !== null) $("who").append(element("p", {}, say("whoDates", { date: texts.date(closes) })));
-  const sent = ["sentStay", "sentMessage", "sentGoes", ...(options.invitation ? ["sentInvited"] : []), "sentTotal"];
-  $("sent").append(...sent.map((key) => element("li", {}, say(key, { host }))));
+  const sent = ["sentStay", ...(shownNames.length > 0 ? ["sentGroup"] : []), "sentMessage", "sentGoes", ...(options.invitation ? ["sentInvited"] : []), "sentTotal"];
+  $("sent").append(...sent.map((key) => element("li", {}, say(key, { host, names: texts.list(shownNames.map((name) => capitalized(translate(name).text))) }))));
   const epsilon = epsilonOf(task);
   const many = ofHundred(epsilon);
   const numbers = { many, few: 100 - many };
@@ -161,7 +179,7 @@ function introduce(task, translate) {
     element("p", { className: "key" }, figure(true), say("learnMany", numbers)),
     element("p", { className: "key" }, figure(false), say("learnFew", numbers)),
   );
-  const shown = { odds: texts.number(odds(epsilon)), epsilon: texts.number(epsilon), surest: texts.percent(surest(epsilon)) };
+  const shown = { odds: texts.number(odds(epsilon)), epsilon: texts.number(epsilon), surest: texts.percent(surest(epsilon)), of: shownNames.length > 0 ? say("learnOfGroup") : "" };
   $("odds").textContent = say("learnOdds", shown);
 }
 
@@ -202,12 +220,14 @@ function fixedRandomness() {
 }
 
 /** Show the answers in words, and the very bytes that the button sends. */
-function preview({ bytes, misfit }, fields) {
+function preview({ bytes, misfit, told }, fields, task, translate) {
   $("stay").textContent = say(misfit === null ? "checkStay" : "checkUnfit");
   $("answers").replaceChildren(...(misfit === null ? fields.map(answerRow) : []));
   $("sends").textContent = say("checkSends", { size: bytes.length });
   $("size").textContent = say("bytesLead", { size: bytes.length });
-  $("bytes").replaceChildren(...parts(bytes));
+  $("bytes").replaceChildren(...parts(bytes, task));
+  for (const id of ["group", "bytes-group"]) $(id).hidden = told === null;
+  if (told !== null) $("group").replaceChildren(groupInWords(told, translate));
   [$("form").hidden, $("preview").hidden] = [true, false];
   history.pushState(null, ""); // so that the browser's own way back leads to the questions
   scrollTo(0, 0);
@@ -224,11 +244,24 @@ function answerRow({ title, words, warning, input }) {
   return element("div", {}, element("dt", {}, title.cloneNode(true)), element("dd", {}, words(), ...remark), element("dd", {}, change));
 }
 
+/** What a message says openly, and of how many people. */
+function groupInWords({ crowd, of, conditions }, translate) {
+  const words = conditions.map(([name, relation, value]) => say(CONDITIONS[relation], {
+    name: capitalized(translate(name).text),
+    value: typeof value === "number" ? texts.number(Number(value.toPrecision(6))) : translate(value).text,
+  }));
+  const said = words.length === 0 ? say("groupOfAll") : texts.list(words);
+  return element("strong", {}, say("checkGroup", { conditions: said, crowd: texts.number(crowd), total: texts.number(of), share: texts.percent(crowd / of) }));
+}
+
 /** The message in hexadecimal, its parts marked; all but the answers has a fixed length. */
-function parts(bytes) {
+function parts(bytes, { shownCells, mechanisms }) {
   const text = hex(bytes);
+  const payload = bytes.length - ANSWERS_END - mechanisms[0].reportBytes;
+  const hidden = shownCells === null ? ANSWERS_START : payload + mechanisms[0].shownBytes;
   const places = [
-    [ANSWERS_START, bytes.length - ANSWERS_END, "payload"],
+    ...(shownCells === null ? [] : [[payload, hidden, "group"]]),
+    [hidden, bytes.length - ANSWERS_END, "payload"],
     [bytes.length - ID_START, bytes.length - ID_START + 16, "id"],
     [bytes.length - TASK_START, bytes.length - TASK_START + 32, "task"],
   ];

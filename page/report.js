@@ -3,6 +3,7 @@
 import { clip, encodeRecord } from "./features.js";
 import { concat, encode } from "./msgpack.js";
 import { locate } from "./partition.js";
+import { toldOpenly } from "./shown.js";
 
 const WORD = 2 ** 64;
 
@@ -22,15 +23,16 @@ export function platformRandom(size) {
  * @param {object} task from `readTask`
  * @param {object} record values by name, the label included
  * @param {(size: number) => Uint8Array} [random]
- * @returns {{id: Uint8Array, bytes: Uint8Array, misfit: string | null}} the report, and why the record
- *   does not fit, which the report says too, privately
+ * @returns {{id: Uint8Array, bytes: Uint8Array, misfit: string | null, told: object | null}} the report,
+ *   why the record does not fit, which the report says too, privately, and what it tells openly
  */
 export function makeReport(task, record, random = platformRandom) {
   const encoded = encodeRecord(task, record);
   const id = random(16);
   const answers = asked(task, random).map((index) => [index, answer(task, index, encoded, random)]);
   const bytes = encode({ version: 1, task: fromHex(task.id), id, answers });
-  return { id, bytes, misfit: encoded.misfit };
+  const told = task.shownCells === null ? null : toldOpenly(task, encoded.columns);
+  return { id, bytes, misfit: encoded.misfit, told };
 }
 
 /** @param {string} text */
@@ -53,8 +55,8 @@ function answer(task, index, { columns, label, misfit }, random) {
     const level = isClass ? label : rounded(task.label, centring, cell, label, levels, r);
     category = cell * levels + level;
   }
-  const last = mechanism.categories - 1;
-  return mechanism.privatize([category, last][Number(misfit !== null)], wordsOf(random(8 * mechanism.words)));
+  const unfit = mechanism.misfitAt(cell);
+  return mechanism.privatize([category, unfit][Number(misfit !== null)], wordsOf(random(8 * mechanism.words)));
 }
 
 /** A number as a level, rounded at random without bias. */

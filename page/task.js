@@ -5,10 +5,11 @@
  * `invalid-task` that says where.
  */
 
-import { MAX_TABLE_ENTRIES, createMechanism } from "./mechanisms.js";
+import { MAX_TABLE_ENTRIES } from "./mechanisms.js";
 import { Real, decode, encode } from "./msgpack.js";
 import { cellsOf, isTree } from "./partition.js";
 import { Problem } from "./problem.js";
+import { createShownMechanism, shownCellsOf, shownColumns } from "./shown.js";
 import { trimmed } from "./features.js";
 
 export const MAX = {
@@ -207,8 +208,10 @@ const SCHEMA = fields(
     asker,
     language,
     translations: list(translation, 1, MAX.translations),
+    shown: list(name, 1, MAX.columns),
+    crowds: list(integer(0, 2 ** 53 - 1), 1, MAX.cells),
   },
-  ["invited", "edition", "asker", "language", "translations"],
+  ["invited", "edition", "asker", "language", "translations", "shown", "crowds"],
 );
 
 // ---- the task
@@ -236,7 +239,8 @@ export const packTask = (task) => encode(SCHEMA.write(task));
  * own, and build its mechanisms.
  * @param {Uint8Array} bytes
  * @param {string} [expected] the id it was asked for by
- * @returns {Promise<object>} its fields, with `id` and `mechanisms` (one per question)
+ * @returns {Promise<object>} its fields, with `id`, `mechanisms` (one per question) and `shownCells` (null
+ *   if no column is shown)
  * @throws {Problem} `invalid-task` or `task-mismatch`
  */
 export async function readTask(bytes, expected) {
@@ -249,10 +253,11 @@ export async function readTask(bytes, expected) {
   checkFeatures(task);
   checkTranslations(task);
   checkTrees(task);
+  const shownCells = checkedShownCells(task);
   task.questions.forEach((asked, i) => checkQuestion(task, asked, `question ${i}`));
-  const mechanisms = task.questions.map((asked) => mechanismOf(task, asked));
+  const mechanisms = task.questions.map((asked) => mechanismOf(task, asked, shownCells?.ofCell));
   checkSizes(task, mechanisms);
-  return { ...task, id, mechanisms };
+  return { ...task, id, mechanisms, shownCells };
 }
 
 function decoded(bytes) {
@@ -297,6 +302,22 @@ function checkTrees({ features, partitions }) {
   if (total > MAX.nodes) refuse("the partitions", "have too many nodes");
 }
 
+/** The shown cells of the only question's tree, or null. */
+function checkedShownCells({ features, label: asked, partitions, questions, shown = [], crowds = [] }) {
+  const names = features.map((each) => each.name);
+  if (shown.includes(asked.name)) refuse(asked.name, "is the label, and cannot be shown");
+  const stranger = shown.find((each) => !names.includes(each));
+  if (stranger !== undefined) refuse(stranger, "is shown and no feature");
+  if (new Set(shown).size < shown.length) refuse("the task", "names a column twice as shown");
+  const [only, ...more] = questions;
+  if (shown.length > 0 && (more.length > 0 || only.asks !== "label")) refuse("the task", "has shown columns and not one question about the label");
+  const tree = partitions[only.partition];
+  if (tree === undefined) refuse("question 0", "names no partition");
+  const cells = shown.length === 0 ? null : shownCellsOf(tree, shownColumns(features, shown));
+  if (crowds.length !== (cells?.nodes.length ?? 0)) refuse("the task", "has other than one crowd for each shown cell");
+  return cells;
+}
+
 function checkQuestion({ label: asked, partitions }, { partition, asks, centring, epsilon }, at) {
   if (partition >= partitions.length) refuse(at, "names no partition");
   if (!(epsilon > 0)) refuse(at, "epsilon is not above 0");
@@ -312,11 +333,11 @@ function checkQuestion({ label: asked, partitions }, { partition, asks, centring
   }
 }
 
-function mechanismOf({ label: asked, partitions }, { partition, mechanism, epsilon, parameters: stated, asks }) {
+function mechanismOf({ label: asked, partitions }, { partition, mechanism, epsilon, parameters: stated, asks }, shown) {
   const regression = asked.kind === "range" && asks === "label";
   const slots = asks === "cell" ? 1 : regression ? 2 : asked.classes.length;
   const cells = cellsOf(partitions[partition]);
-  return createMechanism({ mechanism, epsilon, cells, slots, regression, parameters: stated });
+  return createShownMechanism({ mechanism, epsilon, cells, slots, regression, parameters: stated, shown });
 }
 
 function checkSizes({ allocation }, mechanisms) {

@@ -64,6 +64,11 @@ export class Texts {
     return new Intl.NumberFormat(this.language, { maximumSignificantDigits: 15, useGrouping: false }).format(value);
   }
 
+  /** @param {string[]} items */
+  list(items) {
+    return new Intl.ListFormat(this.language, { type: "conjunction" }).format(items);
+  }
+
   /** @param {number} share */
   percent(share) {
     return new Intl.NumberFormat(this.language, { style: "percent", maximumFractionDigits: 1 }).format(share);

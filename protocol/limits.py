@@ -14,6 +14,7 @@ MAX_COLUMNS = 20_000
 MAX_QUESTIONS = 64
 MAX_CLASSES = 1_000
 MAX_CATEGORIES = 2**20
+MAX_SUMS = 2**21
 MAX_PARAMETERS = 16
 MAX_NAME_LENGTH = 200
 MAX_CATEGORY_LENGTH = 1_000
@@ -30,3 +31,5 @@ MAX_TEXT_BYTES = 40_000
 
 TASK_CAP, YEAR_CAP = 2.0, 4.0
 """What a holder spends at most, unless it says otherwise: on one task, and on all in 365 days."""
+LEAST_CROWD = 20
+"""The fewest people who share a shown cell, unless curator or holder says otherwise."""

@@ -225,6 +225,7 @@ class Task(wire.Message):
         self._check_trees()
         self._check_shown()
         self._check_questions()
+        self._check_crowds()
         self._check_mechanisms()
         return self
 
@@ -274,11 +275,6 @@ class Task(wire.Message):
                 "A task with shown columns has one question, about the label: reports to several "
                 "would show several cells. Use one question, or show nothing."
             )
-        cells = 0 if self.shown_cells is None else len(self.shown_cells)
-        if len(self.crowds) != cells:
-            raise InvalidTask(
-                f"A task with {cells} shown cells needs as many crowds, and has {len(self.crowds)}."
-            )
 
     def _check_questions(self) -> None:
         centres = sum(len(q.centring.centres) for q in self.questions if q.centring is not None)
@@ -299,6 +295,13 @@ class Task(wire.Message):
             fault = question.centring.fault(self.label, self.tree_of(index).cells)
             if fault is not None:
                 raise InvalidTask(f"Question {index}: {fault}.")
+
+    def _check_crowds(self) -> None:
+        cells = 0 if self.shown_cells is None else len(self.shown_cells)
+        if len(self.crowds) != cells:
+            raise InvalidTask(
+                f"A task with {cells} shown cells needs as many crowds, and has {len(self.crowds)}."
+            )
 
     def _check_mechanisms(self) -> None:
         longest = self.longest_report

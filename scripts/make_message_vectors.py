@@ -33,6 +33,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from privet.protocol import wire
 from privet.protocol.batch import BATCH_VERSION, Admission, Batch
+from privet.protocol.conditions import conditions_at
 from privet.protocol.errors import PrivetError, problem_of
 from privet.protocol.features import encode_record
 from privet.protocol.mechanisms.base import as_row
@@ -59,6 +60,7 @@ CLASSIFY = TASKS["classes, one question"]
 REGRESS = TASKS["a number, one of three questions, text beyond ASCII"]
 CENTRED = TASKS["a number around a centre per cell"]
 INTRODUCED = TASKS["who asks, in two languages"]
+SHOWN = TASKS["age and ward shown, classes"]
 SMALL = TASKS["the example of the page"]
 ANSWERS = [(_tasks[case["task"]], case["record"], case["seed"]) for case in written("answers.json")]
 
@@ -151,6 +153,7 @@ def bad_tasks() -> list[dict[str, Any]]:
         "a wide number": CLASSIFY.canonical.replace(b"\xa7version\x02", b"\xa7version\xcc\x02"),
         **changed(whole, changes),
         **badly_centred(),
+        **badly_shown(),
     }
     cases = [bad(name, "invalid-task", data, Task.parse) for name, data in raw.items()]
     other = bad(
@@ -212,6 +215,35 @@ def badly_centred() -> dict[str, bytes]:
     )
 
 
+def badly_shown() -> dict[str, bytes]:
+    """Tasks with shown columns that nobody answers, by name."""
+    whole = SHOWN.model_dump()
+    (question,), crowds = whole["questions"], whole["crowds"]
+    centring = {"centres": [0.0] * 7, "radius": 1.0}
+    changes: dict[str, dict[str, Any]] = {
+        "the label shown": {"shown": ["age", "answer"]},
+        "an unknown column shown": {"shown": ["age", "ward", "pay"]},
+        "a column shown twice": {"shown": ["age", "ward", "age"]},
+        "no column shown, spelled out": {"shown": [], "crowds": []},
+        "absent columns spelled out": {"shown": None},
+        "a crowd too few": {"crowds": crowds[:-1]},
+        "a crowd too many": {"crowds": [*crowds, 20]},
+        "crowds of fewer columns": {"shown": ["age"]},
+        "a crowd below zero": {"crowds": [*crowds[:-1], -1]},
+        "a crowd that is no integer": {"crowds": [*crowds[:-1], 20.0]},
+        "a crowd beyond all people": {"crowds": [*crowds[:-1], 2**53]},
+        "shown columns and two questions": {"questions": [question] * 2},
+        "shown columns and the cell alone": {"questions": [{**question, "asks": "cell"}]},
+        "shown columns and no partition": {"questions": [{**question, "partition": 1}]},
+        "shown columns and centres for classes": {
+            "questions": [{**question, "centring": centring}]
+        },
+        "parameters for all cells": {"questions": [{**question, "parameters": {"k": 7}}]},
+    }
+    left_out = {k: v for k, v in without_each(whole).items() if k in ("no shown", "no crowds")}
+    return changed(whole, changes) | left_out
+
+
 def good_report(name: str, task: Task, seed: str) -> dict[str, Any]:
     """Bytes and JSON form of one and the same report."""
     report = make_report(task, first_record(task), Stream(seed))
@@ -255,15 +287,35 @@ def bad_reports() -> list[dict[str, Any]]:
     raw = {"malformed-report": damaged(packed) | shuffled | changed(fields, malformed)}
     raw |= {problem: changed(fields, changes) for problem, changes in wrong.items()}
     return [
-        {**bad(name, problem, data, read_for_classify), "task": CLASSIFY.id}
+        {**bad(name, problem, data, partial(read_for, CLASSIFY)), "task": CLASSIFY.id}
         for problem, cases in raw.items()
         for name, data in cases.items()
     ]
 
 
-def read_for_classify(data: bytes) -> None:
+def bad_shown_reports() -> list[dict[str, Any]]:
+    """What every curator must refuse of holders of ``SHOWN``."""
+    report = make_report(SHOWN, first_record(SHOWN), Stream("bad shown reports"))
+    ((_, payload),) = report.answers
+    payloads = {
+        "a shown cell that does not exist": bytes([len(SHOWN.crowds)]) + payload[1:],
+        "a payload without its shown cell": payload[1:],
+        "a shown cell alone": payload[:1],
+        "a hidden answer that is impossible": payload[:1] + b"\xff" * len(payload[1:]),
+    }
+    return [
+        {
+            **bad(name, "wrong-payload", wrong.pack(), partial(read_for, SHOWN)),
+            "task": SHOWN.id,
+        }
+        for name, payload in payloads.items()
+        for wrong in [Report(task=report.task, id=report.id, answers=((0, payload),))]
+    ]
+
+
+def read_for(task: Task, data: bytes) -> None:
     """Read a report and hold it against its task."""
-    Report.unpack(data).check(CLASSIFY)
+    Report.unpack(data).check(task)
 
 
 def batch_fields(task: Task, seed: str, count: int = 3) -> dict[str, Any]:
@@ -318,6 +370,7 @@ def good_batches() -> list[dict[str, Any]]:
         good_batch("three reports of two admissions", CLASSIFY, wire.pack(admitted)),
         good_batch("all of three questions", CENTRED, wire.pack(batch_fields(CENTRED, "three"))),
         good_batch("one of three questions", REGRESS, some.pack()),
+        good_batch("behind shown cells", SHOWN, wire.pack(batch_fields(SHOWN, "shown"))),
     ]
 
 
@@ -420,14 +473,27 @@ def answer(task: Task, record: dict[str, Any], seed: str) -> dict[str, Any]:
     """One record all the way to its report; what it is encoded to only if it fits."""
     x, y, misfit = encode_record(task.features, task.label, record)
     cells = [tree.locate_one(x) for tree in task.trees]
+    shown = task.shown_cells
     encoded = {"columns": x.tolist(), "label": y, "cells": cells}
     return {
         "task": task.id,
         "record": record,
         "fits": misfit is None,
         **(encoded if misfit is None else {}),
+        **({} if shown is None else {"shown": told(task, int(shown.of_cell[cells[0]]))}),
         "seed": seed,
         "report": make_report(task, record, Stream(seed)).pack().hex(),
+    }
+
+
+def told(task: Task, shown_cell: int) -> dict[str, Any]:
+    """A shown cell and its conditions."""
+    assert task.shown_cells is not None
+    node = int(task.shown_cells.nodes[shown_cell])
+    conditions = conditions_at(task.tree_of(0), task.columns, node)
+    return {
+        "cell": shown_cell,
+        "conditions": [[each.feature.name, each.relation, each.value] for each in conditions],
     }
 
 
@@ -438,7 +504,9 @@ def build() -> dict[str, Any]:
         "reports.json": [
             good_report("an answer to all questions", CLASSIFY, "report 1"),
             good_report("an answer to one question", REGRESS, "report 2"),
+            good_report("an answer behind a shown cell", SHOWN, "report 3"),
             *bad_reports(),
+            *bad_shown_reports(),
         ],
         "batches.json": [*good_batches(), *bad_batches()],
         "admissions.json": admissions(),

@@ -24,6 +24,7 @@ from privet.protocol.mechanisms import (
     Mechanism,
     ProjectiveResponse,
     RandomizedResponse,
+    ShownMechanism,
     SubsetSelection,
     create_mechanism,
 )
@@ -59,6 +60,14 @@ WIDE_REPORTS = 2
 KEPT_SUMS = 1_000
 """Sums and estimates longer than this are left out, and so are tables of noise."""
 
+SHOWN: list[dict[str, Any]] = [
+    {**QUESTIONS[0], "cells": 7, "shown": [0, 1, 2, 1, 2, 2, 0]},
+    {**QUESTIONS[3], "cells": 6, "shown": [1, 0, 1, 1, 2, 2]},
+    {**QUESTIONS[0], "cells": 3, "shown": [0, 0, 0]},
+    *({**QUESTIONS[0], "cells": cells, "shown": [*range(cells)]} for cells in (256, 257)),
+]
+"""Questions with shown cells, of unequal numbers of cells; a shown cell takes a byte, or two."""
+
 PARAMETERS: dict[str, list[tuple[dict[str, Any], dict[str, Any] | None]]] = {
     "subset": [(QUESTIONS[0], {"k": 3}), (QUESTIONS[3], {"k": 1})],
     "projective": [
@@ -87,6 +96,7 @@ def vectors(name: str) -> dict[str, Any]:
             *(_vector(name, question, REPORTS) for question in QUESTIONS),
             *(_vector(name, question, WIDE_REPORTS) for question in WIDE),
             *(_vector(name, question, 0) for question in (QUESTIONS[0], QUESTIONS[3])),
+            *(_vector(name, question, REPORTS) for question in SHOWN),
             *(
                 [_vector(name, WIDEST, WIDE_REPORTS)]
                 if name in ("grr", "subset", "projective")
@@ -137,7 +147,7 @@ def _reports(mechanism: Mechanism, question: dict[str, Any], count: int) -> list
         (i * (mechanism.misfit - 1) // (count + 1), randomness)
         for i, randomness in enumerate([*drawn[:-1], bytes(size), b"\xff" * size])
     ]
-    cases += [(mechanism.misfit, drawn[-1]), (mechanism.misfit, bytes(size))]
+    cases += [(mechanism.misfit, drawn[-1]), (mechanism.categories - 1, bytes(size))]
     return [_report(mechanism, category, randomness) for category, randomness in cases]
 
 
@@ -179,6 +189,11 @@ def _edges(mechanism: Mechanism) -> list[int]:
 def _invalid(mechanism: Mechanism, payload: bytes) -> list[dict[str, str | None]]:
     same = len(payload)
     tried = [b"", payload[:-1], payload + b"\0", b"\0" * same, b"\xff" * same]
+    if isinstance(mechanism, ShownMechanism):
+        width = mechanism.width
+        if mechanism.shown_cells < 2 ** (8 * width):
+            tried.append(mechanism.shown_cells.to_bytes(width, "little") + payload[width:])
+        tried.append(payload[width:])
     faults = {bad.hex(): mechanism.fault(bad) for bad in tried}
     return [{"payload": bad, "fault": fault} for bad, fault in faults.items() if fault]
 
@@ -186,6 +201,8 @@ def _invalid(mechanism: Mechanism, payload: bytes) -> list[dict[str, str | None]
 def _integers(mechanism: Mechanism) -> dict[str, Any]:
     """The probabilities that the mechanism acts on, as text."""
     words: dict[str, int | tuple[int, ...]]
+    if isinstance(mechanism, ShownMechanism):
+        mechanism = mechanism.inner
     match mechanism:
         case GeneralizedResponse() | UnaryEncoding():
             words = {"own": mechanism.own_words, "other": mechanism.other_words}

@@ -15,14 +15,14 @@ from pydantic import (
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Name, category_text
-from privet.protocol.limits import DEEPEST, MAX_CLASSES, MAX_QUESTIONS
+from privet.protocol.limits import DEEPEST, LEAST_CROWD, MAX_CLASSES, MAX_QUESTIONS
 from privet.protocol.wire import first_fault
 
 from ..looks import Looks
 from .columns import MAX_ROWS
 
 DEFAULT_HOLDERS = 10_000
-DEFAULT_CROWD = 20
+DEFAULT_CROWD = LEAST_CROWD
 
 Text = Annotated[str, BeforeValidator(category_text)]
 Number = Annotated[float, Field(strict=True)]

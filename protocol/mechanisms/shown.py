@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidTask
-from ..limits import MAX_CATEGORIES
+from ..limits import MAX_SUMS
 from .base import Counts, Mechanism, Payloads, RandomBytes, Sums, multinomial
 from .discrete_laplace import DiscreteLaplace
 from .payloads import chunks, integer_width, read_integers
@@ -45,10 +45,10 @@ class ShownMechanism(Mechanism):
     def around(cls, inner: Mechanism, shown: tuple[int, ...]) -> "ShownMechanism":
         """Raises ``InvalidTask`` if the sums would be too many."""
         built = cls(inner.epsilon, len(shown), inner.slots, inner, shown)
-        if built.sum_size > 2 * MAX_CATEGORIES:
+        if built.sum_size > MAX_SUMS:
             raise InvalidTask(
                 f"{built.shown_cells} shown cells with up to {inner.cells} cells each need "
-                f"{built.sum_size} sums, above {2 * MAX_CATEGORIES}: use fewer cells or classes."
+                f"{built.sum_size} sums, above {MAX_SUMS}: use fewer cells or classes."
             )
         return built
 

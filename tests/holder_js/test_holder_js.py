@@ -51,7 +51,8 @@ def test_limits_are_those_of_the_protocol() -> None:
     assert NODE is not None
     script = (
         'import { MAX } from "./task.js"; import { MAX_TABLE_ENTRIES } from "./mechanisms.js";'
-        "console.log(JSON.stringify({ ...MAX, tables: MAX_TABLE_ENTRIES }));"
+        'import { MAX_SUMS } from "./shown.js";'
+        "console.log(JSON.stringify({ ...MAX, tables: MAX_TABLE_ENTRIES, sums: MAX_SUMS }));"
     )
     command = [NODE, "--input-type=module", "--eval", script]
     printed = subprocess.check_output(command, cwd=HERE.parents[1] / "page", text=True)
@@ -71,6 +72,7 @@ def test_limits_are_those_of_the_protocol() -> None:
         "randomBytes": limits.MAX_RANDOM_BYTES,
         "reportBytes": limits.MAX_REPORT_BYTES,
         "tables": limits.MAX_TABLE_ENTRIES,
+        "sums": limits.MAX_SUMS,
     }
     assert json.loads(printed).items() >= names.items()
 
@@ -173,14 +175,17 @@ def without_nan(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def any_vector(name: str, chance: Random) -> dict[str, Any]:
-    """A question of any size and epsilon, with default parameters and three reports."""
+    """A question of any size and epsilon, perhaps with shown cells, and some reports."""
     slots = chance.choice([1, 2, 2, 3, 7])
-    question = {
+    question: dict[str, Any] = {
         "epsilon": round(0.05 * 1280 ** chance.random(), chance.choice([2, 15])),
         "cells": chance.choice([2, 3, 5, 16, 33, 100, 257]),
         "slots": slots,
         "regression": slots == 2 and chance.random() < 0.5,
     }
+    if slots > 1 and chance.random() < 0.5:
+        drawn = [chance.randrange(5) for _ in range(question["cells"])]
+        question["shown"] = [sorted(set(drawn)).index(each) for each in drawn]
     return make_vectors._vector(name, question, 1)
 
 

@@ -9,10 +9,10 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
 import { encodeRecord } from "../../page/features.js";
-import { createMechanism } from "../../page/mechanisms.js";
 import { decode, encode } from "../../page/msgpack.js";
 import { locate } from "../../page/partition.js";
 import { fromHex, makeReport } from "../../page/report.js";
+import { createShownMechanism, toldOpenly } from "../../page/shown.js";
 import { isSigned } from "../../page/signature.js";
 import { hex, idOf, packTask, readTask } from "../../page/task.js";
 
@@ -50,7 +50,7 @@ async function each(file, check) {
 
 function checkMechanism(mechanism, vector) {
   const { defaults = true, parameters, levels, report_bytes: reportBytes, reports } = vector;
-  const built = createMechanism({ ...vector, mechanism, parameters: defaults ? {} : parameters });
+  const built = createShownMechanism({ ...vector, mechanism, parameters: defaults ? {} : parameters });
   assert.deepEqual(built.parameters, parameters);
   assert.equal(built.levels, levels);
   assert.equal(built.reportBytes, reportBytes);
@@ -80,7 +80,7 @@ async function checkTask({ success, bytes, id, fields, name, problem, asked }) {
   assert.equal(await idOf(fromHex(bytes)), id);
   assert.equal(hex(encode(decode(fromHex(bytes)))), bytes);
   assert.equal(hex(packTask(fields)), bytes);
-  const { mechanisms, id: _, ...read } = task;
+  const { mechanisms, shownCells, id: _, ...read } = task;
   assert.deepEqual(read, fields);
   tasks.set(id, task);
   return 1;
@@ -107,7 +107,7 @@ function checkBatch({ success, name, bytes, reports, admissions }) {
   return 1;
 }
 
-function checkAnswer({ task: id, record, fits, columns, label, cells, seed, report }) {
+function checkAnswer({ task: id, record, fits, columns, label, cells, shown: told, seed, report }) {
   const task = tasks.get(id);
   const encoded = encodeRecord(task, record);
   assert.equal(encoded.misfit === null, fits, JSON.stringify(record));
@@ -115,6 +115,10 @@ function checkAnswer({ task: id, record, fits, columns, label, cells, seed, repo
     assert.deepEqual(encoded.columns, columns);
     assert.equal(encoded.label, label);
     assert.deepEqual(task.partitions.map((tree) => locate(tree, encoded.columns)), cells);
+  }
+  if (told !== undefined) {
+    const { number, conditions } = toldOpenly(task, encoded.columns);
+    assert.deepEqual({ cell: number, conditions }, told, JSON.stringify(record));
   }
   assert.equal(hex(makeReport(task, record, stream(seed)).bytes), report, seed);
   return 1;

@@ -202,6 +202,51 @@ def test_a_record_that_does_not_fit_is_told_at_its_fields_and_counts(
     assert reports(curator, task) == 1
 
 
+def test_a_group_that_is_told_openly_is_seen_before_it_is_sent(
+    curator: RunningCurator, tab: Any
+) -> None:
+    """In words, with its size, and marked in the message; other groups, other words and bytes."""
+    task = make_task(curator, shown=["job", "age"], crowd=20, holders=5000, depth=3, hidden_depth=1)
+    recorder = Recorder(curator.url)
+    with (
+        serving(recorder.server) as address,
+        serving(answer_page_server(f"{address}/v1/tasks/{task}", port=0)) as page,
+    ):
+        tab.goto(page)
+        fill_in(tab)
+        intro = tab.inner_text("#intro")
+        assert "openly which group of people you are in, by" in intro
+        assert "within your group" in tab.text_content("#odds")
+        assert "any two sets of answers by" not in tab.text_content("#odds")
+        assert "Nobody else sees them" not in intro
+        assert tab.get_by_text("Your group can depend on this answer").count() == 2
+        groups = {}
+        for age in ("18", "30", "64"):
+            tab.get_by_label("Age", exact=True).fill(age)
+            check(tab)
+            said = tab.inner_text("#group")
+            assert re.fullmatch(r"Said openly: .*\. In this group \d+ people .* of \d+ .*", said)
+            groups[said] = tab.text_content("#bytes .group")
+            tab.go_back()
+        assert 2 <= len(set(groups.values())) == len(groups)
+        check(tab)
+        assert violations(tab) == []
+        shown = tab.text_content("#bytes")
+        tab.locator("#send").click()
+        assert outcome(tab) == COUNTED
+        assert [body.hex() for body in recorder.bodies] == [shown]
+
+
+def test_a_study_of_small_groups_is_refused(curator: RunningCurator, tab: Any) -> None:
+    """Before the form, whatever one would have answered."""
+    task = make_task(curator, shown=["job", "age"], crowd=1, holders=60, depth=3, hidden_depth=1)
+    with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=0)) as page:
+        tab.goto(page)
+        tab.get_by_text("groups so small that people in them could be recognised").wait_for()
+        assert tab.is_hidden("#form")
+        assert "0%" in kept(tab)
+
+
 def test_enter_sends_nothing(curator: RunningCurator, tab: Any) -> None:
     """In no field, filled in or not; it leads to the check, where it does nothing either."""
     task = make_task(curator)

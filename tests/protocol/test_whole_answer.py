@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from privet.protocol.features import Categorical, Classes, Range
+from privet.protocol.features import Categorical, Classes, Range, encode_record
 from privet.protocol.label_scale import Centring
 from privet.protocol.mechanisms.exact import WORD, exp_below
 from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.report import make_report
 from privet.protocol.task import Question, Task
 from tests.protocol.mechanisms.laws import Word, law_of, replay, words
+from tests.protocol.test_report import counted
 
 HALVES = Tree.of(Partition.build(2, [0, LEAF, LEAF], [0.5, 0, 0], [1, LEAF, LEAF], [2, LEAF, LEAF]))
 CLASSES = Classes(name="y", classes=("a", "b"))
@@ -127,3 +128,107 @@ def test_the_whole_answer_by_enumeration(name: str) -> None:
     epsilons = [Fraction(each.epsilon) for each in asked.questions]
     total = sum(epsilons) if asked.allocation == "all" else max(epsilons)
     assert 1 < worst <= exp_below(Fraction(total))
+
+
+GROUP = Categorical(name="s", categories=("p", "q"))
+BY_GROUP = Partition.build(  # s is q ? (x is v ?)
+    4,
+    [1, LEAF, 3, LEAF, LEAF],
+    [0.5, 0, 0.5, 0, 0],
+    [1, LEAF, 3, LEAF, LEAF],
+    [2, LEAF, 4, LEAF, LEAF],
+)
+HIDDEN_FIRST = Partition.build(  # x is v ? (s is q ?)
+    4,
+    [3, LEAF, 1, LEAF, LEAF],
+    [0.5, 0, 0.5, 0, 0],
+    [1, LEAF, 3, LEAF, LEAF],
+    [2, LEAF, 4, LEAF, LEAF],
+)
+
+
+def shown_task(
+    label: Classes | Range,
+    asked: Question,
+    shown: tuple[str, ...] = ("s",),
+    tree: Partition = BY_GROUP,
+) -> Task:
+    cells = len(shown) + 1 if tree is BY_GROUP else 1
+    return Task.checked(
+        {
+            "name": "small",
+            "features": (GROUP, Categorical(name="x", categories=("u", "v"))),
+            "label": label,
+            "partitions": (Tree.of(tree),),
+            "questions": (asked,),
+            "shown": shown,
+            "crowds": [20] * cells,
+        }
+    )
+
+
+AROUND = Centring(centres=(1.0, 3.0, 2.0), radius=1.0)
+SHOWN_TASKS = {
+    **{
+        f"half shown, by {name}": shown_task(CLASSES, question(name, 1.0))
+        for name in ("grr", "subset", "projective", "oue", "sue", "randomized_response")
+    },
+    "all shown": shown_task(CLASSES, question("grr", 1.0), ("s", "x")),
+    "a number": shown_task(RANGE, question("subset", 1.0)),
+    "a number around centres": shown_task(RANGE, question("grr", 1.0, centring=AROUND)),
+    "a number, all shown": shown_task(RANGE, question("oue", 1.0, centring=AROUND), ("s", "x")),
+    "shown, and split on what is hidden first": shown_task(
+        CLASSES, question("grr", 1.0), ("s",), HIDDEN_FIRST
+    ),
+}
+SHOWN_MISFITS: list[Any] = [
+    None,
+    {},
+    *({"s": s, "x": "w", "y": "a"} for s in "pq"),
+    *({"s": s, "x": x, "y": None} for s in "pq" for x in "uv"),
+    *({"s": s, "x": "v", "y": "a", "more": 1} for s in "pq"),
+    {"s": "r", "x": "v", "y": "a"},
+    {"x": "v", "y": "b"},
+]
+"""In what is hidden, in what is shown, in the label, and in all."""
+
+
+@pytest.mark.parametrize("name", SHOWN_TASKS)
+def test_the_whole_answer_of_a_shown_cell_by_enumeration(name: str) -> None:
+    """Between any two records of one shown cell, misfits included, at most e^epsilon.
+
+    In fractions, from every outcome of the real ``make_report``. All misfits of a shown cell have
+    one law, also those that do not fit in a shown column, and it reaches every report of its shown
+    cell. Every record's report tells its shown cell for certain.
+    """
+    asked = SHOWN_TASKS[name]
+    by_cell: dict[int, list[tuple[bool, dict[Answers, Fraction]]]] = defaultdict(list)
+    fitting = [{**record, "s": s} for record in FITTING[asked.label] for s in "pq"]
+    for record in fitting + SHOWN_MISFITS:
+        x, _, misfit = encode_record(asked.features, asked.label, record)
+        assert (misfit is None) is (record in fitting)
+        assert asked.shown_cells is not None
+        cell = int(asked.shown_cells.of_cell[asked.tree_of(0).locate_one(x)])
+        by_cell[cell].append((misfit is None, law(asked, record)))
+    assert len(by_cell) == len(asked.crowds)
+    worst = Fraction(1)
+    for cell, found in by_cell.items():
+        laws = [each for _, each in found]
+        assert all(sum(each.values()) == 1 for each in laws)
+        misfits = [each for fits, each in found if not fits]
+        assert all(each == misfits[0] for each in misfits)
+        assert len({frozenset(each) for each in laws}) == 1
+        assert {answers[0][1][0] for answers in laws[0]} == {cell}
+        worst = max([worst, *(one[r] / other[r] for one in laws for other in laws for r in one)])
+    assert 1 < worst <= exp_below(Fraction(1))
+
+
+def test_what_is_drawn_and_sent_does_not_depend_on_what_is_hidden_or_shown() -> None:
+    """The same requests for random bytes and one length, whatever shown cell a record is in."""
+    for asked in SHOWN_TASKS.values():
+        traces = set()
+        for record in [{**r, "s": s} for r in FITTING[asked.label] for s in "pq"] + SHOWN_MISFITS:
+            drawn, randomness = counted()
+            report = make_report(asked, record, randomness)
+            traces.add((tuple(drawn), len(report.pack())))
+        assert len(traces) == 1

@@ -8,14 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from privet.client import holder
 from privet.learning import mechanism_comparison
-from privet.protocol import mechanisms
+from privet.protocol import mechanisms, report
 from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.shown_cells import ShownCells
 from scripts.compare_mechanisms import PAGE, TABLES
 
 DOCS = PAGE.parents[1]
 PRIVACY = DOCS / "privacy.md"
-TESTS = "\n".join(path.read_text() for path in Path(__file__).parents[1].rglob("test_*.py"))
+TESTS = "\n".join(
+    path.read_text()
+    for room in ("protocol", "client")
+    for path in (Path(__file__).parents[2] / room).rglob("test_*.py")
+)
 MODULES = {
     info.name: importlib.import_module(f"privet.protocol.mechanisms.{info.name}")
     for info in pkgutil.iter_modules(mechanisms.__path__)
@@ -45,6 +51,7 @@ def test_named_code_exists() -> None:
     """Every function and method that the privacy page names is there."""
     homes = {name: value for module in MODULES.values() for name, value in vars(module).items()}
     homes |= MODULES | {"mechanism_comparison": mechanism_comparison, "os": os}
+    homes |= {"ShownCells": ShownCells, "report": report, "holder": holder}
     named = re.findall(r"`(\w+)\.(\w+)`", PRIVACY.read_text())
     missing = [f"{home}.{name}" for home, name in named if not hasattr(homes[home], name)]
     assert named

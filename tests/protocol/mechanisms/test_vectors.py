@@ -28,7 +28,9 @@ CASES = [
 def test_vectors_are_read_as_holders_and_curators_do(name: str, vector: dict[str, Any]) -> None:
     """Randomness gives the payload and is used up; payloads are valid, or invalid for a reason."""
     question = {key: vector[key] for key in ("epsilon", "cells", "slots", "regression")}
-    mechanism = create_mechanism(name, **question, parameters=vector["parameters"])
+    mechanism = create_mechanism(
+        name, **question, parameters=vector["parameters"], shown=vector.get("shown", ())
+    )
     for report in vector["reports"]:
         source = replay([bytes.fromhex(report["randomness"])])
         assert mechanism.privatize(report["category"], source).hex() == report["payload"]

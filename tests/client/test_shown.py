@@ -1,0 +1,179 @@
+"""Tasks with shown columns: what a holder is told, refuses, sends and keeps."""
+
+import json
+import math
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from privet.client import (
+    Holder,
+    MemoryLedger,
+    ReportClient,
+    Retry,
+    SqliteLedger,
+    TaskRefused,
+)
+from privet.client.cli import app
+from privet.client.explanation import Explanation, told_openly
+from privet.client.ledger import CAPS, COLUMNS
+from privet.protocol.errors import Overloaded
+from privet.protocol.features import encode_record
+from privet.protocol.report import Report
+from privet.protocol.task import Task
+from scripts.make_message_vectors import SHOWN, TASKS
+from tests.client.stub_curator import StubCurator, serving
+
+RECORD = {"age": 25, "ward": "heart", "work": "shop", "answer": "yes"}
+ELSEWHERE = {"age": 60, "ward": "skin", "work": "farm", "answer": "yes"}
+OPENLY = (
+    "What is said openly: ward is heart and age is below 30. "
+    "About 13% of people: 260 of the 2000 expected."
+)
+UNTOUCHED: Any = object()
+"""No record at all: reading it fails."""
+
+
+def holder(folder: Path, curator: StubCurator, *arguments: str, stdin: str | None = None) -> Result:
+    record = folder / "record.json"
+    record.write_text(json.dumps(RECORD))
+    ledger = ["--ledger", str(folder / "ledger")]
+    verb, *rest = arguments
+    given = [curator.url] if verb in ("show", "answer") else []
+    given += ["--record", str(record)] if verb == "answer" else []
+    given += ledger if verb != "show" else []
+    return CliRunner().invoke(app, [verb, *given, *rest], input=stdin)
+
+
+def openly(task: Task, record: Any) -> str:
+    return told_openly(task, encode_record(task.features, task.label, record))
+
+
+def test_what_is_said_openly_in_words() -> None:
+    """Of every shown cell, with its crowd; of a misfit what its report says; else nothing."""
+    assert openly(SHOWN, RECORD) == OPENLY
+    assert openly(SHOWN, {**RECORD, "work": "circus"}) == OPENLY
+    assert "age is below 40 and ward is not heart" in openly(SHOWN, {**RECORD, "ward": "skin"})
+    assert "age is below 40 and ward is heart and age is at least 30" in openly(
+        SHOWN, {**RECORD, "age": 35}
+    )
+    assert "age is at least 40. About 60% of" in openly(SHOWN, ELSEWHERE)
+    few = SHOWN.model_copy(update={"crowds": [9750, 0, 250, 0]})
+    assert "About 1 in 40 people: 250 of the 10000 expected." in openly(few, RECORD)
+    alone = TASKS["shown columns that tell nothing"]
+    assert "nothing, as there is one shown cell. About 100% of people" in openly(alone, RECORD)
+    assert openly(TASKS["classes, one question"], {}) == ""
+
+
+def test_each_shown_cell_is_told_apart() -> None:
+    """Records whose reports say different shown cells are told different words, others the same."""
+    for task in TASKS.values():
+        if task.shown:
+            told: dict[str, set[int]] = {}
+            for age in (20, 25, 35, 45, 55):
+                for ward in ("heart", "lungs", "skin"):
+                    for work in ("farm", "shop", "none"):
+                        record = {"age": age, "ward": ward, "work": work, "answer": "no"}
+                        record |= {"income": 3}
+                        record.pop("income" if task.label.name == "answer" else "answer")
+                        encoded = encode_record(task.features, task.label, record)
+                        assert encoded.misfit is None
+                        assert task.shown_cells is not None
+                        cell = task.shown_cells.of_cell[task.tree_of(0).locate_one(encoded.x)]
+                        told.setdefault(told_openly(task, encoded), set()).add(int(cell))
+            assert sorted(cell for cells in told.values() for cell in cells) == list(
+                range(len(task.crowds))
+            )
+            assert all(len(cells) == 1 for cells in told.values())
+
+
+def test_the_explanation_promises_no_more_than_is_so() -> None:
+    """Of a shown task no sentence says that all is hidden, or bounds odds between any two."""
+    shown = Explanation.of(SHOWN)
+    assert shown.shown[0].startswith("age, ward: ")
+    assert "240 to 1200 people" in shown.shown[1]
+    assert [line.endswith("; shown") for line in shown.reads] == [True, True, False]
+    assert "another record of the same shown cell does" in shown.means
+    assert "two possible records of the same shown cell" in shown.means
+    assert "Apart from its shown cell, the record" in shown.sends
+    assert "like any other of its shown cell" in shown.sends
+    assert "4 shown cells" in shown.computes[0]
+    hidden = Explanation.of(TASKS["classes, one question"])
+    assert hidden.shown == ()
+    assert "shown" not in json.dumps(replace(hidden, shown=()).to_json()).replace('"shown"', "")
+
+
+def test_the_holder_sees_its_shown_cell_before_it_agrees(tmp_path: Path) -> None:
+    """Before the question, and without a yes nothing is drawn; afterwards the ledger lists it."""
+    with serving(StubCurator(SHOWN)) as curator:
+        shown = " ".join(holder(tmp_path, curator, "show").stdout.replace("│", " ").split())
+        assert "Said openly age, ward: as far as" in shown
+        assert "never sent" not in shown
+        refused = holder(tmp_path, curator, "answer", stdin="n\n")
+        assert refused.exit_code == 1
+        assert 0 <= refused.stderr.index(OPENLY) < refused.stderr.index("Draw a perturbed answer")
+        dry = holder(tmp_path, curator, "answer", "--dry-run", "--json")
+        assert json.loads(dry.stdout)["told_openly"] == OPENLY
+        assert curator.posts == []
+        agreed = holder(tmp_path, curator, "answer", "--yes")
+        assert agreed.exit_code == 0, agreed.output
+        assert OPENLY in agreed.stderr
+        budget = holder(tmp_path, curator, "budget")
+        assert OPENLY in " ".join(budget.stdout.split())
+        ((_, payload),) = Report.unpack(curator.posts[0]).answers
+        assert payload[0] == 2
+
+
+async def test_too_small_a_crowd_is_refused_whatever_the_record(tmp_path: Path) -> None:
+    """If any shown cell has fewer people, before a record is read, so silence tells nothing."""
+    few = SHOWN.model_copy(update={"crowds": [*SHOWN.crowds[:-1], 19]})
+    with serving(StubCurator(few)) as curator:
+        async with ReportClient() as client:
+            careful = Holder(client, MemoryLedger())
+            for record in (UNTOUCHED, RECORD, ELSEWHERE):
+                with pytest.raises(TaskRefused, match=r"19 people .* fewer than the 20"):
+                    await careful.answer(curator.url, record)
+            assert careful.ledger.answers() == []
+            bold = Holder(client, MemoryLedger(), least_crowd=19)
+            assert (await bold.answer(curator.url, RECORD)).counted
+        refused = holder(tmp_path, curator, "answer", "--yes")
+        assert (refused.exit_code, len(curator.posts)) == (3, 1)
+        assert "--least-crowd" in refused.stderr
+        assert holder(tmp_path, curator, "answer", "--yes", "--least-crowd", "19").exit_code == 0
+
+
+async def test_a_record_that_has_changed_is_not_drawn_again() -> None:
+    """The stored report, with the shown cell of the day it was drawn, is all that is ever sent."""
+    with serving(StubCurator(SHOWN)) as curator:
+        async with ReportClient(retry=Retry(1)) as client:
+            owner = Holder(client, MemoryLedger(), wait=False)
+            curator.busy = 1
+            with pytest.raises(Overloaded):
+                await owner.answer(curator.url, RECORD)
+            answered = await owner.answer(curator.url, ELSEWHERE)
+        assert answered.shown == OPENLY
+        assert set(curator.posts) == {answered.report}
+
+
+def test_an_older_ledger_is_read_and_shows_nothing(tmp_path: Path) -> None:
+    """One of version 4 keeps its answers, which showed no column, and takes new ones."""
+    path = tmp_path / "ledger"
+    old = COLUMNS.removesuffix(", shown")
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"CREATE TABLE answers ({old}, PRIMARY KEY (subject, task))")
+        db.execute(CAPS)
+        row = ("me", "a", "https://curator.example", 1.0, "00", b"r", 1.0, None, "counted", None)
+        db.execute(f"INSERT INTO answers VALUES ({', '.join('?' * len(row))})", row)
+        db.execute("PRAGMA user_version = 4")
+        db.commit()
+    ledger = SqliteLedger(path)
+    (kept,) = ledger.answers()
+    assert (kept.task, kept.shown, kept.counted) == ("a", "", True)
+    newer = ledger.keep(replace(kept, task="b", shown=OPENLY))
+    assert ledger.find("me", "b") == newer
+    assert math.isclose(ledger.spent("me"), 2.0)
