@@ -74,7 +74,7 @@ router = APIRouter(
 class WayView(View):
     """How some of a model's reports came."""
 
-    relay: str | None = Field(description="Name of the relay's token; null for single reports.")
+    relay: str | None = Field(description="Name of the relay's token; null for direct reports.")
     reports: int
     worst_found: float | None = Field(
         default=None,
@@ -99,7 +99,7 @@ class ModelView(View):
         default_factory=list, description="Its names; `serving` predicts where none is named."
     )
     ways: list[WayView] = Field(
-        default_factory=list, description="How the reports came: singly, or in whose batches."
+        default_factory=list, description="How the reports came: directly, or in whose batches."
     )
 
     @classmethod
