@@ -1,4 +1,4 @@
-"""Logs for programs, of every server: one JSON object per line, without payloads or secrets.
+"""Logs of every server, for people or as one JSON object per line, without payloads or secrets.
 
 Secrets are hidden at the one place that all lines pass: fields by their names, and in messages and
 tracebacks whatever looks like a token, says ``name=value`` of such a field, or is a secret that the
@@ -102,7 +102,22 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             event["exception"] = self.formatException(record.exc_info)
-        return json.dumps(self._hide(event))
+        return self.line(self._hide(event))
+
+    def line(self, event: dict[str, Any]) -> str:
+        """The text of an event without secrets."""
+        return json.dumps(event)
+
+
+class PlainLines(JsonLines):
+    """The same for people: time, level, event, the fields, and a traceback below."""
+
+    def line(self, event: dict[str, Any]) -> str:
+        """The text of an event without secrets."""
+        names = ("timestamp", "level", "event", "logger", "exception")
+        at, level, text, logger, trace = (event.pop(name, "") for name in names)
+        fields = "".join(f" {name}={value}" for name, value in event.items())
+        return f"{at[:19]}Z {level:<8} {text}{fields} [{logger}]" + f"\n{trace}" * bool(trace)
 
 
 def log_to_stderr(formatter: logging.Formatter, level: str) -> None:

@@ -112,9 +112,8 @@ def run(
     load: Load, curator: Target, admin: CuratorClient, task_url: str, folder: Path, holders: int
 ) -> Summary:
     """Let holders privatize, send, wait until all is counted, check and sum up."""
-    task, started, cpu = population.fetch(task_url), time.perf_counter(), children_cpu()
+    task = population.fetch(task_url)
     shards = _privatized(task, holders, folder, load)
-    answer_seconds, answer_cpu = time.perf_counter() - started, children_cpu() - cpu
     before, outcomes = admin.status(task_url), Outcomes()
     seconds, cpu_seconds, memory = _delivered(
         load, task, task_url, folder, shards, curator, admin, outcomes
@@ -127,8 +126,6 @@ def run(
         outcomes=outcomes,
         counted=counted,
         checksum_matches=matches,
-        answer_seconds=answer_seconds,
-        answer_cpu=answer_cpu,
         deliver_seconds=seconds,
         bytes_per_report=task.longest_report,
         cpu_seconds=cpu_seconds,
@@ -234,12 +231,6 @@ def memory_of(servers: dict[str, int]) -> dict[str, int]:
         side: sum(member.memory_info().rss for member in family_of(process))
         for side, process in servers.items()
     }
-
-
-def children_cpu() -> float:
-    """Processor seconds of this process's children that have ended."""
-    times = psutil.Process().cpu_times()
-    return float(times.children_user + times.children_system)
 
 
 def family_of(process: int) -> list[psutil.Process]:

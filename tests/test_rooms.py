@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ROLES = sorted(path.name for path in (ROOT / "privet").iterdir() if path.is_symlink())
-SERVERS = ("alembic", "fastapi", "httpx", "sqlalchemy", "starlette", "structlog", "uvicorn")
+SERVERS = ("alembic", "fastapi", "httpx", "sqlalchemy", "starlette", "uvicorn")
 ON_DEMAND = ("onnx", "onnxruntime", "pyarrow")
 """pandas, which scikit-learn imports where it is installed, imports pyarrow."""
 

@@ -215,7 +215,7 @@ def card(task_id: str, number: int, curator: TheCurator, visitor: TheVisitor) ->
 
 def shown_task(task_id: str, curator: Curator, visitor: Visitor) -> Task:
     """The task; raises ``TaskNotFound`` for a stranger's look at a draft."""
-    return task_calls.shown(curator.task(task_id), visitor.reader).task
+    return task_calls.shown(curator.store.task(task_id), visitor.reader).task
 
 
 def given(estimator: str, fields: Mapping[str, str]) -> dict[str, Any]:
@@ -303,9 +303,9 @@ def _trial(
     run: Any,
 ) -> dict[str, Any]:
     """The values of a trial's page, computed in a worker process."""
-    task = curator.task(task_id).task
+    task = curator.store.task(task_id).task
     tried = curator.trial(task_id, name, parameters, run)
-    models = curator.models(task_id)
+    models = curator.store.models(task_id)
     change = serving = None
     if models:
         serving = curator.model(task_id)

@@ -40,7 +40,7 @@ def list_tasks(
     """The tasks, latest first."""
     matches = [
         listed
-        for listed in reversed(curator.tasks())
+        for listed in reversed(curator.store.tasks())
         if name.casefold() in listed.published.name.casefold()
         and calls.is_shown(listed, visitor.reader)
     ]
@@ -64,7 +64,7 @@ def collection(
 ) -> dict[str, Any]:
     """What the part that changes shows; what is for readers only is None for strangers."""
     status = calls.read_status(task_id, curator, visitor.reader, sees_models=False)
-    stored = curator.task(task_id)
+    stored = curator.store.task(task_id)
     task = stored.task
     insight, needed = None, None
     if visitor.reader:
@@ -87,7 +87,7 @@ TheCollection = Annotated[dict[str, Any], Depends(collection)]
 @browsers.get("/v1/tasks/{task_id}")
 def show_way(request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor) -> Response:
     """Where a person goes who opened an address for programs."""
-    stored = calls.shown(curator.task(task_id), visitor.reader)
+    stored = calls.shown(curator.store.task(task_id), visitor.reader)
     return page(request, "way.html", task=stored.task, link=holders_link(task_id, curator))
 
 
@@ -116,7 +116,7 @@ def show_task(
         request,
         "task.html",
         **values,
-        stored=curator.task(task_id),
+        stored=curator.store.task(task_id),
         models=models,
         serving=next((m.number for m in models or () if SERVING in m.aliases), None),
         estimators=[n for n, e in ESTIMATORS.items() if e.serves(values["task"].label)],
@@ -160,7 +160,7 @@ def invite(request: Request, task_id: str, curator: TheCurator, form: TheForm) -
 @router.post("/tasks/{task_id}/delete", dependencies=[Admins])
 def delete_task(request: Request, task_id: str, curator: TheCurator, form: TheForm) -> Response:
     """Delete a task whose name is given to confirm it."""
-    if str(form.get("name", "")).strip() != curator.task(task_id).published.name.strip():
+    if str(form.get("name", "")).strip() != curator.store.task(task_id).published.name.strip():
         raise InvalidRequest("The name is not that of the task: nothing was deleted.")
     calls.delete_task(task_id, curator, request)
     return see_other("/")

@@ -74,7 +74,7 @@ router = APIRouter(
 class WayView(View):
     """How some of a model's reports came."""
 
-    relay: str | None = Field(description="Name of the relay's token; null for single reports.")
+    relay: str | None = Field(description="Name of the relay's token; null for direct reports.")
     reports: int
     worst_found: float | None = Field(
         default=None,
@@ -99,7 +99,7 @@ class ModelView(View):
         default_factory=list, description="Its names; `serving` predicts where none is named."
     )
     ways: list[WayView] = Field(
-        default_factory=list, description="How the reports came: singly, or in whose batches."
+        default_factory=list, description="How the reports came: directly, or in whose batches."
     )
 
     @classmethod
@@ -169,7 +169,7 @@ async def fit_model(
 )
 def list_models(task_id: TaskId, curator: TheCurator) -> list[ModelView]:
     """All models of a task, oldest first."""
-    return [ModelView.of(task_id, info) for info in curator.models(task_id)]
+    return [ModelView.of(task_id, info) for info in curator.store.models(task_id)]
 
 
 @router.get(
@@ -494,7 +494,7 @@ def _predict_here(curator: Curator, task_id: str, body: bytes) -> bytes:
 def _predict_elsewhere(curator: Curator, task_id: str, body: bytes, run: Run) -> bytes:
     """The answer to a large body, which is only looked at by ``run``."""
     info = curator.model_info(task_id, run(requested_model, body))
-    task, document = curator.task(task_id).task, curator.store.model(task_id, info.number)
+    task, document = curator.store.task(task_id).task, curator.store.model(task_id, info.number)
     return run(predict_body, task.canonical, document, info.number, body, curator.max_rows)
 
 

@@ -90,7 +90,7 @@ def _require_shown(request: Request, credentials: ReaderToken) -> None:
     if _is_reader(request, credentials):
         return
     task_id = request.path_params["task_id"]
-    if request.app.state.curator.task(task_id).state is TaskState.DRAFT:
+    if request.app.state.curator.store.task(task_id).state is TaskState.DRAFT:
         raise no_task(task_id)
 
 

@@ -341,7 +341,7 @@ async def publish(
 def list_tasks(curator: TheCurator, reader: IsReader) -> list[TaskSummary]:
     """All tasks, oldest first; drafts for readers only."""
     now = curator.clock()
-    tasks = [stored for stored in curator.tasks() if is_shown(stored, reader)]
+    tasks = [stored for stored in curator.store.tasks() if is_shown(stored, reader)]
     return [TaskSummary.of(stored, now) for stored in tasks]
 
 
@@ -377,7 +377,7 @@ def read_task(
     change, and their ETag is the id; the JSON view also has the state, so it must be revalidated.
     A draft is shown to readers only.
     """
-    stored = shown(curator.task(task_id), reader)
+    stored = shown(curator.store.task(task_id), reader)
     headers = {"Vary": "Accept", **_signature(request.app.state.signer, stored.task.id)}
     if TASK_MEDIA_TYPE in accept:
         kept = "no-store" if stored.state is TaskState.DRAFT else A_DAY
@@ -404,10 +404,10 @@ def read_status(
     Without a token of scope reader or admin only the number of reports, in steps that do not show
     when a single one arrives, and, once no more count, the results of the model that serves.
     """
-    stored = shown(curator.task(task_id), reader)
+    stored = shown(curator.store.task(task_id), reader)
     models = len(curator.store.models(task_id))
     now, restored = curator.clock(), curator.restored
-    view = StatusView.of(stored, curator.status(task_id), models, now, restored)
+    view = StatusView.of(stored, curator.store.status(task_id), models, now, restored)
     if sees_models:
         view = view.model_copy(update={"results": curator.results(task_id)})
     if reader:
@@ -447,8 +447,8 @@ def close_task(task_id: TaskId, curator: TheCurator, request: Request) -> TaskSu
 )
 def delete_task(task_id: TaskId, curator: TheCurator, request: Request) -> None:
     """Remove the task with its public data, sums, report ids and models, for good."""
-    task = curator.task(task_id).published
-    reports = curator.status(task_id).reports
+    task = curator.store.task(task_id).published
+    reports = curator.store.status(task_id).reports
     curator.move(task_id, Move.DELETE)
     note(request, "task deleted", task_id, name=task.name, reports=reports)
 
@@ -546,7 +546,7 @@ def revoke_invitations(
 
 def _moved(task_id: str, curator: TheCurator, move: Move, request: Request) -> TaskSummary:
     note(request, f"task {curator.move(task_id, move)}", task_id)
-    return TaskSummary.of(curator.task(task_id), curator.clock())
+    return TaskSummary.of(curator.store.task(task_id), curator.clock())
 
 
 async def _read_upload(request: Request) -> tuple[bytes, Publication, bytes | None]:

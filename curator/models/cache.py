@@ -38,13 +38,13 @@ def summary_of(
 def report_sources(
     model: Model, relayed: Mapping[str, int], worst_of: Callable[[int], float]
 ) -> list[dict[str, Any]]:
-    """How many of its reports came singly (``relay`` is None) and in whose batches.
+    """How many of its reports came directly (``relay`` is None) and in whose batches.
 
     ``relayed`` is a store's. ``worst_found`` is ``worst_of`` that many: how far so many false
     reports moved a value in the refits tried (``learning.false_reports``).
     """
-    singly = max(model.n - sum(relayed.values()), 0)
-    reports: dict[str | None, int] = {None: singly, **dict(sorted(relayed.items()))}
+    direct = max(model.n - sum(relayed.values()), 0)
+    reports: dict[str | None, int] = {None: direct, **dict(sorted(relayed.items()))}
     return [
         {"relay": relay, "reports": n, "worst_found": worst_of(n)}
         for relay, n in reports.items()

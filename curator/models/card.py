@@ -170,7 +170,7 @@ def _ways(ways: Sequence[Mapping[str, Any]]) -> str:
     total = sum(way["reports"] for way in ways)
     rows = [
         [
-            "singly, from anybody" if way["relay"] is None else f"in batches of {way['relay']}",
+            "direct, from anybody" if way["relay"] is None else f"in batches of {way['relay']}",
             str(way["reports"]),
             f"{way['reports'] / total:.1%}",
             "not tried" if way.get("worst_found") is None else f"{way['worst_found']:.3g}",

@@ -35,10 +35,6 @@ RANGED_ROWS = 5000
 class ReadingCases(UseCases):
     """What is read from models."""
 
-    def models(self, task_id: str) -> list[ModelInfo]:
-        """Summaries of a task's models, oldest first; raises ``TaskNotFound``."""
-        return self.store.models(task_id)
-
     def model_info(self, task_id: str, number: int | None = None) -> ModelInfo:
         """A model's summary, or that of the one that serves; raises as ``model`` does."""
         return self._models.info(task_id, number)

@@ -17,8 +17,7 @@ from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
 
 from ..datastore.invitations import InvitationCounts
-from ..datastore.status import Status
-from ..datastore.tasks import PUBLIC_MODEL, ListedTask, StoredTask
+from ..datastore.tasks import PUBLIC_MODEL, StoredTask
 from ..workers import Run, run_here
 from .base import UseCases
 from .publication import Publication
@@ -71,13 +70,6 @@ class TaskCases(UseCases):
             )
         return self.store.task(task.id), created
 
-    def task(self, task_id: str) -> StoredTask:
-        """One task; raises ``TaskNotFound``."""
-        return self.store.task(task_id)
-
-    def tasks(self) -> list[ListedTask]:
-        return self.store.tasks()
-
     def move(self, task_id: str, move: Move) -> TaskState:
         """Open, close or delete a task; raises ``TaskNotFound`` or ``IllegalMove``.
 
@@ -93,10 +85,6 @@ class TaskCases(UseCases):
         if move is Move.DELETE:
             self._models.forget(task_id)
         return self.store.move(task_id, move, now)
-
-    def status(self, task_id: str) -> Status:
-        """How a task's collection stands, exactly; raises ``TaskNotFound``."""
-        return self.store.status(task_id)
 
     def in_steps(self, task_id: str, reports: int) -> int:
         """What strangers see of a number of reports: multiples of ``STEP``, each late at random.

@@ -1,14 +1,13 @@
 """The load test's task and population: LPCT's synthetic design."""
 
+from collections.abc import Iterator
+
 import httpx
 import numpy as np
-from numpy.typing import NDArray
 
 from privet import CuratorClient
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from scripts.reproduce.lpct_design import draw
-
-Floats = NDArray[np.float64]
 
 
 def publish(admin: CuratorClient, cells: int) -> str:
@@ -35,7 +34,8 @@ def fetch(task_url: str) -> Task:
     return Task.parse(answer.content, task_url.rsplit("/", 1)[1])
 
 
-def people(rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
-    """Holders' encoded records, (count, 2), and labels, drawn from the design."""
+def people(rng: np.random.Generator, count: int) -> Iterator[dict[str, float | str]]:
+    """Holders' records, drawn from the design."""
     drawn = draw(count, 1.0, rng)
-    return drawn.X, drawn.y
+    for (x1, x2), y in zip(drawn.X.tolist(), drawn.y, strict=True):
+        yield {"x1": x1, "x2": x2, "y": str(int(y))}

@@ -105,7 +105,7 @@ def test_lists_of_models_read_no_model(curator: Curator, monkeypatch: pytest.Mon
         raise AssertionError("a model was read")
 
     monkeypatch.setattr(curator.store, "model", fail)
-    assert curator.models(task.id) == [fitted]
+    assert curator.store.models(task.id) == [fitted]
     assert curator.model_info(task.id) == fitted
     assert fitted.summary["estimator"] == "public"
     assert fitted.summary["cells"] == task.trees[0].cells
@@ -179,7 +179,7 @@ def test_impossible_settings_are_refused_and_nothing_is_kept(
     """A refused task leaves no trace."""
     with pytest.raises(error, match=advice):
         survey_task(curator, **more)
-    assert curator.tasks() == []
+    assert curator.store.tasks() == []
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_an_invited_task_says_so(curator: Curator) -> None:
     """In its bytes, which holders read before they draw."""
     task = survey_task(curator, invited=True)
     assert Task.parse(task.canonical).invited
-    assert curator.status(task.id).invited
+    assert curator.store.status(task.id).invited
     assert not survey_task(curator).invited
 
 

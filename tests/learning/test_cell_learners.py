@@ -1,12 +1,21 @@
 """Models learned from the counts of shown cells."""
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 
 import numpy as np
 import pytest
 
 from privet.learning import cell_learners
-from privet.learning.cell_learners import LEAVES, PARTS, Rows, extra_trees, linear, overall
+from privet.learning.cell_learners import (
+    LEAVES,
+    PARTS,
+    Member,
+    Rows,
+    extra_trees,
+    linear,
+    overall,
+)
 from privet.learning.counts import QuestionCounts
 from privet.learning.estimators import fit
 from privet.learning.public_data import PublicData
@@ -29,7 +38,7 @@ def shares(X: np.ndarray, *, misled: bool) -> np.ndarray:
     if misled:
         score = -3.0 * X[:, :1] * np.array([1.0, 0.0, -1.0])
     odds = np.exp(score)
-    return odds / odds.sum(axis=1, keepdims=True)
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
 def drawn(label: Classes | Range, n: int, seed: int, *, misled: bool) -> PublicData:
@@ -165,11 +174,12 @@ def test_a_forest_as_arrays_predicts_what_scikit_learn_does(residual: bool) -> N
 @pytest.mark.parametrize("made", ["overall", "linear", "trees"])
 def test_one_report_changes_a_member_by_no_more_than_is_said(made: str) -> None:
     """A report's largest change of one cell's counts, in each of 40 cells."""
-    make = {
+    makers: dict[str, Callable[[Rows], Member]] = {
         "overall": overall,
         "linear": linear,
-        "trees": lambda data: extra_trees(data, LEAVES[0], residual=False),
-    }[made]
+        "trees": partial(extra_trees, leaf=LEAVES[0], residual=False),
+    }
+    make = makers[made]
     data = rows(0.3)
     member = make(data)
     before = member.model.predict(data.X)

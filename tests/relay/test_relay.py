@@ -238,21 +238,6 @@ async def test_few_reports_wait_for_company(tmp_path: Path) -> None:
     assert counts["central"] is None
 
 
-async def test_a_busy_curator_and_a_restart_lose_nothing(tmp_path: Path) -> None:
-    """Reports stay in the spool until the curator has accounted for them."""
-    curator = BatchCurator(BOTH)
-    async with relaying(curator, tmp_path / "spool") as (relay, forwarder, _):
-        await answer(relay, BOTH, 5)
-        curator.down = True
-        await forwarder.forward()
-        assert curator.batches == []
-    curator.down = False
-    async with relaying(curator, tmp_path / "spool", least=1) as (relay, forwarder, _):
-        assert (await status(relay, BOTH))["waiting"] == 5
-        await forwarder.forward()
-        assert (await status(relay, BOTH))["counted"] == 5
-
-
 async def test_what_was_sealed_is_sent_again_alone(tmp_path: Path) -> None:
     """After a lost answer the same bytes go out; reports that came since do not join them."""
     curator = BatchCurator(BOTH)

@@ -25,16 +25,18 @@ class SlowCurator(StubCurator):
     def __init__(self) -> None:
         super().__init__(make_task())
         self.full, self.goes_on = threading.Event(), threading.Event()
+        self.turn = asyncio.Lock()
 
     async def post_report(self, request: Request) -> Response:
-        if len(self.counted) >= FIRST:
-            self.full.set()
-            while not self.goes_on.is_set():
-                await asyncio.sleep(0.01)
-        try:
-            return await super().post_report(request)
-        except ClientDisconnect:  # the killed agent's
-            return Response()
+        async with self.turn:
+            if len(self.counted) >= FIRST:
+                self.full.set()
+                while not self.goes_on.is_set():
+                    await asyncio.sleep(0.01)
+            try:
+                return await super().post_report(request)
+            except ClientDisconnect:  # the killed agent's
+                return Response()
 
 
 def test_an_agent_goes_on_where_it_was_killed(

@@ -3,35 +3,34 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-
-from privet.protocol.batch import Batch
-from scripts.load.holders import Shard, answers
-from scripts.load.population import people
+from privet.protocol.features import Classes, Numeric
+from privet.protocol.task import Question, Task
+from scripts.crash_test import complete_tree
+from scripts.load.holders import write_shard
 from scripts.load.sender import Message, Outcomes, Sender
 from scripts.load.traffic import Address
 from scripts.load_test import audit
 from tests.curator.datastore.made import slow_checksum
-from tests.scripts.test_load_holders import TASK
 
 TO = Address("127.0.0.1", 80, "/v1/tasks/t/reports")
 HEAD_END = b"\r\n\r\n"
 EMPTY = {"reports": 0, "checksum": "0" * 16}
 
 
-def spooled(folder: Path, count: int) -> list[Shard]:
-    """Shards of ``count`` holders, in two files."""
-    rng, shards = np.random.default_rng(0), []
-    for name in ("a", "b"):
-        ids, payloads = answers(TASK, *people(rng, count // 2), rng.bytes)
-        shards.append(Shard(folder / name, count // 2))
-        shards[-1].path.write_bytes(Batch((0,), ids, payloads).pack())
-    return shards
+TASK = Task.checked(
+    {
+        "name": "squares",
+        "features": [Numeric(name=name, low=0.0, high=1.0) for name in ("x1", "x2")],
+        "label": Classes(name="y", classes=("0", "1")),
+        "partitions": [complete_tree(16, columns=2)],
+        "questions": [Question(partition=0, mechanism="subset", epsilon=1.0)],
+    }
+)
 
 
 def test_audit_tells_loss_doubling_and_exchange(tmp_path: Path) -> None:
     """A missing report, a report counted twice and a foreign id are each seen."""
-    shards = spooled(tmp_path, 6)
+    shards = [write_shard(TASK.canonical, number, 3, tmp_path) for number in range(2)]
     ids = [report_id.tobytes() for shard in shards for report_id in shard.batch(TASK).ids]
     for counted, matches in (
         (ids, True),

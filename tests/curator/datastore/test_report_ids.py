@@ -98,22 +98,6 @@ def test_distinct_finds_the_first_of_each(numbers: list[int]) -> None:
     assert deciders == [keys.index(key) for key in keys]
 
 
-def test_random_ids_are_sorted_by_their_first_bytes() -> None:
-    """Ids that differ in their first eight bytes are put in order, and known to be distinct."""
-    ids = random_ids(10_000)
-    first, decider = distinct(ids)
-    assert keys_of(ids[first]) == sorted(keys_of(ids))
-    assert decider is None
-
-
-def test_the_filter_forgets_nothing() -> None:
-    """An id that was added is always a suspect."""
-    known = random_ids(50_000)
-    kept = Filter(log_words=12)
-    kept.add(7, known)
-    assert kept.suspects(7, known).all()
-
-
 def test_the_filter_rarely_suspects_a_new_id() -> None:
     """At 12 bits per id fewer than 3 % of new ids are suspects.
 
@@ -124,12 +108,6 @@ def test_the_filter_rarely_suspects_a_new_id() -> None:
     kept = Filter(log_words=14)
     kept.add(1, random_ids(2**14 * 64 // 12, seed=1))
     assert kept.suspects(1, random_ids(100_000, seed=2)).mean() < 0.03
-
-
-@pytest.mark.parametrize(("ids", "log_words"), [(0, 0), (2, 0), (3, 1), (2**24, 23), (10**8, 26)])
-def test_a_filter_fits_two_ids_a_word(ids: int, log_words: int) -> None:
-    """The size is the smallest power of two with words enough."""
-    assert Filter.fitting(ids) == log_words
 
 
 BATCHES = 31

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import httpx
 import pytest
 
 from privet.learning.public_model.onnx import MAX_MODEL_BYTES
@@ -47,14 +46,6 @@ async def test_what_may_not_be_run_is_a_problem_of_the_callers(
     """A model that is malformed or does not fit is 422 with words that help; no task is made."""
     assert_problem(await bring(http, onnx), InvalidPublicData, words)
     assert (await http.get("/v1/tasks")).json() == []
-
-
-async def test_only_admins_bring_models(http: Http) -> None:
-    """Without the token nothing is read."""
-    files = {"public": ("public.csv", striped(40, 0)), "public_model": ("m.onnx", b"junk")}
-    data = {"settings": json.dumps(SETTINGS)}
-    refused: httpx.Response = await http.post("/v1/tasks", files=files, data=data)
-    assert refused.status_code == 401
 
 
 async def test_the_limit_is_published(http: Http) -> None:

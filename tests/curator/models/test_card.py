@@ -58,7 +58,7 @@ def test_a_card_says_which_way_reports_came() -> None:
         ("library", n // 4),
     ]
     card = carded(task, public, model, [], ways)
-    assert f"| singly, from anybody | {n - n // 4} | 75.0% | 0.75 |" in card
+    assert f"| direct, from anybody | {n - n // 4} | 75.0% | 0.75 |" in card
     assert f"| in batches of library | {n // 4} | 25.0% | 0.25 |" in card
     earlier = [{"relay": None, "reports": n, "influence": 1.0}]
     assert f"| {n} | 100.0% | not tried |" in carded(task, public, model, [], earlier)

@@ -49,7 +49,7 @@ def striped_task(curator: Curator, onnx: bytes | None, **more: Any) -> Task:
 def test_it_is_named_wherever_the_model_is(curator: Curator) -> None:
     """Its SHA-256 is in the task, in the facts and on the card, for plain trees too."""
     task = striped_task(curator, stripes(1))
-    sha = curator.task(task.id).public_model
+    sha = curator.store.task(task.id).public_model
     assert sha is not None
     for parameters in ({}, {"plain": True}):
         fitted = curator.fit(task.id, "drift", parameters)
@@ -111,7 +111,7 @@ def test_exports_hold_it(curator: Curator, number: bool, opset: int) -> None:
     expected = curator.predict(task.id, columns=ASKED).predictions
     np.testing.assert_allclose(found, expected.values, atol=1e-5)
     facts = session.get_modelmeta().custom_metadata_map
-    assert str(curator.task(task.id).public_model) in facts["public model"]
+    assert str(curator.store.task(task.id).public_model) in facts["public model"]
 
 
 def test_another_model_needs_another_task(curator: Curator) -> None:
@@ -130,10 +130,10 @@ def test_a_refused_model_leaves_nothing(curator: Curator) -> None:
     """No task is made with a model that does not fit, and a deleted task takes its model along."""
     with pytest.raises(InvalidPublicData, match="shape"):
         curator.create_task(settings(), striped(40, 0), stripes(1, number=True))
-    assert curator.tasks() == []
+    assert curator.store.tasks() == []
     task = striped_task(curator, stripes(1))
     curator.move(task.id, Move.DELETE)
-    assert curator.tasks() == []
+    assert curator.store.tasks() == []
 
 
 def test_an_export_that_cannot_be_says_so(curator: Curator) -> None:
