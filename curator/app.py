@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette import datastructures
@@ -17,6 +18,7 @@ from privet.http_server.metrics import CountCalls
 from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
 from privet.learning.estimators import ESTIMATORS
+from privet.protocol.errors import PrivetError
 
 from . import dashboard
 from .access.audit import NOBODY
@@ -45,6 +47,9 @@ from .service import Curator
 from .settings import Settings
 from .watch import watch
 from .workers import Workers
+
+if TYPE_CHECKING:
+    from .access.oidc import Provider
 
 REFRESH_SECONDS = 5.0
 MAX_WAITING = 8
@@ -125,11 +130,11 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,  # a redirect would go to whatever the header Host says
     )
-    token = None if settings.admin_token is None else settings.admin_token.get_secret_value()
     api.state.curator = Curator(store, clock, settings.max_predict_rows)
-    tokens = Tokens(store, clock, token, settings.token_tries)
+    provider = _provider_of(settings, clock)
+    tokens = _tokens_of(settings, store, clock, provider)
     api.state.readiness = Readiness(store.check)
-    api.state.tokens = tokens
+    api.state.tokens, api.state.provider = tokens, provider
     api.state.signer = signer
     api.state.metrics = metrics
     api.state.guard_models, api.state.dashboard = settings.guard_models, settings.dashboard
@@ -153,6 +158,29 @@ def create_app(
     if settings.rate_limit:  # of all posts, single reports among them
         stack = _with_headers(RateLimit(stack, rate), settings)
     return CuratorApp(api, stack)
+
+
+def _provider_of(settings: Settings, clock: Callable[[], float]) -> "Provider | None":
+    """The OpenID provider of the settings; raises ``PrivetError`` if its package is missing."""
+    if not settings.oidc_issuer:
+        return None
+    try:
+        from .access.oidc import Provider
+    except ModuleNotFoundError as error:
+        raise PrivetError(
+            f"PRIVET_OIDC_ISSUER needs {error.name}, which is not installed: "
+            "pip install 'privet[curator,oidc]'."
+        ) from None
+    return Provider(settings, clock)
+
+
+def _tokens_of(
+    settings: Settings, store: Store, clock: Callable[[], float], provider: "Provider | None"
+) -> Tokens:
+    admin = None if settings.admin_token is None else settings.admin_token.get_secret_value()
+    if provider is None:
+        return Tokens(store, clock, admin, settings.token_tries)
+    return Tokens(store, clock, admin, settings.token_tries, provider.bearer)
 
 
 async def _refresh(metrics: Metrics, writer: Writer, workers: Workers) -> None:
