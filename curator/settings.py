@@ -253,6 +253,11 @@ class Settings(BaseSettings):
         description="Let web pages of any origin fetch a task and send reports, as the answer page "
         "does; no other call.",
     )
+    otlp_endpoint: str = Field(
+        default="",
+        description="Where traces and metrics go by OpenTelemetry (OTLP over HTTP), such as "
+        "http://127.0.0.1:4318. Unset: nowhere.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least important events that are logged."
     )
@@ -270,6 +275,13 @@ class Settings(BaseSettings):
         if fault is not None:
             raise ValueError(fault)
         return token
+
+    @field_validator("otlp_endpoint")
+    @classmethod
+    def _check_endpoint(cls, endpoint: str) -> str:
+        if endpoint and not re.match("https?://[^/?#@]+(/|$)", endpoint):
+            raise ValueError("it is no address: give one such as http://127.0.0.1:4318")
+        return endpoint
 
     @model_validator(mode="after")
     def _check_oidc(self) -> Self:

@@ -90,7 +90,7 @@ class OpenIdProvider:
         return JSONResponse(said | self.metadata, self.status)
 
     async def publish_keys(self, request: Request) -> Response:
-        public = KeySet(self.keys).as_dict(private=False)["keys"]
+        public = KeySet([*self.keys]).as_dict(private=False)["keys"]
         return JSONResponse({"keys": [*public, {"kty": "new kind", "kid": "odd"}]}, self.status)
 
     async def redeem(self, request: Request) -> Response:

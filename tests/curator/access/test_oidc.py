@@ -36,7 +36,7 @@ from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import TOKEN, Http, client_of
 from tests.manual_clock import ManualClock
 
-ADMIN = {"roles": ["privet-admin"]}
+ADMIN: dict[str, Any] = {"roles": ["privet-admin"]}
 
 
 @pytest.fixture
@@ -145,8 +145,8 @@ async def test_a_reader_reads_and_does_nothing_else(http: Http, provider: OpenId
 
 async def test_whoever_has_no_role_stays_a_stranger(http: Http, provider: OpenIdProvider) -> None:
     """403 that names the subject and the claim; no session; and the audit log has it."""
-    for claims in ({}, {"roles": []}, {"roles": ["privet"]}, {"roles": [["privet-admin"], {}, 1]}):
-        answer = await sign_in(http, provider, subject="eve", **claims)
+    for roles in (None, [], ["privet"], [["privet-admin"], {}, 1]):
+        answer = await sign_in(http, provider, subject="eve", roles=roles)
         assert answer.status_code == 403
         assert "oidc:eve has no role here" in answer.text
         assert COOKIE not in http.cookies
@@ -341,7 +341,12 @@ def encoded(part: bytes) -> str:
 
 def forged(provider: OpenIdProvider, kind: str, audience: str) -> str:
     """A token that says all the right things, and is not signed as it should be."""
-    said = {"iss": provider.root, "sub": "eve", "aud": audience, "roles": ["privet-admin"]}
+    said: dict[str, Any] = {
+        "iss": provider.root,
+        "sub": "eve",
+        "aud": audience,
+        "roles": ["privet-admin"],
+    }
     said |= {"iat": 1_700_000_000, "exp": 1_700_000_300}
     key = provider.keys[-1]
     header = {"alg": "HS256", "kid": key.kid}
