@@ -39,7 +39,7 @@ SHOWN = frozenset(
         "http.route",
     }
 )
-OPERATIONS = frozenset({"DELETE", "INSERT", "LOCK", "SELECT", "UPDATE", "WITH"})
+OPERATIONS = frozenset({"BEGIN", "DELETE", "INSERT", "LOCK", "SELECT", "UPDATE", "WITH"})
 TABLE = re.compile(r"\b(?:FROM|INTO|TABLE|UPDATE)\s+(\w+)", re.IGNORECASE)
 CONTEXT = frozenset({b"baggage", b"traceparent", b"tracestate"})
 SECONDS = 60.0

@@ -15,7 +15,10 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from prometheus_client import CollectorRegistry
 from pydantic import ValidationError
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import OperationalError
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,7 +26,7 @@ from starlette.routing import Route
 
 from privet.curator.app import create_app
 from privet.curator.settings import Settings
-from privet.curator.telemetry import SHOWN
+from privet.curator.telemetry import SHOWN, Telemetry
 from privet.curator.workers import Workers
 from privet.protocol.errors import PrivetError
 from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
@@ -153,17 +156,37 @@ async def test_nothing_of_people_or_secrets_is_sent(collector: Collector, worker
     assert b"GET /sign-in/callback" in sent
     assert b"POST /v1/tasks/{task_id}/predict" in sent
     code, attempt = next(iter(provider.people)), provider.people
-    for text in (
+    for known in (
         *(task, TOKEN, issued.json()["token"], "wrong-token", "name-of-token", "secret-name"),
         *("smith", "occupation-of-somebody", "query-of-somebody", "not json", "invitation-of"),
         *("203.0.113.9", "127.0.0.1", "agent-of-somebody", "f" * 32, "subject-of-somebody"),
         *(code, attempt[code]["nonce"], "host-of-curator"),
     ):
-        assert text.encode() not in sent, text
+        assert known.encode() not in sent, known
     shown = {attribute.key for span in collector.spans for attribute in span.attributes}
     assert shown <= SHOWN
     assert all(not span.events and not span.links for span in collector.spans)
     assert not any(span.status.message for span in collector.spans)
+
+
+def test_a_statement_that_fails_says_so_and_no_more(collector: Collector) -> None:
+    """Its span is an error, without the text of it or of the statement."""
+    telemetry = Telemetry(collector.root, CollectorRegistry())
+    engine = create_engine("sqlite://")
+    telemetry.watch(engine, ["tasks"])
+    call = telemetry.tracers.get_tracer("test").start_span("call")
+    with trace.use_span(call), engine.connect() as connection:
+        with pytest.raises(OperationalError):
+            connection.execute(text("SELECT secret FROM tasks"))
+        connection.execute(text("SELECT 1"))
+    call.end()
+    engine.dispose()
+    telemetry._close()
+    failed, worked = collector.spans[:2]
+    assert (failed.name, worked.name) == ("SELECT tasks", "SELECT")
+    assert (failed.status.code, worked.status.code) == (2, 0)
+    assert failed.parent_span_id == call.get_span_context().span_id.to_bytes(8, "big")
+    assert b"secret" not in b"".join(collector.bodies)
 
 
 async def test_reports_leave_no_span(collector: Collector, workers: Workers) -> None:

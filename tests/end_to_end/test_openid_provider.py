@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from scripts.servers import RunningCurator, running_curator
+from tests.browsing import violations
 
 pytestmark = [pytest.mark.needs("node", "npm"), pytest.mark.slow]
 PACKAGE = "oidc-provider@8.8.1"
@@ -54,6 +55,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningC
 def sign_in(tab: Any, curator: RunningCurator, name: str) -> None:
     """From the curator's page through the provider's two, log in and consent, as people do."""
     tab.goto(f"{curator.url}/sign-in?then=/new")
+    assert violations(tab) == []
     tab.get_by_role("link", name=re.compile("^Sign in with localhost")).click()
     tab.locator("[name=login]").fill(name)
     tab.locator("[name=password]").fill("any")
@@ -71,6 +73,7 @@ def test_people_sign_in_and_out(running: tuple[RunningCurator, str, str], tab: A
     tab.get_by_role("link", name="Access").click()
     tab.get_by_role("cell", name="oidc:admin-ada").first.wait_for()
     tab.get_by_role("button", name="Sign out").click()
+    assert violations(tab) == []
     end = tab.get_by_role("link", name="Sign out there too")
     assert end.get_attribute("href").startswith(f"{issuer}/session/end?")
     end.click()
