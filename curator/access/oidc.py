@@ -97,8 +97,13 @@ class Provider:
         self._http = httpx.Client(timeout=ANSWER_SECONDS, mounts=DIRECT, limits=once)
 
     def key(self, session_key: str, purpose: str) -> bytes:
-        """A key for Fernet that takes both the database's session key and the client secret."""
-        about = "\n".join((purpose, session_key, self._issuer, self._settings.oidc_client_id))
+        """A key for Fernet that takes both the database's session key and the client secret.
+
+        It changes with whatever says who people are and what they may do.
+        """
+        given = self._settings
+        rules = (given.oidc_client_id, given.oidc_claim, given.oidc_admins, given.oidc_readers)
+        about = "\n".join((purpose, session_key, self._issuer, *rules))
         return urlsafe_b64encode(hmac.digest(self._secret.encode(), about.encode(), "sha256"))
 
     def begin(self, then: str) -> tuple[str, dict[str, str]]:

@@ -9,7 +9,8 @@ import hashlib
 import hmac
 import logging
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -85,24 +86,33 @@ class Tokens:
         Raises ``InsufficientScope``, which is no guess, ``TooManyRequests`` after too many guesses
         from there, and what ``find`` raises.
         """
-        seconds = self._tries.wait(address)
-        if seconds:
-            raise TooManyRequests(
-                f"{self._tries.per_minute} wrong tokens came from this address: "
-                f"send the right one in {seconds} seconds.",
-                seconds,
-            )
-        try:
+        with self.trying(address):
             stored = self.find(token)
-        except NotAuthorized:
-            self._tries.count(address)
-            raise
         if stored.scope not in (Scope.ADMIN, scope):
             raise InsufficientScope(
                 f"The token has the scope {stored.scope} and this call needs {scope}: ask an admin "
                 f"for one (privet token issue NAME --scope {scope})."
             )
         return stored.name
+
+    @contextmanager
+    def trying(self, address: str) -> Iterator[None]:
+        """Counts as a guess from ``address`` whatever ends in ``NotAuthorized``.
+
+        Raises ``TooManyRequests`` after too many.
+        """
+        seconds = self._tries.wait(address)
+        if seconds:
+            raise TooManyRequests(
+                f"{self._tries.per_minute} wrong tokens or sign-ins came from this address: "
+                f"send the right one in {seconds} seconds.",
+                seconds,
+            )
+        try:
+            yield
+        except NotAuthorized:
+            self._tries.count(address)
+            raise
 
     def find(self, token: str) -> StoredToken:
         """The stored ``token``; raises ``NotAuthorized`` if it is unknown or has expired."""
@@ -172,8 +182,8 @@ class Tokens:
         """
         if not name or len(name) > 64 or name == ENVIRONMENT or name.startswith(PERSON):
             raise InvalidRequest(
-                f"Give the token a name of its own, of 1 to 64 letters, which {PERSON} does not "
-                "begin."
+                "Give the token a name of its own, of 1 to 64 letters, that does not begin with "
+                f"{PERSON}"
             )
         if scope is not Scope.ADMIN:
             self._keep_an_admin(name, last=last)

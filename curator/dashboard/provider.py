@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request, Response
 
+from privet.http_server.addresses import client_address
 from privet.protocol.errors import InsufficientScope, NotAuthorized, Overloaded, TaskNotFound
 
 from .pages import PageRoute, own_page, page, see_other, set_cookie, sign_in_page
@@ -39,17 +40,18 @@ def arrive(request: Request) -> Response:
     began.
     """
     provider, sessions = _provider(request), Sessions(request.app.state)
-    audit = request.app.state.tokens.audit
+    tokens = request.app.state.tokens
     kept = sessions.open(request.cookies.get(ATTEMPT_COOKIE, ""), ATTEMPT, ATTEMPT_SECONDS)
     attempt = {} if kept is None else json.loads(kept)
     try:
-        person = provider.finish(request.query_params, attempt)
+        with tokens.trying(client_address(request.scope)):
+            person = provider.finish(request.query_params, attempt)
     except (NotAuthorized, InsufficientScope, Overloaded) as error:
         if not isinstance(error, Overloaded):
-            audit.note_refused(error.detail)
+            tokens.audit.note_refused(error.detail)
         response = sign_in_page(request, attempt.get("then", "/"), error)
     else:
-        audit.note(person.actor, "signed in", name=person.name, scope=person.scope)
+        tokens.audit.note(person.actor, "signed in", name=person.name, scope=person.scope)
         response = page(request, "signed_in.html", then=attempt["then"], name=person.name)
         named = {"name": person.name, "scope": person.scope, "actor": person.actor}
         sealed = sessions.seal(json.dumps(named), PERSON)

@@ -8,7 +8,7 @@ from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFoun
 
 from ..access.tokens import Scope
 from .pages import STATIC, PageRoute, own_page, page, see_other, set_cookie, sign_in_page
-from .visitor import COOKIE, SESSION_SECONDS, OwnForm, Sessions, TheForm
+from .visitor import COOKIE, SESSION_SECONDS, OwnForm, Sessions, TheForm, Visitor
 
 MEDIA_TYPES = {"page.js": "text/javascript", "style.css": "text/css"}
 A_YEAR = "public, max-age=31536000, immutable"
@@ -50,6 +50,7 @@ def sign_out(request: Request) -> Response:
     """End the session in this browser; the way out of the provider's own is a link."""
     response: Response = see_other("/")
     if request.state.visitor.is_person:
+        request.state.visitor = Visitor()
         response = page(request, "signed_out.html", end=request.app.state.provider.end_address())
     response.delete_cookie(COOKIE)
     return response

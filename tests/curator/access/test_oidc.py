@@ -232,10 +232,12 @@ async def test_an_attempt_is_no_session(http: Http, provider: OpenIdProvider) ->
 async def test_the_database_alone_makes_no_session(
     http: Http, provider: OpenIdProvider, clock: ManualClock, workers: Workers
 ) -> None:
-    """Whoever has its session key, and knows how people are sealed, still lacks the secret."""
+    """Whoever has its session key, and knows how people are sealed, still lacks the secret; and
+    sessions end with the settings that gave their scopes."""
     store, ours = new_store(), settings_of(provider)
     guessed = ours.model_copy(update={"oidc_client_secret": ours.admin_token})
-    for settings, status in ((guessed, 401), (ours, 200)):
+    before = ours.model_copy(update={"oidc_admins": "privet-admin, owner, former-role"})
+    for settings, status in ((guessed, 401), (before, 401), (ours, 200)):
         forger = create_app(settings, store=store, clock=clock, workers=workers)
         attempt = Sessions(forger.state)
         person = '{"name": "Eve", "scope": "admin", "actor": "oidc:eve"}'
@@ -275,6 +277,7 @@ async def test_signing_out_takes_a_form_of_ours(http: Http, provider: OpenIdProv
     assert (await http.get("/new")).status_code == 200
     left = await http.post("/sign-out", data={"form_token": await form_token(http)})
     assert f'href="{provider.root}/logout?client_id={CLIENT}"' in left.text
+    assert "(admin)" not in left.text
     assert (await http.get("/new")).status_code == 401
 
 
@@ -606,6 +609,15 @@ async def test_without_an_audience_the_api_takes_tokens_alone(
     async with curator(provider, clock, workers, oidc_audience="") as http:
         bearer = {"Authorization": f"Bearer {provider.token(CLIENT, sub='ada', **ADMIN)}"}
         assert_problem(await http.get("/v1/tokens", headers=bearer), NotAuthorized, "not known")
+
+
+async def test_failed_sign_ins_count_as_guesses(http: Http, provider: OpenIdProvider) -> None:
+    """So no stranger makes the curator write or ask without end."""
+    for _ in range(10):
+        assert (await http.get("/sign-in/callback?code=a&state=b")).status_code == 401
+    assert (await http.get("/sign-in/callback?code=a&state=b")).status_code == 429
+    assert (await sign_in(http, provider, **ADMIN)).status_code == 429
+    assert "token" not in provider.calls
 
 
 async def test_forged_tokens_count_as_guesses(http: Http, provider: OpenIdProvider) -> None:
