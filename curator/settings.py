@@ -289,18 +289,21 @@ class Settings(BaseSettings):
             return self
         for name in ("oidc_client_id", "oidc_client_secret", "oidc_redirect_uri"):
             if not getattr(self, name):
-                raise ValueError(f"oidc_issuer needs {name}: set PRIVET_{name.upper()}")
+                raise ValueError(f"PRIVET_OIDC_ISSUER needs PRIVET_{name.upper()}: set it too")
         if not (self.oidc_admins or self.oidc_readers):
-            raise ValueError("oidc_issuer needs oidc_admins or oidc_readers, or nobody gets in")
+            raise ValueError("Set PRIVET_OIDC_ADMINS or PRIVET_OIDC_READERS, or nobody gets in")
         if not all(map(SAFE_URL.match, (self.oidc_issuer, self.oidc_redirect_uri))):
-            raise ValueError("oidc_issuer and oidc_redirect_uri must be https, or on this machine")
+            raise ValueError(
+                "PRIVET_OIDC_ISSUER and PRIVET_OIDC_REDIRECT_URI must be https, or on this machine"
+            )
         if not self.oidc_redirect_uri.endswith(CALLBACK):
-            raise ValueError(f"oidc_redirect_uri must end in {CALLBACK}")
+            raise ValueError(f"PRIVET_OIDC_REDIRECT_URI must end in {CALLBACK}")
         if "openid" not in self.oidc_scope.split():
-            raise ValueError("oidc_scope must have openid among its words")
+            raise ValueError("PRIVET_OIDC_SCOPE must have openid among its words")
         if self.oidc_audience == self.oidc_client_id:
             raise ValueError(
-                "oidc_audience must not be oidc_client_id, or ID tokens would be access tokens"
+                "PRIVET_OIDC_AUDIENCE must not be PRIVET_OIDC_CLIENT_ID, or ID tokens would "
+                "be access tokens"
             )
         return self
 
