@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette import datastructures
@@ -17,6 +18,7 @@ from privet.http_server.metrics import CountCalls
 from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
 from privet.learning.estimators import ESTIMATORS
+from privet.protocol.errors import PrivetError
 
 from . import dashboard
 from .access.audit import NOBODY
@@ -30,7 +32,7 @@ from .collection.task_cache import TaskCache
 from .collection.upload import ReportUpload
 from .collection.writer import Writer
 from .dashboard import wizard
-from .datastore import Store, file_of, open_store
+from .datastore import Store, file_of, open_store, schema
 from .datastore.garbage_collection import collect_garbage
 from .http import ROUTERS, health, openapi
 from .http.middleware import (
@@ -45,6 +47,12 @@ from .service import Curator
 from .settings import Settings
 from .watch import watch
 from .workers import Workers
+
+if TYPE_CHECKING:
+    from fastapi.telemetry import TelemetryConfig
+
+    from .access.oidc import Provider
+    from .telemetry import Telemetry
 
 REFRESH_SECONDS = 5.0
 MAX_WAITING = 8
@@ -85,10 +93,12 @@ def create_app(
     Reports are taken in as soon as it is called; the lifespan's end finishes what has been
     accepted and closes the store. Raises ``StorageFailed`` if the store cannot be opened.
     """
+    provider = _provider_of(settings, clock)
     store = store or open_store(settings.database, settings.bucket_seconds)
     file = file_of(settings.database)
     folder = None if file is None else file.parent
     metrics = Metrics(folder, estimators=ESTIMATORS, certified=bool(settings.certificate_of))
+    telemetry = _telemetry_of(settings, metrics, store)
     writer = Writer(store, clock, metrics, max_queue=settings.max_queue)
     rejects = Rejects(store.count_rejects)
     memory = settings.worker_memory
@@ -99,13 +109,15 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        garbage = asyncio.create_task(
-            collect_garbage(store, settings, clock, partial(tokens.audit.note, NOBODY))
-        )
-        figures = asyncio.create_task(_refresh(metrics, writer, workers))
-        moments = asyncio.create_task(watch(metrics, store, settings.certificate_of))
+        background = [
+            collect_garbage(store, settings, clock, partial(tokens.audit.note, NOBODY)),
+            _refresh(metrics, writer, workers),
+            watch(metrics, store, settings.certificate_of),
+            *(() if telemetry is None else (telemetry.send(),)),
+        ]
+        tasks = [asyncio.create_task(each) for each in background]
         yield
-        for task in (garbage, figures, moments):
+        for task in tasks:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
@@ -124,12 +136,12 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # a redirect would go to whatever the header Host says
+        telemetry=_spans(telemetry),
     )
-    token = None if settings.admin_token is None else settings.admin_token.get_secret_value()
     api.state.curator = Curator(store, clock, settings.max_predict_rows)
-    tokens = Tokens(store, clock, token, settings.token_tries)
+    tokens = _tokens_of(settings, store, clock, provider)
     api.state.readiness = Readiness(store.check)
-    api.state.tokens = tokens
+    api.state.tokens, api.state.provider = tokens, provider
     api.state.signer = signer
     api.state.metrics = metrics
     api.state.guard_models, api.state.dashboard = settings.guard_models, settings.dashboard
@@ -137,22 +149,71 @@ def create_app(
     api.state.writer = writer
     api.state.rejects = rejects
     api.state.workers = workers
-    api.state.predictors = predictors
-    api.state.exporters = exporters
+    api.state.predictors, api.state.exporters = predictors, exporters
     rate = api.state.rate = Rate(settings.rate_limit)
     budget = BodyBudget(max(settings.max_body_memory, settings.max_batch_bytes))
     _add_routes(api, settings, budget, metrics)
     intake = Intake(
         TaskCache(store), writer, rejects, metrics, budget, settings.body_seconds, signer
     )
-    batch = BatchUpload(
-        _with_headers(api, settings), intake, settings, tokens, store, clock, HEADERS
-    )
+    inner = _with_headers(api if telemetry is None else telemetry.around(api), settings)
+    batch = BatchUpload(inner, intake, settings, tokens, store, clock, HEADERS)
     headers = (*HEADERS, *cors.HEADERS) if settings.cors_holders else HEADERS
     stack: ASGIApp = ReportUpload(CountCalls(batch, metrics), intake, headers)
     if settings.rate_limit:  # of all posts, single reports among them
         stack = _with_headers(RateLimit(stack, rate), settings)
     return CuratorApp(api, stack)
+
+
+def _provider_of(settings: Settings, clock: Callable[[], float]) -> "Provider | None":
+    """The OpenID provider of the settings; raises ``PrivetError`` if its package is missing."""
+    if not settings.oidc_issuer:
+        return None
+    try:
+        from .access.oidc import Provider
+    except ModuleNotFoundError as error:
+        raise PrivetError(
+            f"PRIVET_OIDC_ISSUER needs {error.name}, which is not installed: "
+            "pip install 'privet[curator,oidc]'."
+        ) from None
+    return Provider(settings, clock)
+
+
+def _telemetry_of(settings: Settings, metrics: Metrics, store: Store) -> "Telemetry | None":
+    """What goes to the collector of the settings; raises ``PrivetError`` without its packages."""
+    if not settings.otlp_endpoint:
+        return None
+    try:
+        from .telemetry import Telemetry
+    except ModuleNotFoundError as error:
+        raise PrivetError(
+            f"PRIVET_OTLP_ENDPOINT needs {error.name}, which is not installed: "
+            "pip install 'privet[curator,otel]'."
+        ) from None
+    telemetry = Telemetry(settings.otlp_endpoint, metrics.registry)
+    telemetry.watch(store.engine, schema.metadata.tables)
+    return telemetry
+
+
+def _spans(telemetry: "Telemetry | None") -> "TelemetryConfig":
+    """Where FastAPI's own telemetry goes: to ours alone, whatever the environment says."""
+    return {
+        "tracer_provider": None if telemetry is None else telemetry.tracers,
+        "tracing": telemetry is not None,
+        "operation_spans": False,
+        "metrics": False,
+        "logs": False,
+        "auto_configure": False,
+    }
+
+
+def _tokens_of(
+    settings: Settings, store: Store, clock: Callable[[], float], provider: "Provider | None"
+) -> Tokens:
+    admin = None if settings.admin_token is None else settings.admin_token.get_secret_value()
+    if provider is None:
+        return Tokens(store, clock, admin, settings.token_tries)
+    return Tokens(store, clock, admin, settings.token_tries, provider.bearer)
 
 
 async def _refresh(metrics: Metrics, writer: Writer, workers: Workers) -> None:

@@ -5,10 +5,11 @@ the table in docs/operations.md are made from these fields.
 """
 
 import difflib
+import re
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from privet.http_server.tokens import fault_of_token
@@ -29,6 +30,11 @@ OTHER_VARIABLES = frozenset(
     }
 )
 """Variables of other commands and of the tests."""
+
+
+CALLBACK = "/sign-in/callback"
+SAFE_URL = re.compile(r"https://[^/?#@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(?=[/?#]|$)")
+"""Addresses that nobody on the way can read or change: by TLS, or on this machine."""
 
 
 class Settings(BaseSettings):
@@ -73,6 +79,51 @@ class Settings(BaseSettings):
         default=True,
         description="Serve the dashboard at /: what the API shows, and its actions after signing "
         "in with a token.",
+    )
+    oidc_issuer: str = Field(
+        default="",
+        description="Issuer of the OpenID Connect provider by which people sign in on the "
+        "dashboard. Unset: by tokens only.",
+    )
+    oidc_client_id: str = Field(
+        default="", description="This curator's client id, as registered at the provider."
+    )
+    oidc_client_secret: SecretStr | None = Field(
+        default=None,
+        description="Its client secret of 128 random bits or more, in the environment only; "
+        "sessions of people are sealed with it too.",
+    )
+    oidc_redirect_uri: str = Field(
+        default="",
+        description="Where the provider sends people back to, as registered there: this curator's "
+        f"public address followed by {CALLBACK}.",
+    )
+    oidc_scope: str = Field(
+        default="openid profile", description="What is asked for, separated by spaces."
+    )
+    oidc_claim: str = Field(
+        default="roles",
+        description="Claim whose values give people their scope, with dots into objects, as in "
+        "realm_access.roles.",
+    )
+    oidc_admins: str = Field(
+        default="",
+        description="Its values that give the scope admin, separated by commas.",
+    )
+    oidc_readers: str = Field(
+        default="",
+        description="Its values that give the scope reader, separated by commas.",
+    )
+    oidc_session_seconds: int = Field(
+        default=3600,
+        gt=0,
+        description="Time after which people sign in anew; so long a role that was taken away at "
+        "the provider still holds.",
+    )
+    oidc_audience: str = Field(
+        default="",
+        description="Audience of the provider's access tokens (JWT) that the API takes like "
+        "tokens. Unset: it takes none.",
     )
     max_public_bytes: int = Field(
         default=256 * MIB, gt=0, description="Largest upload of public data, in bytes."
@@ -202,6 +253,11 @@ class Settings(BaseSettings):
         description="Let web pages of any origin fetch a task and send reports, as the answer page "
         "does; no other call.",
     )
+    otlp_endpoint: str = Field(
+        default="",
+        description="Where traces and metrics go by OpenTelemetry (OTLP over HTTP), such as "
+        "http://127.0.0.1:4318. Unset: nowhere.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least important events that are logged."
     )
@@ -212,7 +268,7 @@ class Settings(BaseSettings):
         default=10.0, gt=0, description="Time to finish what has been accepted before stopping."
     )
 
-    @field_validator("admin_token")
+    @field_validator("admin_token", "oidc_client_secret")
     @classmethod
     def _check_token(cls, token: SecretStr | None) -> SecretStr | None:
         fault = None if token is None else fault_of_token(token.get_secret_value())
@@ -220,10 +276,42 @@ class Settings(BaseSettings):
             raise ValueError(fault)
         return token
 
+    @field_validator("otlp_endpoint")
+    @classmethod
+    def _check_endpoint(cls, endpoint: str) -> str:
+        if endpoint and not re.match("https?://[^/?#@]+(/|$)", endpoint):
+            raise ValueError("it is no address: give one such as http://127.0.0.1:4318")
+        return endpoint
+
+    @model_validator(mode="after")
+    def _check_oidc(self) -> Self:
+        if not self.oidc_issuer:
+            return self
+        for name in ("oidc_client_id", "oidc_client_secret", "oidc_redirect_uri"):
+            if not getattr(self, name):
+                raise ValueError(f"PRIVET_OIDC_ISSUER needs PRIVET_{name.upper()}: set it too")
+        if not (self.oidc_admins or self.oidc_readers):
+            raise ValueError("Set PRIVET_OIDC_ADMINS or PRIVET_OIDC_READERS, or nobody gets in")
+        if not all(map(SAFE_URL.match, (self.oidc_issuer, self.oidc_redirect_uri))):
+            raise ValueError(
+                "PRIVET_OIDC_ISSUER and PRIVET_OIDC_REDIRECT_URI must be https, or on this machine"
+            )
+        if not self.oidc_redirect_uri.endswith(CALLBACK):
+            raise ValueError(f"PRIVET_OIDC_REDIRECT_URI must end in {CALLBACK}")
+        if "openid" not in self.oidc_scope.split():
+            raise ValueError("PRIVET_OIDC_SCOPE must have openid among its words")
+        if self.oidc_audience == self.oidc_client_id:
+            raise ValueError(
+                "PRIVET_OIDC_AUDIENCE must not be PRIVET_OIDC_CLIENT_ID, or ID tokens would "
+                "be access tokens"
+            )
+        return self
+
     @property
     def secrets(self) -> list[str]:
-        """Values that are never shown: the admin token."""
-        return [] if self.admin_token is None else [self.admin_token.get_secret_value()]
+        """Values that are never shown: the admin token and the client secret."""
+        known = (self.admin_token, self.oidc_client_secret)
+        return [secret.get_secret_value() for secret in known if secret is not None]
 
 
 def unknown_variable(names: Iterable[str]) -> str | None:

@@ -23,9 +23,22 @@ OLDEST = "3.11.0"
 """What the pins must install on, and on all that is newer."""
 LOCKED = {
     "all": ("pyproject.toml", "--all-extras", "--group=all"),
-    "test": ("pyproject.toml", "--extra=demo", "--extra=postgres", "--group=test"),
+    "test": (
+        "pyproject.toml",
+        "--extra=demo",
+        "--extra=postgres",
+        "--extra=oidc",
+        "--extra=otel",
+        "--group=test",
+    ),
     "demo": ("pyproject.toml", "--extra=demo"),
-    "curator": ("pyproject.toml", "--extra=curator", "--extra=postgres"),
+    "curator": (
+        "pyproject.toml",
+        "--extra=curator",
+        "--extra=postgres",
+        "--extra=oidc",
+        "--extra=otel",
+    ),
     "relay": ("pyproject.toml", "--extra=relay"),
     "holder": ("pyproject.toml", "--extra=pinned"),
     "docs": ("--group=docs",),

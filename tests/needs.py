@@ -23,6 +23,7 @@ DEBIAN = {
     "make": "make",
     "nginx": "nginx-light libnginx-mod-stream",
     "node": "nodejs",
+    "npm": "npm",
     "openssl": "openssl",
     "promtool": "prometheus",
     "systemd-analyze": "systemd",

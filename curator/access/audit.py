@@ -1,8 +1,8 @@
 """The audit log: who did what, in the database and, as it happens, in the logs.
 
-An entry is written after what it tells of. It names tokens, tasks and models, never a token itself,
-an invitation or a network address. Its log line has its number and hash: where logs are kept on
-another machine, they show what is later missing or changed in the database.
+An entry is written after what it tells of. It names tokens, people, tasks and models, never a token
+itself, an invitation or a network address. Its log line has its number and hash: where logs are
+kept on another machine, they show what is later missing or changed in the database.
 """
 
 import logging
@@ -29,7 +29,7 @@ class Audit:
         self._clock = clock
 
     def note(self, actor: str, action: str, subject: str = "", **detail: Any) -> None:
-        """Note that the token ``actor`` was used for ``action``.
+        """Note that the token or person ``actor`` did ``action``.
 
         What is done stays done if the database does not take the entry: the log has it then, and
         says so.

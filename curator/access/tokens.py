@@ -9,7 +9,8 @@ import hashlib
 import hmac
 import logging
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -30,6 +31,8 @@ FIRST = "first"
 ENVIRONMENT = "PRIVET_ADMIN_TOKEN"
 """Name of the token in the settings."""
 DAY = 86_400.0
+PERSON = "oidc:"
+"""Begins what the audit log calls people; no token has such a name."""
 USE_SECONDS = 60.0
 """A token's last use is written at most this often."""
 WAY_BACK = (
@@ -53,7 +56,10 @@ class Scope(StrEnum):
 
 
 class Tokens:
-    """The tokens of one curator's store; an address may try ``tries`` unknown ones a minute."""
+    """The tokens of one curator's store; an address may try ``tries`` unknown ones a minute.
+
+    ``bearer`` says whose token it is that another has issued; None if it is not that either.
+    """
 
     def __init__(
         self,
@@ -61,10 +67,12 @@ class Tokens:
         clock: Callable[[], float],
         admin_token: str | None = None,
         tries: int = 0,
+        bearer: Callable[[str], StoredToken | None] = lambda _: None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._tries = Rate(tries)
+        self._bearer = bearer
         self.audit = Audit(store, clock)
         self._used: dict[str, float] = {}
         self._from_settings: StoredToken | None = None
@@ -78,24 +86,33 @@ class Tokens:
         Raises ``InsufficientScope``, which is no guess, ``TooManyRequests`` after too many guesses
         from there, and what ``find`` raises.
         """
-        seconds = self._tries.wait(address)
-        if seconds:
-            raise TooManyRequests(
-                f"{self._tries.per_minute} wrong tokens came from this address: "
-                f"send the right one in {seconds} seconds.",
-                seconds,
-            )
-        try:
+        with self.trying(address):
             stored = self.find(token)
-        except NotAuthorized:
-            self._tries.count(address)
-            raise
         if stored.scope not in (Scope.ADMIN, scope):
             raise InsufficientScope(
                 f"The token has the scope {stored.scope} and this call needs {scope}: ask an admin "
                 f"for one (privet token issue NAME --scope {scope})."
             )
         return stored.name
+
+    @contextmanager
+    def trying(self, address: str) -> Iterator[None]:
+        """Counts as a guess from ``address`` whatever ends in ``NotAuthorized``.
+
+        Raises ``TooManyRequests`` after too many.
+        """
+        seconds = self._tries.wait(address)
+        if seconds:
+            raise TooManyRequests(
+                f"{self._tries.per_minute} wrong tokens or sign-ins came from this address: "
+                f"send the right one in {seconds} seconds.",
+                seconds,
+            )
+        try:
+            yield
+        except NotAuthorized:
+            self._tries.count(address)
+            raise
 
     def find(self, token: str) -> StoredToken:
         """The stored ``token``; raises ``NotAuthorized`` if it is unknown or has expired."""
@@ -104,6 +121,9 @@ class Tokens:
             if hmac.compare_digest(digest, stored.digest):
                 match = stored
         if match is None:
+            person = self._person(token)
+            if person is not None:
+                return person
             self.audit.note_refused("unknown token")
             raise NotAuthorized(
                 "The token is not known here: check for a cut or an old one. The first admin token "
@@ -119,6 +139,13 @@ class Tokens:
             )
         self._note_use(match, now)
         return match
+
+    def _person(self, token: str) -> StoredToken | None:
+        try:
+            return self._bearer(token)
+        except (NotAuthorized, InsufficientScope) as error:
+            self.audit.note_refused(error.detail)
+            raise
 
     def first_start(self) -> str | None:
         """An admin token, made now; None if the settings or the store have one that is good.
@@ -153,8 +180,11 @@ class Tokens:
         cannot be, and as ``revoke`` does if it takes the place of the last admin token without
         being one.
         """
-        if not name or len(name) > 64 or name == ENVIRONMENT:
-            raise InvalidRequest("Give the token a name of its own, of 1 to 64 letters.")
+        if not name or len(name) > 64 or name == ENVIRONMENT or name.startswith(PERSON):
+            raise InvalidRequest(
+                "Give the token a name of its own, of 1 to 64 letters, that does not begin with "
+                f"{PERSON}"
+            )
         if scope is not Scope.ADMIN:
             self._keep_an_admin(name, last=last)
         token, made = self._made(name, scope, days)

@@ -83,7 +83,7 @@ def _print_audit(entries: list[Document]) -> None:
         )
         for entry in entries
     ]
-    print_table("Audit log", ("no", "at", "token", "action", "of", "detail"), rows)
+    print_table("Audit log", ("no", "at", "who", "action", "of", "detail"), rows)
 
 
 @remote(_print_audit)

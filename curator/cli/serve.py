@@ -18,8 +18,8 @@ from privet.protocol.wire import first_fault
 from ..settings import Settings, unknown_variable
 from .output import err
 
-BY_ENVIRONMENT_ONLY = frozenset({"admin_token"})
-"""Not an option, since other users of a machine see the options of running programs."""
+BY_ENVIRONMENT_ONLY = frozenset({"admin_token", "oidc_client_secret"})
+"""No options, since other users of a machine see the options of running programs."""
 
 
 def serve(**options: Any) -> None:

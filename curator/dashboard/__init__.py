@@ -2,10 +2,11 @@
 
 from fastapi import APIRouter
 
-from . import access, models, tasks, visits, wizard
+from . import access, models, provider, tasks, visits, wizard
 
 ROUTERS: tuple[APIRouter, ...] = (
     visits.router,
+    provider.router,
     tasks.browsers,
     tasks.router,
     models.router,

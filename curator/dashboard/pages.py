@@ -1,5 +1,6 @@
 """What all pages share: templates, headers, errors as pages, figures in words."""
 
+import re
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -26,6 +27,8 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+OWN_PAGE = re.compile(r"/(?!/)[\w/-]*")
+"""Pages to which a visitor may return after signing in."""
 STATIC = {
     name: (files(__package__) / "static" / name).read_bytes() for name in ("page.js", "style.css")
 }
@@ -86,6 +89,11 @@ def thousands(number: int) -> str:
     return f"{number:,}".replace(",", "\u202f")
 
 
+def duration(seconds: int) -> str:
+    """A time in hours or minutes."""
+    return f"{seconds / 3600:g} hours" if seconds >= 7200 else f"{seconds / 60:g} minutes"
+
+
 def when(moment: datetime | float) -> str:
     """A moment to the minute, in UTC."""
     at = moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
@@ -102,6 +110,7 @@ templates = Environment(
 templates.filters |= {
     "percent": percent,
     "amount": amount,
+    "duration": duration,
     "about": about,
     "in_words": in_words,
     "set_by_hand": set_by_hand,
@@ -123,6 +132,33 @@ def see_other(url: str) -> RedirectResponse:
     return RedirectResponse(url, 303)
 
 
+def own_page(then: str) -> str:
+    """Where to go on after signing in: ``then`` if it is a page of ours."""
+    return then if OWN_PAGE.fullmatch(then) else "/"
+
+
+def sign_in_page(request: Request, then: str, error: PrivetError | None = None) -> Response:
+    """The form for a token and the link to the provider, with what went wrong."""
+    status = 200 if error is None else problem_of(error).status
+    fault, provider = error and error.detail, request.app.state.provider
+    return page(request, "sign_in.html", status, then=then, fault=fault, provider=provider)
+
+
+def set_cookie(
+    request: Request, response: Response, name: str, sealed: str, seconds: int, path: str = ""
+) -> None:
+    """A cookie that no script reads; with a ``path``, one that comes along from another site."""
+    response.set_cookie(
+        name,
+        sealed,
+        max_age=seconds,
+        path=path or "/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="lax" if path else "strict",
+    )
+
+
 class PageRoute(APIRoute):
     """A route that knows its visitor, and whose errors are pages too."""
 
@@ -138,7 +174,8 @@ class PageRoute(APIRoute):
             response.headers.setdefault("Content-Security-Policy", POLICY)
             response.headers.setdefault("Cache-Control", "no-store")
             response.headers.setdefault("Vary", "Accept")
-            if COOKIE in request.cookies and not request.state.visitor.name:
+            new = any(COOKIE in cookie for cookie in response.headers.getlist("set-cookie"))
+            if COOKIE in request.cookies and not request.state.visitor.name and not new:
                 response.delete_cookie(COOKIE)
             return response
 

@@ -1,12 +1,14 @@
-"""The visitor of a page: a stranger, or whoever signed in with an API token.
+"""The visitor of a page: a stranger, or whoever signed in with an API token or by OpenID Connect.
 
 The cookie of a session is the token, sealed (Fernet) with a key that the database keeps, and good
 for ``SESSION_SECONDS``. So every request checks the token as the API does, a revoked token ends its
 sessions at once, all processes of a curator know them, a cookie does not disclose the token, and
-the database alone lets nobody in.
+the database alone lets nobody in. The cookie of somebody whom a provider named holds their name and
+scope, sealed with a key that takes the provider's client secret too.
 """
 
 import hmac
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -15,7 +17,7 @@ from cryptography.fernet import Fernet, InvalidToken
 from fastapi import Depends, Request
 from starlette.datastructures import FormData
 
-from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized
+from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized, Overloaded
 
 from ..access.tokens import Scope
 
@@ -23,18 +25,24 @@ COOKIE = "privet-session"
 SESSION_SECONDS = 12 * 3600
 KEY = "session_key"
 """Name of the fact that holds the key of sessions."""
+TOKEN, PERSON, ATTEMPT = "token", "person", "attempt"
+"""What a cookie may hold; each kind is sealed with a key of its own."""
 FORM_TOKEN = "form_token"  # noqa: S105 - the name of a field
 MOST_FIELDS = 4_000
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who looks at a page; ``name`` is that of the token, empty for a stranger."""
+    """Who looks at a page; ``name`` is that of the token or person, empty for a stranger."""
 
     name: str = ""
     scope: str = ""
     form_token: str = ""
     """Secret in every form of this session, which no other site can know."""
+    actor: str = ""
+    """What the audit log calls them."""
+    is_person: bool = False
+    """Whether an OpenID provider named them."""
 
     @property
     def admin(self) -> bool:
@@ -47,29 +55,39 @@ class Visitor:
 
 
 class Sessions:
-    """Seals tokens into cookies and opens them again."""
+    """Seals what cookies hold, and opens them again."""
 
     def __init__(self, state: Any) -> None:
         self._store, self._clock = state.curator.store, state.curator.clock
+        self._provider = state.provider
 
-    def seal(self, token: str) -> str:
-        """The cookie of a new session."""
-        return self._fernet().encrypt_at_time(token.encode(), int(self._clock())).decode()
+    def seal(self, text: str, kind: str = TOKEN) -> str:
+        """The cookie that holds ``text``."""
+        return self._fernet(kind).encrypt_at_time(text.encode(), int(self._clock())).decode()
 
-    def open(self, cookie: str) -> str | None:
-        """The token in a cookie; None if it is not one of ours, or too old."""
+    def open(self, cookie: str, kind: str = TOKEN, seconds: int = SESSION_SECONDS) -> str | None:
+        """What a cookie holds; None if it is not one of ours, of this kind, or too old."""
         try:
             now = int(self._clock())
-            return self._fernet().decrypt_at_time(cookie.encode(), SESSION_SECONDS, now).decode()
+            return self._fernet(kind).decrypt_at_time(cookie.encode(), seconds, now).decode()
         except InvalidToken:
             return None
+
+    def person(self, cookie: str) -> Visitor:
+        """Whose session a cookie holds, as their provider named them; else a stranger."""
+        if self._provider is None:
+            return Visitor()
+        named = self.open(cookie, PERSON, self._provider.session_seconds)
+        if named is None:
+            return Visitor()
+        return Visitor(**json.loads(named), form_token=self.form_token(cookie), is_person=True)
 
     def form_token(self, cookie: str) -> str:
         """What forms of a session send back."""
         return hmac.digest(self._key().encode(), cookie.encode(), "sha256").hex()
 
-    def _fernet(self) -> Fernet:
-        return Fernet(self._key())
+    def _fernet(self, kind: str) -> Fernet:
+        return Fernet(self._key() if kind == TOKEN else self._provider.key(self._key(), kind))
 
     def _key(self) -> str:
         key: str | None = self._store.fact(KEY)
@@ -84,12 +102,12 @@ def visitor_of(request: Request) -> Visitor:
     sessions = Sessions(request.app.state)
     token = sessions.open(cookie)
     if token is None:
-        return Visitor()
+        return sessions.person(cookie)
     try:
         stored = request.app.state.tokens.find(token)
-    except NotAuthorized:
+    except (NotAuthorized, InsufficientScope, Overloaded):
         return Visitor()
-    return Visitor(stored.name, stored.scope, sessions.form_token(cookie))
+    return Visitor(stored.name, stored.scope, sessions.form_token(cookie), stored.name)
 
 
 def _visitor(request: Request) -> Visitor:
@@ -102,7 +120,7 @@ def _need_admin(request: Request) -> None:
     if not visitor.admin:
         error = InsufficientScope if visitor.reader else NotAuthorized
         raise error("This takes an admin token: sign in with one.")
-    request.state.actor = visitor.name
+    request.state.actor = visitor.actor
 
 
 def _need_reader(request: Request) -> None:

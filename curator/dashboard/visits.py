@@ -1,25 +1,15 @@
-"""Signing in and out, and the files that pages load."""
-
-import re
+"""Signing in with a token, signing out, and the files that pages load."""
 
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from privet.http_server.addresses import client_address
-from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFound, problem_of
+from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFound
 
 from ..access.tokens import Scope
-from .pages import STATIC, PageRoute, page, see_other
-from .visitor import (
-    COOKIE,
-    SESSION_SECONDS,
-    OwnForm,
-    Sessions,
-    TheForm,
-)
+from .pages import STATIC, PageRoute, own_page, page, see_other, set_cookie, sign_in_page
+from .visitor import COOKIE, SESSION_SECONDS, OwnForm, Sessions, TheForm, Visitor
 
-OWN_PAGE = re.compile(r"/(?!/)[\w/-]*")
-"""Pages to which a visitor may return after signing in."""
 MEDIA_TYPES = {"page.js": "text/javascript", "style.css": "text/css"}
 A_YEAR = "public, max-age=31536000, immutable"
 
@@ -36,8 +26,8 @@ def static(name: str) -> Response:
 
 @router.get("/sign-in")
 def ask_token(request: Request, then: str = "/") -> Response:
-    """The form for a token."""
-    return page(request, "sign_in.html", then=then, fault=None)
+    """The form for a token, and the way to the OpenID provider."""
+    return sign_in_page(request, then)
 
 
 @router.post("/sign-in")
@@ -48,23 +38,19 @@ async def sign_in(request: Request, form: TheForm) -> Response:
     try:
         await run_in_threadpool(state.tokens.check, token, Scope.READER, address)
     except (NotAuthorized, InsufficientScope) as error:
-        status = problem_of(error).status
-        return page(request, "sign_in.html", status, then=then, fault=error.detail)
-    response = see_other(then if OWN_PAGE.fullmatch(then) else "/")
-    response.set_cookie(
-        COOKIE,
-        await run_in_threadpool(Sessions(state).seal, token),
-        max_age=SESSION_SECONDS,
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="strict",
-    )
+        return sign_in_page(request, then, error)
+    response = see_other(own_page(then))
+    sealed = await run_in_threadpool(Sessions(state).seal, token)
+    set_cookie(request, response, COOKIE, sealed, SESSION_SECONDS)
     return response
 
 
 @router.post("/sign-out", dependencies=[OwnForm])
-def sign_out() -> Response:
-    """End the session in this browser."""
-    response = see_other("/")
+def sign_out(request: Request) -> Response:
+    """End the session in this browser; the way out of the provider's own is a link."""
+    response: Response = see_other("/")
+    if request.state.visitor.is_person:
+        request.state.visitor = Visitor()
+        response = page(request, "signed_out.html", end=request.app.state.provider.end_address())
     response.delete_cookie(COOKIE)
     return response

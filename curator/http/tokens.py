@@ -67,7 +67,8 @@ class AuditView(BaseModel):
     no: int
     at: datetime
     actor: str = Field(
-        description="Name of the token; empty for the curator, its commands, and strangers."
+        description="Name of the token, or oidc: and the subject of a person who signed in by "
+        "OpenID Connect; empty for the curator, its commands, and strangers."
     )
     action: str = Field(examples=["task created"])
     subject: str = Field(description="A task's id, or a token's name.")

@@ -104,15 +104,21 @@ def problem(error: PrivetError, headers: dict[str, str] | None = None) -> Respon
 @contextlib.contextmanager
 def serving(curator: StubCurator) -> Iterator[StubCurator]:
     """The curator on a free port of this machine, until the block ends."""
+    with on_a_port(curator.app()) as curator.root:
+        yield curator
+
+
+@contextlib.contextmanager
+def on_a_port(app: Starlette) -> Iterator[str]:
+    """The address of an application on a free port of this machine, until the block ends."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        curator.root = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server = uvicorn.Server(uvicorn.Config(curator.app(), log_config=None, lifespan="off"))
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()
         while not server.started and thread.is_alive():
             time.sleep(0.005)
         try:
-            yield curator
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
             thread.join(10)

@@ -103,7 +103,7 @@ VERBS = {
     "note": {"signing key set", "signing key rotated", "signing key given up"},
     "note_first": set[str](),  # keys that the curator draws for itself, once
     "note_use": set[str](),  # listed with the tokens
-    "add_audit": {"sign-in failed"},
+    "add_audit": {"sign-in failed", "signed in"},
     **{verb: {"reports collected"} for verb in ("take", "count_rejects", "admit")},
     "check": set[str](),  # changes nothing
     "close": set[str](),

@@ -19,12 +19,13 @@ from privet.relay import cli as relay_cli
 
 
 def test_every_setting_is_an_option_but_the_token(capsys: pytest.CaptureFixture[str]) -> None:
-    """The help lists all settings; the token is no option, since options are seen by others."""
+    """The help lists all settings; secrets are no options, since options are seen by others."""
     assert main(["serve", "--help"]) == 0
     help_text = capsys.readouterr().out
-    for name in set(Settings.model_fields) - {"admin_token"}:
+    for name in set(Settings.model_fields) - {"admin_token", "oidc_client_secret"}:
         assert f"--{name.replace('_', '-')}" in help_text
     assert "--admin-token" not in help_text
+    assert "--oidc-client-secret" not in help_text
 
 
 def test_options_win_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,67 @@
+"""Signing in by OpenID Connect: to the provider and back."""
+
+import json
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request, Response
+
+from privet.http_server.addresses import client_address
+from privet.protocol.errors import InsufficientScope, NotAuthorized, Overloaded, TaskNotFound
+
+from .pages import PageRoute, own_page, page, see_other, set_cookie, sign_in_page
+from .visitor import ATTEMPT, COOKIE, PERSON, Sessions
+
+if TYPE_CHECKING:
+    from ..access.oidc import Provider
+
+ATTEMPT_COOKIE, ATTEMPT_SECONDS, PATH = "privet-sign-in", 600, "/sign-in"
+
+router = APIRouter(prefix=PATH, route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/provider")
+def leave(request: Request, then: str = "/") -> Response:
+    """Send the browser to the provider."""
+    try:
+        address, attempt = _provider(request).begin(own_page(then))
+    except Overloaded as error:
+        return sign_in_page(request, then, error)
+    response = see_other(address)
+    sealed = Sessions(request.app.state).seal(json.dumps(attempt), ATTEMPT)
+    set_cookie(request, response, ATTEMPT_COOKIE, sealed, ATTEMPT_SECONDS, PATH)
+    return response
+
+
+@router.get("/callback")
+def arrive(request: Request) -> Response:
+    """Start the session of the person whom the provider names.
+
+    A page leads on, since browsers withhold the session's cookie from redirects that another site
+    began.
+    """
+    provider, sessions = _provider(request), Sessions(request.app.state)
+    tokens = request.app.state.tokens
+    kept = sessions.open(request.cookies.get(ATTEMPT_COOKIE, ""), ATTEMPT, ATTEMPT_SECONDS)
+    attempt = {} if kept is None else json.loads(kept)
+    try:
+        with tokens.trying(client_address(request.scope)):
+            person = provider.finish(request.query_params, attempt)
+    except (NotAuthorized, InsufficientScope, Overloaded) as error:
+        if not isinstance(error, Overloaded):
+            tokens.audit.note_refused(error.detail)
+        response = sign_in_page(request, attempt.get("then", "/"), error)
+    else:
+        tokens.audit.note(person.actor, "signed in", name=person.name, scope=person.scope)
+        response = page(request, "signed_in.html", then=attempt["then"], name=person.name)
+        named = {"name": person.name, "scope": person.scope, "actor": person.actor}
+        sealed = sessions.seal(json.dumps(named), PERSON)
+        set_cookie(request, response, COOKIE, sealed, provider.session_seconds)
+    response.delete_cookie(ATTEMPT_COOKIE, PATH)
+    return response
+
+
+def _provider(request: Request) -> "Provider":
+    provider: Provider | None = request.app.state.provider
+    if provider is None:
+        raise TaskNotFound("This curator has no OpenID provider: sign in with a token.")
+    return provider
