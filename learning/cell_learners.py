@@ -250,7 +250,8 @@ class _Trial:
         """``own`` of the drift's values, ``(K, S)``, and the members by their weights."""
         models = [self.knowledge.model, *(member.model for _, member in pairs)]
         of_public = own + sum(weight for weight, member in pairs if member.residual)
-        base = mixture("learned", models, [of_public, *(weight for weight, _ in pairs)])
+        name = f"{self.knowledge.model.name}, and models learned from cells"
+        base = mixture(name, models, [of_public, *(weight for weight, _ in pairs)])
         scored = replace(self.knowledge, model=base, scores=base.predict(self.knowledge.points))
         base_values, _ = scored.cell_means(self.question.partition)
         influence = np.zeros_like(base_values)

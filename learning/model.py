@@ -21,7 +21,7 @@ from .trees import locate
 Value = float | int | str | bool
 FORMAT = "privet-model-1"
 CELL_ARRAYS = ("values", "standard_error", "low", "high", "public_share", "influence")
-OPTIONAL_ARRAYS = ("base_values", "base_slope", "values_without_reports")
+OPTIONAL_ARRAYS = ("base_values", "base_slope", "values_without_reports", "public_base_values")
 
 _LABEL: TypeAdapter[Label] = TypeAdapter(Label)
 
@@ -89,7 +89,9 @@ class Model:
       (``selection.selection_factor``);
     - ``base``: a public model f, if any, with its means per cell ``base_values``, ``(K, S)``: the
       prediction is ``values + base_slope * (f(x) - base_values)``; a ``base_slope``, ``(K, S)``,
-      of None is 1.
+      of None is 1;
+    - ``public_base``, ``public_base_values``: the same without reports, where ``base`` was learned
+      from some (``cell_learners``).
     """
 
     label: Label
@@ -107,6 +109,8 @@ class Model:
     base_values: Floats | None = None
     base_slope: Floats | None = None
     values_without_reports: Floats | None = None
+    public_base: BaseModel | None = None
+    public_base_values: Floats | None = None
     selection: float = 1.0
     facts: Mapping[str, Value] = field(default_factory=dict)
     span: float | None = None
@@ -144,7 +148,10 @@ class Model:
                 "This model was fitted by an earlier version, which did not keep what it would be "
                 "without reports: fit again."
             )
-        return replace(self, values=self.values_without_reports, base_slope=None, n=0)
+        public = replace(self, values=self.values_without_reports, base_slope=None, n=0)
+        if self.public_base is None:
+            return public
+        return replace(public, base=self.public_base, base_values=self.public_base_values)
 
     def to_document(self) -> dict[str, Any]:
         """The model as JSON values; ``from_document`` gives back one that predicts the same."""
@@ -158,6 +165,7 @@ class Model:
             "parameters": dict(self.parameters),
             "n": self.n,
             "base": None if self.base is None else self.base.to_document(),
+            "public_base": None if self.public_base is None else self.public_base.to_document(),
             **{name: None if array is None else array.tolist() for name, array in arrays},
             "facts": dict(self.facts),
             "selection": self.selection,
@@ -170,7 +178,7 @@ class Model:
         if document.get("format") != FORMAT:
             raise InvalidRequest(f"The document is not a {FORMAT}: export the model again.")
         try:
-            base, span = document["base"], document.get("span")
+            base, public, span = (document.get(key) for key in ("base", "public_base", "span"))
             arrays = {name: document[name] for name in CELL_ARRAYS}
             arrays |= {name: document.get(name) for name in OPTIONAL_ARRAYS if document.get(name)}
             return cls(
@@ -181,6 +189,7 @@ class Model:
                 parameters=dict(document["parameters"]),
                 n=int(document["n"]),
                 base=None if base is None else BaseModel.from_document(base),
+                public_base=None if public is None else BaseModel.from_document(public),
                 facts=dict(document["facts"]),
                 selection=float(document.get("selection", 1.0)),
                 span=None if span is None else float(span),

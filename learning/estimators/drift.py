@@ -76,6 +76,8 @@ def with_learned(model: Model, learned: Learned) -> Model:
         high=np.maximum(model.high, values),
         public_share=own * model.public_share,
         influence=np.minimum(own * model.influence + learned.influence, model.widest),
+        public_base=model.base,
+        public_base_values=model.base_values,
         base=learned.base,
         base_values=learned.base_values,
         base_slope=np.broadcast_to(own * slope + 1.0 - own, values.shape),

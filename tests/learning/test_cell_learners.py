@@ -1,5 +1,6 @@
 """Models learned from the counts of shown cells."""
 
+import json
 from collections.abc import Callable
 from functools import cache, partial
 
@@ -17,7 +18,7 @@ from privet.learning.cell_learners import (
     overall,
 )
 from privet.learning.counts import QuestionCounts
-from privet.learning.estimators import fit
+from privet.learning.estimators import Model, fit
 from privet.learning.public_data import PublicData
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_encoded
@@ -94,6 +95,11 @@ def test_misleading_public_labels_are_learned_around(
         assert after < 0.8 * before
         assert float(str(learned.facts["learned from cells"]).rstrip("%")) > 30
         np.testing.assert_array_equal(learned.standard_error, drift.standard_error)
+        again = Model.from_document(json.loads(json.dumps(learned.to_document())))
+        np.testing.assert_allclose(again.predict(X).values, learned.predict(X).values)
+        for model in (learned, again):
+            without = model.without_reports().predict(X).values
+            np.testing.assert_allclose(without, drift.without_reports().predict(X).values)
         assert (learned.low <= learned.values).all()
         assert (learned.values <= learned.high).all()
 
