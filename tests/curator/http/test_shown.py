@@ -1,0 +1,91 @@
+"""Tasks with shown columns over HTTP: from the settings to a prediction, and what is refused."""
+
+import os
+
+import numpy as np
+
+from privet.protocol.batch import BATCH_MEDIA_TYPE, Batch
+from privet.protocol.mechanisms import ShownMechanism
+from privet.protocol.report import REPORT_MEDIA_TYPE, Report, make_report
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from tests.curator.http.conftest import Http
+
+RECORD = {"age": 45, "hours": 10.0, "job": "nurse", "member": "true", "label": 1}
+
+
+async def shown_task(http: Http) -> Task:
+    """One whose cells tell age and job."""
+    settings = {"shown": ["age", "job"], "hidden_depth": 1, "grower": "cart", "depth": 4}
+    task_id = await http.task(holders=5000, **settings)
+    answer = await http.get(f"/v1/tasks/{task_id}", headers={"Accept": TASK_MEDIA_TYPE})
+    return Task.parse(answer.content, task_id)
+
+
+async def sent(http: Http, task: Task, report: Report) -> int:
+    answer = await http.post(
+        f"/v1/tasks/{task.id}/reports",
+        content=report.pack(),
+        headers={"Content-Type": REPORT_MEDIA_TYPE},
+    )
+    return answer.status_code
+
+
+async def test_a_task_with_shown_columns_from_end_to_end(http: Http) -> None:
+    """Its view says what is shown; reports count; models and their cards say what was told."""
+    task = await shown_task(http)
+    view = (await http.get(f"/v1/tasks/{task.id}", headers={"Accept": "application/json"})).json()
+    assert view["task"]["shown"] == ["age", "job"]
+    cells = view["shown_cells"]
+    assert [cell["holders"] for cell in cells] == list(task.crowds)
+    said = " ".join(condition for cell in cells for condition in cell["where"])
+    assert "age" in said
+    assert "hours" not in said
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        record = RECORD | {"age": int(rng.integers(18, 70)), "label": int(rng.integers(2))}
+        assert await sent(http, task, make_report(task, record, os.urandom)) == 201
+    assert (await http.fit(task.id)).status_code == 201
+    card = (await http.get(f"/v1/tasks/{task.id}/models/1/card", headers=http.admin)).text
+    assert f"in which of {len(cells)} groups its holder is, by age, job" in card
+    assert f"at least {min(task.crowds)} holders were expected in each" in card
+    asked = {"records": [{k: v for k, v in RECORD.items() if k != "label"}]}
+    predicted = await http.post(f"/v1/tasks/{task.id}/predict", json=asked)
+    assert 0.0 <= predicted.json()["values"][0][1] <= 1.0
+
+
+async def test_a_shown_cell_that_does_not_exist_counts_nothing(http: Http) -> None:
+    """Neither alone nor in a batch, whose other reports count."""
+    task = await shown_task(http)
+    (mechanism,) = task.mechanisms
+    assert isinstance(mechanism, ShownMechanism)
+    good = [make_report(task, RECORD, os.urandom) for _ in range(5)]
+    ((question, payload),) = good[0].answers
+    beyond = mechanism.shown_cells.to_bytes(mechanism.width, "little") + payload[mechanism.width :]
+    lie = Report(task=good[0].task, id=os.urandom(16), answers=((question, beyond),))
+    answer = await http.post(
+        f"/v1/tasks/{task.id}/reports",
+        content=lie.pack(),
+        headers={"Content-Type": REPORT_MEDIA_TYPE},
+    )
+    assert (answer.status_code, answer.json()["type"]) == (422, "urn:privet:problem:wrong-payload")
+    assert f"shown cell must be below {mechanism.shown_cells}" in answer.json()["detail"]
+    rows = [*good, lie]
+    ids = np.array([[*report.id] for report in rows], dtype=np.uint8)
+    payloads = np.array([[*report.answers[0][1]] for report in rows], dtype=np.uint8)
+    batch = await http.post(
+        f"/v1/tasks/{task.id}/reports/batch",
+        content=Batch((0,), ids, payloads).pack(),
+        headers={"Content-Type": BATCH_MEDIA_TYPE, **http.admin},
+    )
+    assert batch.json()["counted"] == 5
+    assert batch.json()["failed"] == {"wrong-payload": [lie.id.hex()]}
+
+
+async def test_what_cannot_be_shown_is_refused(http: Http) -> None:
+    """With the columns that there are, before anything is published."""
+    refused = await http.create(shown=["height"])
+    assert refused.status_code == 422
+    assert "no column 'height' to be shown" in refused.json()["detail"]
+    label = await http.create(shown=["label"])
+    assert "cannot be shown" in label.json()["detail"]
+    assert (await http.get("/v1/tasks")).json() == []
