@@ -208,6 +208,7 @@ def test_a_fitters_token_does_what_the_canary_needs_and_no_more(
     assert len(admin.models(task)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("every", "code"), [(0.2, 0), (1e6, 1)])
 def test_the_way_is_the_relays(
     every: float, code: int, cli: Cli, curator_url: str, fitter: str, tmp_path: Path
@@ -238,6 +239,7 @@ def test_a_full_disk_is_noticed_and_room_again_too(tmp_path: Path, cli: Cli) -> 
         assert once(cli, curator.token, *there).code == 0
 
 
+@pytest.mark.slow
 def test_prometheus_sees_every_round(
     cli: Cli, served: tuple[str, Front], curator_url: str, fitter: str, tmp_path: Path
 ) -> None:
