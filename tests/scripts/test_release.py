@@ -18,10 +18,8 @@ PIN = re.compile(r"^([a-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 
 @pytest.mark.needs("git")
 @pytest.mark.timeout(600)
-def test_the_same_commit_gives_the_same_wheel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In two folders, with other rights, another time zone, another locale, and strange files."""
+def test_the_same_commit_gives_the_same_wheel(tmp_path: Path) -> None:
+    """In two folders, with other rights."""
     wheels = []
     for name, umask in (("one", 0o022), ("another/below", 0o077)):
         checkout, dist = tmp_path / name, tmp_path / f"dist-{umask}"
@@ -31,8 +29,6 @@ def test_the_same_commit_gives_the_same_wheel(
         try:
             moment = export("HEAD", checkout)
             if umask == 0o077:
-                monkeypatch.setenv("TZ", "Pacific/Chatham")
-                monkeypatch.setenv("LC_ALL", "C")
                 build("sdist", checkout, dist, moment)  # as in a release, where it comes first
             build("wheel", checkout, dist, moment)
         finally:
