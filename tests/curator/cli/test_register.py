@@ -21,7 +21,7 @@ from tests.end_to_end.population import answer_all
 from tests.end_to_end.population import survey as holders
 
 NAME = "Survey: a/b"
-RECORDS = [
+RECORDS: list[dict[str, Any]] = [
     {"age": 30, "hours": 3.5, "job": "nurse", "member": True},
     {"age": 64, "hours": None, "job": "smith", "member": False},
 ]
@@ -51,7 +51,7 @@ def mlflow_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     wanted = f"mlflow=={version('mlflow-skinny')}"
     subprocess.run([*uv, "pip", "install", "--quiet", "--python", python, wanted], check=True)
     url = f"http://127.0.0.1:{free_port()}"
-    command = [folder / "env/bin/mlflow", "server", "--port", url.rpartition(":")[2]]
+    command = [str(folder / "env/bin/mlflow"), "server", "--port", url.rpartition(":")[2]]
     command += ["--backend-store-uri", f"sqlite:///{folder}/mlflow.db", "--workers", "1"]
     command += ["--artifacts-destination", str(folder / "artifacts")]
     with (folder / "log").open("wb") as log:
@@ -113,12 +113,11 @@ def test_what_mlflow_loads_predicts_what_the_curator_does(
     loaded = subprocess.run(command, capture_output=True, text=True, check=False)
     assert loaded.returncode == 0, loaded.stderr
     told = json.loads(loaded.stdout)
-    expected = api.predict(task, RECORDS)
+    expected: Any = api.predict(task, RECORDS)
     assert told["predicted"]["label"] == expected["label"]
     assert told["predicted"]["cell"] == expected["cell"]
     for kind, exact in (("values", 1e-6), ("cell_low", 1e-12), ("cell_high", 1e-12)):
-        theirs = dict(expected)[kind]
-        np.testing.assert_allclose(told["predicted"][kind], theirs, rtol=0, atol=exact)
+        np.testing.assert_allclose(told["predicted"][kind], expected[kind], rtol=0, atol=exact)
     assert [name for name, _, _ in told["inputs"]] == list(feed)
     assert {tuple(shape) for _, _, shape in told["inputs"]} == {(-1, 1)}
     tags = told["tags"]
