@@ -1,4 +1,4 @@
-"""The Helm chart, rendered by Helm's own engine: the resources of the kustomization, and no others."""
+"""The chart, rendered by Helm's own engine: the kustomization's resources, and no others."""
 
 import copy
 import json
