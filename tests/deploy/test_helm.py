@@ -36,7 +36,7 @@ def render(tmp_path_factory: pytest.TempPathFactory) -> Render:
     subprocess.run([*uv, "pip", "install", "--quiet", "--python", python, ENGINE], check=True)
 
     def rendered(**values: Any) -> list[dict[str, Any]]:
-        command = [python, "-c", RENDER, CHART, json.dumps(values)]
+        command = [str(python), "-c", RENDER, str(CHART), json.dumps(values)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise ValueError(done.stderr)
