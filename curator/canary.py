@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import httpx
 from anyio import fail_after, to_thread
 from prometheus_client import CollectorRegistry, Counter, Gauge
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from privet.http_client.address import TaskAddress
 from privet.http_client.report_client import ReportClient, Retry
@@ -48,6 +48,8 @@ ESTIMATOR = "private"
 ENOUGH = 4
 """Reports from which on a false prediction is a fault: of four that are fitted, two or more say
 something false with a probability of 7e-7."""
+MOST = 50_000
+"""Reports of one round, whatever a relay asks for."""
 LOOK_SECONDS = 0.5
 RETRY = Retry(attempts=3)
 """Less patient than holders, so that an error is seen before the round is over."""
@@ -140,7 +142,7 @@ class HastyClient(CuratorClient):
 class _Shown(BaseModel):
     """What a status says of batches; a curator's says nothing."""
 
-    least: int = 1
+    least: int = Field(default=1, ge=1, le=MOST)
 
 
 class Canary:
