@@ -46,8 +46,8 @@ SETTINGS: dict[str, Any] = {
 }
 ESTIMATOR = "private"
 ENOUGH = 4
-"""Reports from which on a false prediction is a fault: of four that are fitted, two or more say
-something false with a probability of 7e-7."""
+"""Reports from which on a false prediction is a fault: with a probability of 7e-7 no more of four
+say what the record says than the opposite."""
 MOST = 50_000
 """Reports of one round, whatever a relay asks for."""
 LOOK_SECONDS = 0.5

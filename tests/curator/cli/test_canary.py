@@ -49,10 +49,11 @@ class Between:
         self._app, self._path, self._answer = app, path, answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not scope["path"].endswith(self._path) or scope["method"] != "POST":
+        method = "GET" if self._path == "/status" else "POST"
+        if not scope["path"].endswith(self._path) or scope["method"] != method:
             await self._app(scope, receive, send)
             return
-        body, more = b"", True
+        body, more = b"", method == "POST"
         while more:
             message = await receive()
             body, more = body + message["body"], message.get("more_body", False)
@@ -68,6 +69,11 @@ def full(_: bytes) -> JSONResponse:
     """What a curator answers whose disk is full."""
     problem = {"type": "urn:privet:problem:storage-failed", "status": 503, "detail": "Disk full."}
     return JSONResponse(problem, 503, {"Retry-After": "0"}, "application/problem+json")
+
+
+def greedy(_: bytes) -> JSONResponse:
+    """The status of a relay that would have a million reports together."""
+    return JSONResponse({"least": 10**6, "step": 1, "reports": 0})
 
 
 def not_learned(_: bytes) -> JSONResponse:
@@ -122,6 +128,7 @@ def test_a_curator_that_acknowledges_and_never_counts_is_noticed(
 @pytest.mark.parametrize(
     ("path", "answer", "said"),
     [
+        ("/status", greedy, "failed to fetch: What answers is no curator"),
         ("/reports", full, "failed to send: Disk full."),
         ("/models", full, "failed to fit: Disk full."),
         ("/predict", not_learned, "failed to predict: The prediction is not what all reports say"),
