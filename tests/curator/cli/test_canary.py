@@ -269,6 +269,7 @@ def test_prometheus_sees_every_round(
         assert canary.wait(20) == 0
     finally:
         canary.kill()
+        canary.wait()
     log_text = (tmp_path / "log").read_text()
     assert "done in" in log_text
     assert "failed to count" in log_text
