@@ -14,7 +14,7 @@ ARGS ?=
 STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE  # every process that a test starts would compile everything anew
 
-.PHONY: help demo test test-all check style types imports format docs bench load vectors reproduce reproduce-quick audit up lock clean
+.PHONY: help demo test test-all check style types imports format docs bench load vectors reproduce reproduce-quick audit up release lock clean
 
 help:  ## print this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -80,8 +80,11 @@ up:  ## the demo in containers
 	docker compose -f docker-compose.demo.yml up --build --detach --scale holders=2 report
 	docker compose -f docker-compose.demo.yml logs --no-log-prefix --follow report
 
+release: $(VENV)/all.installed  ## archives, bills of materials and hashes of the commit, into dist/
+	@$(BIN)/python -m scripts.release
+
 lock: $(VENV)/demo.installed  ## pin what pyproject.toml asks for (ARGS=--upgrade for the newest versions)
 	$(PYTHON) scripts/set_up.py --lock $(ARGS)
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache privet-data build site *.egg-info
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache privet-data build dist site *.egg-info

@@ -40,13 +40,15 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 TIMEOUT = httpx.Timeout(600.0, connect=10.0)
 ID_LENGTH = 64
 ROWS_PER_CALL = 20_000
+ARROW = "__arrow_c_stream__"
+"""What tables have that hand out Arrow's columns, such as pyarrow's and polars'."""
 REVOKED_PER_CALL = 1_000
 
 Document = dict[str, Any]
 TaskName = str | Mapping[str, Any]
 """A task's id, the start of it, the task's name or address, or a document that has its id."""
 Records = Sequence[Mapping[str, Any]] | Mapping[str, Any]
-"""Records one by one, or their columns by name (a DataFrame will do)."""
+"""Records one by one, or their columns by name (a pandas, polars or Arrow table will do)."""
 
 
 class Predictions(TypedDict):
@@ -95,9 +97,10 @@ class CuratorClient:
     ) -> Document:
         """Grow a task on public records and publish it, open unless ``open=False``.
 
-        ``public`` is a CSV or Parquet file, its bytes, or a DataFrame; ``settings`` are those of
-        docs/api.md, of which ``label`` and ``epsilon`` have no default. ``public_model`` is an ONNX
-        file over the encoded columns. The same data and settings give the same task again.
+        ``public`` is a CSV or Parquet file, its bytes, or a pandas, polars or Arrow table;
+        ``settings`` are those of docs/api.md, of which ``label`` and ``epsilon`` have no default.
+        ``public_model`` is an ONNX file over the encoded columns. The same data and settings give
+        the same task again.
         """
         name = Path(public).stem if isinstance(public, str | Path) else "task"
         files = {"public": _content(public)}
@@ -307,16 +310,37 @@ def _problem_in(response: httpx.Response) -> PrivetError:
 
 
 def _content(data: Any) -> bytes:
-    """A file's bytes, bytes as they are, or a DataFrame as CSV."""
+    """A file's bytes, bytes as they are, a DataFrame as CSV, or a table of Arrow's as Parquet."""
     if isinstance(data, str | Path):
         return Path(data).read_bytes()
     if hasattr(data, "to_csv"):
         return str(data.to_csv(index=False)).encode()
+    if hasattr(data, ARROW):
+        table = _arrow(data)
+        from pyarrow import BufferOutputStream, parquet
+
+        written = BufferOutputStream()
+        parquet.write_table(table, written)
+        return written.getvalue().to_pybytes()  # type: ignore[no-any-return]
     return bytes(data)
+
+
+def _arrow(table: Any) -> Any:
+    """A table of another library as pyarrow's; raises ``InvalidRequest`` without that package."""
+    try:
+        import pyarrow
+    except ModuleNotFoundError:
+        raise InvalidRequest(
+            "Tables other than pandas' need pyarrow: pip install pyarrow, or give a CSV file or "
+            "columns by name."
+        ) from None
+    return pyarrow.table(table)
 
 
 def _columns(records: Any) -> dict[str, list[Any]]:
     """Columns by name as JSON has them: a missing number is null."""
+    if hasattr(records, ARROW) and not hasattr(records, "items"):
+        records = _arrow(records).to_pydict()
     if hasattr(records, "items"):
         columns = {str(name): getattr(v, "tolist", lambda v=v: v)() for name, v in records.items()}
     else:

@@ -20,7 +20,7 @@ from privet.protocol.task import Task
 
 from .counts import Label, QuestionCounts
 from .task_building.build import encode_labels
-from .task_building.columns import Columns
+from .task_building.columns import Columns, is_arrow
 from .trees import locate
 
 Floats = NDArray[np.float64]
@@ -36,9 +36,9 @@ def simulate(
 ) -> list[QuestionCounts]:
     """Collect from a whole population at once; one entry per question, as estimators take them.
 
-    ``population`` holds the records by column, label included (a DataFrame will do). ``copies``,
-    shape ``(rows,)``, says how many holders have each record; one by default. Holders whose record
-    does not fit the task report that.
+    ``population`` holds the records by column, label included (a pandas, polars or Arrow table will
+    do). ``copies``, shape ``(rows,)``, says how many holders have each record; one by default.
+    Holders whose record does not fit the task report that.
     """
     X, y, fits = _encoded(task, population)
     copies = np.ones(len(X), dtype=np.int64) if copies is None else copies
@@ -112,6 +112,10 @@ def simulate_question(
 
 def _encoded(task: Task, population: Columns) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Columns, labels, and which records fit; those of the others are placeholders."""
+    if is_arrow(population):
+        from .task_building.table import read_arrow
+
+        population = read_arrow(population)
     columns = {f.name: population[f.name] for f in (*task.features, task.label)}
     try:
         X = encode_table(task.features, {f.name: columns[f.name] for f in task.features})

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md"])
+PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 CODE_FILE = re.compile(r"`([a-z_]+(?:/[\w.]+)+\.(?:py|json|md|csv|toml))`")
 MODULE = re.compile(r"python -m ((?:privet|scripts|bench)[\w.]*)")

@@ -48,11 +48,16 @@ log = logging.getLogger("privet")
 
 
 class Scope(StrEnum):
-    """What a token allows: everything, reading only, or to send batches of reports only."""
+    """What a token allows: everything, reading and fitting, reading, or sending batches."""
 
     ADMIN = "admin"
+    FITTER = "fitter"
     READER = "reader"
     RELAY = "relay"
+
+    def allows(self, needed: str) -> bool:
+        """Whether it is enough for a call that needs the scope ``needed``."""
+        return self in (Scope.ADMIN, needed) or (self, needed) == (Scope.FITTER, Scope.READER)
 
 
 class Tokens:
@@ -88,7 +93,7 @@ class Tokens:
         """
         with self.trying(address):
             stored = self.find(token)
-        if stored.scope not in (Scope.ADMIN, scope):
+        if not Scope(stored.scope).allows(scope):
             raise InsufficientScope(
                 f"The token has the scope {stored.scope} and this call needs {scope}: ask an admin "
                 f"for one (privet token issue NAME --scope {scope})."

@@ -51,7 +51,7 @@ class Visitor:
     @property
     def reader(self) -> bool:
         """Whether the token allows reading what strangers may not."""
-        return self.scope in (Scope.ADMIN, Scope.READER)
+        return bool(self.scope) and Scope(self.scope).allows(Scope.READER)
 
 
 class Sessions:

@@ -42,7 +42,9 @@ from .problems import described
 from .requests import (
     EXAMPLE_ID,
     AdminOnly,
+    AdminToken,
     CountsReader,
+    Fitters,
     ModelNumber,
     ModelReader,
     NoDraft,
@@ -55,6 +57,7 @@ from .requests import (
     moment,
     note,
     read_json,
+    require_admin,
 )
 
 LARGE_BYTES = 8 * 1024
@@ -127,7 +130,7 @@ class FitRequest(BaseModel):
     "/models",
     tags=["models"],
     status_code=status.HTTP_201_CREATED,
-    dependencies=[AdminOnly],
+    dependencies=[Fitters],
     summary="Fit a model",
     responses=described(NotAuthorized, TaskNotFound, NotEnoughReports, InvalidRequest, Overloaded),
 )
@@ -137,13 +140,17 @@ async def fit_model(
     request: Request,
     response: Response,
     body: FitRequest | None = None,
+    credentials: AdminToken = None,
 ) -> ModelView:
     """Fit a model from the reports so far and keep it under the next number.
 
     It costs no privacy, so it may be done often and while reports come in. The first model serves,
-    and goes on serving until another is promoted.
+    and goes on serving until another is promoted. A token of scope fitter is enough, unless it is
+    to be promoted.
     """
     wanted = body or FitRequest()
+    if wanted.promote:
+        require_admin(request, credentials)
     started = time.perf_counter()
     metrics = request.app.state.metrics
     fit = partial(curator.fit, task_id, wanted.estimator, wanted.parameters, promote=wanted.promote)

@@ -52,13 +52,20 @@ def _curator(request: Request) -> Curator:
     return curator
 
 
-def _require_admin(request: Request, credentials: AdminToken) -> None:
+def require_admin(request: Request, credentials: AdminToken) -> None:
     if credentials is None:
         raise NotAuthorized(
             "This call needs the admin token: send it as 'Authorization: Bearer <token>'. "
             "The curator showed it at its first start, or reads it from PRIVET_ADMIN_TOKEN."
         )
     request.state.actor = _checked(request, credentials, "admin")
+
+
+def _require_fitter(request: Request, credentials: AdminToken) -> None:
+    if credentials is None:
+        require_admin(request, credentials)
+    else:
+        request.state.actor = _checked(request, credentials, "fitter")
 
 
 def _require_reader(request: Request, credentials: ReaderToken) -> None:
@@ -117,7 +124,8 @@ def note(request: Request, action: str, subject: str = "", **detail: Any) -> Non
     request.app.state.tokens.audit.note(request.state.actor, action, subject, **detail)
 
 
-AdminOnly: Any = Depends(_require_admin)
+AdminOnly: Any = Depends(require_admin)
+Fitters: Any = Depends(_require_fitter)
 ModelReader: Any = Depends(_require_reader)
 MetricsReader: Any = Depends(_require_operator)
 CountsReader: Any = Depends(_require_counts)
@@ -215,9 +223,8 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         asked = {dependency.dependency for dependency in self.dependencies}
-        checks = [
-            check for check in (_require_admin, _require_reader, _require_shown) if check in asked
-        ]
+        known = (require_admin, _require_fitter, _require_reader, _require_shown)
+        checks = [check for check in known if check in asked]
 
         async def strictly(request: Request) -> Response:
             credentials = await _bearer(request) if checks else None

@@ -28,7 +28,8 @@ class TokenRequest(BaseModel):
     )
 
     scope: Scope = Field(
-        default=Scope.ADMIN, description="Everything, reading only, or batches of reports only."
+        default=Scope.ADMIN,
+        description="Everything, reading and fitting, reading, or batches of reports.",
     )
     days: float | None = Field(
         default=None,

@@ -78,11 +78,11 @@ def plan(
 ) -> Plan:
     """What ``holders`` reports at ``epsilon`` would add to these public records.
 
-    ``public`` is a CSV or Parquet file, its bytes, a DataFrame, or columns by name; ``settings``
-    are the task's other settings (docs/api.md), with the same defaults. The plan says what it takes
-    to show a shift of ``target_shift`` with probability ``power``, and to know every overall figure
-    to plus or minus ``half_width``: in shares, .05 and .02 by default, or in the label's units,
-    that part of its range. Raises ``InvalidRequest`` for impossible settings and
+    ``public`` is a CSV or Parquet file, its bytes, a pandas, polars or Arrow table, or columns by
+    name; ``settings`` are the task's other settings (docs/api.md), with the same defaults. The plan
+    says what it takes to show a shift of ``target_shift`` with probability ``power``, and to know
+    every overall figure to plus or minus ``half_width``: in shares, .05 and .02 by default, or in
+    the label's units, that part of its range. Raises ``InvalidRequest`` for impossible settings and
     ``InvalidPublicData`` for too few records.
     """
     values = {"name": "plan", "label": label, "epsilon": epsilon, "holders": holders, **settings}

@@ -1,0 +1,77 @@
+"""A release: the same commit gives the same wheel, and every bill names what is pinned."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from scripts.release import ROLES, ROOT, bill, build, export
+
+PIN = re.compile(r"^([a-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
+
+
+@pytest.mark.needs("git")
+@pytest.mark.timeout(600)
+def test_the_same_commit_gives_the_same_wheel(tmp_path: Path) -> None:
+    """In two folders, with other rights."""
+    wheels = []
+    for name, umask in (("one", 0o022), ("another/below", 0o077)):
+        checkout, dist = tmp_path / name, tmp_path / f"dist-{umask}"
+        checkout.mkdir(parents=True)
+        dist.mkdir()
+        before = os.umask(umask)
+        try:
+            moment = export("HEAD", checkout)
+            if umask == 0o077:
+                build("sdist", checkout, dist, moment)  # as in a release, where it comes first
+            build("wheel", checkout, dist, moment)
+        finally:
+            os.umask(before)
+        (wheel,) = dist.glob("*.whl")
+        wheels.append(wheel)
+    one, another = wheels
+    assert one.name == another.name
+    assert one.read_bytes() == another.read_bytes()
+    with zipfile.ZipFile(one) as files:
+        assert len({each.date_time for each in files.infolist()}) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", ROLES)
+def test_a_bill_names_what_its_image_installs(role: str, tmp_path: Path) -> None:
+    """Each pinned package with its version and its hashes, and Privet as what they belong to."""
+    into = tmp_path / "bill.json"
+    bill(ROOT, role, into, "1700000000")
+    told = json.loads(into.read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    about = told["metadata"]["component"]
+    assert (about["name"], about["version"]) == ("privet", project["version"])
+    pinned = (ROOT / f"requirements/{role}.txt").read_text(encoding="utf-8")
+    assert {(each["name"], each["version"]) for each in told["components"]} == set(
+        PIN.findall(pinned)
+    )
+    hashes = set(re.findall(r"sha256:([0-9a-f]{64})", pinned))
+    named = {
+        made["content"]
+        for each in told["components"]
+        for reference in each["externalReferences"]
+        for made in reference.get("hashes", ())
+    }
+    assert named == hashes
+
+
+@pytest.mark.slow
+def test_the_workflow_is_one() -> None:
+    """By the schema of those who run it; and no step of it can write to the repository."""
+    file = ROOT / ".github/workflows/release.yml"
+    command = ["-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(file)]
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "contents: write" not in file.read_text(encoding="utf-8")
+    assert "secrets." not in file.read_text(encoding="utf-8")
