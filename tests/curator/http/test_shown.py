@@ -3,6 +3,7 @@
 import os
 
 import numpy as np
+import pytest
 
 from privet.protocol.batch import BATCH_MEDIA_TYPE, Batch
 from privet.protocol.mechanisms import ShownMechanism
@@ -49,8 +50,9 @@ async def test_a_task_with_shown_columns_from_end_to_end(http: Http) -> None:
     assert f"in which of {len(cells)} groups its holder is, by age, job" in card
     assert f"at least {min(task.crowds)} holders were expected in each" in card
     asked = {"records": [{k: v for k, v in RECORD.items() if k != "label"}]}
-    predicted = await http.post(f"/v1/tasks/{task.id}/predict", json=asked)
-    assert 0.0 <= predicted.json()["values"][0][1] <= 1.0
+    predicted = await http.post(f"/v1/tasks/{task.id}/predict", json=asked, headers=http.admin)
+    (row,) = predicted.json()["predictions"]
+    assert sum(row["probabilities"].values()) == pytest.approx(1.0)
 
 
 async def test_a_shown_cell_that_does_not_exist_counts_nothing(http: Http) -> None:
