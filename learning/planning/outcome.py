@@ -66,6 +66,24 @@ class Showing:
 
 
 @dataclass(frozen=True)
+class BehindRelay:
+    """What a central (``epsilon``, ``delta``) among ``batch`` honest reports led to.
+
+    ``mechanism`` and the plan's epsilon tell most with it, up to a local epsilon of ``cap``; the
+    central epsilon that is then shown is ``stated``. Without a relay the local epsilon itself would
+    have to be that small, and overall figures be told to ``direct_width``.
+    """
+
+    epsilon: float
+    delta: float
+    batch: int
+    cap: float
+    stated: float
+    mechanism: str
+    direct_width: float
+
+
+@dataclass(frozen=True)
 class Plan:
     """What to expect of ``holders`` reports at ``epsilon`` beside ``public_records``.
 
@@ -77,7 +95,7 @@ class Plan:
     reports are worth, in accuracy or parts of a number's variance, by a sentence that says how
     holders differ. ``questions`` are the published questions' mechanisms and cells. Where columns
     are shown, ``showing`` compares none shown, the plan's, and all, in that order; else it is
-    empty.
+    empty. ``relay`` says what a central guarantee led to, where one was asked for.
     """
 
     score: str
@@ -100,6 +118,7 @@ class Plan:
     stop_after: int
     gains: Mapping[str, Figure]
     showing: tuple[Showing, ...] = ()
+    relay: BehindRelay | None = None
 
     def to_document(self) -> dict[str, Any]:
         """The plan as JSON values."""
@@ -139,7 +158,8 @@ class Plan:
             f"{self._needed(self.for_width, f'± {self.amount(self.half_width)}')}"
         )
         compared = [self._compared(self.showing[0], other) for other in self.showing[1:]]
-        return [fair, shift, local, width, *compared, self._stopping()]
+        told = [fair, shift, local, width, *compared, self._stopping()]
+        return told if self.relay is None else [*told, *self._behind_relay(self.relay)]
 
     def _compared(self, hidden: Showing, shown: Showing) -> str:
         """What showing columns saves beside hiding all."""
@@ -163,6 +183,24 @@ class Plan:
         return words + (
             f"one of {shown.cells} cells shows {next(cell)} where with all hidden one of "
             f"{hidden.cells} shows {next(cell)}. Nothing protects what is shown."
+        )
+
+    def _behind_relay(self, relay: BehindRelay) -> tuple[str, str]:
+        most, together = "", _number(relay.batch)
+        if self.epsilon >= relay.cap:
+            most = f", the most that holders accept here; it leaves {relay.stated:.3g}"
+        elif self.epsilon <= relay.epsilon:
+            most = ": so few reports hide nobody"
+        return (
+            f"Behind a relay that sends at least {together} reports together, a central (ε, δ) = "
+            f"({relay.epsilon:g}, {relay.delta:g}) allows a local ε of {self.epsilon:g} with "
+            f"{relay.mechanism}{most}. Without the relay it takes a local ε of "
+            f"{relay.epsilon:g}, which tells overall figures to "
+            f"± {self.amount(relay.direct_width)}.",
+            "The central guarantee holds against those who see the curator's side alone, as long "
+            f"as {together} of the reports in the batch are from honest holders and the relay "
+            "keeps to itself who sent which. Against everybody, the relay included, the local ε "
+            "holds.",
         )
 
     def _needed(self, needed: Needed, what: str) -> str:
