@@ -9,7 +9,7 @@ of R_x - R_x' and R_x' - R_x, there is an L so that
     R_y >= a Q + a Q' + (c / p) L =: M       for the answers y of all others.
 
 So every other report is drawn from the same M with some probability: a privacy blanket (Balle,
-Bell, Gascón and Nissim 2019, "The Privacy Blanket of the Shuffle Model", lemmas 5.2 and 5.3).
+Bell, Gascón and Nissim 2019, "The Privacy Blanket of the Shuffle Model", section 5).
 The others' remaining draws may be given away, and then the hockey-stick divergence between the two
 shuffled batches is
 
