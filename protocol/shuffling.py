@@ -9,17 +9,18 @@ of R_x - R_x' and R_x' - R_x, there is an L so that
     R_y >= a Q + a Q' + (c / p) L =: M       for the answers y of all others.
 
 So every other report is drawn from the same M with some probability: a privacy blanket (Balle,
-Bell, Gascón and Nissim 2019, "The Privacy Blanket of the Shuffle Model", section 5).
-The others' remaining draws may be given away, and then the hockey-stick divergence between the two
-shuffled batches is
+Bell, Gascón and Nissim 2019, "The Privacy Blanket of the Shuffle Model", section 5). The others'
+remaining draws may be given away, and then the hockey-stick divergence between the two shuffled
+batches is
 
     delta(ε) <= E[(V_1 + ... + V_n)_+] / n,      V = (p - 1)(1 + e^ε)/2 D - (e^ε - 1) Y,
 
 with independent (D, Y): (1, (p+1)/2) and (-1, (p+1)/2) with probability a each, (0, p) with
-probability c / p, else (0, 0). No smaller M does better (Su, Cheng and Wang 2025, "Decomposition-
-Based Optimal Bounds for Privacy Amplification via Shuffling", arXiv 2504.07414). The decomposition
-into Q and Q' alone (Feldman, McMillan and Talwar 2023, "Stronger Privacy Amplification by
-Shuffling", arXiv 2208.04591) is not used: its general theorem has an erratum.
+probability c / p, else (0, 0). The best M is the greatest (Su, Cheng and Wang 2025,
+"Decomposition-Based Optimal Bounds for Privacy Amplification via Shuffling", arXiv 2504.07414); for
+frequency oracles this one is as great in Q and Q', which is what counts where n is large. The
+decomposition into Q and Q' alone (Feldman, McMillan and Talwar 2023, "Stronger Privacy
+Amplification by Shuffling", arXiv 2208.04591) is not used: its general theorem has an erratum.
 
 (.)_+ is convex, so the bound stays one where (D, Y) is spread out without changing its mean. Y is
 made 0 or p, with probability 1/p for p whatever D is. Then it grows with a, so an upper bound on b
@@ -30,8 +31,8 @@ of independent trials, of which a binomial number of the same mean is a further 
 
 *Numbers.* The three binomials are taken in steps of a small part of their standard deviations. A
 step has at most the mass of the geometric progression that touches the log-concave probabilities
-inside it, and stands for its worst end; what lies outside all steps counts as if it revealed
-everything. ``SLACK`` covers rounding.
+inside it, and stands for its worst end. The first and the last step, of negligible mass, reach to
+0 and n. ``SLACK`` covers rounding.
 """
 
 import math
@@ -48,9 +49,9 @@ Floats = NDArray[np.float64]
 FINE = 16
 """Steps per standard deviation."""
 NEGLIGIBLE = 1e-6
-"""The part of delta that all outside the steps may cost, at most."""
+"""The part of delta that the first and the last steps may cost, at most."""
 SLACK = 1.0 + 1e-6
-"""By how much rounding may make a probability too small; measured: below 1e-9."""
+"""Covers rounding: of a logarithm it is 1e-16 times the distance from the mean, 1e-9 for 1e12."""
 CLOSE = 1e-5
 """Relative width of the interval in which the search for epsilon ends."""
 MOST_REPORTS, LEAST_DELTA, GREATEST_RATIO = 10**12, 1e-100, 1e20
@@ -129,7 +130,7 @@ def _search(randomizer: Randomizer, reports: int, delta: float) -> float:
 
 
 class Batch:
-    """Shuffled reports: tables from which delta follows for any ε, made for deltas of ``least``."""
+    """Shuffled reports: tables from which delta follows for any ε, for deltas from ``least`` on."""
 
     def __init__(self, randomizer: Randomizer, reports: int, least: float) -> None:
         self.ratio, self.n = randomizer.ratio, float(reports)
@@ -146,9 +147,8 @@ class Batch:
 
     def delta(self, epsilon: float) -> float:
         """An upper bound on the delta with which ``epsilon`` holds."""
-        odds = math.exp(epsilon)
-        gain = (self.ratio - 1.0) * (1.0 + odds)
-        at = (odds - 1.0) * self.ratio / gain * self.Y.first / self.step
+        gain = (self.ratio - 1.0) * (1.0 + math.exp(epsilon))
+        at = math.expm1(epsilon) * self.ratio / gain * self.Y.first / self.step
         below = np.minimum(at, self.excess.shape[1] - 2).astype(np.int64)
         part = np.minimum(at - below, 1.0)
         rows = np.arange(len(self.excess))[:, np.newaxis]
