@@ -366,6 +366,7 @@ class Task(wire.Message):
     def central_epsilon(self, reports: int, delta: float) -> float:
         """The ε of (ε, delta) for a holder whose report is shuffled with others to ``reports``.
 
+        Where columns are shown, of its own shown cell: others hide nothing of what it hides.
         It holds against those who see the shuffled batch alone and know the others' answers, as
         long as the reports are of honest holders: see ``shuffling``. Raises ``ValueError`` for a
         delta that is too small.

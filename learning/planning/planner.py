@@ -113,6 +113,11 @@ def plan(
     for name, wish in wishes.items():
         if wish is not None and not 0.0 < wish < (1.0 if name == "power" else np.inf):
             raise InvalidRequest(f"{name} is {wish:g}: give one above 0, and a power below 1.")
+    if shuffling is not None and checked.shown:
+        raise InvalidRequest(
+            "A report with shown columns hides among those of its shown cell alone, and a relay "
+            "does not wait for a number of these: plan without shown columns, or give an epsilon."
+        )
     planner = Planner(checked, _columns(public), estimator, simulation_seed, shuffling)
     return planner.plan(target_shift, power, half_width)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from privet.protocol import shuffling
-from privet.protocol.mechanisms import Mechanism, create_mechanism
+from privet.protocol.mechanisms import Mechanism, ShownMechanism, create_mechanism
 from privet.protocol.shuffling import Batch, Randomizer, central_epsilon
 from tests.protocol.examples import make_task, question
 from tests.protocol.mechanisms.cases import ENUMERABLE, Case
@@ -286,3 +286,16 @@ def test_a_task_states_the_bound_of_what_is_sent_together() -> None:
     assert both.central_epsilon(1, 1e-6) == both.log_ratio
     many = make_task(questions=[question(epsilon=64.0)] * 12)
     assert many.central_epsilon(10**9, 1e-6) == many.log_ratio
+
+
+def test_reports_hide_among_those_of_their_shown_cell() -> None:
+    """All batches of two of one shown cell and one of another are within the bound for two."""
+    mechanism = ShownMechanism.around(create_mechanism("grr", 1.0, 1, 2), (0, 1))
+    of_cell = (0, 1, mechanism.misfit_at(0))
+    batch = Batch(randomizer_of(mechanism), 2, 1e-9)
+    for company in of_cell:
+        seen = [shuffled(mechanism, [own, company, 2]) for own in of_cell]
+        for first, second in itertools.permutations(seen, 2):
+            for central in (0.0, 0.3, 0.6, 1.0):
+                odds = math.nextafter(math.exp(central), 0.0)
+                assert divergence(first, second, odds) <= batch.delta(central) + 1e-15
