@@ -411,7 +411,7 @@ OURS = [
         panels=("epsilon",),
         series=(ONE, EVERY),
         best="min",
-        replications=40,
+        replications=120,
     ),
     Experiment(
         "ablations",
