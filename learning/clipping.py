@@ -6,6 +6,9 @@ the public ones around theirs, y = c + shift + u for the public distances u from
 clipped mean, its mean and its shift determine each other:
 
     m(shift) = mean of clip(shift + u, -B, B),    mean = c + shift + mean of u.
+
+Where all may be clipped, m is the same for every shift that far or further: an end of an interval
+at c - B or c + B stands for the end of the label's range.
 """
 
 from collections.abc import Callable
@@ -36,11 +39,18 @@ def unclipped(model: Model, public: PublicData, question: QuestionCounts) -> Mod
     _, distance = public_distances(model.label, public, question)
     scale = question.scale_of(model.label)
     centres = (scale.low + scale.width / 2.0)[:, None]
+    least, most = model.bounds
     low, high = (
-        np.clip(centres + distance(ends - centres), *model.bounds)
-        for ends in (model.low, model.high)
+        np.clip(centres + distance(ends - centres), least, most) for ends in (model.low, model.high)
     )
+    low = np.where(all_clipped(centres - model.low, scale.width), least, low)
+    high = np.where(all_clipped(model.high - centres, scale.width), most, high)
     return replace(model, low=np.minimum(model.low, low), high=np.maximum(model.high, high))
+
+
+def all_clipped(distance: Floats | float, width: float) -> Floats:
+    """Whether a mean of clipped labels that far from its centre is that of labels all clipped."""
+    return np.asarray(distance >= width / 2.0 * (1.0 - 1e-9))
 
 
 def public_distances(

@@ -37,7 +37,7 @@ from scipy.special import bdtr, ndtr
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 
-from .clipping import public_distances
+from .clipping import all_clipped, public_distances
 from .contrasts import contrast_variance
 from .counts import (
     Estimate,
@@ -277,7 +277,8 @@ def _unclipped(
     """The mean of labels whose clipped mean is ``clipped``, with its 95 % interval.
 
     What clipping took is that of the cells' labels about the model's values, if they are spread as
-    the public ones (``clipping``); where it took much, noise and the spread's own error weigh more.
+    the public ones (``clipping``); where it took much, noise and the spread's own error weigh more,
+    and where it may have taken all, an end is the label's.
     """
     if not question.centred:
         return clipped.interval(label.low, label.high)
@@ -291,7 +292,14 @@ def _unclipped(
     variance = slope**2 * clipped.variance
     variance += (slope - 1.0) ** 2 * float(distances.var()) / len(distances)
     whole = Estimate(clipped.value + lost, variance, clipped.factor)
-    return whole.interval(label.low, label.high)
+    found = whole.interval(label.low, label.high)
+    middle, ends = (
+        float(weights @ (scale.low + scale.width / 2.0)),
+        clipped.interval(-np.inf, np.inf),
+    )
+    low = label.low if all_clipped(middle - ends.low, scale.width) else found.low
+    high = label.high if all_clipped(ends.high - middle, scale.width) else found.high
+    return Interval(found.value, low, high)
 
 
 def figure_weights(label: Label, question: QuestionCounts) -> list[tuple[str, Floats]]:
