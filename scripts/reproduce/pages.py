@@ -84,7 +84,11 @@ def section(
     source = f"*(…)*: {experiment.reference}. " if experiment.published else ""
     plural = "" if many == "1" else "s"
     digits = relative(results / f"{experiment.name}.csv", page)
-    lines += [f"{source}{many} replication{plural}; [all digits]({digits}).", ""]
+    when = ", ".join(
+        f"{date} (code {code})"
+        for date, code in sorted({*zip(table["measured"], table["code"], strict=True)})
+    )
+    lines += [f"{source}{many} replication{plural}; measured {when}; [all digits]({digits}).", ""]
     if experiment.notes:
         lines += [experiment.notes(experiment, table)]
     return "\n".join(lines)
